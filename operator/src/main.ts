@@ -3,11 +3,11 @@
 import {
   createClusterClient,
   createClusterObjects,
-  createClusterStore,
+  createClusterStateBackend,
   createDirectoryClient,
-  createDirectoryStore,
-  type OwnStore,
+  createDirectoryStateBackend,
   type ResourceClient,
+  type StateBackend,
 } from "@sluice/crds";
 import { listSettings, readArguments, readSettings } from "@sluice/model";
 import { type Logger, pino } from "pino";
@@ -26,7 +26,7 @@ async function run(settings: OperatorSettings): Promise<void> {
   const registry = new Registry();
   const client = settings.directory
     ? createDirectoryClient({ directory: settings.directory, log, unprotectWait: settings.unprotectWait })
-    : createClusterClient({ log, onAnswer: createRestMetrics(registry) });
+    : createClusterClient({ log, onRequestEnd: createRestMetrics(registry) });
   const privateSecrets = privateSecretsOf(settings);
   const operator = await startOperator({
     settings,
@@ -61,10 +61,12 @@ async function run(settings: OperatorSettings): Promise<void> {
     });
 }
 
-function storeOf(settings: OperatorSettings, { namespace: keyNamespace }: PrivateSecrets): OwnStore {
+function storeOf(settings: OperatorSettings, { namespace: keyNamespace }: PrivateSecrets): StateBackend {
   const { directory, homeNamespace: namespace } = settings;
   const name = savedStateName(settings);
-  return directory ? createDirectoryStore(directory, name) : createClusterStore({ namespace, keyNamespace, name });
+  return directory
+    ? createDirectoryStateBackend(directory, name)
+    : createClusterStateBackend({ namespace, keyNamespace, name });
 }
 
 /** Starts the webhook, unless it is switched off or there is no API server. */

@@ -2,11 +2,11 @@
 import type { AddressInfo } from "node:net";
 import {
   createResourceCache,
-  followClasses,
-  isOurs,
-  type OwnStore,
+  isSluiceKind,
   type Resource,
   type ResourceClient,
+  type StateBackend,
+  trackClasses,
 } from "@sluice/crds";
 import { CREDENTIAL_LABEL, resourceKinds } from "@sluice/model";
 import type { Logger } from "pino";
@@ -48,7 +48,7 @@ export interface OperatorOptions {
   /** Where the operator's own Secrets are. Default: according to the settings. */
   readonly privateSecrets?: PrivateSecrets;
   /** Store for acknowledged state, closed with the operator. Absent: nothing is saved. */
-  readonly store?: OwnStore;
+  readonly store?: StateBackend;
   /** Registry to which metrics are added. Default: a new one. */
   readonly registry?: Registry;
   readonly log: Logger;
@@ -167,10 +167,10 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
   function onRead(kept: ReadonlyMap<string, Resource> | null): void {
     const restored = lastValid.restore(kept ?? new Map(), (key) => {
       const { kind, name } = parseOwnerKey(key);
-      return isOurs(kind) ? cache.resources[kind].get(name) : undefined;
+      return isSluiceKind(kind) ? cache.resources[kind].get(name) : undefined;
     });
     for (const { kind, name } of [...restored].map(parseOwnerKey))
-      if (isOurs(kind)) reconciler.markDirty(kind, name, true);
+      if (isSluiceKind(kind)) reconciler.markDirty(kind, name, true);
     publishGate.stateRestored(restored.size > 0);
     reconciler.schedule();
   }
@@ -197,7 +197,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     }
   }
 
-  const classOf = (resource: Resource) => classes.of(resource);
+  const classOf = (resource: Resource) => classes.classOf(resource);
   const batches = createBatches({ class: settings.class, classOf });
   const cache = createResourceCache({
     client,
@@ -224,7 +224,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
       else statusTurn ??= setImmediate(syncStatuses);
     },
   });
-  const classes = followClasses({
+  const classes = trackClasses({
     client,
     own: { class: settings.class, namespace: settings.homeNamespace },
     namespaces: settings.namespaces,
@@ -246,7 +246,8 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     clusterState: cache.resources,
     classes,
     // One of several operators reports: that of the first class which reads all namespaces.
-    isReporter: () => leads() && readsAllNamespaces(settings) && (classes.first() ?? settings.class) === settings.class,
+    isReporter: () =>
+      leads() && readsAllNamespaces(settings) && (classes.firstClusterWideClass() ?? settings.class) === settings.class,
     log,
   });
   const reconciler = createReconciler({

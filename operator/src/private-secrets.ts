@@ -3,7 +3,7 @@
  * saved state. They are in a namespace in which the admin API has no rights, because RBAC cannot exclude a name from a
  * role that may list. Version 0.1 kept them in the home namespace: they are read there until the leader has moved them.
  */
-import type { OwnStore, Ref, ResourceClient } from "@sluice/crds";
+import type { Ref, ResourceClient, StateBackend } from "@sluice/crds";
 import type { Logger } from "pino";
 import { abortableDelay } from "./abortable-delay.ts";
 import { expectationOf, pushSecretNames, secretEntry, secretOf } from "./certificates/certificate-secret.ts";
@@ -14,7 +14,7 @@ type Client = Pick<ResourceClient, "get" | "apply" | "remove">;
 
 export interface MovePrivateSecretsOptions {
   readonly client: Client;
-  readonly store: Pick<OwnStore, "key"> | undefined;
+  readonly store: Pick<StateBackend, "key"> | undefined;
   readonly manager: string;
   readonly leads: () => boolean;
   readonly log: Pick<Logger, "info" | "warn">;

@@ -1,9 +1,9 @@
 /** Metrics of requests to the API server, with the names of client-go. */
-import type { Answered } from "@sluice/crds";
+import type { CompletedRequest } from "@sluice/crds";
 import { Counter, Histogram, type Registry } from "prom-client";
 
 /** Returns the function to call for every response. */
-export function createRestMetrics(registry: Registry): (answered: Answered) => void {
+export function createRestMetrics(registry: Registry): (answered: CompletedRequest) => void {
   const registers = [registry];
   const requests = new Counter({
     name: "rest_client_requests_total",

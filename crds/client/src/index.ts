@@ -1,37 +1,37 @@
 /** Custom resources: reading and writing them, wherever they are kept. */
 export * from "./batch.ts";
-export * from "./cache.ts";
-export { type Classes, type ClassesOptions, followClasses, READS } from "./classes.ts";
-export {
-  type Caller,
-  type ClusterAccess,
-  type ClusterAccessOptions,
-  createClusterAccess,
-  type Right,
-} from "./cluster/access.ts";
+export { type ClassTracker, type ClassTrackerOptions, READS_ANNOTATION, trackClasses } from "./class-tracker.ts";
+export { ApiServerError } from "./cluster/api/api-server-error.ts";
+export type { CompletedRequest } from "./cluster/api/connection.ts";
+export { KubeconfigError } from "./cluster/api/credentials.ts";
 export { type ClusterClientOptions, createClusterClient } from "./cluster/client.ts";
-export type { Answered } from "./cluster/connection.ts";
-export { KubeconfigError } from "./cluster/credentials.ts";
-export { Fault } from "./cluster/fault.ts";
-export { createLeaseStore, type LeaseStoreOptions } from "./cluster/leases.ts";
+export {
+  type ClusterAuthorizer,
+  type ClusterAuthorizerOptions,
+  createClusterAuthorizer,
+  type ResourceAttributes,
+  type UserInfo,
+} from "./cluster/cluster-authorizer.ts";
 export {
   type ClusterKind,
   type ClusterObject,
   type ClusterObjects,
   createClusterObjects,
-} from "./cluster/objects.ts";
-export { type ClusterStoreOptions, createClusterStore } from "./cluster/own-store.ts";
+} from "./cluster/cluster-objects.ts";
+export { createLeaseStore, type LeaseStoreOptions } from "./cluster/lease-store.ts";
+export { type ClusterStateBackendOptions, createClusterStateBackend } from "./cluster/state-backend.ts";
 export { mergeConditions } from "./conditions.ts";
 export { createDirectoryClient, type DirectoryClientOptions } from "./directory/client.ts";
-export { locateIn } from "./directory/locate.ts";
-export { createDirectoryStore } from "./directory/own-store.ts";
-export { type Placed as PlacedResource, parseResources } from "./directory/parse.ts";
-export { printResource } from "./directory/rewrite.ts";
+export { printResource } from "./directory/rewrite-document.ts";
+export { createDirectoryStateBackend } from "./directory/state-backend.ts";
+export { locatePath } from "./directory/view/locate-path.ts";
+export { type ParsedResource, parseResources } from "./directory/view/parse-resources.ts";
 export * from "./endpoints.ts";
-export { isOurs, type KindNames, kindNames, kindOf } from "./kinds.ts";
+export { isSluiceKind, type KindNames, kindNames, kindOf } from "./kinds.ts";
 export type { Log } from "./log.ts";
-export type { NamespaceSelector } from "./namespaces.ts";
-export { orAborted } from "./or-aborted.ts";
+export type { NamespaceSelector } from "./namespace-tracker.ts";
+export { reflectsWrite } from "./reflects-write.ts";
+export { rejectOnAbort } from "./reject-on-abort.ts";
 export * from "./resource.ts";
-export { isSeen } from "./seen.ts";
+export * from "./resource-cache.ts";
 export * from "./translate/index.ts";

@@ -28,7 +28,7 @@ export const kindNames: Readonly<Record<Kind, KindNames>> = {
   EndpointSlice: { apiVersion: "discovery.k8s.io/v1", kind: "EndpointSlice", plural: "endpointslices" },
 };
 
-export function isOurs(kind: Kind): kind is SluiceKind {
+export function isSluiceKind(kind: Kind): kind is SluiceKind {
   return kindNames[kind].apiVersion === ours;
 }
 

@@ -147,9 +147,9 @@ export class UnknownKind extends Error {
 }
 
 /** A time in which no other process writes. */
-export interface Turn {
+export interface MutexHold {
   /** Another process may have written since this one's last turn. */
-  readonly others: boolean;
+  readonly othersMayHaveWritten: boolean;
   /**
    * Whether nobody else can have begun a turn: a process that was stopped for long may have lost its own. Absent where a
    * turn cannot be lost while its process lives.
@@ -199,9 +199,9 @@ export interface ResourceClient {
    * Runs while nobody else does under this name, in any process: those who ask are taken one after the other. In a
    * cluster by a Lease of this name. Rejects when somebody else keeps it for long.
    */
-  inTurn<Result>(
+  withMutex<Result>(
     of: { readonly namespace: string; readonly name: string },
-    run: (turn: Turn) => Promise<Result>,
+    run: (turn: MutexHold) => Promise<Result>,
   ): Promise<Result>;
   close(): Promise<void>;
 }
@@ -216,7 +216,7 @@ export interface LeaseRecord {
   readonly transitions: number;
 }
 
-export interface SeenLease extends LeaseRecord {
+export interface VersionedLease extends LeaseRecord {
   /** Opaque; changes with every write. */
   readonly version: string;
 }
@@ -224,17 +224,17 @@ export interface SeenLease extends LeaseRecord {
 /** One Lease. Every call rejects when its signal aborts. */
 export interface LeaseStore {
   /** Null: there is none. */
-  read(signal: AbortSignal): Promise<SeenLease | null>;
+  read(signal: AbortSignal): Promise<VersionedLease | null>;
   /** Rejects with a Conflict when the Lease is not what was seen before; null: when there is one. */
   write(
     record: LeaseRecord,
-    options: { readonly before: SeenLease | null; readonly signal: AbortSignal },
-  ): Promise<SeenLease>;
+    options: { readonly before: VersionedLease | null; readonly signal: AbortSignal },
+  ): Promise<VersionedLease>;
   close(): Promise<void>;
 }
 
 /** Small things of the operator's own, kept where its resources are. Bytes are what the operator has encrypted. */
-export interface OwnStore {
+export interface StateBackend {
   /** The key to all of it, 32 random bytes; made at the first call, whoever makes it. */
   key(): Promise<Buffer>;
   /** What the manifest says, and its version; null: there is none. */

@@ -1,5 +1,5 @@
 /** Repeats a check, with the delay that the check returns. */
-import { Conflict, orAborted } from "@sluice/crds";
+import { Conflict, rejectOnAbort } from "@sluice/crds";
 import type { Logger } from "pino";
 import { abortableDelay } from "../abortable-delay.ts";
 
@@ -27,7 +27,7 @@ export async function repeatUntilAborted({
     let wait = retryInterval;
     try {
       // An API server that does not answer must not delay shutdown.
-      wait = await orAborted(attempt(), signal);
+      wait = await rejectOnAbort(attempt(), signal);
       isSecond = false;
     } catch (error) {
       // On the first conflict, retry at once: another replica wrote first, and its version is read next. Repeated

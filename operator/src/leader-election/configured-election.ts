@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createLeaseStore, READS } from "@sluice/crds";
+import { createLeaseStore, READS_ANNOTATION } from "@sluice/crds";
 import { CLASS_LABEL } from "@sluice/model";
 import type { Logger } from "pino";
 import type { OperatorSettings } from "../settings.ts";
@@ -27,7 +27,7 @@ export function configuredElection(settings: OperatorSettings, log: Logger): Sta
       name: ownObjectName(settings),
       marks: {
         labels: { [CLASS_LABEL]: settings.class },
-        annotations: { [READS]: readsAllNamespaces(settings) ? "all" : "some" },
+        annotations: { [READS_ANNOTATION]: readsAllNamespaces(settings) ? "all" : "some" },
       },
     }),
     identity: settings.identity ?? `${hostname()}_${randomUUID()}`,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { Conflict, Fault } from "@sluice/crds";
+import { ApiServerError, Conflict } from "@sluice/crds";
 import type { LeaderElection } from "./leader-election.ts";
 import { leaseElection } from "./lease-election.ts";
 import { testClock, testLease } from "./testing-lease.ts";
@@ -88,7 +88,7 @@ test("a closing leader does not release a Lease that another holds by then", asy
 
 for (const [what, failure, seconds] of [
   ["gets no answer", new Error("socket hang up"), 4],
-  ["is refused", new Fault(503, {}), 11],
+  ["is refused", new ApiServerError(503, {}), 11],
   ["meets another version each time", new Conflict("changed", "somebody was faster"), 11],
 ] as const)
   test(`who is closed and ${what} leaves the Lease after ${seconds} s at the most, and says so`, async (t) => {
@@ -129,7 +129,7 @@ test("leader and follower report when the API server answers again", async (t) =
     await clock.pass(4000);
     assert.deepEqual([one.reached.length, two.reached.length], [index + 1, index + 1], noAnswer.message);
   }
-  for (const { store } of [one, two]) store.fails = new Fault(429, {});
+  for (const { store } of [one, two]) store.fails = new ApiServerError(429, {});
   await clock.pass(4000);
   for (const { store } of [one, two]) store.fails = null;
   await clock.pass(4000);

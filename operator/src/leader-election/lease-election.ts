@@ -2,7 +2,14 @@
  * Leads while it holds a Lease, which it renews periodically. When renewals fail for too long, this process stops
  * leading before another can begin. A push just before that is harmless: nodes reject an outdated term.
  */
-import { Conflict, Fault, type LeaseRecord, type LeaseStore, orAborted, type SeenLease } from "@sluice/crds";
+import {
+  ApiServerError,
+  Conflict,
+  type LeaseRecord,
+  type LeaseStore,
+  rejectOnAbort,
+  type VersionedLease,
+} from "@sluice/crds";
 import type { Logger } from "pino";
 import type { LeaderElectionHooks, StartLeaderElection } from "./leader-election.ts";
 import {
@@ -31,7 +38,7 @@ export interface LeaseElectionOptions {
 }
 
 interface Held {
-  readonly lease: SeenLease;
+  readonly lease: VersionedLease;
   /** When its last renewal was started. */
   readonly renewedAt: number;
 }
@@ -82,7 +89,7 @@ function startLeaseElection(
     return AbortSignal.any([closing.signal, AbortSignal.timeout(Math.max(1, Math.ceil(milliseconds)))]);
   }
 
-  async function write(record: LeaseRecord, before: SeenLease | null): Promise<void> {
+  async function write(record: LeaseRecord, before: VersionedLease | null): Promise<void> {
     const begun = clock.now();
     const left = held ? held.renewedAt + timing.renewDeadline - begun : timing.renewDeadline;
     const lease = await store.write(record, { before, signal: timeoutSignal(left) });
@@ -107,7 +114,7 @@ function startLeaseElection(
     observation = observeLease(observation, lease, clock.now());
     if (held && lease?.holder !== me) held = null;
     if (delayUntilClaimable(observation, { me, now: clock.now() }) > 0) return;
-    const known = Math.max(highestObservedTerm, await orAborted(highestKnownTerm(), closing.signal));
+    const known = Math.max(highestObservedTerm, await rejectOnAbort(highestKnownTerm(), closing.signal));
     await write(
       nextLeaseRecord(lease, {
         identity: me,
@@ -130,7 +137,7 @@ function startLeaseElection(
       const { message } = error as Error;
       if (message !== lastError) log.warn({ reason: message }, "cannot read or write the Lease, trying again");
       lastError = message;
-      if (error instanceof Fault) markReconnected();
+      if (error instanceof ApiServerError) markReconnected();
       else isCutOff = true;
     }
   }
@@ -170,7 +177,7 @@ function startLeaseElection(
    * server answers, attempts continue for as long as a renewal may take; while it does not, for a shorter time.
    */
   async function release(): Promise<void> {
-    let mine: SeenLease | null = held?.lease ?? null;
+    let mine: VersionedLease | null = held?.lease ?? null;
     const isHeld = mine !== null;
     held = null;
     reportTerm();
@@ -186,7 +193,7 @@ function startLeaseElection(
       } catch (error) {
         // An unanswered write, or the aborted renewal, may have succeeded.
         mine = null;
-        if (error instanceof Conflict || error instanceof Fault) answered = clock.now();
+        if (error instanceof Conflict || error instanceof ApiServerError) answered = clock.now();
         if (clock.now() + RELEASE_RETRY_INTERVAL >= Math.min(until, answered + RELEASE_NO_ANSWER_TIMEOUT)) {
           const { message } = error as Error;
           log.warn({ reason: message }, "cannot give the Lease back: others will wait until it has run out");

@@ -1,11 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { SeenLease } from "@sluice/crds";
+import type { VersionedLease } from "@sluice/crds";
 import { delayUntilClaimable, nextLeaseRecord, observeLease } from "./lease-rules.ts";
 
-const lease = (holder: string, transitions = 4): SeenLease => ({ version: "1", holder, duration: 15, transitions });
+const lease = (holder: string, transitions = 4): VersionedLease => ({
+  version: "1",
+  holder,
+  duration: 15,
+  transitions,
+});
 
-const waits: readonly (readonly [what: string, lease: SeenLease | null, now: number, wait: number])[] = [
+const waits: readonly (readonly [what: string, lease: VersionedLease | null, now: number, wait: number])[] = [
   ["no Lease", null, 100, 0],
   ["one that was given back", lease(""), 100, 0],
   ["one's own", lease("me"), 100, 0],
@@ -25,18 +30,23 @@ test("a Lease expires relative to its first observation, and again after each re
   assert.equal(observeLease(first, null, 110).firstSeenAt, 110);
 });
 
-const terms: readonly (readonly [what: string, lease: SeenLease | null, floor: number, term: number, held?: false])[] =
-  [
-    ["of a first Lease is 1", null, 0, 1],
-    ["of one's own stays", lease("me"), 0, 4],
-    ["of one that a process of this name has left is the next", lease("me"), 0, 5, false],
-    ["of another's is the next", lease("other"), 0, 5],
-    ["of one that was given back is the next", lease(""), 0, 5],
-    ["is above what is known from elsewhere, though there is no Lease", null, 9, 10],
-    ["is above what is known from elsewhere, though the Lease says less", lease("other"), 9, 10],
-    ["of one's own grows when a later one is known", lease("me"), 4, 5],
-    ["of one's own stays when an earlier one is known", lease("me"), 3, 4],
-  ];
+const terms: readonly (readonly [
+  what: string,
+  lease: VersionedLease | null,
+  floor: number,
+  term: number,
+  held?: false,
+])[] = [
+  ["of a first Lease is 1", null, 0, 1],
+  ["of one's own stays", lease("me"), 0, 4],
+  ["of one that a process of this name has left is the next", lease("me"), 0, 5, false],
+  ["of another's is the next", lease("other"), 0, 5],
+  ["of one that was given back is the next", lease(""), 0, 5],
+  ["is above what is known from elsewhere, though there is no Lease", null, 9, 10],
+  ["is above what is known from elsewhere, though the Lease says less", lease("other"), 9, 10],
+  ["of one's own grows when a later one is known", lease("me"), 4, 5],
+  ["of one's own stays when an earlier one is known", lease("me"), 3, 4],
+];
 for (const [what, found, floor, term, renews = true] of terms)
   test(`the term ${what}`, () => {
     assert.deepEqual(

@@ -2,7 +2,7 @@
  * The rules of leader election by a Lease. Pure: times are milliseconds of a local clock. They are never compared with
  * another machine's clock, so that clock skew has no effect.
  */
-import type { LeaseRecord, SeenLease } from "@sluice/crds";
+import type { LeaseRecord, VersionedLease } from "@sluice/crds";
 
 export interface LeaseTiming {
   /** After this long without renewal, another operator may take the Lease. */
@@ -16,13 +16,17 @@ export interface LeaseTiming {
 /** The result of reading the Lease. */
 export interface LeaseObservation {
   /** Null: there is no Lease. */
-  readonly lease: SeenLease | null;
+  readonly lease: VersionedLease | null;
   /** When this version was first observed. */
   readonly firstSeenAt: number;
 }
 
 /** Keeps the time at which a version was first observed. */
-export function observeLease(before: LeaseObservation | null, lease: SeenLease | null, now: number): LeaseObservation {
+export function observeLease(
+  before: LeaseObservation | null,
+  lease: VersionedLease | null,
+  now: number,
+): LeaseObservation {
   const isSame = before !== null && before.lease?.version === lease?.version;
   return { lease, firstSeenAt: isSame ? before.firstSeenAt : now };
 }
@@ -48,7 +52,7 @@ export function delayUntilClaimable(
  * @param highestKnownTerm The highest term that is known from elsewhere.
  */
 export function nextLeaseRecord(
-  lease: SeenLease | null,
+  lease: VersionedLease | null,
   { identity: me, duration, isRenewal: renews, highestKnownTerm: floor }: LeaseClaim,
 ): LeaseRecord {
   const before = lease?.transitions ?? 0;

@@ -1,9 +1,9 @@
 /** A Lease shared by several test processes, and a clock that only the test advances. */
-import { Conflict, type LeaseRecord, type LeaseStore, type SeenLease } from "@sluice/crds";
+import { Conflict, type LeaseRecord, type LeaseStore, type VersionedLease } from "@sluice/crds";
 import type { ElectionClock } from "./lease-election.ts";
 
 export interface TestLease {
-  readonly lease: SeenLease | null;
+  readonly lease: VersionedLease | null;
   /** A store for one process. It can fail or hang independently. */
   store(): LeaseStore & { fails: Error | null; hangs: boolean; readonly writes: number };
   /** Writes the Lease from outside; null: deletes it. */
@@ -11,10 +11,10 @@ export interface TestLease {
 }
 
 export function testLease(): TestLease {
-  let lease: SeenLease | null = null;
+  let lease: VersionedLease | null = null;
   let versions = 0;
 
-  const put = (record: LeaseRecord | null): SeenLease | null => {
+  const put = (record: LeaseRecord | null): VersionedLease | null => {
     lease = record && { ...record, version: `${++versions}` };
     return lease;
   };
@@ -43,7 +43,7 @@ export function testLease(): TestLease {
           await answer(signal);
           if (before?.version !== lease?.version) throw new Conflict("changed", "somebody was faster");
           writes++;
-          return put({ holder, duration, transitions }) as SeenLease;
+          return put({ holder, duration, transitions }) as VersionedLease;
         },
         async close() {},
       };

@@ -1,6 +1,6 @@
 /** Client of one node's push listener. The protocol is described in @sluice/model, push.ts. */
 import { Readable } from "node:stream";
-import { orAborted } from "@sluice/crds";
+import { rejectOnAbort } from "@sluice/crds";
 import type { NodeState, PemTexts, PushChange, PushDocument } from "@sluice/model";
 import { Agent, request } from "undici";
 import { parseNodeState, parsePushRefusal, readNodeResponse } from "./node-response.ts";
@@ -106,7 +106,7 @@ export function createNodeConnector({ token, tls, timeout = 2000 }: NodeCredenti
       },
       ...(body && { body: body.bytes.length > WRITE_CHUNK ? Readable.from(inChunks(body.bytes)) : body.bytes }),
     });
-    const response = await orAborted(asked, node.signal);
+    const response = await rejectOnAbort(asked, node.signal);
     return { status: response.statusCode, body: await readNodeResponse(response.body) };
   }
 

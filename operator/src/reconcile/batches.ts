@@ -8,7 +8,7 @@ import {
   type BatchMark,
   batchMark,
   classOf as byItself,
-  isOurs,
+  isSluiceKind,
   type Kind,
   keyOf,
   type Resource,
@@ -172,7 +172,7 @@ const nameOf = ({ kind, resource: { metadata } }: Pick<HeldBackChange, "kind" | 
 /** Undefined for resources without a status of this operator: Secrets, and resources of another class. */
 function ownerOf({ kind, resource }: BatchMember, isMeant: (resource: Resource) => boolean): Owner | undefined {
   const { namespace, name } = resource.metadata;
-  return isOurs(kind) && isMeant(resource) ? { kind, namespace, name } : undefined;
+  return isSluiceKind(kind) && isMeant(resource) ? { kind, namespace, name } : undefined;
 }
 
 /** The version of a batch member that counts while the batch is incomplete. One to be removed stays as it is. */

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { OwnStore } from "@sluice/crds";
+import type { StateBackend } from "@sluice/crds";
 import { waitFor } from "../../../tools/process/index.ts";
 import type { LeaderElectionHooks, StartLeaderElection } from "../leader-election/leader-election.ts";
 import { createPublishGate } from "./publish-gate.ts";
@@ -16,7 +16,7 @@ const { folder, node, log, write, paths } = operators;
 const route = (path: string) => write("route", { serviceRef: { name: "users" }, paths: [path] });
 
 /** An operator that leads when the test says so. */
-async function start(store: OwnStore) {
+async function start(store: StateBackend) {
   let term: number | null = null;
   let hooks: LeaderElectionHooks | undefined;
   const startElection: StartLeaderElection = (given) => {
@@ -35,7 +35,7 @@ async function start(store: OwnStore) {
   };
 }
 
-const keptBy = async (store: OwnStore) => JSON.parse((await store.manifest())?.text ?? "{}") as Partial<Told>;
+const keptBy = async (store: StateBackend) => JSON.parse((await store.manifest())?.text ?? "{}") as Partial<Told>;
 
 /** The first leads, and keeps what it serves now; what it serves from here on it keeps when it ends. */
 async function scene() {

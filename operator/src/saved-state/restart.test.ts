@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { createDirectoryStore } from "@sluice/crds";
+import { createDirectoryStateBackend } from "@sluice/crds";
 import { waitFor } from "../../../tools/process/index.ts";
 import { operatorsOver } from "./testing-operator.ts";
 
@@ -12,7 +12,7 @@ const { folder, node, write, paths } = operators;
 
 /** @param options.hears What is kept can be read only after the operator has heard of the node. */
 async function start({ interval = "50ms", hears = false } = {}) {
-  const store = createDirectoryStore(folder, "document");
+  const store = createDirectoryStateBackend(folder, "document");
   const heard = Promise.withResolvers<void>();
   if (!hears) heard.resolve();
   const manifest = () => heard.promise.then(store.manifest);

@@ -1,7 +1,7 @@
 /** When what was kept is read, and when it is kept. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { Fault, type Resource } from "@sluice/crds";
+import { ApiServerError, type Resource } from "@sluice/crds";
 import { waitFor } from "../../../tools/process/index.ts";
 import { createLastValidVersions } from "./last-valid-versions.ts";
 import { createStateSaver, type StateSaver } from "./state-saver.ts";
@@ -75,8 +75,8 @@ function scene({ store = testStore(), wraps = (keeper) => keeper, patience }: Sc
 }
 
 const refusals: Readonly<Record<string, Error>> = {
-  "a verb that is missing": new Fault(403, { message: "configmaps is forbidden: role not found" }),
-  "a token that is not known": new Fault(401, { message: "Unauthorized" }),
+  "a verb that is missing": new ApiServerError(403, { message: "configmaps is forbidden: role not found" }),
+  "a token that is not known": new ApiServerError(401, { message: "Unauthorized" }),
   "an answer that cannot be read": new SyntaxError("Unexpected token '<'"),
   "a credential plugin that failed": new Error("exec plugin: exit 1"),
 };
@@ -110,8 +110,8 @@ for (const [what, refusal] of Object.entries(refusals)) {
 const silences: Readonly<Record<string, Error>> = {
   "a connection that breaks": Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" }),
   "a time that is up": new DOMException("aborted due to timeout", "TimeoutError"),
-  "a server that has too much to do": new Fault(429, { message: "slow down" }),
-  "a server that fails": new Fault(503, { message: "etcd has no leader" }),
+  "a server that has too much to do": new ApiServerError(429, { message: "slow down" }),
+  "a server that fails": new ApiServerError(503, { message: "etcd has no leader" }),
 };
 for (const [what, silence] of Object.entries(silences))
   test(`${what} is no refusal: nothing is published before there is an answer`, async () => {
@@ -174,7 +174,7 @@ test("state that could not be read in time is read before it would be replaced",
   first.lead(1);
   await waitFor(() => first.writes() === 1, { what: "it to be kept" });
   let isRefused = true;
-  const refusal = new Fault(403, { message: "forbidden" });
+  const refusal = new ApiServerError(403, { message: "forbidden" });
   const wraps = (keeper: StateStore) => ({
     ...keeper,
     read: () => (isRefused ? Promise.reject(refusal) : keeper.read()),

@@ -1,5 +1,5 @@
 /** Decides when the acknowledged state is saved: soon after a change, and at most once per interval. */
-import { Fault, type Resource } from "@sluice/crds";
+import { ApiServerError, type Resource } from "@sluice/crds";
 import type { Logger } from "pino";
 import { abortableDelay } from "../abortable-delay.ts";
 import type { AcknowledgedState, StateStore } from "./state-store.ts";
@@ -32,7 +32,7 @@ export interface StateSaver {
    * Leadership has changed. A new leader reads the saved state before it publishes, because another operator may have
    * saved since.
    */
-  leadershipChanged(isOurs: boolean): void;
+  leadershipChanged(isSluiceKind: boolean): void;
   /** When this process last saved, in Unix milliseconds; null: it has not. */
   savedAt(): number | null;
   /** Saves the last acknowledged state, if the store responds in time. */
@@ -179,10 +179,10 @@ export function createStateSaver(options: StateSaverOptions): StateSaver {
   return {
     isRead: () => isRead,
     schedule,
-    leadershipChanged(isOurs) {
+    leadershipChanged(isSluiceKind) {
       savedHash = null;
       leadershipChanges++;
-      if (!isOurs) return;
+      if (!isSluiceKind) return;
       isRead = false;
       isReadPending = true;
       void read();
@@ -210,7 +210,7 @@ export function createStateSaver(options: StateSaverOptions): StateSaver {
  * 403: it may pass too, but reading does not wait for it forever.
  */
 function isNoAnswer(error: unknown): boolean {
-  if (error instanceof Fault) return error.code === 429 || error.code >= 500;
+  if (error instanceof ApiServerError) return error.code === 429 || error.code >= 500;
   if (error instanceof DOMException) return error.name === "TimeoutError" || error.name === "AbortError";
   return error instanceof Error && "code" in error && typeof error.code === "string";
 }

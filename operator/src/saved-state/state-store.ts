@@ -3,7 +3,7 @@
  * before the manifest and removed after it. Whenever a process is killed, the manifest names only existing parts.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { Conflict, type OwnStore, type Resource } from "@sluice/crds";
+import { Conflict, type Resource, type StateBackend } from "@sluice/crds";
 import type { Logger } from "pino";
 import { createPartCipher, type PartCipher } from "./part-cipher.ts";
 import { decodePart, encodePart, MAX_PART_BYTES, partCount, type StateParts, splitIntoParts } from "./state-parts.ts";
@@ -46,7 +46,7 @@ export function createStateStore({
   store,
   log,
 }: {
-  readonly store: OwnStore;
+  readonly store: StateBackend;
   readonly log: Pick<Logger, "warn">;
 }): StateStore {
   let cipher: PartCipher | undefined;

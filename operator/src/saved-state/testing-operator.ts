@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after } from "node:test";
-import { createDirectoryClient, type OwnStore } from "@sluice/crds";
+import { createDirectoryClient, type StateBackend } from "@sluice/crds";
 import { readSettings } from "@sluice/model";
 import { pino } from "pino";
 import { temporaryFolder } from "../../../tools/process/index.ts";
@@ -23,7 +23,7 @@ export interface Told {
 }
 
 export interface OperatorParts {
-  readonly store: OwnStore;
+  readonly store: StateBackend;
   /** Interval between two saves. */
   readonly interval: string;
   /** Default: the operator leads alone. */

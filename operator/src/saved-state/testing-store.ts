@@ -1,8 +1,8 @@
 /** An in-memory OwnStore. */
 import { randomBytes } from "node:crypto";
-import { Conflict, type OwnStore } from "@sluice/crds";
+import { Conflict, type StateBackend } from "@sluice/crds";
 
-export interface TestStore extends OwnStore {
+export interface TestStore extends StateBackend {
   readonly kept: Map<string, Buffer>;
   /** Written parts, in order. */
   readonly puts: readonly string[];

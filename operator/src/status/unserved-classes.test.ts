@@ -21,7 +21,10 @@ function scene(t: TestContext, { speaks = true, served = ["dev"] as readonly str
     manager: "test",
     recordEvent: (_, { message }) => told.push(message),
     clusterState: clusterState as unknown as Record<SluiceKind, ReadonlyMap<string, Resource>>,
-    classes: { of: ({ spec }) => (spec?.class as string | undefined) ?? "sluice", served: () => state.served },
+    classes: {
+      classOf: ({ spec }) => (spec?.class as string | undefined) ?? "sluice",
+      servedClasses: () => state.served,
+    },
     isReporter: () => state.speaks,
     log: pino({ level: "silent" }),
     gracePeriod: 5,

@@ -4,9 +4,9 @@
  * generation.
  */
 import {
-  type Classes,
+  type ClassTracker,
   type Condition,
-  isOurs,
+  isSluiceKind,
   type Kind,
   keyOf,
   type Resource,
@@ -22,7 +22,7 @@ export interface UnservedClassesOptions {
   readonly manager: string;
   readonly recordEvent: EventRecorder["record"];
   readonly clusterState: Readonly<Record<SluiceKind, ReadonlyMap<string, Resource>>>;
-  readonly classes: Pick<Classes, "of" | "served">;
+  readonly classes: Pick<ClassTracker, "classOf" | "servedClasses">;
   /** Whether this operator is the one that reports. */
   readonly isReporter: () => boolean;
   readonly log: Pick<Logger, "warn">;
@@ -49,8 +49,8 @@ export function createUnservedClasses(options: UnservedClassesOptions): Unserved
   let isReporting = false;
 
   function messageFor(resource: Resource): string | undefined {
-    const wanted = classes.of(resource);
-    const served = classes.served();
+    const wanted = classes.classOf(resource);
+    const served = classes.servedClasses();
     if (served.includes(wanted)) return undefined;
     const { namespace } = resource.metadata;
     const unset = resource.spec?.class ? "" : `, to which resources of ${namespace} without spec.class belong`;
@@ -73,7 +73,7 @@ export function createUnservedClasses(options: UnservedClassesOptions): Unserved
   }
 
   function check(kind: Kind, key: string): void {
-    if (!isOurs(kind)) return;
+    if (!isSluiceKind(kind)) return;
     const name = `${kind}/${key}`;
     if (!unreportedProblem(kind, key)) due.delete(name);
     else if (!due.has(name)) due.set(name, { kind, key, at: performance.now() + gracePeriod });

@@ -1,5 +1,5 @@
 /** The endpoints of a Service that refers to a core Service. */
-import { type Backend, clusterAddressOf, endpointsOf, keyOf } from "@sluice/crds";
+import { type BackendService, clusterAddressOf, endpointsOf, keyOf } from "@sluice/crds";
 import type { Endpoint } from "@sluice/model";
 import type { ClusterState } from "../watch/cluster-state.ts";
 import type { EndpointSliceIndex } from "./endpoint-slice-index.ts";
@@ -11,7 +11,7 @@ interface Places {
 
 /** The endpoints, followed by the cluster address of the core Service, unless there are no endpoints. */
 export function backendEndpoints(
-  { namespace, name, port }: Backend,
+  { namespace, name, port }: BackendService,
   { clusterState, slices }: Places,
 ): readonly Endpoint[] {
   const key = keyOf(namespace, name);

@@ -1,9 +1,9 @@
 /** Index of ReferenceGrants, updated one at a time. A grant applies to references into its own namespace. */
-import { type Crossing, kindNames, type Resource, resourceKey } from "@sluice/crds";
+import { type CrossNamespaceReference, kindNames, type Resource, resourceKey } from "@sluice/crds";
 
 export interface GrantIndex {
   /** Whether the referenced namespace allows the reference. */
-  allows(crossing: Crossing): boolean;
+  allows(crossing: CrossNamespaceReference): boolean;
   /**
    * Other namespaces that allow Consumers of this namespace to refer to their Routes, sorted: their routes accept these
    * Consumers' keys. A grant for single Routes does not count: keys apply to whole namespaces.
@@ -35,7 +35,7 @@ interface Side {
 
 const sidesOf = (list: unknown): readonly Side[] => (Array.isArray(list) ? list.map((side) => Object(side)) : []);
 
-const isKind = ({ group, kind }: Side, of: Crossing["to"]["kind"]): boolean => {
+const isKind = ({ group, kind }: Side, of: CrossNamespaceReference["to"]["kind"]): boolean => {
   const { apiVersion, kind: name } = kindNames[of];
   const [own] = apiVersion.includes("/") ? apiVersion.split("/") : [""];
   return group === own && kind === name;

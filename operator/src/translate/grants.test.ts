@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Crossing } from "@sluice/crds";
+import type { CrossNamespaceReference } from "@sluice/crds";
 import { createGrantIndex, grantsFromKey, grantsIntoKey } from "./grant-index.ts";
 import { granting, testClusterState } from "./testing-cluster-state.ts";
 
-type Kind = Crossing["to"]["kind"];
-const crossing = (from: Crossing["from"]["kind"], to: Kind, name = "a"): Crossing => ({
+type Kind = CrossNamespaceReference["to"]["kind"];
+const crossing = (from: CrossNamespaceReference["from"]["kind"], to: Kind, name = "a"): CrossNamespaceReference => ({
   from: { kind: from, namespace: "team" },
   to: { kind: to, namespace: "shop", name },
 });
 const team = (kind: string) => [{ kind, namespace: "team" }];
 
 /** Grants of the namespace shop: from, to, and what a reference of the namespace team may then refer to. */
-const cases: readonly (readonly [string, ReturnType<typeof granting>, Crossing, boolean])[] = [
+const cases: readonly (readonly [string, ReturnType<typeof granting>, CrossNamespaceReference, boolean])[] = [
   ["a kind", granting(team("Route"), [{ kind: "Service" }]), crossing("Route", "Service"), true],
   ["one of that name", granting(team("Route"), [{ kind: "Service", name: "a" }]), crossing("Route", "Service"), true],
   [

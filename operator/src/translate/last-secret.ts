@@ -3,7 +3,7 @@
  * problems of the current Secret. Clients keep seeing the certificate that they know until there is a valid one or the
  * Certificate is deleted. The Secret is saved with the last valid Certificate (saved-state/last-valid-versions.ts).
  */
-import type { Ask, CheckedTranslation, Resource } from "@sluice/crds";
+import type { CheckedTranslation, Resource, TranslationLookups } from "@sluice/crds";
 
 export interface Renewal {
   /** Of the Certificate with its current Secret. */
@@ -12,8 +12,8 @@ export interface Renewal {
   readonly secret: Resource | undefined;
   /** The last valid Secret; undefined: none is known. */
   readonly last: Resource | undefined;
-  readonly translateAgain: (ask: Ask) => readonly CheckedTranslation[];
-  readonly ask: Ask;
+  readonly translateAgain: (ask: TranslationLookups) => readonly CheckedTranslation[];
+  readonly ask: TranslationLookups;
 }
 
 export interface Renewed {
@@ -25,7 +25,8 @@ export function withLastSecret({ translated, secret, last, translateAgain, ask }
   const [faulty] = translated;
   if (faulty?.entity) return { translated, last: secret };
   if (!faulty || !last) return { translated, last };
-  const read: Ask["read"] = (kind, namespace, name) => (kind === "Secret" ? last : ask.read(kind, namespace, name));
+  const read: TranslationLookups["read"] = (kind, namespace, name) =>
+    kind === "Secret" ? last : ask.read(kind, namespace, name);
   const [kept, ...others] = translateAgain({ ...ask, read });
   // More than its Secret is invalid.
   if (!kept?.entity) return { translated, last };

@@ -4,10 +4,10 @@
  * missing reference is no reason: that resource is valid, and its requests are answered 503.
  */
 
-import type { CheckedTranslation, Resource, translateNoted } from "@sluice/crds";
+import type { CheckedTranslation, Resource, translateTracked } from "@sluice/crds";
 import { mayProtect } from "@sluice/model";
 
-type Noted = ReturnType<typeof translateNoted>;
+type Noted = ReturnType<typeof translateTracked>;
 
 export interface Quarantine extends Noted {
   readonly resource: Resource;
@@ -16,18 +16,18 @@ export interface Quarantine extends Noted {
   readonly translate: (resource: Resource) => Noted;
 }
 
-export function withLastValid({ translated, holds, resource, last, translate }: Quarantine): Noted {
+export function withLastValid({ translated, isCurrent: holds, resource, last, translate }: Quarantine): Noted {
   const [faulty] = translated;
   const isInvalid = faulty && !faulty.entity && faulty.violations.some(({ condition }) => condition === "Accepted");
-  if (!isInvalid || !last || last === resource) return { translated, holds };
+  if (!isInvalid || !last || last === resource) return { translated, isCurrent: holds };
   const before = translate(last);
   const [kept, ...others] = before.translated;
-  const both: Noted["holds"] = (ask) => holds(ask) && before.holds(ask);
+  const both: Noted["isCurrent"] = (ask) => holds(ask) && before.isCurrent(ask);
   // Others refer to it by the id that it says now.
-  if (!kept?.entity || kept.item.id !== faulty.item.id) return { translated, holds: both };
+  if (!kept?.entity || kept.item.id !== faulty.item.id) return { translated, isCurrent: both };
   // A plugin that keeps nobody out is no version of one that may: to serve it would leave open what is to be closed.
   const isPlugin = faulty.collection === "plugins";
-  if (isPlugin && mayProtect(faulty.item.name) && !mayProtect(kept.item.name)) return { translated, holds: both };
+  if (isPlugin && mayProtect(faulty.item.name) && !mayProtect(kept.item.name)) return { translated, isCurrent: both };
   const { generation } = last.metadata;
   const which =
     generation === undefined ? "its last valid version" : `its last valid version, generation ${generation},`;
@@ -35,5 +35,5 @@ export function withLastValid({ translated, holds, resource, last, translate }: 
     ...violation,
     message: `${violation.message}; ${which} is served until there is another`,
   }));
-  return { translated: [{ ...kept, violations }, ...others], holds: both };
+  return { translated: [{ ...kept, violations }, ...others], isCurrent: both };
 }

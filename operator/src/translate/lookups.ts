@@ -1,10 +1,10 @@
 /** Lookups of translations in the cluster state. */
-import { type Ask, classOf as byItself, identityOf, keyOf, type Resource } from "@sluice/crds";
+import { classOf as byItself, identityOf, keyOf, type Resource, type TranslationLookups } from "@sluice/crds";
 import type { ClusterState } from "../watch/cluster-state.ts";
 import type { GrantIndex } from "./grant-index.ts";
 
 export interface ResourceLookups {
-  askIn(clusterState: ClusterState, grants: GrantIndex): Ask;
+  askIn(clusterState: ClusterState, grants: GrantIndex): TranslationLookups;
   /** The id of a resource's entity; undefined without a resource, and for one of another class. */
   idOf(resource: Resource | undefined): string | undefined;
 }
@@ -37,8 +37,8 @@ export function createResourceLookups({
     askIn: (clusterState, grants) => ({
       resolve: (kind, namespace, name) => idOf(clusterState[kind].get(keyOf(namespace, name))),
       read: (kind, namespace, name) => clusterState[kind].get(keyOf(namespace, name)),
-      allows: grants.allows,
-      opened: grants.opened,
+      isReferenceAllowed: grants.allows,
+      namespacesOpenTo: grants.opened,
     }),
     idOf,
   };

@@ -15,8 +15,8 @@ function pieceOf(kind: "Plugin" | "Route", spec: object, namespace = "default"):
   const ask = {
     resolve: () => "11111111-1111-4111-8111-111111111111",
     read: () => undefined,
-    allows: () => false,
-    opened: () => [],
+    isReferenceAllowed: () => false,
+    namespacesOpenTo: () => [],
   };
   const [piece] = createTranslationCache("default").translateOne(kind, resource, ask).entities;
   assert.ok(piece);

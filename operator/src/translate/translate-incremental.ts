@@ -5,7 +5,7 @@
  */
 
 import { isDeepStrictEqual } from "node:util";
-import { isOurs, type Resource, type SluiceKind } from "@sluice/crds";
+import { isSluiceKind, type Resource, type SluiceKind } from "@sluice/crds";
 import type { Endpoint } from "@sluice/model";
 import type { Problem } from "../status/conditions.ts";
 import type { ClusterState } from "../watch/cluster-state.ts";
@@ -84,7 +84,7 @@ export function createTranslateIncremental({
       else if (kind === "ReferenceGrant")
         grants.set(name, clusterState.ReferenceGrant.get(name)).forEach(addDependents);
       else if (kind === "Secret" || kind === "CoreService") addDependents(key);
-      else if (isOurs(kind)) {
+      else if (isSluiceKind(kind)) {
         affected.add(key);
         // Dependents read only its id.
         if (resources.get(key)?.cached.entities[0]?.item.id !== lookups.idOf(clusterState[kind].get(name)))

@@ -4,13 +4,13 @@
  * later stages detect that nothing changed.
  */
 import {
-  type Ask,
   type CheckedTranslation,
-  type Reference,
   type Resource,
+  type ResourceReference,
   type SluiceKind,
+  type TranslationLookups,
   translate,
-  translateNoted,
+  translateTracked,
 } from "@sluice/crds";
 import type { LastValidVersions } from "../saved-state/last-valid-versions.ts";
 import { grantsFromKey, grantsIntoKey } from "./grant-index.ts";
@@ -23,7 +23,7 @@ export interface TranslatedEntity extends Pick<CheckedTranslation, "collection" 
   /** Undefined when there are violations, except for a certificate that continues with its last valid Secret. */
   readonly validItem: Item | undefined;
   /** `refersTo` with owner keys. */
-  readonly references: readonly (Reference & { readonly key: string })[];
+  readonly references: readonly (ResourceReference & { readonly key: string })[];
 }
 
 export interface CachedTranslation {
@@ -41,11 +41,11 @@ interface Entry extends CachedTranslation {
   /** Of a Certificate: its last valid Secret. */
   readonly secret: Resource | undefined;
   /** Whether everything that was read is unchanged. */
-  readonly holds: (ask: Ask) => boolean;
+  readonly holds: (ask: TranslationLookups) => boolean;
 }
 
 export interface TranslationCache {
-  translateOne(kind: SluiceKind, resource: Resource, ask: Ask): CachedTranslation;
+  translateOne(kind: SluiceKind, resource: Resource, ask: TranslationLookups): CachedTranslation;
   forget(key: string): void;
   /** Removes the entries of all other resources. */
   keepOnly(keys: ReadonlyMap<string, unknown>): void;
@@ -56,7 +56,7 @@ const none: readonly never[] = [];
 const nothing: ReadonlySet<string> = new Set();
 
 function translatedEntityOf(owner: Owner, checked: CheckedTranslation): TranslatedEntity {
-  const { collection, item, violations, backend, entity, refersTo } = checked;
+  const { collection, item, violations, backend, entity, references } = checked;
   const filled = entity as unknown as Item["entity"] | undefined;
   return {
     collection,
@@ -65,7 +65,7 @@ function translatedEntityOf(owner: Owner, checked: CheckedTranslation): Translat
     violations: violations.length === 0 ? none : violations,
     ...(backend && { backend }),
     validItem: filled && { owner, entity: filled },
-    references: refersTo?.map((reference) => ({ ...reference, key: ownerKey(reference) })) ?? none,
+    references: references?.map((reference) => ({ ...reference, key: ownerKey(reference) })) ?? none,
   };
 }
 
@@ -103,7 +103,7 @@ export function createTranslationCache(homeNamespace: string, lastValid?: LastVa
       const owner: Owner = before?.owner ?? { kind, namespace, name };
       const asked = new Set<string>();
       let secret: Resource | undefined;
-      const recordingAsk: Ask = {
+      const recordingAsk: TranslationLookups = {
         resolve(of, within, called) {
           asked.add(ownerKey({ kind: of, namespace: within, name: called }));
           return ask.resolve(of, within, called);
@@ -114,16 +114,16 @@ export function createTranslationCache(homeNamespace: string, lastValid?: LastVa
           if (of === "Secret") secret = answer;
           return answer;
         },
-        allows(crossing) {
+        isReferenceAllowed(crossing) {
           asked.add(grantsIntoKey(crossing.to.namespace));
-          return ask.allows(crossing);
+          return ask.isReferenceAllowed(crossing);
         },
-        opened(within) {
+        namespacesOpenTo(within) {
           asked.add(grantsFromKey(within));
-          return ask.opened(within);
+          return ask.namespacesOpenTo(within);
         },
       };
-      const noted = translateNoted(resource, translating, recordingAsk);
+      const noted = translateTracked(resource, translating, recordingAsk);
       const { translated, last } =
         kind === "Certificate"
           ? withLastSecret({
@@ -134,15 +134,15 @@ export function createTranslationCache(homeNamespace: string, lastValid?: LastVa
               ask,
             })
           : { translated: noted.translated, last: undefined };
-      const { translated: served, holds } = lastValid
+      const { translated: served, isCurrent } = lastValid
         ? withLastValid({
             translated,
-            holds: noted.holds,
+            isCurrent: noted.isCurrent,
             resource,
             last: lastValid.get(key, uid),
-            translate: (older) => translateNoted(older, translating, recordingAsk),
+            translate: (older) => translateTracked(older, translating, recordingAsk),
           })
-        : { translated, holds: noted.holds };
+        : { translated, isCurrent: noted.isCurrent };
       if (served === translated && translated[0]?.entity) lastValid?.record(key, resource);
       if (last) lastValid?.recordSecret(key, last);
       const isFaulty = !noted.translated[0]?.entity;
@@ -152,7 +152,7 @@ export function createTranslationCache(homeNamespace: string, lastValid?: LastVa
         key,
         uid,
         version,
-        holds: isFaulty && lastValid ? validUntilRestored(holds, { lastValid, key, uid }) : holds,
+        holds: isFaulty && lastValid ? validUntilRestored(isCurrent, { lastValid, key, uid }) : isCurrent,
         entities: pieces,
         dependencies: asked.size === 0 ? nothing : asked,
         secret: last,

@@ -1,5 +1,5 @@
 /** AdmissionReview (admission.k8s.io/v1): request and response as plain data. Pure. */
-import { describeResourceViolation, type Resource, sluiceKind } from "@sluice/crds";
+import { describeResourceViolation, type Resource, sluiceKindOf } from "@sluice/crds";
 import { validateResource } from "./validate-resource.ts";
 
 const REVIEW = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview" } as const;
@@ -62,7 +62,7 @@ function answer(request: Members, options: ReviewOptions): Omit<AdmissionRespons
       namespace: namespace ?? metadata.namespace ?? "",
     },
   } as unknown as Resource;
-  if (!sluiceKind(resource) || !isOwn(resource)) return { allowed: true };
+  if (!sluiceKindOf(resource) || !isOwn(resource)) return { allowed: true };
   const { violations, warnings } = validateResource(resource, options);
   return {
     allowed: violations.length === 0,

@@ -3,7 +3,14 @@
  * call it, so its responses must not reveal other resources. References are checked when the resource is translated,
  * and reported in conditions.
  */
-import { type Ask, type Path, type Resource, type ResourceViolation, sluiceKind, translate } from "@sluice/crds";
+import {
+  type Path,
+  type Resource,
+  type ResourceViolation,
+  sluiceKindOf,
+  type TranslationLookups,
+  translate,
+} from "@sluice/crds";
 import { kinds } from "@sluice/model";
 import { ineffectiveMembers } from "./ineffective-members.ts";
 import { sizeViolation } from "./size-limits.ts";
@@ -16,11 +23,11 @@ export interface ResourceVerdict {
 }
 
 /** Referenced resources, Secrets and grants may be created later. */
-const allReferencesResolve: Ask = {
+const allReferencesResolve: TranslationLookups = {
   resolve: () => "00000000-0000-4000-8000-000000000000",
   read: () => undefined,
-  allows: () => true,
-  opened: () => [],
+  isReferenceAllowed: () => true,
+  namespacesOpenTo: () => [],
 };
 
 /** @throws TypeError for a resource that is not a custom resource of Sluice. */
@@ -28,7 +35,7 @@ export function validateResource(
   resource: Resource,
   { homeNamespace }: { readonly homeNamespace: string },
 ): ResourceVerdict {
-  const kind = sluiceKind(resource);
+  const kind = sluiceKindOf(resource);
   const excess = kind && sizeViolation(kinds[kind].spec, resource.spec);
   if (excess) return { violations: [{ ...excess, condition: "Accepted", reason: "Invalid" }], warnings: [] };
   const later = pathsFromSecrets(resource);

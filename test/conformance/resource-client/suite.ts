@@ -360,7 +360,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       const of = { namespace, name: "sluice-admin" };
       let running = 0;
       const run = (by: ResourceClient) =>
-        by.inTurn(of, async ({ others }) => {
+        by.withMutex(of, async ({ othersMayHaveWritten: others }) => {
           assert.equal(++running, 1);
           await new Promise(setImmediate);
           running--;
@@ -371,7 +371,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
         assert.deepEqual(await Promise.all([run(client), run(client)]), [false, false]);
         assert.equal(await run(other), true);
         await assert.rejects(
-          client.inTurn(of, () => Promise.reject(new Error("no"))),
+          client.withMutex(of, () => Promise.reject(new Error("no"))),
           /no/,
         );
         assert.deepEqual(await Promise.all([run(client), run(client)]), [false, false]);

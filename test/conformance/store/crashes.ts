@@ -37,7 +37,7 @@ export function troubled(client: ResourceClient, trouble: Trouble): ResourceClie
       await trouble.before?.({ ...ref, op: "remove" });
       return client.remove(ref, options);
     },
-    inTurn: (of, run) => (trouble.isOutOfTurn ? run({ others: false }) : client.inTurn(of, run)),
+    withMutex: (of, run) => (trouble.isOutOfTurn ? run({ othersMayHaveWritten: false }) : client.withMutex(of, run)),
     watch(kind, observer, options) {
       const late =
         <Told extends readonly unknown[]>(tell: (...told: Told) => void) =>

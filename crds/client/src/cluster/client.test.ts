@@ -6,8 +6,8 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { KubeconfigError } from "./api/credentials.ts";
 import { createClusterClient } from "./client.ts";
-import { KubeconfigError } from "./credentials.ts";
 
 const log = { info() {}, warn() {}, error() {} };
 

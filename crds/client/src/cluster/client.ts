@@ -4,16 +4,16 @@ import { mergeConditions } from "../conditions.ts";
 import { kindNames } from "../kinds.ts";
 import type { Log } from "../log.ts";
 import { Conflict, type Kind, type Ref, type Resource, type ResourceClient } from "../resource.ts";
-import { type Connection, type ConnectionOptions, createConnection } from "./connection.ts";
-import { createCredentials, type KubeconfigOptions, loadKubeconfig } from "./credentials.ts";
-import { recordEvent } from "./events.ts";
-import { Fault, type Status } from "./fault.ts";
-import { ownedConditions } from "./owned.ts";
-import { type Clock, listAll, reflect } from "./reflector.ts";
-import { refusalOf } from "./refusal.ts";
-import { createTransport, ofKind, pathOf } from "./transport.ts";
-import { trim } from "./trim.ts";
-import { createTurns, type Turns } from "./turns.ts";
+import { ApiServerError, type ApiStatus } from "./api/api-server-error.ts";
+import { type Connection, type ConnectionOptions, createConnection } from "./api/connection.ts";
+import { createCredentials, type KubeconfigOptions, loadKubeconfig } from "./api/credentials.ts";
+import { trimObject } from "./api/trim-object.ts";
+import { writeErrorOf } from "./api/write-error.ts";
+import { recordEvent } from "./event-recorder.ts";
+import { createLeaseMutex, type LeaseMutex } from "./lease-mutex.ts";
+import { ownedConditions } from "./owned-conditions.ts";
+import { apiPath, createListerWatcher, rethrowUnknownKind } from "./watch/lister-watcher.ts";
+import { type Clock, listAll, runReflector } from "./watch/reflector.ts";
 
 export interface ClusterClientOptions extends KubeconfigOptions, ConnectionOptions {
   readonly log: Log;
@@ -22,7 +22,7 @@ export interface ClusterClientOptions extends KubeconfigOptions, ConnectionOptio
 /** Throws when the kubeconfig cannot be read. An API server that cannot be reached is no error: watches wait for it. */
 export function createClusterClient(options: ClusterClientOptions): ResourceClient {
   const connection = createConnection(createCredentials(loadKubeconfig(options)), options);
-  return overConnection(connection, { log: options.log, clock: systemClock });
+  return clusterClientOver(connection, { log: options.log, clock: systemClock });
 }
 
 const systemClock: Clock = {
@@ -35,21 +35,21 @@ const systemClock: Clock = {
 const removalTimeout = 30_000;
 
 /** etcd's first write makes version 2: no object has version 1, so an apply with it can only create. */
-const versionOfNothing = "1";
+const NONEXISTENT_VERSION = "1";
 
-export function overConnection(connection: Connection, { log, clock }: { log: Log; clock: Clock }): ResourceClient {
+export function clusterClientOver(connection: Connection, { log, clock }: { log: Log; clock: Clock }): ResourceClient {
   const closing = new AbortController();
   const followed = new Set<Promise<void>>();
-  const turns = new Map<string, Turns>();
+  const turns = new Map<string, LeaseMutex>();
   let watching = new AbortController();
 
   async function get(ref: Ref, signal?: AbortSignal): Promise<Resource | null> {
     try {
-      const path = pathOf(kindNames[ref.kind], ref);
-      const object = await connection.call({ method: "GET", path, signal }).catch(ofKind(ref.kind));
-      return trim(ref.kind, object as Partial<Resource>);
+      const path = apiPath(kindNames[ref.kind], ref);
+      const object = await connection.call({ method: "GET", path, signal }).catch(rethrowUnknownKind(ref.kind));
+      return trimObject(ref.kind, object as Partial<Resource>);
     } catch (error) {
-      if (error instanceof Fault && error.isObjectAbsent) return null;
+      if (error instanceof ApiServerError && error.isObjectAbsent) return null;
       throw error;
     }
   }
@@ -58,18 +58,18 @@ export function overConnection(connection: Connection, { log, clock }: { log: Lo
     get: (ref) => get(ref),
 
     async list(kind, options = {}) {
-      return (await listAll(createTransport(connection, kind, options), closing.signal)).items;
+      return (await listAll(createListerWatcher(connection, kind, options), closing.signal)).items;
     },
 
     watch(kind, observer, { signal, ...selection }) {
-      const reflected = reflect({
+      const reflected = runReflector({
         kind,
-        transport: createTransport(connection, kind, selection),
+        listerWatcher: createListerWatcher(connection, kind, selection),
         clock,
         observer,
         log,
         signal: AbortSignal.any([signal, closing.signal]),
-        cut: () => watching.signal,
+        reconnect: () => watching.signal,
       }).finally(() => followed.delete(reflected));
       followed.add(reflected);
     },
@@ -86,7 +86,7 @@ export function overConnection(connection: Connection, { log, clock }: { log: Lo
         if (managedFields && typeof expect === "object") {
           const taken = (await connection.call({
             method: "PATCH",
-            path: pathOf(kindNames[kind], { namespace, name }),
+            path: apiPath(kindNames[kind], { namespace, name }),
             query: { fieldManager: manager },
             contentType: "application/merge-patch+json",
             body: { metadata: { ...expect, managedFields } },
@@ -95,14 +95,14 @@ export function overConnection(connection: Connection, { log, clock }: { log: Lo
         }
         const object = await connection.call({
           method: "PATCH",
-          path: pathOf(kindNames[kind], { namespace, name }),
+          path: apiPath(kindNames[kind], { namespace, name }),
           query: { fieldManager: manager, force },
           contentType: "application/apply-patch+yaml",
-          body: applied(kind, resource, expect === "absent" ? { resourceVersion: versionOfNothing } : expect),
+          body: applyBody(kind, resource, expect === "absent" ? { resourceVersion: NONEXISTENT_VERSION } : expect),
         });
-        return trim(kind, object as Partial<Resource>);
+        return trimObject(kind, object as Partial<Resource>);
       } catch (error) {
-        throw (error instanceof Fault ? refusalOf(error, expect) : undefined) ?? error;
+        throw (error instanceof ApiServerError ? writeErrorOf(error, expect) : undefined) ?? error;
       }
     },
 
@@ -110,16 +110,16 @@ export function overConnection(connection: Connection, { log, clock }: { log: Lo
       try {
         const answer = (await connection.call({
           method: "DELETE",
-          path: pathOf(kindNames[ref.kind], ref),
+          path: apiPath(kindNames[ref.kind], ref),
           body: { kind: "DeleteOptions", apiVersion: "v1", propagationPolicy: "Background", preconditions: { uid } },
-        })) as Partial<Resource> & Status;
+        })) as Partial<Resource> & ApiStatus;
         // A Status: it is gone. Otherwise the object, which waits for its finalizers.
-        if (answer.kind !== "Status") await gone(ref, answer.metadata?.uid);
+        if (answer.kind !== "Status") await waitUntilGone(ref, answer.metadata?.uid);
         return true;
       } catch (error) {
-        if (!(error instanceof Fault)) throw error;
+        if (!(error instanceof ApiServerError)) throw error;
         if (error.isObjectAbsent) return false;
-        throw refusalOf(error, undefined) ?? error;
+        throw writeErrorOf(error, undefined) ?? error;
       }
     },
 
@@ -136,7 +136,7 @@ export function overConnection(connection: Connection, { log, clock }: { log: Lo
       try {
         await connection.call({
           method: "PATCH",
-          path: `${pathOf(kindNames[ref.kind], ref)}/status`,
+          path: `${apiPath(kindNames[ref.kind], ref)}/status`,
           query: { fieldManager: manager, force: true },
           contentType: "application/apply-patch+yaml",
           body: {
@@ -149,8 +149,8 @@ export function overConnection(connection: Connection, { log, clock }: { log: Lo
           signal,
         });
       } catch (error) {
-        if (!(error instanceof Fault)) throw error;
-        const refusal = refusalOf(error, undefined);
+        if (!(error instanceof ApiServerError)) throw error;
+        const refusal = writeErrorOf(error, undefined);
         if (error.isObjectAbsent || (refusal instanceof Conflict && refusal.reason === "changed")) return;
         throw refusal ?? error;
       }
@@ -165,11 +165,11 @@ export function overConnection(connection: Connection, { log, clock }: { log: Lo
       }
     },
 
-    inTurn({ namespace, name }, run) {
+    withMutex({ namespace, name }, run) {
       const key = `${namespace}/${name}`;
-      const taken = turns.get(key) ?? createTurns({ client, namespace, name, clock });
+      const taken = turns.get(key) ?? createLeaseMutex({ client, namespace, name, clock });
       turns.set(key, taken);
-      return taken.take(run);
+      return taken.run(run);
     },
 
     async close() {
@@ -181,7 +181,7 @@ export function overConnection(connection: Connection, { log, clock }: { log: Lo
   };
   return client;
 
-  async function gone(ref: Ref, uid: string | undefined): Promise<void> {
+  async function waitUntilGone(ref: Ref, uid: string | undefined): Promise<void> {
     const until = clock.now() + removalTimeout;
     for (let wait = 50; ; wait = Math.min(wait * 2, 1000)) {
       const resource = await get(ref);
@@ -196,7 +196,7 @@ export function overConnection(connection: Connection, { log, clock }: { log: Lo
 }
 
 /** What a manager may apply: everything but the status and what the API server itself sets. */
-function applied(kind: Kind, resource: Resource, expected: { uid?: string; resourceVersion?: string } = {}): object {
+function applyBody(kind: Kind, resource: Resource, expected: { uid?: string; resourceVersion?: string } = {}): object {
   const { status: _, metadata, ...members } = resource;
   const { name, namespace, labels, annotations } = metadata;
   const { apiVersion, kind: named } = kindNames[kind];

@@ -3,17 +3,17 @@ import { existsSync, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Log } from "../log.ts";
 import type { ResourceClient } from "../resource.ts";
-import { keyOf } from "./content.ts";
-import { createFolder, type Folder } from "./folder.ts";
-import { removeLeftovers } from "./leftovers.ts";
-import { createLock, type Lock } from "./lock.ts";
-import { statusFolder } from "./record.ts";
-import { parseSelectors } from "./selector.ts";
-import { createSubscription, type Selection, type Subscription, select } from "./subscription.ts";
-import { createTurns, type Turns } from "./turns.ts";
-import type { View } from "./view.ts";
-import { type Watcher, watchDirectory } from "./watcher.ts";
-import { applyResource, newConditions, type Place, removeResource, writeConditions } from "./writer.ts";
+import { createDirectoryReader, type DirectoryReader } from "./directory-reader.ts";
+import { createDirectoryMutex, type DirectoryMutex } from "./files/directory-mutex.ts";
+import { type Watcher, watchDirectory } from "./files/directory-watcher.ts";
+import { createFileLock, type FileLock } from "./files/file-lock.ts";
+import { removeStaleTemporaryFiles } from "./files/temporary-files.ts";
+import { refKey } from "./view/content.ts";
+import type { DirectoryView } from "./view/directory-view.ts";
+import { parseSelectors } from "./view/selector.ts";
+import { statusFolder } from "./view/status-record.ts";
+import { createSubscription, type Selection, type Subscription, select } from "./view/subscription.ts";
+import { applyResource, newConditions, removeResource, type WriteContext, writeConditions } from "./writer.ts";
 
 export interface DirectoryClientOptions {
   /** Holds `*.yaml`, `*.yml` and `*.json`, in sub-folders too, with any number of documents. */
@@ -30,17 +30,17 @@ const eventWindow = 10 * 60_000;
 export function createDirectoryClient(options: DirectoryClientOptions): ResourceClient {
   const { directory: path, log, unprotectWait = 2000 } = options;
   const directory = resolve(path);
-  const onWait = (path: string, wait: number) => feed.lookAgain(path, wait);
-  const folder = createFolder({ directory, log, unprotectWait, onWait });
-  const lock = createLock(join(directory, statusFolder, "lock"));
+  const onWait = (path: string, wait: number) => feed.recheckAfter(path, wait);
+  const folder = createDirectoryReader({ directory, log, unprotectWait, onWait });
+  const lock = createFileLock(join(directory, statusFolder, "lock"));
   // Statuses are written beside the resources: neither writer waits for the other.
-  const statusLock = createLock(join(directory, statusFolder, "status-lock"));
-  const place: Place = { directory, folder, inRecords: statusLock.hold };
-  const feed = createFeed(directory, folder);
+  const statusLock = createFileLock(join(directory, statusFolder, "status-lock"));
+  const place: WriteContext = { directory, folder, withRecordLock: statusLock.run };
+  const feed = createSubscriptions(directory, folder);
   const closing = new AbortController();
   const told = new Map<string, number>();
-  const turns = new Map<string, Turns>();
-  const isTidy = new Set<Lock>();
+  const turns = new Map<string, DirectoryMutex>();
+  const isTidy = new Set<FileLock>();
 
   function prepare(): void {
     closing.signal.throwIfAborted();
@@ -56,26 +56,26 @@ export function createDirectoryClient(options: DirectoryClientOptions): Resource
   }
 
   /** At the first write under a lock: what was left behind must not stay for ever, nor keep anybody from writing. */
-  async function tidy(within: Lock): Promise<void> {
+  async function removeLeftoversOnce(within: FileLock): Promise<void> {
     if (isTidy.has(within)) return;
     isTidy.add(within);
     try {
-      await removeLeftovers(within === lock ? directory : join(directory, statusFolder));
+      await removeStaleTemporaryFiles(within === lock ? directory : join(directory, statusFolder));
     } catch (error) {
       log.warn({ directory, error }, "what killed writers have left behind could not be removed");
     }
   }
 
-  async function inside<Result>(within: Lock, run: () => Promise<Result>): Promise<Result> {
+  async function withLock<Result>(within: FileLock, run: () => Promise<Result>): Promise<Result> {
     prepare();
-    return within.hold(async () => {
-      await tidy(within);
+    return within.run(async () => {
+      await removeLeftoversOnce(within);
       return run();
     });
   }
 
-  async function write<Result>(within: Lock, run: () => Promise<Result>): Promise<Result> {
-    const result = await inside(within, run);
+  async function write<Result>(within: FileLock, run: () => Promise<Result>): Promise<Result> {
+    const result = await withLock(within, run);
     feed.refresh();
     return result;
   }
@@ -84,9 +84,9 @@ export function createDirectoryClient(options: DirectoryClientOptions): Resource
     get: async (ref) => (await folder.find(ref))?.resource ?? null,
 
     async list(kind, { namespace, ...selectors } = {}) {
-      const view = await folder.look();
+      const view = await folder.rescan();
       // Who compares a list with what a watch has told need not wait for the file system's word.
-      feed.show(view);
+      feed.publish(view);
       return select(view, { kind, namespace, matches: parseSelectors(selectors) });
     },
 
@@ -109,7 +109,7 @@ export function createDirectoryClient(options: DirectoryClientOptions): Resource
     remove: (ref, { uid } = {}) => write(lock, () => removeResource(place, { ref, uid })),
 
     async setConditions(ref, conditions) {
-      const known = (await folder.follow()).held.get(keyOf(ref));
+      const known = (await folder.refresh()).entries.get(refKey(ref));
       // Most calls have nothing new to say and need no lock.
       if (newConditions(known, conditions) || newConditions(await folder.find(ref), conditions))
         await write(statusLock, () => writeConditions(place, { ref, conditions }));
@@ -124,13 +124,13 @@ export function createDirectoryClient(options: DirectoryClientOptions): Resource
       log[type === "Warning" ? "warn" : "info"]({ ...ref, reason, reporter }, message);
     },
 
-    async inTurn({ namespace, name }, run) {
+    async withMutex({ namespace, name }, run) {
       prepare();
-      if (!isTidy.has(lock)) await inside(lock, async () => {});
+      if (!isTidy.has(lock)) await withLock(lock, async () => {});
       const key = `${namespace}_${name}`;
-      const taken = turns.get(key) ?? createTurns(join(directory, statusFolder), key);
+      const taken = turns.get(key) ?? createDirectoryMutex(join(directory, statusFolder), key);
       turns.set(key, taken);
-      return taken.take(run);
+      return taken.run(run);
     },
 
     async close() {
@@ -141,40 +141,40 @@ export function createDirectoryClient(options: DirectoryClientOptions): Resource
   };
 }
 
-interface Feed {
+interface Subscriptions {
   add(subscription: Subscription, signal: AbortSignal): void;
   /** Something was written here: subscribers need not wait for the file system to say so. */
   refresh(): void;
   /** A file is to be looked at again, after milliseconds. */
-  lookAgain(path: string, wait: number): void;
+  recheckAfter(path: string, wait: number): void;
   /** The directory was looked at, and this came of it. */
-  show(view: View): void;
+  publish(view: DirectoryView): void;
   close(): void;
 }
 
 /** Shows every new view to all who follow. The directory is watched while there is anybody. */
-function createFeed(directory: string, folder: Folder): Feed {
+function createSubscriptions(directory: string, folder: DirectoryReader): Subscriptions {
   const subscriptions = new Set<Subscription>();
   let watcher: Watcher | undefined;
   const waiting = new Map<string, NodeJS.Timeout>();
 
-  function show(looked: View): void {
-    const view = folder.latest() ?? looked;
-    for (const subscription of subscriptions) subscription.show(view);
+  function show(looked: DirectoryView): void {
+    const view = folder.latestView() ?? looked;
+    for (const subscription of subscriptions) subscription.update(view);
   }
 
-  async function refresh(look: () => Promise<View>): Promise<void> {
+  async function refresh(look: () => Promise<DirectoryView>): Promise<void> {
     if (subscriptions.size === 0) return;
     try {
       show(await look());
     } catch (error) {
-      for (const subscription of subscriptions) subscription.lose(error as Error);
+      for (const subscription of subscriptions) subscription.fail(error as Error);
     }
   }
 
   function onChange(paths: ReadonlySet<string> | undefined, areWhole: boolean): Promise<void> {
-    const isKnown = paths !== undefined && [...paths].every((path) => folder.touched(path, areWhole));
-    return refresh(isKnown ? folder.follow : folder.look);
+    const isKnown = paths !== undefined && [...paths].every((path) => folder.markChanged(path, areWhole));
+    return refresh(isKnown ? folder.refresh : folder.rescan);
   }
 
   function close(): void {
@@ -194,10 +194,10 @@ function createFeed(directory: string, folder: Folder): Feed {
         subscriptions.delete(subscription);
         if (subscriptions.size === 0) close();
       });
-      void refresh(folder.look);
+      void refresh(folder.rescan);
     },
-    refresh: () => void refresh(folder.follow),
-    lookAgain(path, wait) {
+    refresh: () => void refresh(folder.refresh),
+    recheckAfter(path, wait) {
       if (subscriptions.size === 0) return;
       clearTimeout(waiting.get(path));
       const timer = setTimeout(() => {
@@ -206,7 +206,7 @@ function createFeed(directory: string, folder: Folder): Feed {
       }, wait);
       waiting.set(path, timer);
     },
-    show,
+    publish: show,
     close,
   };
 }

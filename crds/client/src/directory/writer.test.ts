@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Conflict } from "../resource.ts";
-import { writeAtomically } from "./atomic.ts";
-import { createFolder, type Folder } from "./folder.ts";
+import { createDirectoryReader, type DirectoryReader } from "./directory-reader.ts";
+import { writeAtomically } from "./files/atomic.ts";
 import { applyResource, removeResource } from "./writer.ts";
 
 const service = (name: string, more = ""): string =>
@@ -27,14 +27,14 @@ async function bench(run: (directory: string, file: string) => Promise<void>): P
 }
 
 /** A folder in which somebody saves a file right after each of the first looks. */
-function edited(directory: string, edits: (() => void)[]): Folder {
+function edited(directory: string, edits: (() => void)[]): DirectoryReader {
   const quiet = () => {};
   const log = { info: quiet, warn: quiet, error: quiet };
-  const folder = createFolder({ directory, log, unprotectWait: 0, onWait: quiet });
+  const folder = createDirectoryReader({ directory, log, unprotectWait: 0, onWait: quiet });
   return {
     ...folder,
-    async recall(wanted) {
-      const held = await folder.recall(wanted);
+    async findAfterRescan(wanted) {
+      const held = await folder.findAfterRescan(wanted);
       edits.shift()?.();
       return held;
     },
@@ -48,7 +48,10 @@ test("an update keeps what somebody saved while it was worked out", () =>
       () => writeFileSync(file, `${service("a")}---\n${service("b", "/edited")}`),
       () => writeFileSync(file, `${service("c")}---\n${service("a")}---\n${service("b", "/edited")}`),
     ]);
-    await applyResource({ directory, folder, inRecords }, { kind: "Service", resource: asked, expect: undefined });
+    await applyResource(
+      { directory, folder, withRecordLock: inRecords },
+      { kind: "Service", resource: asked, expect: undefined },
+    );
     const written = service("a").replace("http://x", "http://y");
     assert.equal(readFileSync(file, "utf8"), `${service("c")}---\n${written}---\n${service("b", "/edited")}`);
   }));
@@ -57,7 +60,7 @@ test("a removal keeps what somebody saved while it was worked out", () =>
   bench(async (directory, file) => {
     writeFileSync(file, service("a"));
     const folder = edited(directory, [() => writeFileSync(file, `${service("b")}---\n${service("a")}`)]);
-    assert.equal(await removeResource({ directory, folder, inRecords }, { ref, uid: undefined }), true);
+    assert.equal(await removeResource({ directory, folder, withRecordLock: inRecords }, { ref, uid: undefined }), true);
     assert.equal(readFileSync(file, "utf8"), service("b"));
   }));
 
@@ -71,7 +74,7 @@ test("who saves without a pause is told as a conflict", () =>
       Array.from({ length: 100 }, () => save),
     );
     const update = applyResource(
-      { directory, folder, inRecords },
+      { directory, folder, withRecordLock: inRecords },
       { kind: "Service", resource: asked, expect: undefined },
     );
     await assert.rejects(update, (error) => error instanceof Conflict && error.reason === "changed");
@@ -96,7 +99,7 @@ test("a removed resource does not come back from another file that holds it too"
     writeFileSync(file, service("a"));
     writeFileSync(other, `${service("a", "/twin")}---\n${service("b")}`);
     const folder = edited(directory, []);
-    assert.equal(await removeResource({ directory, folder, inRecords }, { ref, uid: undefined }), true);
+    assert.equal(await removeResource({ directory, folder, withRecordLock: inRecords }, { ref, uid: undefined }), true);
     assert.equal(await folder.find(ref), undefined);
     assert.equal(readFileSync(other, "utf8"), `---\n${service("b")}`);
   }));

@@ -16,40 +16,40 @@ import {
   Rejected,
   type Resource,
 } from "../resource.ts";
-import { Edited, removeAtomically, writeAtomically } from "./atomic.ts";
-import { applyTo, faultOf, keyOf } from "./content.ts";
-import { textOf } from "./files.ts";
-import type { Folder } from "./folder.ts";
-import { type Parsed, parseResources } from "./parse.ts";
-import { printRecord, recordPath, type StatusRecord } from "./record.ts";
-import { printResource, removeDocument, replaceDocument } from "./rewrite.ts";
-import { type Held, refOf, specHash } from "./view.ts";
+import type { DirectoryReader } from "./directory-reader.ts";
+import { EditedConflict, removeAtomically, writeAtomically } from "./files/atomic.ts";
+import { readTextIfExists } from "./files/file-cache.ts";
+import { printResource, removeDocument, replaceDocument } from "./rewrite-document.ts";
+import { applyContent, metadataProblem, refKey } from "./view/content.ts";
+import { refOf, specHash, type ViewEntry } from "./view/directory-view.ts";
+import { type ParsedFile, parseResources } from "./view/parse-resources.ts";
+import { printRecord, recordPath, type StatusRecord } from "./view/status-record.ts";
 
-export interface Place {
+export interface WriteContext {
   readonly directory: string;
-  readonly folder: Folder;
+  readonly folder: DirectoryReader;
   /** Runs while nobody else writes a record. */
-  readonly inRecords: <Result>(run: () => Promise<Result>) => Promise<Result>;
+  readonly withRecordLock: <Result>(run: () => Promise<Result>) => Promise<Result>;
 }
 
-interface Application {
+interface ApplyRequest {
   readonly kind: Kind;
   readonly resource: Resource;
   readonly expect: ApplyOptions["expect"];
 }
 
-interface Removal {
+interface RemoveRequest {
   readonly ref: Ref;
   readonly uid: string | undefined;
 }
 
-export const applyResource = (place: Place, application: Application): Promise<Resource> =>
-  whileEdited(() => applyOnce(place, application));
+export const applyResource = (place: WriteContext, application: ApplyRequest): Promise<Resource> =>
+  retryOnEdit(() => applyOnce(place, application));
 
 /** Removes it from every file in which it stands: else the next file's would come to life. */
-export async function removeResource(place: Place, removal: Removal): Promise<boolean> {
+export async function removeResource(place: WriteContext, removal: RemoveRequest): Promise<boolean> {
   let removed = false;
-  while (await whileEdited(() => removeOnce(place, removal))) removed = true;
+  while (await retryOnEdit(() => removeOnce(place, removal))) removed = true;
   if (removed) rmSync(recordPath(place.directory, removal.ref), { force: true });
   return removed;
 }
@@ -59,43 +59,43 @@ const attempts = 8;
 const PAUSE = 20;
 
 /** Works the write out anew from what the file holds now, all its checks included. */
-async function whileEdited<Result>(write: () => Promise<Result>): Promise<Result> {
+async function retryOnEdit<Result>(write: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await write();
     } catch (error) {
-      if (!(error instanceof Edited) || attempt === attempts) throw error;
+      if (!(error instanceof EditedConflict) || attempt === attempts) throw error;
       // What somebody saves counts once the file is at rest.
       await sleep(attempt * PAUSE);
     }
   }
 }
 
-async function applyOnce(place: Place, { kind, resource, expect }: Application): Promise<Resource> {
+async function applyOnce(place: WriteContext, { kind, resource, expect }: ApplyRequest): Promise<Resource> {
   const { directory, folder } = place;
-  const fault = faultOf(kind, resource);
+  const fault = metadataProblem(kind, resource);
   if (fault) throw new Rejected(fault);
   const ref: Ref = { kind, namespace: resource.metadata.namespace, name: resource.metadata.name };
-  const held = (await folder.recall(ref)) ?? (await hiddenBy(directory, { folder, ref }));
+  const held = (await folder.findAfterRescan(ref)) ?? (await findUnseen(directory, { folder, ref }));
   checkExpectation(ref, held, expect);
-  const content = applyTo(kind, held?.placed.content, resource);
+  const content = applyContent(kind, held?.placed.content, resource);
   if (!held) {
     const path = freePath(directory, ref);
     makeFolderOf(path);
     rmSync(recordPath(directory, ref), { force: true });
     await writeAtomically(path, printResource(content), { mode: kind === "Secret" ? 0o600 : 0o644 });
-    folder.touched(relative(directory, path));
+    folder.markChanged(relative(directory, path));
   } else {
     if (canonical(held.placed.content) === canonical(content)) return held.resource;
     await rewriteFile(place, held, (text) => replaceDocument(text, held.placed.document, content), content);
-    folder.touched(held.source.path);
+    folder.markChanged(held.source.path);
   }
-  const written = (await folder.follow()).held.get(keyOf(ref));
+  const written = (await folder.refresh()).entries.get(refKey(ref));
   if (!written) throw new Error(`${kind} ${ref.namespace}/${ref.name} was written and then removed by somebody else`);
   return written.resource;
 }
 
-function checkExpectation(ref: Ref, held: Held | undefined, expect: ApplyOptions["expect"]): void {
+function checkExpectation(ref: Ref, held: ViewEntry | undefined, expect: ApplyOptions["expect"]): void {
   if (expect === undefined) return;
   const title = `${ref.kind} ${ref.namespace}/${ref.name}`;
   if (expect === "absent") {
@@ -108,8 +108,11 @@ function checkExpectation(ref: Ref, held: Held | undefined, expect: ApplyOptions
 }
 
 /** Another process may have made it since we looked, and then in the file where we would. */
-async function hiddenBy(directory: string, { folder, ref }: { folder: Folder; ref: Ref }): Promise<Held | undefined> {
-  return existsSync(pathFor(directory, ref)) ? (await folder.look()).held.get(keyOf(ref)) : undefined;
+async function findUnseen(
+  directory: string,
+  { folder, ref }: { folder: DirectoryReader; ref: Ref },
+): Promise<ViewEntry | undefined> {
+  return existsSync(pathFor(directory, ref)) ? (await folder.rescan()).entries.get(refKey(ref)) : undefined;
 }
 
 /** `<kind>/<name>.yaml`, with the namespace in front of the name where it is not the default one. */
@@ -131,21 +134,21 @@ function makeFolderOf(path: string): void {
   if (!existsSync(folder)) mkdirSync(folder, { recursive: true });
 }
 
-async function removeOnce(place: Place, { ref, uid }: Removal): Promise<boolean> {
+async function removeOnce(place: WriteContext, { ref, uid }: RemoveRequest): Promise<boolean> {
   const { folder } = place;
-  const held = await folder.recall(ref);
+  const held = await folder.findAfterRescan(ref);
   if (!held) return false;
   if (uid !== undefined && held.resource.metadata.uid !== uid)
     throw new Conflict("changed", `${ref.kind} ${ref.namespace}/${ref.name} is another one by now`);
   await rewriteFile(place, held, (text) => removeDocument(text, held.placed.document), null);
-  folder.touched(held.source.path);
+  folder.markChanged(held.source.path);
   return true;
 }
 
 /** Puts in place what `change` makes of the file's text; null: without the file. */
 async function rewriteFile(
-  place: Place,
-  held: Held,
+  place: WriteContext,
+  held: ViewEntry,
   change: (text: string) => string | null,
   content: Resource | null,
 ): Promise<void> {
@@ -154,25 +157,29 @@ async function rewriteFile(
   if (file.value.broken && first)
     throw new Rejected(`${path}:${first.line}:${first.column}: ${first.message}: repair the file first`);
   const full = join(place.directory, path);
-  const before = textOf(full);
-  if (before === undefined || !holds(parseResources(before), file.value.good)) throw new Edited(path);
+  const before = readTextIfExists(full);
+  if (before === undefined || !isUnchanged(parseResources(before), file.value.good)) throw new EditedConflict(path);
   const text = change(before);
   if (text === null) return removeAtomically(full);
   checkOutcome(path, text, { held, content });
   // The new file has a new time of birth: what stood in the old one must not get younger.
-  for (const placed of file.value.good.resources) await keepAge(place, refOf(placed), file.bornAt);
+  for (const placed of file.value.good.resources) await recordCreationTime(place, refOf(placed), file.bornAt);
   await writeAtomically(full, text, { after: file.changedAt, replaces: before });
 }
 
 /** Whether the same resources stand at the same places. */
-function holds(now: Parsed, good: Parsed): boolean {
-  const places = ({ resources }: Parsed) =>
+function isUnchanged(now: ParsedFile, good: ParsedFile): boolean {
+  const places = ({ resources }: ParsedFile) =>
     canonical(resources.map(({ document, content }) => ({ document, content })));
   return !now.broken && places(now) === places(good);
 }
 
 /** A rewrite that loses or changes anything else must not reach the disk, whatever the file's tricks. */
-function checkOutcome(path: string, text: string, { held, content }: { held: Held; content: Resource | null }): void {
+function checkOutcome(
+  path: string,
+  text: string,
+  { held, content }: { held: ViewEntry; content: Resource | null },
+): void {
   const before = held.source.file.value.good.resources;
   const expected = before.flatMap((placed) => (placed === held.placed ? (content ? [content] : []) : [placed.content]));
   const after = parseResources(text);
@@ -181,7 +188,11 @@ function checkOutcome(path: string, text: string, { held, content }: { held: Hel
     throw new Rejected(`${path} cannot be rewritten without changing more than was asked; edit it by hand`);
 }
 
-async function keepAge({ directory, inRecords }: Place, ref: Ref, bornAt: number): Promise<void> {
+async function recordCreationTime(
+  { directory, withRecordLock: inRecords }: WriteContext,
+  ref: Ref,
+  bornAt: number,
+): Promise<void> {
   const path = recordPath(directory, ref);
   if (existsSync(path)) return;
   await inRecords(async () => {
@@ -191,13 +202,13 @@ async function keepAge({ directory, inRecords }: Place, ref: Ref, bornAt: number
 
 /** All conditions of a resource as they would be written; null when there is nothing to write. */
 export const newConditions = (
-  held: Held | undefined,
+  held: ViewEntry | undefined,
   conditions: readonly Condition[],
 ): readonly Condition[] | null | undefined =>
   held && mergeConditions(held.resource.status?.conditions ?? [], conditions, new Date());
 
 export async function writeConditions(
-  { directory, folder }: Place,
+  { directory, folder }: WriteContext,
   { ref, conditions }: { ref: Ref; conditions: readonly Condition[] },
 ): Promise<void> {
   const held = await folder.find(ref);
@@ -210,8 +221,8 @@ export async function writeConditions(
     spec: specHash(held.placed.content),
     conditions: merged,
   });
-  folder.touched(held.source.path);
-  if ((await folder.follow()).held.has(keyOf(ref)) || (await folder.find(ref))) return;
+  folder.markChanged(held.source.path);
+  if ((await folder.refresh()).entries.has(refKey(ref)) || (await folder.find(ref))) return;
   // Who has removed the resource meanwhile has removed the record before it was written.
   rmSync(path, { force: true });
 }

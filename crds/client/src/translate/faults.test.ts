@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ResourceKind } from "@sluice/model";
-import { describeResourceViolation } from "./paths.ts";
 import { keyAuth, options, resource } from "./testing-example.ts";
 import { translate } from "./translate.ts";
+import { describeResourceViolation } from "./violation-paths.ts";
 
 /** Faults: kind, spec, namespace, sentences, reasons. */
 const faults: readonly (readonly [string, ResourceKind, object, string, readonly string[], readonly string[]])[] = [

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deriveId, type ResourceKind } from "@sluice/model";
-import { classOf, identityOf, sluiceKind } from "./identity.ts";
+import { classOf, identityOf, sluiceKindOf } from "./identity.ts";
 import { ROUTE, resource } from "./testing-example.ts";
 
 /** Kind, spec, namespace, key. */
@@ -35,8 +35,8 @@ test("an id that is none counts as not given", () => {
 });
 
 test("a core Service is not ours", () => {
-  assert.equal(sluiceKind({ apiVersion: "v1", kind: "Service" }), undefined);
-  assert.equal(sluiceKind({ apiVersion: "sluice.dev/v1alpha1", kind: "toString" }), undefined);
+  assert.equal(sluiceKindOf({ apiVersion: "v1", kind: "Service" }), undefined);
+  assert.equal(sluiceKindOf({ apiVersion: "sluice.dev/v1alpha1", kind: "toString" }), undefined);
 });
 
 test("the class is sluice when none is given", () => {

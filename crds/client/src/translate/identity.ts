@@ -14,7 +14,7 @@ export interface Identity {
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** The kind of a resource of ours; undefined for other resources, core Services among them. */
-export function sluiceKind(resource: Pick<Resource, "apiVersion" | "kind">): ResourceKind | undefined {
+export function sluiceKindOf(resource: Pick<Resource, "apiVersion" | "kind">): ResourceKind | undefined {
   return resource.apiVersion === apiVersion && Object.hasOwn(kinds, resource.kind)
     ? (resource.kind as ResourceKind)
     : undefined;
@@ -39,7 +39,7 @@ const namingMembers: Readonly<Partial<Record<ResourceKind, string>>> = { Plugin:
  * @throws TypeError for a resource that is not of ours.
  */
 export function identityOf(resource: Resource, homeNamespace: string): Identity {
-  const kind = sluiceKind(resource);
+  const kind = sluiceKindOf(resource);
   if (!kind) throw new TypeError(`${resource.apiVersion} ${resource.kind} is not a kind of ours`);
   const { collection } = kinds[kind];
   const { spec = {} } = resource;

@@ -1,22 +1,27 @@
 /** Translation between custom resources and entities, both ways. Pure. */
-export { classOf, type Identity, identityOf, qualifiedName, sluiceKind } from "./identity.ts";
-export { type Ask, type NotedTranslation, translateNoted } from "./noted.ts";
-export { describeResourceViolation, formatPath, resourcePath, resourceViolations } from "./paths.ts";
-export type { Placement } from "./references-of.ts";
-export { resourceName } from "./resource-name.ts";
+export { classOf, type Identity, identityOf, qualifiedName, sluiceKindOf } from "./identity.ts";
 export { credentialSecret, hashKey, isManaged, MANAGED_BY } from "./secrets.ts";
-export { CHILD_TIMES, CREATED_AT, UPDATED_AT } from "./times.ts";
+export { CHILD_TIMES, CREATED_AT, UPDATED_AT } from "./timestamps.ts";
 export { certificateSecret } from "./tls-secrets.ts";
-export { toEntities } from "./to-entities.ts";
-export { kindOfCollection, type ResourceCollection, type ToResourceOptions, toResource } from "./to-resource.ts";
+export { toEntities } from "./to-entities/to-entities.ts";
+export { resourceName } from "./to-resource/resource-name.ts";
+export {
+  kindOfCollection,
+  type ResourceCollection,
+  type ToResourceOptions,
+  toResource,
+} from "./to-resource/to-resource.ts";
+export type { ResourceLocation } from "./to-resource/write-references.ts";
+export { type TrackedTranslation, type TranslationLookups, translateTracked } from "./tracked-translation.ts";
 export { type CheckedTranslation, translate } from "./translate.ts";
 export type {
-  Backend,
-  Crossing,
+  BackendService,
+  CrossNamespaceReference,
   Path,
   Reason,
-  Reference,
+  ResourceReference,
   ResourceViolation,
-  Translated,
+  TranslatedEntity,
   TranslateOptions,
 } from "./translation.ts";
+export { describeResourceViolation, formatPath, resourcePath, resourceViolations } from "./violation-paths.ts";

@@ -7,7 +7,7 @@ import { credentialSecret } from "./secrets.ts";
 import { arbitraries } from "./testing-arbitraries.ts";
 import { CERTIFICATE, CONSUMER, ROUTE, SERVICE, UPSTREAM } from "./testing-example.ts";
 import { certificateSecret } from "./tls-secrets.ts";
-import { type ResourceCollection, type ToResourceOptions, toResource } from "./to-resource.ts";
+import { type ResourceCollection, type ToResourceOptions, toResource } from "./to-resource/to-resource.ts";
 import { translate } from "./translate.ts";
 import type { TranslateOptions } from "./translation.ts";
 
@@ -28,15 +28,15 @@ const ids = new Map([...places].map(([id, resource]) => [resource, id]));
 
 const writing: ToResourceOptions = {
   namespace: "home",
-  place: (_, id) => ({ namespace: "home", name: places.get(id) ?? "missing" }),
+  locate: (_, id) => ({ namespace: "home", name: places.get(id) ?? "missing" }),
 };
 
 const reading = (secrets: readonly Resource[] = []): TranslateOptions => ({
   homeNamespace: "home",
   resolve: (_, __, resource) => ids.get(resource),
   read: (_, __, resource) => secrets.find(({ metadata }) => metadata.name === resource),
-  allows: () => false,
-  opened: () => [],
+  isReferenceAllowed: () => false,
+  namespacesOpenTo: () => [],
   audience: "admin",
 });
 

@@ -4,11 +4,11 @@ import { test } from "node:test";
 import { checkEntity, type ResourceKind } from "@sluice/model";
 import { parseAllDocuments } from "yaml";
 import type { Resource } from "../resource.ts";
-import { identityOf, sluiceKind } from "./identity.ts";
-import { describeResourceViolation } from "./paths.ts";
+import { identityOf, sluiceKindOf } from "./identity.ts";
 import { hashKey } from "./secrets.ts";
 import { translate } from "./translate.ts";
 import type { TranslateOptions } from "./translation.ts";
+import { describeResourceViolation } from "./violation-paths.ts";
 
 const samples = new URL("../../../samples/", import.meta.url);
 const resources = readdirSync(samples).flatMap((file) =>
@@ -27,10 +27,10 @@ const options: TranslateOptions = {
     return resource && identityOf(resource, "default").id;
   },
   read: (kind, namespace, name) => found(kind, namespace, name),
-  allows: () => false,
-  opened: () => [],
+  isReferenceAllowed: () => false,
+  namespacesOpenTo: () => [],
 };
-const items = resources.filter(sluiceKind).flatMap((resource) => translate(resource, options));
+const items = resources.filter(sluiceKindOf).flatMap((resource) => translate(resource, options));
 const ofCollection = (collection: string) => items.filter((item) => item.collection === collection);
 
 test("the samples have no fault", () => {

@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto";
 import { CREDENTIAL_LABEL, type Credential, type KeyAuthEntry, type SecretRef } from "@sluice/model";
 import type { Resource } from "../resource.ts";
-import { crossingFault, type ReferencePlace } from "./reference.ts";
-import { CREATED_AT } from "./times.ts";
+import { CREATED_AT } from "./timestamps.ts";
+import { crossNamespaceViolation, type ReferenceOrigin } from "./to-entities/resolve-reference.ts";
 import type { ResourceViolation, TranslateOptions } from "./translation.ts";
 
 export interface SecretValue {
@@ -14,12 +14,12 @@ export interface SecretValue {
 /** The entry of a labelled Secret, or why there is none. */
 export function readSecret(
   { name, key, ...ref }: SecretRef,
-  place: ReferencePlace,
-  { read, allows }: Pick<TranslateOptions, "read" | "allows">,
+  place: ReferenceOrigin,
+  { read, isReferenceAllowed }: Pick<TranslateOptions, "read" | "isReferenceAllowed">,
 ): SecretValue | ResourceViolation {
   const { from, path } = place;
   const { namespace = from.namespace } = ref;
-  const refused = crossingFault({ kind: "Secret", namespace, name }, place, { allows });
+  const refused = crossNamespaceViolation({ kind: "Secret", namespace, name }, place, { isReferenceAllowed });
   if (refused) return refused;
   const fault = (member: "name" | "key", message: string): ResourceViolation => ({
     path: [...path, member],

@@ -72,8 +72,8 @@ export const options: TranslateOptions = {
   audience: "nodes",
   resolve: (kind, _, name) => known[`${kind}/${name}`],
   read: (kind, _, name) => objects[`${kind}/${name}`],
-  allows: () => false,
-  opened: () => [],
+  isReferenceAllowed: () => false,
+  namespacesOpenTo: () => [],
 };
 
 /** The spec of a consumer with one key. */

@@ -8,8 +8,8 @@ import {
   type Violation,
 } from "@sluice/model";
 import type { Resource } from "../resource.ts";
-import { crossingFault, type ReferencePlace } from "./reference.ts";
 import { entryOf } from "./secrets.ts";
+import { crossNamespaceViolation, type ReferenceOrigin } from "./to-entities/resolve-reference.ts";
 import type { ResourceViolation, TranslateOptions } from "./translation.ts";
 
 type Member = keyof typeof tlsEntries;
@@ -24,12 +24,12 @@ export interface FoundCertificate {
 /** What a Secret of the type kubernetes.io/tls holds, checked, so that a broken one is told as such. */
 export function readCertificate(
   { name, ...ref }: NameRef,
-  place: ReferencePlace,
-  { read, allows }: Pick<TranslateOptions, "read" | "allows">,
+  place: ReferenceOrigin,
+  { read, isReferenceAllowed }: Pick<TranslateOptions, "read" | "isReferenceAllowed">,
 ): FoundCertificate {
   const { namespace = place.from.namespace } = ref;
   const path = [...place.path, "name"];
-  const refused = crossingFault({ kind: "Secret", namespace, name }, place, { allows });
+  const refused = crossNamespaceViolation({ kind: "Secret", namespace, name }, place, { isReferenceAllowed });
   if (refused) return { members: {}, violations: [refused] };
   const faulty = (reason: ResourceViolation["reason"], messages: readonly string[]): FoundCertificate => ({
     members: {},

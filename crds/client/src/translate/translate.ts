@@ -1,11 +1,11 @@
 /** Translation and the model's check in one: what of a resource can be served, and what is wrong with it. */
 import { checkEntity, type Entity, type Violation } from "@sluice/model";
 import type { Resource } from "../resource.ts";
-import { resourceViolations } from "./paths.ts";
-import { toEntities } from "./to-entities.ts";
-import type { Translated, TranslateOptions } from "./translation.ts";
+import { toEntities } from "./to-entities/to-entities.ts";
+import type { TranslatedEntity, TranslateOptions } from "./translation.ts";
+import { resourceViolations } from "./violation-paths.ts";
 
-export interface CheckedTranslation extends Translated {
+export interface CheckedTranslation extends TranslatedEntity {
   /** The filled entity (with `_sluice` for nodes); undefined when there is any violation. */
   readonly entity?: Entity;
 }
@@ -21,7 +21,7 @@ export function translate(resource: Resource, options: TranslateOptions): readon
 }
 
 /** Sentences quote the value that is wrong, and conditions, Events and logs are read by more people than Secrets. */
-function withoutSecret({ path, message }: Violation, secretPaths: Translated["secretPaths"] = []): Violation {
+function withoutSecret({ path, message }: Violation, secretPaths: TranslatedEntity["secretPaths"] = []): Violation {
   const secret = secretPaths.some((own) => own.every((step, index) => step === path[index]));
   return { path, message: secret ? "the value from the Secret is not valid here" : message };
 }

@@ -26,7 +26,7 @@ export type Reason =
   | "SecretNotFound";
 
 /** A reference that leaves its namespace, as a ReferenceGrant of the other one may allow it. */
-export interface Crossing {
+export interface CrossNamespaceReference {
   readonly from: { readonly kind: ResourceKind; readonly namespace: string };
   readonly to: {
     readonly kind: ResourceKind | "Secret" | "CoreService";
@@ -43,9 +43,9 @@ export interface TranslateOptions {
   /** A Secret or a core Service; undefined when there is none. */
   readonly read: (kind: "Secret" | "CoreService", namespace: string, name: string) => Resource | undefined;
   /** Whether a reference may leave its namespace. */
-  readonly allows: (crossing: Crossing) => boolean;
+  readonly isReferenceAllowed: (crossing: CrossNamespaceReference) => boolean;
   /** Other namespaces whose routes the keys of this namespace's Consumers open. */
-  readonly opened: (namespace: string) => readonly string[];
+  readonly namespacesOpenTo: (namespace: string) => readonly string[];
   /**
    * `nodes`: keys of consumers as hashes, config with the members from Secrets, and `_sluice`. `admin`: keys in clear, config with
    * members from Secrets that the admin listener made and from no others, no `_sluice`, and core Services are not looked for.
@@ -54,33 +54,33 @@ export interface TranslateOptions {
 }
 
 /** Another resource of ours. */
-export interface Reference {
+export interface ResourceReference {
   readonly kind: ResourceKind;
   readonly namespace: string;
   readonly name: string;
 }
 
 /** A core Service that a Service of ours stands for: its endpoints come from its EndpointSlices. */
-export interface Backend {
+export interface BackendService {
   readonly namespace: string;
   readonly name: string;
   readonly port: number;
 }
 
 /** One entity of a resource, unchecked. */
-export interface Translated {
+export interface TranslatedEntity {
   readonly collection: Collection;
   /** Flat, in snake_case, references as `{ id }`; one that was not found is `{}`, which no check lets through. */
   readonly item: Readonly<Record<string, unknown>> & { readonly id: string };
   /** Where members of the item stand in the resource, when not at the place that their spelling says. */
-  readonly places: Readonly<Record<string, Path>>;
+  readonly sourcePaths: Readonly<Record<string, Path>>;
   /** Where the item stands in the resource: `["spec"]`, `["spec", "keyAuth", 0]`. */
-  readonly base: Path;
+  readonly basePath: Path;
   readonly violations: readonly ResourceViolation[];
   /** The resources that it cannot do without, as far as they can be told. */
-  readonly refersTo?: readonly Reference[];
+  readonly references?: readonly ResourceReference[];
   /** Services only. */
-  readonly backend?: Backend;
+  readonly backend?: BackendService;
   /** Plugins and services only: paths into the item of what came from Secrets and must not be written down. */
   readonly secretPaths?: readonly Path[];
 }

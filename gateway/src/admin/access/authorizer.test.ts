@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Caller, ClusterAccess, Right } from "@sluice/crds";
+import type { ClusterAuthorizer, ResourceAttributes, UserInfo } from "@sluice/crds";
 import { HttpError } from "../http/errors.ts";
 import { type AuthorizationRequest, type AuthorizerOptions, createAuthorizer } from "./authorizer.ts";
 
@@ -57,9 +57,9 @@ describe("the gate", () => {
 });
 
 test("the status is open, and the gate tells who has proved something or need not", async () => {
-  const away: ClusterAccess = {
-    callerOf: () => Promise.reject(new Error("ECONNREFUSED")),
-    allows: async () => true,
+  const away: ClusterAuthorizer = {
+    authenticate: () => Promise.reject(new Error("ECONNREFUSED")),
+    isAllowed: async () => true,
     async close() {},
   };
   const table: readonly (readonly [Partial<AuthorizerOptions>, Partial<AuthorizationRequest>, boolean])[] = [
@@ -78,10 +78,10 @@ test("the status is open, and the gate tells who has proved something or need no
 });
 
 describe("the gate of a cluster", () => {
-  const wanted: Right[] = [];
-  const clusterOf = (caller: Caller | null, allowed: (right: Right) => boolean): ClusterAccess => ({
-    callerOf: async (token) => (token === "ann's" ? caller : null),
-    async allows(_caller, right) {
+  const wanted: ResourceAttributes[] = [];
+  const clusterOf = (caller: UserInfo | null, allowed: (right: ResourceAttributes) => boolean): ClusterAuthorizer => ({
+    authenticate: async (token) => (token === "ann's" ? caller : null),
+    async isAllowed(_caller, right) {
       wanted.push(right);
       return allowed(right);
     },
@@ -111,9 +111,9 @@ describe("the gate of a cluster", () => {
   });
 
   test("lets nobody in while the cluster cannot be asked, except with the other token", async () => {
-    const cluster: ClusterAccess = {
-      callerOf: () => Promise.reject(new Error("ECONNREFUSED")),
-      allows: async () => true,
+    const cluster: ClusterAuthorizer = {
+      authenticate: () => Promise.reject(new Error("ECONNREFUSED")),
+      isAllowed: async () => true,
       async close() {},
     };
     const gate = createAuthorizer({ ...none, cluster, token: "right" });

@@ -1,7 +1,7 @@
 /** Whether a request may be answered: who may use the listener, and by what that is proved. */
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import type { ClusterAccess, Right } from "@sluice/crds";
+import type { ClusterAuthorizer, ResourceAttributes } from "@sluice/crds";
 import { StoreUnavailable } from "../../stores/store.ts";
 import { forbidden, HttpError } from "../http/errors.ts";
 import { requiredRights } from "./rights.ts";
@@ -12,7 +12,7 @@ export interface AuthorizerOptions {
   /** A client certificate opens it. */
   readonly certificates: boolean;
   /** Null: no Kubernetes token opens it. */
-  readonly cluster: ClusterAccess | null;
+  readonly cluster: ClusterAuthorizer | null;
   readonly homeNamespace: string;
 }
 
@@ -44,10 +44,10 @@ export function createAuthorizer({ token, certificates, cluster, homeNamespace }
     if (certificates && entering.certified) return;
     const { bearer, all } = readTokens(entering.headers);
     if (all.some(opens)) return;
-    const caller = cluster && bearer !== undefined ? await orUnavailable(cluster.callerOf(bearer)) : null;
+    const caller = cluster && bearer !== undefined ? await orUnavailable(cluster.authenticate(bearer)) : null;
     if (!cluster || !caller) throw unauthorized();
     const wanted = requiredRights(entering.method, entering.url ?? "", homeNamespace);
-    const allowed = await orUnavailable(Promise.all(wanted.map((right) => cluster.allows(caller, right))));
+    const allowed = await orUnavailable(Promise.all(wanted.map((right) => cluster.isAllowed(caller, right))));
     const refused = wanted.find((_right, index) => !allowed[index]);
     if (refused)
       throw forbidden(`${caller.username} may not ${describeRight(refused)}: RBAC of the cluster does not allow it`);
@@ -81,7 +81,7 @@ async function orUnavailable<Answer>(asked: Promise<Answer>): Promise<Answer> {
   }
 }
 
-const describeRight = ({ verb, group, resource, namespace }: Right): string =>
+const describeRight = ({ verb, group, resource, namespace }: ResourceAttributes): string =>
   `${verb} ${resource}${group === "" ? "" : `.${group}`} in ${namespace === undefined ? "all namespaces" : `the namespace ${namespace}`}`;
 
 interface SentTokens {

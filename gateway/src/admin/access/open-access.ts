@@ -1,7 +1,7 @@
 /** What the settings say of who may use the listener, made ready at the start. */
 import { readFile } from "node:fs/promises";
 import { createSecureContext } from "node:tls";
-import type { ClusterAccess, Log } from "@sluice/crds";
+import type { ClusterAuthorizer, Log } from "@sluice/crds";
 import type { AccessSettings } from "../../settings/access.ts";
 import { type AdminSettings, adminSettings as names } from "../../settings/admin.ts";
 import { SettingsError } from "../../settings/error.ts";
@@ -103,10 +103,10 @@ async function readTls({ tlsCert, tlsKey, tlsAuthority }: AccessOptions): Promis
 }
 
 // A listener without it needs no Kubernetes client.
-async function openCluster(): Promise<ClusterAccess> {
-  const { createClusterAccess, KubeconfigError } = await import("@sluice/crds");
+async function openCluster(): Promise<ClusterAuthorizer> {
+  const { createClusterAuthorizer, KubeconfigError } = await import("@sluice/crds");
   try {
-    return createClusterAccess();
+    return createClusterAuthorizer();
   } catch (error) {
     throw error instanceof KubeconfigError ? new SettingsError(error.message) : error;
   }

@@ -5,12 +5,12 @@
  * wants them through this door needs the right to those Secrets too. What is read or changed may stand in any
  * namespace, so the right must be one in all namespaces; what is made is made in the home namespace.
  */
-import type { Right } from "@sluice/crds";
+import type { ResourceAttributes } from "@sluice/crds";
 import type { Collection } from "@sluice/model";
 import { type Endpoint, endpoints } from "../entities/endpoints.ts";
 import { unsupportedRoutes } from "../information/unsupported-endpoints.ts";
 
-type Verb = Right["verb"];
+type Verb = ResourceAttributes["verb"];
 
 /** In which custom resources entities stand; `secret`: a part of them is in a Secret; `inside`: they are a part of it. */
 const storage: Readonly<Record<Collection, { readonly in: string; readonly secret?: true; readonly inside?: true }>> = {
@@ -52,7 +52,7 @@ const unrestrictedUrls: ReadonlySet<string> = new Set([
 const byUrl = new Map<string, Endpoint>(endpoints.map((endpoint) => [endpoint.url, endpoint]));
 
 /** @param url The route that answers: `/services/:entity`; empty when none does. */
-export function requiredRights(method: string, url: string, home: string): readonly Right[] {
+export function requiredRights(method: string, url: string, home: string): readonly ResourceAttributes[] {
   const reading = verbs[method] === undefined;
   const endpoint = byUrl.get(url);
   if (endpoint) {
@@ -67,15 +67,15 @@ export function requiredRights(method: string, url: string, home: string): reado
   return rightsToAll(["create", "update", "patch", "delete"], home);
 }
 
-function rightsToAll(verb: readonly Verb[], home: string): readonly Right[] {
+function rightsToAll(verb: readonly Verb[], home: string): readonly ResourceAttributes[] {
   return (Object.keys(storage) as Collection[])
     .filter((collection) => !storage[collection].inside || storage[collection].secret)
     .flatMap((collection) => rightsTo(collection, verb, home));
 }
 
-function rightsTo(collection: Collection, wanted: readonly Verb[], home: string): readonly Right[] {
+function rightsTo(collection: Collection, wanted: readonly Verb[], home: string): readonly ResourceAttributes[] {
   const { in: resource, secret = false, inside = false } = storage[collection];
-  const rights = wanted.flatMap((verb): readonly Right[] => {
+  const rights = wanted.flatMap((verb): readonly ResourceAttributes[] => {
     const reads = verb === "get" || verb === "list";
     const whole = inside && !reads ? "update" : verb;
     return [

@@ -6,7 +6,7 @@ import {
   type Path,
   type Resource,
   resourceViolations,
-  sluiceKind,
+  sluiceKindOf,
   type TranslateOptions,
   translate,
 } from "@sluice/crds";
@@ -42,23 +42,23 @@ export function fromResources<From>(
 ): ReadResources<From> {
   const isOwn = (resource: Resource) =>
     classOf(resource, resource.metadata.namespace === homeNamespace ? ofClass : undefined) === ofClass;
-  const ours = held.filter(({ resource }) => sluiceKind(resource) && isOwn(resource));
+  const ours = held.filter(({ resource }) => sluiceKindOf(resource) && isOwn(resource));
   const ids = new Map(ours.map(({ resource }) => [keyOf(resource), identityOf(resource, homeNamespace).id]));
   const others = new Map(
-    held.filter(({ resource }) => !sluiceKind(resource)).map(({ resource }) => [keyOf(resource), resource]),
+    held.filter(({ resource }) => !sluiceKindOf(resource)).map(({ resource }) => [keyOf(resource), resource]),
   );
   const asking = {
     homeNamespace,
     resolve: (kind, namespace, name) => ids.get(`${kind} ${namespace} ${name}`),
     read: (kind, namespace, name) => others.get(`${kind} ${namespace} ${name}`),
     // Who may refer to what is for the cluster to say that the resources are applied to.
-    allows: () => true,
-    opened: () => [],
+    isReferenceAllowed: () => true,
+    namespacesOpenTo: () => [],
   } satisfies Omit<TranslateOptions, "audience">;
 
   const translated = ours.flatMap(({ from, resource }) => {
     // Nodes get a config with what stands in Secrets, and no keys; a file needs both.
-    const audience = sluiceKind(resource) === "Plugin" ? "nodes" : "admin";
+    const audience = sluiceKindOf(resource) === "Plugin" ? "nodes" : "admin";
     return translate(resource, { ...asking, audience }).map((item) => ({ from, item }));
   });
   const faults = translated.flatMap(({ from, item: { violations } }) =>

@@ -1,19 +1,19 @@
 /** A folder of custom resources, or one file with some, as the entities that they stand for. */
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { formatPath, locateIn, type PlacedResource, parseResources } from "@sluice/crds";
+import { formatPath, locatePath, type ParsedResource, parseResources } from "@sluice/crds";
 import type { EntityLists } from "../../stores/difference.ts";
 import { Refused } from "../command.ts";
 import { fromResources, type ReadOptions } from "./from-resources.ts";
 
-interface From extends PlacedResource {
+interface From extends ParsedResource {
   readonly file: string;
   readonly text: string;
 }
 
 /** @throws Refused with every fault and its place. */
 export async function readFolder(path: string, options: ReadOptions): Promise<EntityLists> {
-  const held: { readonly from: From; readonly resource: PlacedResource["content"] }[] = [];
+  const held: { readonly from: From; readonly resource: ParsedResource["content"] }[] = [];
   const faults: string[] = [];
   for (const file of await filesOf(path)) {
     const text = await readFile(file, "utf8");
@@ -24,7 +24,7 @@ export async function readFolder(path: string, options: ReadOptions): Promise<En
   const read = fromResources(held, options);
   faults.push(
     ...(read.faults ?? []).map(({ from: { file, text, document }, path, message }) => {
-      const { line, column } = locateIn(text, document, path);
+      const { line, column } = locatePath(text, document, path);
       return `${file}:${line}:${column}: ${formatPath(path)}: ${message}`;
     }),
   );

@@ -3,9 +3,9 @@ import {
   certificateSecret,
   credentialSecret,
   kindOfCollection,
-  type Placement,
   type Resource,
   type ResourceCollection,
+  type ResourceLocation,
   toResource,
 } from "@sluice/crds";
 import {
@@ -40,7 +40,7 @@ export interface MadeResources {
 export function toResources(lists: EntityLists, { namespace, class: ofClass }: ResourceOptions): MadeResources {
   const resources: Resource[] = [];
   const faults: EntityFaults[] = [];
-  const places = new Map<string, Placement>();
+  const places = new Map<string, ResourceLocation>();
   const [keys, targets, snis] = [
     byParent(lists.keyauth_credentials, ({ consumer }) => consumer),
     byParent(lists.targets, ({ upstream }) => upstream),
@@ -50,7 +50,12 @@ export function toResources(lists: EntityLists, { namespace, class: ofClass }: R
   function make<Name extends ResourceCollection>(collection: Name, entity: Entities[Name], own: object): void {
     const kind = kindOfCollection(collection);
     const place = (kind: string, id: string) => places.get(`${kind} ${id}`);
-    const made = toResource(collection, entity, { namespace, place, ...(ofClass && { class: ofClass }), ...own });
+    const made = toResource(collection, entity, {
+      namespace,
+      locate: place,
+      ...(ofClass && { class: ofClass }),
+      ...own,
+    });
     const violations = made.violations ?? readSpec(kinds[kind].spec, made.value.spec).violations;
     if (violations.length > 0 || !made.value) {
       faults.push({ collection, entity, violations });

@@ -1,5 +1,5 @@
 /** The store over a declarative file. Writes change the lines of their entities and leave all others as they are. */
-import { Edited, writeAtomically } from "@sluice/crds/atomic";
+import { EditedConflict, writeAtomically } from "@sluice/crds/atomic";
 import type { FileSource } from "../../sources/file/file-source.ts";
 import type { LoadedData } from "../../sources/file/read-file.ts";
 import { type Effect, type Store, StoreUnavailable, type Write, type WriteOutcome } from "../store.ts";
@@ -120,7 +120,7 @@ export function createFileStore({ file, source, writable, programmed }: FileStor
         try {
           return await written;
         } catch (error) {
-          if (!(error instanceof Edited) || attempt === ATTEMPTS) throw unavailable(file, error);
+          if (!(error instanceof EditedConflict) || attempt === ATTEMPTS) throw unavailable(file, error);
         }
       }
     },
@@ -138,7 +138,7 @@ function stateOf(text: string, loaded: LoadedData): State {
 
 /** What a system says of a file is no secret; a bug stays what it is. */
 function unavailable(file: string, error: unknown): unknown {
-  if (error instanceof Edited) return new StoreUnavailable(`${file} is being edited over and over: try again`);
+  if (error instanceof EditedConflict) return new StoreUnavailable(`${file} is being edited over and over: try again`);
   const reason = systemReason(error);
   return reason === undefined
     ? error

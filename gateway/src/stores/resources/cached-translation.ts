@@ -1,8 +1,14 @@
 /** Remembers each resource's translation while the resource and all that was asked for it stay as they were. */
-import { type Ask, type CheckedTranslation, type NotedTranslation, type Resource, translateNoted } from "@sluice/crds";
+import {
+  type CheckedTranslation,
+  type Resource,
+  type TrackedTranslation,
+  type TranslationLookups,
+  translateTracked,
+} from "@sluice/crds";
 
-export type { Ask };
-export type TranslateResource = (resource: Resource, ask: Ask) => readonly CheckedTranslation[];
+export type { TranslationLookups };
+export type TranslateResource = (resource: Resource, ask: TranslationLookups) => readonly CheckedTranslation[];
 
 /** A function of an object that is called again and again with the same ones. They must not change. */
 export function memoize<Key extends object, Value>(compute: (key: Key) => Value): (key: Key) => Value {
@@ -18,11 +24,11 @@ export function memoize<Key extends object, Value>(compute: (key: Key) => Value)
 
 /** By the object itself: a cache gives the same object for as long as the resource is unchanged. */
 export function createCachedTranslation(homeNamespace: string): TranslateResource {
-  const remembered = new WeakMap<Resource, NotedTranslation>();
+  const remembered = new WeakMap<Resource, TrackedTranslation>();
   return (resource, ask) => {
     const before = remembered.get(resource);
-    if (before?.holds(ask)) return before.translated;
-    const noted = translateNoted(resource, { homeNamespace, audience: "admin" }, ask);
+    if (before?.isCurrent(ask)) return before.translated;
+    const noted = translateTracked(resource, { homeNamespace, audience: "admin" }, ask);
     remembered.set(resource, noted);
     return noted.translated;
   };

@@ -1,5 +1,5 @@
 /** Waiting until what others have written is seen. */
-import { isSeen, type Resource, type ResourceClient, resourceKey } from "@sluice/crds";
+import { type Resource, type ResourceClient, reflectsWrite, resourceKey } from "@sluice/crds";
 import { CREDENTIAL_LABEL, TLS_SECRET_TYPE, type Written } from "@sluice/model";
 import type { LiveResources } from "./live-resources.ts";
 import type { WatchedKind } from "./view.ts";
@@ -28,7 +28,7 @@ export async function caughtUpCondition(
   const isThere = (kind: WatchedKind, [key, { metadata }]: readonly [string, Resource]) => {
     const { generation, ...version } = { kind, ...metadata };
     // Notes of a batch move no generation; but a directory's versions have no order.
-    return isSeen(resources[kind].get(key), {
+    return reflectsWrite(resources[kind].get(key), {
       ...version,
       ...(!hasOrderedVersion(version) && generation && { generation }),
     });

@@ -2,9 +2,9 @@
 import {
   CHILD_TIMES,
   identityOf,
-  type Placement,
   type Resource,
   type ResourceCollection,
+  type ResourceLocation,
   toResource,
 } from "@sluice/crds";
 import {
@@ -39,7 +39,7 @@ export interface DesiredResourceOptions {
   readonly next: Tables;
   /** `<collection> <id>` of what is removed. */
   readonly removed: ReadonlySet<string>;
-  readonly place: (kind: ResourceKind, id: string) => Placement | undefined;
+  readonly place: (kind: ResourceKind, id: string) => ResourceLocation | undefined;
   readonly homeNamespace: string;
   readonly class: string | undefined;
 }
@@ -124,7 +124,7 @@ function makeResource(options: DesiredResourceOptions, entity: Entity, found: Co
   const config = kind === "Plugin" ? splitConfig(options, entity as Plugin) : undefined;
   const made = toResource(kinds[kind].collection as ResourceCollection, (config?.plugin ?? entity) as never, {
     namespace: homeNamespace,
-    place,
+    locate: place,
     ...(previous && { previous }),
     ...(ofClass !== undefined && { class: ofClass }),
     ...(kind === "Upstream" && { targets: children as readonly Target[] }),

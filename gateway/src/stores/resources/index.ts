@@ -2,12 +2,12 @@
 import {
   batchMark,
   identityOf,
-  isSeen,
   keyOf,
   type Log,
+  type MutexHold,
   type Resource,
   type ResourceClient,
-  type Turn,
+  reflectsWrite,
 } from "@sluice/crds";
 import { DEFAULT_CLASS, type WaitAnswer, type Written } from "@sluice/model";
 import { type Effect, type Store, StoreUnavailable, type Write, type WriteOutcome } from "../store.ts";
@@ -110,13 +110,13 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
   const isNewest = ({ kind, resource }: MarkedMember): boolean => {
     const { namespace, name, uid, resourceVersion } = resource.metadata;
     const written = { kind, namespace, name, ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
-    return !hasOrderedVersion(written) || isSeen(held(written), written);
+    return !hasOrderedVersion(written) || reflectsWrite(held(written), written);
   };
 
   const settle = ({ awaits, batch, alone }: Extract<ApplyPlanResult, { readonly fault?: undefined }>): Promise<void> =>
     until(
       () =>
-        awaits.every((written) => isSeen(held(written), written)) &&
+        awaits.every((written) => reflectsWrite(held(written), written)) &&
         (!alone || isNewest(alone)) &&
         batch.every(({ kind, resource }) => marksOf(held({ kind, ...resource.metadata })) === marksOf(resource)),
       { awaits },
@@ -203,18 +203,18 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
   }
 
   /** What others have written since our last turn is seen before anything is decided. */
-  const inTurn = (run: (turn: Turn) => Promise<void>): Promise<void> =>
+  const withMutex = (run: (turn: MutexHold) => Promise<void>): Promise<void> =>
     client
-      .inTurn({ namespace: homeNamespace, name: MANAGER }, async (turn) => {
+      .withMutex({ namespace: homeNamespace, name: MANAGER }, async (turn) => {
         await view();
-        if (turn.others || !isMended) await mend();
+        if (turn.othersMayHaveWritten || !isMended) await mend();
         await run(turn);
       })
       .catch((error: unknown) => (error instanceof StoreUnavailable ? Promise.reject(error) : throwUnavailable(error)));
 
-  const line = createWriteQueue<PendingWrite>({ inTurn, plan: workOn, refuse: ({ fail }, error) => fail(error) });
+  const line = createWriteQueue<PendingWrite>({ withMutex, plan: workOn, refuse: ({ fail }, error) => fail(error) });
 
-  void removeOrphanedSecrets({ client, homeNamespace, orphanAge, log, signal, view, inTurn });
+  void removeOrphanedSecrets({ client, homeNamespace, orphanAge, log, signal, view, inTurn: withMutex });
 
   return {
     list: async (collection, filter) => list((await view()).tables, collection, { ...filter, now: Date.now() }),

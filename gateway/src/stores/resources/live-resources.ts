@@ -2,12 +2,12 @@
 
 import {
   createResourceCache,
-  followClasses,
   type Kind,
   keyOf,
   type Log,
   type Resource,
   type ResourceClient,
+  trackClasses,
 } from "@sluice/crds";
 import { CREDENTIAL_LABEL, type ResourceKind, resourceKinds } from "@sluice/model";
 import type { Resources, WatchedKind } from "./view.ts";
@@ -53,7 +53,7 @@ export function followResources(options: LiveResourcesOptions): LiveResources {
   const ours = createResourceCache({ ...shared, kinds: resourceKinds, namespaces });
   const secrets = createResourceCache({ ...shared, kinds: ["Secret"] as const, namespaces: [homeNamespace] });
   const resources: Resources = { ...ours.resources, ...secrets.resources };
-  const classes = followClasses({
+  const classes = trackClasses({
     client,
     own: { class: options.class, namespace: homeNamespace },
     namespaces,
@@ -70,8 +70,8 @@ export function followResources(options: LiveResourcesOptions): LiveResources {
 
   function recordWrite(kind: Kind, resource: Resource, { removed = false } = {}): void {
     if (kind === "Secret") {
-      if (resource.metadata.namespace === homeNamespace) secrets.wrote(kind, resource, { removed });
-    } else if (isOurs(kind)) ours.wrote(kind, resource, { removed });
+      if (resource.metadata.namespace === homeNamespace) secrets.recordWrite(kind, resource, { removed });
+    } else if (isOurs(kind)) ours.recordWrite(kind, resource, { removed });
   }
 
   return {
@@ -93,7 +93,7 @@ export function followResources(options: LiveResourcesOptions): LiveResources {
         return removed;
       },
     },
-    classOf: (resource) => classes.of(resource),
+    classOf: (resource) => classes.classOf(resource),
     unsynced: () => [...ours.unsynced(), ...secrets.unsynced(), ...(classes.isSynced() ? [] : ["Lease"])],
     trouble: () => [...new Set([...ours.trouble(), ...secrets.trouble(), ...[classes.trouble() ?? []].flat()])],
     async until(condition, timeout) {

@@ -121,11 +121,11 @@ export function createTestingCluster({ delay, before }: TestingClusterOptions): 
           tell(ref.kind, { ...there, metadata: { ...there.metadata, resourceVersion: String(++version) } }, "removed");
           return true;
         }),
-      inTurn(_, run) {
+      withMutex(_, run) {
         const mine = lastTurn.then(() => {
           const others = lastOwner !== me;
           lastOwner = me;
-          return run({ others });
+          return run({ othersMayHaveWritten: others });
         });
         lastTurn = mine.catch(() => undefined);
         return mine;

@@ -9,7 +9,7 @@ import {
 } from "@sluice/crds";
 import { type Collection, type Entity, entities, nameOf, type ResourceKind, resourceKinds } from "@sluice/model";
 import { claimKey, claimKeysOf, createTables, type PlacedEntity, SharedMap, type Tables } from "../tables/index.ts";
-import type { Ask, TranslateResource } from "./cached-translation.ts";
+import type { TranslateResource, TranslationLookups } from "./cached-translation.ts";
 
 export type WatchedKind = SluiceKind | "Secret";
 export type Resources = Readonly<Record<WatchedKind, ReadonlyMap<string, Resource>>>;
@@ -19,7 +19,7 @@ export interface EntityInResource extends PlacedEntity {
   readonly resource: Resource;
   readonly kind: ResourceKind;
   /** Where the entity stands in the resource. */
-  readonly base: CheckedTranslation["base"];
+  readonly base: CheckedTranslation["basePath"];
   /** It is neither found nor listed, but keeps its id and its name, and can be removed. */
   readonly isFaulty: boolean;
 }
@@ -129,7 +129,7 @@ export function translateForView(
   options: ViewOptions,
 ): TranslatedResource {
   const asked = new Set<string>();
-  const ask: Ask = {
+  const ask: TranslationLookups = {
     resolve(of, namespace, name) {
       const key = keyOf(namespace, name);
       asked.add(resourceKeyOfKind(of, key));
@@ -144,11 +144,18 @@ export function translateForView(
       return resources[of].get(key);
     },
     // The operator says whether a reference holds; what stands in other namespaces' Secrets is not shown for it.
-    allows: ({ to }) => to.kind !== "Secret",
-    opened: () => [],
+    isReferenceAllowed: ({ to }) => to.kind !== "Secret",
+    namespacesOpenTo: () => [],
   };
-  const held = options.translateOne(resource, ask).map(({ collection, entity, item, base }): EntityInResource => {
-    return { collection, entity: entity ?? (item as unknown as Entity), resource, kind, base, isFaulty: !entity };
+  const held = options.translateOne(resource, ask).map(({ collection, entity, item, basePath }): EntityInResource => {
+    return {
+      collection,
+      entity: entity ?? (item as unknown as Entity),
+      resource,
+      kind,
+      base: basePath,
+      isFaulty: !entity,
+    };
   });
   return { resource, held, asked };
 }

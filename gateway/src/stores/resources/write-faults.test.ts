@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Fault, UnknownKind } from "@sluice/crds";
+import { ApiServerError, UnknownKind } from "@sluice/crds";
 import { throwUnavailable } from "./write-faults.ts";
 
 const system = (code: string, message: string) => Object.assign(new Error(message), { code });
@@ -24,12 +24,12 @@ const causes: readonly (readonly [what: string, cause: unknown, told: string])[]
   ],
   [
     "an API server that has no time",
-    new Fault(429, { message: "too many requests" }),
+    new ApiServerError(429, { message: "too many requests" }),
     "the API server answered 429 (too many requests)",
   ],
   [
     "a token that has ended",
-    new Fault(401, { message: "Unauthorized" }),
+    new ApiServerError(401, { message: "Unauthorized" }),
     "the API server does not accept the credentials of the admin listener (Unauthorized)",
   ],
   [
@@ -45,7 +45,7 @@ for (const [what, cause, told] of causes) {
 }
 
 test("tells the start of a long answer", () => {
-  const page = new Fault(502, { message: "x".repeat(10_000) });
+  const page = new ApiServerError(502, { message: "x".repeat(10_000) });
   assert.throws(
     () => throwUnavailable(page),
     (error: Error) => error.message.length < 400,

@@ -1,5 +1,5 @@
 /** Why something was not written, in the words of the store. */
-import { Conflict, Fault, type Kind, Rejected, UnknownKind } from "@sluice/crds";
+import { ApiServerError, Conflict, type Kind, Rejected, UnknownKind } from "@sluice/crds";
 import { StoreUnavailable, type WriteFault } from "../store.ts";
 import { systemReason } from "../system-error.ts";
 
@@ -43,7 +43,7 @@ export function throwUnavailable(cause: unknown): never {
 /** What may be told: words of the system and of the API server, which hold no credentials. */
 function reasonOf(cause: unknown): string | undefined {
   if (cause instanceof UnknownKind) return cause.message;
-  if (!(cause instanceof Fault)) return systemReason(cause);
+  if (!(cause instanceof ApiServerError)) return systemReason(cause);
   const { code, message } = cause;
   if (code === 401) return `the API server does not accept the credentials of the admin listener (${message})`;
   return `the API server answered ${code} (${message})`;

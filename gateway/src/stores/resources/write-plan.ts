@@ -1,5 +1,5 @@
 /** What a write does to resources: worked out as a whole before anything is written. Pure but for the names of Secrets. */
-import { keyOf, type Placement, type Resource } from "@sluice/crds";
+import { keyOf, type Resource, type ResourceLocation } from "@sluice/crds";
 import { type Collection, type Entity, kinds, type ResourceKind, resourceKinds } from "@sluice/model";
 import type { Effect, Write, WriteFault } from "../store.ts";
 import { type TableWriteResult as TableWrite, write } from "../tables/index.ts";
@@ -53,7 +53,7 @@ export function planWrites(view: ResourceView, writes: readonly Write[], options
   const steps: ResourceStep[] = [];
   const secrets: Resource[] = [];
   const after = new Map<Resource, Resource["spec"] | null>();
-  const placed = new Map<string, Placement>();
+  const placed = new Map<string, ResourceLocation>();
   const touched = touchedBy(view, written);
   for (const kind of resourceKinds) {
     for (const touch of touched.filter((one) => one.kind === kind)) {
@@ -132,7 +132,7 @@ interface StepContext {
   readonly written: Taken;
   readonly options: WritePlanOptions;
   /** Resources that this write makes, by kind and id. */
-  readonly placed: ReadonlyMap<string, Placement>;
+  readonly placed: ReadonlyMap<string, ResourceLocation>;
   /** Filled with what has to be made before. */
   readonly secrets: Resource[];
 }

@@ -3,7 +3,7 @@
  * nothing to do with each other are carried out at once. So every write is planned on what those before it have left
  * that it has to do with, and an answer never depends on a write that may still fail.
  */
-import type { Turn } from "@sluice/crds";
+import type { MutexHold } from "@sluice/crds";
 import { footprintsOverlap, type WriteFootprint } from "./footprint.ts";
 
 /** A write that has been planned. */
@@ -12,12 +12,12 @@ export interface QueuedWork {
   /** Nothing else is under way while this is. */
   readonly isExclusive: boolean;
   /** Carries it out; true: it was planned on what is not true any more, and stays first in the line. Never rejects. */
-  start(turn: Turn): Promise<boolean>;
+  start(turn: MutexHold): Promise<boolean>;
 }
 
 export interface WriteQueueOptions<Item> {
   /** Runs while no other process writes; rejects when there is no turn to be had, or what is there cannot be read. */
-  readonly inTurn: (run: (turn: Turn) => Promise<void>) => Promise<void>;
+  readonly withMutex: (run: (turn: MutexHold) => Promise<void>) => Promise<void>;
   /** Null: it is answered already. */
   readonly plan: (item: Item) => Promise<QueuedWork | null>;
   /** Answers one that cannot be planned. */
@@ -35,7 +35,7 @@ const MAX_CONCURRENT_WRITES = 16;
 /** Milliseconds after which other processes get their turn, however much waits here. */
 const MAX_TURN = 2000;
 
-export function createWriteQueue<Item>({ inTurn, plan, refuse }: WriteQueueOptions<Item>): WriteQueue<Item> {
+export function createWriteQueue<Item>({ withMutex, plan, refuse }: WriteQueueOptions<Item>): WriteQueue<Item> {
   const items: Item[] = [];
   let turns = 0;
   let last: Promise<unknown> = Promise.resolve();
@@ -43,7 +43,7 @@ export function createWriteQueue<Item>({ inTurn, plan, refuse }: WriteQueueOptio
 
   function begin(): void {
     turns++;
-    last = inTurn(serve)
+    last = withMutex(serve)
       .catch((error: unknown) => {
         for (const item of items.splice(0)) refuse(item, error);
       })
@@ -54,7 +54,7 @@ export function createWriteQueue<Item>({ inTurn, plan, refuse }: WriteQueueOptio
       });
   }
 
-  async function serve(turn: Turn): Promise<void> {
+  async function serve(turn: MutexHold): Promise<void> {
     const until = performance.now() + MAX_TURN;
     const isOpen = (): boolean => performance.now() < until && turn.isHeld?.() !== false;
     const under = new Set<QueuedWork>();

@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { trackClasses } from "./class-tracker.ts";
+import type { Observer, Resource, WatchOptions } from "./resource.ts";
+
+const lease = (at: string, className: string, { holder = "one", reads = "all" } = {}): Resource => {
+  const [namespace = "", name = ""] = at.split("/");
+  const metadata = {
+    namespace,
+    name,
+    labels: { "sluice.dev/class": className },
+    annotations: { "sluice.dev/reads": reads },
+  };
+  return { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata, spec: { holderIdentity: holder } };
+};
+
+const resource = (namespace: string, className?: string) => ({
+  metadata: { namespace, name: "any" },
+  spec: className === undefined ? {} : { class: className },
+});
+
+function scene({ own = { class: "sluice", namespace: "home" }, namespaces = [] as readonly string[] } = {}) {
+  const watches: { readonly observer: Observer; readonly options: Partial<WatchOptions> }[] = [];
+  const changes: (readonly string[])[] = [];
+  const classes = trackClasses({
+    client: { watch: (_, observer, { signal: __, ...options }) => void watches.push({ observer, options }) },
+    own,
+    namespaces,
+    signal: new AbortController().signal,
+    log: { warn() {} },
+    onChange: (moved) => changes.push(moved),
+  });
+  return { classes, changes, watches, watch: (index = 0) => watches[index]?.observer as Observer };
+}
+
+const rows: readonly {
+  readonly what: string;
+  readonly leases: readonly Resource[];
+  readonly of: readonly [namespace: string, spec?: string];
+  readonly is: string;
+}[] = [
+  { what: "spec.class, whatever a Lease says", leases: [lease("shop/a", "dev")], of: ["shop", "other"], is: "other" },
+  { what: "that of the Lease in its namespace", leases: [lease("shop/a", "dev")], of: ["shop"], is: "dev" },
+  { what: "sluice where there is no Lease", leases: [lease("shop/a", "dev")], of: ["mart"], is: "sluice" },
+  {
+    what: "the first of several in the alphabet",
+    leases: [lease("shop/a", "two"), lease("shop/b", "one")],
+    of: ["shop"],
+    is: "one",
+  },
+  {
+    what: "sluice before all others",
+    leases: [lease("shop/a", "dev"), lease("shop/b", "sluice")],
+    of: ["shop"],
+    is: "sluice",
+  },
+  {
+    what: "that of a Lease that nobody holds",
+    leases: [lease("shop/a", "dev", { holder: "" })],
+    of: ["shop"],
+    is: "dev",
+  },
+];
+
+for (const { what, leases, of, is } of rows)
+  test(`the class of a resource is ${what}`, () => {
+    const { classes, watch } = scene();
+    watch().replaced(leases);
+    assert.equal(classes.classOf(resource(...of)), is);
+  });
+
+test("the home namespace is of this Sluice's class before its Lease is there", () => {
+  const { classes, watches } = scene({ own: { class: "dev", namespace: "home" } });
+  assert.deepEqual([classes.classOf(resource("home")), classes.isSynced()], ["dev", false]);
+  assert.deepEqual(watches[0]?.options, { labels: "sluice.dev/class" });
+});
+
+test("namespaces that move are told with the Lease that comes or goes, and a renewal is no news", () => {
+  const { classes, changes, watch } = scene();
+  watch().replaced([]);
+  watch().changed(lease("shop/a", "dev"));
+  watch().changed(lease("shop/a", "dev", { holder: "one" }));
+  watch().removed(lease("shop/a", "dev"));
+  assert.deepEqual(changes, [[], ["shop"], ["shop"]]);
+  assert.equal(classes.classOf(resource("shop")), "sluice");
+});
+
+test("a class is served while an operator holds its Lease, and the first that reads all namespaces speaks", () => {
+  const { classes, changes, watch } = scene();
+  watch().replaced([lease("a/a", "dev", { reads: "some" }), lease("b/b", "away", { holder: "" })]);
+  assert.deepEqual([classes.servedClasses(), classes.firstClusterWideClass()], [["dev", "sluice"], undefined]);
+  watch().changed(lease("b/b", "away"));
+  assert.deepEqual([classes.servedClasses(), classes.firstClusterWideClass()], [["away", "dev", "sluice"], "away"]);
+  assert.equal(changes.length, 2);
+});
+
+test("with named namespaces there is a watch for each, and all have to be read", () => {
+  const { classes, watches, watch } = scene({ namespaces: ["home", "shop"] });
+  assert.deepEqual(
+    watches.map(({ options }) => options.namespace),
+    ["home", "shop"],
+  );
+  watch(0).replaced([]);
+  assert.equal(classes.isSynced(), false);
+  watch(1).replaced([lease("shop/a", "dev")]);
+  watch(0).replaced([]);
+  assert.deepEqual([classes.isSynced(), classes.classOf(resource("shop"))], [true, "dev"]);
+  watch(1).lost?.(new Error("leases is forbidden"));
+  assert.equal(classes.trouble(), "leases is forbidden");
+});

@@ -1,0 +1,54 @@
+/** What the API server answers when it does not do what it was asked. */
+
+/** The parts of metav1.Status that we read. */
+export interface ApiStatus {
+  readonly code?: number;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly details?: {
+    readonly name?: string;
+    readonly causes?: readonly { readonly reason?: string; readonly message?: string; readonly field?: string }[];
+  };
+}
+
+/** An answer of 400 or above, or an ERROR event of a watch. */
+export class ApiServerError extends Error {
+  override readonly name = "Fault";
+  readonly code: number;
+  readonly status: ApiStatus;
+  /** Milliseconds that the server asks to wait, from Retry-After. */
+  readonly retryAfter: number | undefined;
+  constructor(code: number, status: ApiStatus, retryAfter?: number) {
+    super(status.message ?? `the API server answered ${code}`);
+    this.code = code;
+    this.status = status;
+    this.retryAfter = retryAfter;
+  }
+
+  /** The object itself does not exist; false when it is its kind or path that the server does not know. */
+  get isObjectAbsent(): boolean {
+    return this.code === 404 && this.status.reason === "NotFound" && this.status.details?.name !== undefined;
+  }
+}
+
+/** Reads the fault out of an answer; a body that is no Status (a plain `404 page not found`) becomes the message. */
+export function apiServerErrorOf(answer: {
+  code: number;
+  body: string;
+  retryAfter?: string;
+  request: string;
+}): ApiServerError {
+  const seconds = Number(answer.retryAfter);
+  const retryAfter = answer.retryAfter !== undefined && seconds >= 0 ? seconds * 1000 : undefined;
+  return new ApiServerError(answer.code, statusOf(answer), retryAfter);
+}
+
+function statusOf({ code, body, request }: { code: number; body: string; request: string }): ApiStatus {
+  try {
+    const value: unknown = JSON.parse(body);
+    if (typeof value === "object" && value !== null && "message" in value) return value as ApiStatus;
+  } catch {
+    // Not every answer is JSON; the text below says what came.
+  }
+  return { code, message: `${request}: the API server answered ${code} ${body.trim().slice(0, 200)}`.trimEnd() };
+}

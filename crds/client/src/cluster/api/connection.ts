@@ -1,0 +1,143 @@
+/** Calls to the API server: JSON in and out, faults as `Fault`, a few retries where they can do no harm. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { rejectOnAbort } from "../../reject-on-abort.ts";
+import { ApiServerError, apiServerErrorOf } from "./api-server-error.ts";
+import type { ApiEndpoint, Credentials } from "./credentials.ts";
+
+export interface ApiCall {
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  /** From the root, as `/api/v1/secrets`; its parts are escaped already. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
+  readonly body?: unknown;
+  /** `application/json` by default. A PATCH must name its patch type. */
+  readonly contentType?: string;
+  readonly signal?: AbortSignal;
+}
+
+export interface Connection {
+  /** Resolves to the parsed answer; rejects with a Fault, or with what the network says. */
+  call(call: ApiCall): Promise<unknown>;
+  /** Resolves once the answer's head is there; the body then flows without a time limit. */
+  open(call: ApiCall): Promise<AsyncIterable<Uint8Array>>;
+  close(): Promise<void>;
+}
+
+/** A request that has ended, for metrics. */
+export interface CompletedRequest {
+  readonly method: string;
+  /** The answer's status, or `<error>` when there was none, as client-go says. */
+  readonly code: string;
+  /** Of the API server, with its port. */
+  readonly host: string;
+  /** Until the answer's head was there. */
+  readonly seconds: number;
+}
+
+export interface ConnectionOptions {
+  /** Told of every request, each attempt on its own. */
+  readonly onRequestEnd?: (answered: CompletedRequest) => void;
+}
+
+const attempts = 4;
+const answerTimeout = 30_000;
+/** Longer waits are the caller's business. */
+const longestWait = 5_000;
+
+export function createConnection(
+  credentials: Credentials,
+  { onRequestEnd: onAnswer }: ConnectionOptions = {},
+): Connection {
+  /** A token may be replaced before it is looked for again. Whoever is not known has done nothing: it asks once more. */
+  async function send(call: ApiCall, bodyTimeout: number) {
+    const access = await credentials.endpoint();
+    try {
+      return await sendAs(access, call, bodyTimeout);
+    } catch (error) {
+      const fresh = error instanceof ApiServerError && error.code === 401 ? await credentials.reload(access) : null;
+      if (!fresh) throw error;
+      return sendAs(fresh, call, bodyTimeout);
+    }
+  }
+
+  async function sendAs({ origin, headers, dispatcher }: ApiEndpoint, call: ApiCall, bodyTimeout: number) {
+    call.signal?.throwIfAborted();
+    const url = new URL(origin.replace(/\/$/, "") + call.path);
+    for (const [name, value] of Object.entries(call.query ?? {}))
+      if (value !== undefined) url.searchParams.set(name, String(value));
+    const began = performance.now();
+    const tell = (code: string) =>
+      onAnswer?.({ method: call.method, code, host: url.host, seconds: (performance.now() - began) / 1000 });
+    const asked = dispatcher.request({
+      origin: url.origin,
+      path: url.pathname + url.search,
+      method: call.method,
+      headers: {
+        ...headers,
+        accept: "application/json",
+        "user-agent": "sluice",
+        ...(call.body === undefined ? {} : { "content-type": call.contentType ?? "application/json" }),
+      },
+      body: call.body === undefined ? null : yamlSafe(JSON.stringify(call.body)),
+      signal: call.signal ?? null,
+      headersTimeout: answerTimeout,
+      bodyTimeout,
+    });
+    const response = await rejectOnAbort(asked, call.signal).catch((error: unknown) => {
+      tell("<error>");
+      throw error;
+    });
+    const { statusCode, headers: answered, body } = response;
+    tell(`${statusCode}`);
+    if (statusCode < 400) return body;
+    const after = answered["retry-after"];
+    throw apiServerErrorOf({
+      code: statusCode,
+      body: await body.text(),
+      retryAfter: Array.isArray(after) ? after[0] : after,
+      request: `${call.method} ${call.path}`,
+    });
+  }
+
+  return {
+    async call(call) {
+      for (let attempt = 1; ; attempt++) {
+        try {
+          const body = await send(call, answerTimeout);
+          const text = await body.text();
+          return text === "" ? null : JSON.parse(text);
+        } catch (error) {
+          const wait = retryDelay(call, error, attempt);
+          if (wait === undefined) throw error;
+          await sleep(wait, undefined, { signal: call.signal });
+        }
+      }
+    },
+    open: (call) => send(call, 0),
+    close: () => credentials.close(),
+  };
+}
+
+/**
+ * The API server reads what is applied as YAML, which refuses these characters as they stand, or takes them for ends of
+ * lines; in JSON they can stand in texts only.
+ */
+const yamlSafe = (json: string): string =>
+  json.replace(
+    /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+
+/** Connections that were never made, and reads that broke, may be tried again; a write that broke may have happened. */
+function retryDelay(call: ApiCall, error: unknown, attempt: number): number | undefined {
+  if (attempt >= attempts || call.signal?.aborted) return undefined;
+  if (error instanceof ApiServerError)
+    return (error.code === 429 || error.code === 503) &&
+      error.retryAfter !== undefined &&
+      error.retryAfter <= longestWait
+      ? Math.max(error.retryAfter, 100)
+      : undefined;
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  const broke = ["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"].includes(code);
+  return code === "ECONNREFUSED" || (broke && call.method === "GET") ? 100 * 2 ** attempt : undefined;
+}

@@ -1,0 +1,130 @@
+/** Who we are and how to reach the API server, from a kubeconfig, an exec plugin or the pod's service account. */
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import type { RequestOptions } from "node:https";
+
+import { Agent, type Dispatcher, ProxyAgent } from "undici";
+import { KubeConfig } from "./kube-config.ts";
+
+export interface KubeconfigOptions {
+  /** Path of a kubeconfig. Unset: KUBECONFIG, ~/.kube/config, the pod's service account. */
+  readonly kubeconfig?: string;
+  /** A context of it; its current one by default. */
+  readonly context?: string;
+}
+
+/** What a person who starts a process can mend; one line. */
+export class KubeconfigError extends Error {
+  override readonly name = "KubeconfigError";
+}
+
+/** @throws KubeconfigError when the file or the context does not exist, or the file is no kubeconfig. */
+export function loadKubeconfig(options: KubeconfigOptions): KubeConfig {
+  const config = new KubeConfig();
+  try {
+    if (options.kubeconfig) config.loadFromFile(options.kubeconfig);
+    else config.loadFromDefault();
+  } catch (error) {
+    const [reason] = (error instanceof Error ? error.message : String(error)).split("\n");
+    throw new KubeconfigError(`the kubeconfig cannot be read: ${reason}; KUBECONFIG says which one it is`);
+  }
+  if (options.context !== undefined) {
+    const names = config.getContexts().map(({ name }) => name);
+    if (!names.includes(options.context))
+      throw new KubeconfigError(
+        `the kubeconfig has no context ${options.context}; it has ${names.join(", ") || "none"}`,
+      );
+    config.setCurrentContext(options.context);
+  }
+  if (!config.getCurrentCluster()) {
+    const message = "the kubeconfig names no cluster for its current context; KUBECONFIG says which one is read";
+    throw new KubeconfigError(message);
+  }
+  return config;
+}
+
+export interface ApiEndpoint {
+  readonly origin: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly dispatcher: Dispatcher;
+}
+
+export interface Credentials {
+  /** Rejects when an exec plugin or a token file fails. */
+  endpoint(): Promise<ApiEndpoint>;
+  /** Reads them anew, because the API server does not know them. Null: they are still the same. */
+  reload(refused: ApiEndpoint): Promise<ApiEndpoint | null>;
+  close(): Promise<void>;
+}
+
+/** Token files and certificates may change at any time; reading them for every call would be waste. */
+const freshFor = 10_000;
+const connectTimeout = 10_000;
+
+/**
+ * One dispatcher for all calls. client-node 2.0 makes an undici Agent per call, which means a TLS handshake per call;
+ * here a new one is made only when the key material changes.
+ */
+export function createCredentials(config: KubeConfig, now: () => number = () => performance.now()): Credentials {
+  let current: { access: ApiEndpoint; material: string; readAt: number } | undefined;
+  let reading: Promise<ApiEndpoint> | undefined;
+
+  async function read(): Promise<ApiEndpoint> {
+    const cluster = config.getCurrentCluster();
+    if (!cluster) throw new Error("the kubeconfig names no cluster for its current context");
+    const options: RequestOptions = {};
+    await config.applyToHTTPSOptions(options);
+    const headers = Object.fromEntries(
+      Object.entries(options.headers ?? {}).map(([name, value]) => [name, `${value}`]),
+    );
+    const tokenFile = tokenFileOf(config);
+    if (tokenFile) headers.Authorization = `Bearer ${(await readFile(tokenFile, "utf8")).trim()}`;
+    if (options.auth) headers.Authorization = `Basic ${Buffer.from(options.auth).toString("base64")}`;
+    const { ca, cert, key, pfx, passphrase, rejectUnauthorized, servername } = options;
+    const tls = { ca, cert, key, pfx, passphrase, rejectUnauthorized, servername };
+    const material = createHash("sha256")
+      .update(JSON.stringify([cluster.server, cluster.proxyUrl, tls]))
+      .digest("base64");
+    let dispatcher = current?.access.dispatcher;
+    if (!dispatcher || current?.material !== material) {
+      // The old one ends by itself with its last watch; its requests may fail only by their own fault.
+      void current?.access.dispatcher.close().catch(() => undefined);
+      const wanted = config.createDispatcherOptions(cluster, tls);
+      if (wanted.type === "socks") throw new Error("a SOCKS proxy-url in the kubeconfig is not supported");
+      const connect = { timeout: connectTimeout, ...("connect" in wanted ? wanted.connect : {}) };
+      dispatcher =
+        wanted.type === "proxy"
+          ? new ProxyAgent({ uri: wanted.uri, requestTls: { timeout: connectTimeout, ...wanted.requestTls }, connect })
+          : new Agent({ connect });
+    }
+    current = { access: { origin: cluster.server, headers, dispatcher }, material, readAt: now() };
+    return current.access;
+  }
+
+  function readAnew(): Promise<ApiEndpoint> {
+    reading ??= read().finally(() => {
+      reading = undefined;
+    });
+    return reading;
+  }
+
+  return {
+    async endpoint() {
+      return current && now() - current.readAt < freshFor ? current.access : readAnew();
+    },
+    async reload({ headers }) {
+      const access = await readAnew();
+      return access.headers.Authorization === headers.Authorization ? null : access;
+    },
+    async close() {
+      await reading?.catch(() => undefined);
+      await current?.access.dispatcher.destroy();
+    },
+  };
+}
+
+/** client-node reads the file once a minute, by the clock on the wall; a token may be over before, and clocks jump. */
+function tokenFileOf(config: KubeConfig): string | undefined {
+  const { tokenFile } = (config.getCurrentUser()?.authProvider?.config ?? {}) as { readonly tokenFile?: unknown };
+  return typeof tokenFile === "string" ? tokenFile : undefined;
+}

@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { trimObject } from "./trim-object.ts";
+
+const applied = "kubectl.kubernetes.io/last-applied-configuration";
+const metadata = {
+  name: "one",
+  namespace: "shop",
+  annotations: { [applied]: "{}", kept: "yes" },
+  managedFields: [{ manager: "kubectl" }],
+};
+const object = { metadata, spec: { paths: ["/one"] } };
+
+test("names an object, and leaves on our kinds what their writers keep about them", () => {
+  assert.deepEqual(trimObject("Route", object), { apiVersion: "sluice.dev/v1alpha1", kind: "Route", ...object });
+});
+
+test("drops managedFields of other kinds", () => {
+  const { managedFields: _, ...rest } = metadata;
+  assert.deepEqual(trimObject("Secret", object).metadata, rest);
+});
+
+test("drops managedFields and kubectl's copy of what it applied where nobody needs them", () => {
+  const kept = { name: "one", namespace: "shop", annotations: { kept: "yes" } };
+  assert.deepEqual(trimObject("Route", object, { bookkeeping: false }).metadata, kept);
+  assert.deepEqual(trimObject("Route", { metadata: kept }, { bookkeeping: false }).metadata, kept);
+  assert.equal(object.metadata.managedFields.length, 1, "what was given stays as it is");
+});

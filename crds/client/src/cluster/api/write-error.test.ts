@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Conflict, Rejected } from "../../resource.ts";
+import { ownedConditions } from "../owned-conditions.ts";
+import { ApiServerError } from "./api-server-error.ts";
+import { writeErrorOf } from "./write-error.ts";
+
+const fault = (code: number, message = "the server's words", details = {}) =>
+  new ApiServerError(code, { code, reason: "Conflict", message, details });
+
+test("says what a fault means to a writer", () => {
+  const owned = {
+    causes: [{ reason: "FieldManagerConflict", message: 'conflict with "kubectl" using v1', field: ".a" }],
+  };
+  const table: readonly (readonly [ApiServerError, "absent" | object | undefined, string])[] = [
+    [fault(409), "absent", "exists"],
+    [fault(409), { uid: "1" }, "changed"],
+    [fault(409), undefined, "changed"],
+    [fault(409, "x", owned), undefined, "owned"],
+    [fault(422), undefined, "rejected"],
+    [fault(400), undefined, "rejected"],
+    [fault(403), undefined, "rejected"],
+    [
+      fault(500, "failed to create typed patch object (a/b): .spec.x: field not declared in schema"),
+      undefined,
+      "rejected",
+    ],
+    [fault(500), undefined, "nothing"],
+    [fault(503), undefined, "nothing"],
+  ];
+  for (const [fault, expect, meaning] of table) {
+    const refusal = writeErrorOf(fault, expect);
+    const found = refusal instanceof Conflict ? refusal.reason : refusal instanceof Rejected ? "rejected" : "nothing";
+    assert.equal(found, meaning, `${fault.code} ${fault.message}`);
+    if (refusal) assert.equal(refusal.message, fault.message);
+  }
+  const refusal = writeErrorOf(fault(409, "x", owned), undefined);
+  assert.deepEqual(refusal instanceof Conflict && refusal.owners, [{ manager: "kubectl", field: ".a" }]);
+});
+
+test("finds the conditions that a manager has applied", () => {
+  const fieldsV1 = { "f:status": { "f:conditions": { 'k:{"type":"Accepted"}': { ".": {}, "f:status": {} } } } };
+  const entry = { manager: "op", operation: "Apply", subresource: "status", fieldsV1 };
+  const types = (managedFields: object[]) => [
+    ...ownedConditions(
+      { apiVersion: "v", kind: "Service", metadata: { name: "a", namespace: "b", managedFields } },
+      "op",
+    ),
+  ];
+  assert.deepEqual(types([entry]), ["Accepted"]);
+  assert.deepEqual(
+    types([
+      { ...entry, manager: "other" },
+      { ...entry, operation: "Update" },
+      { ...entry, fieldsV1: {} },
+    ]),
+    [],
+  );
+});

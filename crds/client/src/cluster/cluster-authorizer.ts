@@ -1,0 +1,113 @@
+/**
+ * Who somebody with a Kubernetes token is, and what that person may do: the API server is asked (TokenReview and
+ * SubjectAccessReview), so that its authenticators and RBAC hold elsewhere too.
+ */
+import { createHash } from "node:crypto";
+import { createConnection } from "./api/connection.ts";
+import { createCredentials, type KubeconfigOptions, loadKubeconfig } from "./api/credentials.ts";
+
+export interface UserInfo {
+  readonly username: string;
+  readonly uid?: string;
+  readonly groups?: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** What somebody wants to do, in the words of RBAC. */
+export interface ResourceAttributes {
+  readonly verb: "get" | "list" | "create" | "update" | "patch" | "delete";
+  /** API group; empty for core resources. */
+  readonly group: string;
+  /** Plural: `services`. */
+  readonly resource: string;
+  /** Absent: in all namespaces. */
+  readonly namespace?: string;
+}
+
+/** Answers are up to ten seconds old. Every method rejects when the API server gives no answer. */
+export interface ClusterAuthorizer {
+  /** Null: the token is nobody's, or not any more. */
+  authenticate(token: string): Promise<UserInfo | null>;
+  isAllowed(caller: UserInfo, right: ResourceAttributes): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+export interface ClusterAuthorizerOptions extends KubeconfigOptions {
+  /** Milliseconds. Default: the system's clock. */
+  readonly now?: () => number;
+}
+
+const CACHE_TTL = 10_000;
+const MAX_ANSWERS = 1024;
+/** Anybody can send tokens: the API server shall not be flooded with questions about them. */
+const MAX_CONCURRENT_REVIEWS = 64;
+
+/** @throws KubeconfigError when the kubeconfig cannot be read. */
+export function createClusterAuthorizer(options: ClusterAuthorizerOptions = {}): ClusterAuthorizer {
+  const { now = () => performance.now() } = options;
+  const connection = createConnection(createCredentials(loadKubeconfig(options)));
+  const callers = createAnswerCache<UserInfo | null>(now);
+  const rights = createAnswerCache<boolean>(now);
+
+  let concurrent = 0;
+  async function review(group: string, kind: string, spec: object): Promise<unknown> {
+    if (concurrent >= MAX_CONCURRENT_REVIEWS) throw new Error("too many questions to the API server are under way");
+    concurrent++;
+    try {
+      return await connection.call({
+        method: "POST",
+        path: `/apis/${group}/v1/${kind.toLowerCase()}s`,
+        body: { apiVersion: `${group}/v1`, kind, spec },
+      });
+    } finally {
+      concurrent--;
+    }
+  }
+
+  return {
+    authenticate: (token) =>
+      callers(hashOf(token), async () => {
+        const { status } = (await review("authentication.k8s.io", "TokenReview", { token })) as TokenReview;
+        return status?.authenticated === true && status.user?.username ? (status.user as UserInfo) : null;
+      }),
+    isAllowed: (caller, right) =>
+      rights(hashOf(JSON.stringify([caller, right])), async () => {
+        const { username: user, uid, groups, extra } = caller;
+        const spec = { user, uid, groups, extra, resourceAttributes: right };
+        const { status } = (await review("authorization.k8s.io", "SubjectAccessReview", spec)) as SubjectAccessReview;
+        return status?.allowed === true;
+      }),
+    close: () => connection.close(),
+  };
+}
+
+interface TokenReview {
+  readonly status?: { readonly authenticated?: boolean; readonly user?: Partial<UserInfo> };
+}
+
+interface SubjectAccessReview {
+  readonly status?: { readonly allowed?: boolean };
+}
+
+/** Tokens are secrets: only their hashes are kept. */
+const hashOf = (text: string): string => createHash("sha256").update(text).digest("base64");
+
+/** Questions under way are asked once; one without an answer is forgotten, and so is the oldest when there are many. */
+function createAnswerCache<Answer>(now: () => number) {
+  const known = new Map<string, { readonly answer: Promise<Answer>; readonly until: number }>();
+  return (key: string, ask: () => Promise<Answer>): Promise<Answer> => {
+    const before = known.get(key);
+    if (before && before.until > now()) return before.answer;
+    const asked = { answer: ask(), until: now() + CACHE_TTL };
+    known.delete(key);
+    known.set(key, asked);
+    for (const oldest of known.keys()) {
+      if (known.size <= MAX_ANSWERS) break;
+      known.delete(oldest);
+    }
+    asked.answer.catch(() => {
+      if (known.get(key) === asked) known.delete(key);
+    });
+    return asked.answer;
+  };
+}

@@ -1,0 +1,72 @@
+/**
+ * Objects that belong to no namespace: the definitions of our kinds, and whom the API server asks before it stores one.
+ * They are plain data here, because each of those who call for them looks at other members.
+ */
+
+import { ApiServerError } from "./api/api-server-error.ts";
+import { type Connection, createConnection } from "./api/connection.ts";
+import { createCredentials, type KubeconfigOptions, loadKubeconfig } from "./api/credentials.ts";
+import { writeErrorOf } from "./api/write-error.ts";
+import { apiPath } from "./watch/lister-watcher.ts";
+
+const clusterKinds = {
+  CustomResourceDefinition: { apiVersion: "apiextensions.k8s.io/v1", plural: "customresourcedefinitions" },
+  ValidatingWebhookConfiguration: {
+    apiVersion: "admissionregistration.k8s.io/v1",
+    plural: "validatingwebhookconfigurations",
+  },
+} as const;
+
+export type ClusterKind = keyof typeof clusterKinds;
+
+export interface ClusterObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly uid?: string; readonly resourceVersion?: string };
+  readonly [member: string]: unknown;
+}
+
+export interface ClusterObjects {
+  /** Null: there is none of that name. */
+  get(kind: ClusterKind, name: string): Promise<ClusterObject | null>;
+  /**
+   * Server-side apply of what the manager is to own; it takes fields from others. A `resourceVersion` in the metadata
+   * makes it a change of that very version.
+   *
+   * @throws Conflict when it is another version by now; Rejected when the API server refuses it or permissions lack.
+   */
+  apply(kind: ClusterKind, object: ClusterObject, options: { readonly manager: string }): Promise<ClusterObject>;
+  close(): Promise<void>;
+}
+
+/** @throws KubeconfigError when the kubeconfig cannot be read. */
+export function createClusterObjects(options: KubeconfigOptions = {}): ClusterObjects {
+  return clusterObjectsOver(createConnection(createCredentials(loadKubeconfig(options))));
+}
+
+export function clusterObjectsOver(connection: Connection): ClusterObjects {
+  return {
+    async get(kind, name) {
+      try {
+        return (await connection.call({ method: "GET", path: apiPath(clusterKinds[kind], { name }) })) as ClusterObject;
+      } catch (error) {
+        if (error instanceof ApiServerError && error.isObjectAbsent) return null;
+        throw error;
+      }
+    },
+    async apply(kind, object, { manager }) {
+      try {
+        return (await connection.call({
+          method: "PATCH",
+          path: apiPath(clusterKinds[kind], { name: object.metadata.name }),
+          query: { fieldManager: manager, force: true },
+          contentType: "application/apply-patch+yaml",
+          body: object,
+        })) as ClusterObject;
+      } catch (error) {
+        throw (error instanceof ApiServerError ? writeErrorOf(error, {}) : undefined) ?? error;
+      }
+    },
+    close: () => connection.close(),
+  };
+}

@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Conflict, type Resource } from "../resource.ts";
+import { createLeaseMutex, type LeaseMutexOptions } from "./lease-mutex.ts";
+
+/** One Lease, and a clock that moves when somebody sleeps. */
+function machine() {
+  let lease: Resource | null = null;
+  let now = 0;
+  let version = 0;
+  const calls: string[] = [];
+  const client: LeaseMutexOptions["client"] = {
+    async get() {
+      calls.push("get");
+      return lease;
+    },
+    async apply(_kind, resource, { expect }) {
+      calls.push("apply");
+      const isThere = lease !== null;
+      if (expect === "absent" ? isThere : lease?.metadata.resourceVersion !== expect?.resourceVersion)
+        throw new Conflict("changed", "somebody was faster");
+      lease = { ...resource, metadata: { ...resource.metadata, uid: "u", resourceVersion: `${++version}` } };
+      return lease;
+    },
+  };
+  const clock: LeaseMutexOptions["clock"] = {
+    now: () => now,
+    random: () => 0.5,
+    async sleep(milliseconds) {
+      now += milliseconds;
+    },
+  };
+  return {
+    calls,
+    lease: () => Object(lease?.spec),
+    turns: () => createLeaseMutex({ client, namespace: "home", name: "sluice-admin", clock }),
+    pass: (milliseconds: number) => {
+      now += milliseconds;
+    },
+    now: () => now,
+  };
+}
+
+test("costs two calls for the first turn and none for the next", async () => {
+  const { turns, calls, lease } = machine();
+  const mine = turns();
+  assert.deepEqual(await mine.run(async ({ othersMayHaveWritten }) => ({ othersMayHaveWritten })), {
+    othersMayHaveWritten: true,
+  });
+  assert.deepEqual(calls, ["get", "apply"]);
+  assert.deepEqual(await mine.run(async ({ othersMayHaveWritten }) => ({ othersMayHaveWritten })), {
+    othersMayHaveWritten: false,
+  });
+  assert.equal(calls.length, 2);
+  assert.match(lease().renewTime, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
+  await mine.close();
+  assert.equal(lease().holderIdentity, "");
+});
+
+test("knows whether somebody else had the Lease in between", async () => {
+  const { turns } = machine();
+  const [mine, theirs] = [turns(), turns()];
+  await mine.run(async () => undefined);
+  await mine.close();
+  const again = turns();
+  assert.deepEqual(
+    await again.run(async ({ othersMayHaveWritten }) => ({ othersMayHaveWritten })),
+    { othersMayHaveWritten: true },
+    "a new process knows nothing",
+  );
+  await again.close();
+  assert.deepEqual(await theirs.run(async ({ othersMayHaveWritten }) => ({ othersMayHaveWritten })), {
+    othersMayHaveWritten: true,
+  });
+  await theirs.close();
+});
+
+test("waits out a holder that has died, and counts the change", async () => {
+  const { turns, lease, now } = machine();
+  const [dead, mine] = [turns(), turns()];
+  await dead.run(async () => undefined);
+  const began = now();
+  assert.deepEqual(await mine.run(async ({ othersMayHaveWritten }) => ({ othersMayHaveWritten })), {
+    othersMayHaveWritten: true,
+  });
+  assert.ok(now() - began >= 5000 && now() - began < 6000, `${now() - began}`);
+  assert.equal(lease().leaseTransitions, 2);
+  await mine.close();
+});
+
+test("tells its holder when others may have taken the Lease from a process that was stopped for long", async () => {
+  const { turns, pass } = machine();
+  const mine = turns();
+  await mine.run(async ({ isHeld }) => {
+    assert.equal(isHeld?.(), true);
+    pass(4000);
+    assert.equal(isHeld?.(), false);
+  });
+  await mine.close();
+});
+
+test("lets others have their turn after two seconds, however much there is to do", async () => {
+  const { turns, pass, lease } = machine();
+  const mine = turns();
+  const holders: string[] = [];
+  await Promise.all(
+    [0, 1, 2].map(() =>
+      mine.run(async () => {
+        pass(2500);
+        holders.push(lease().holderIdentity);
+      }),
+    ),
+  );
+  assert.equal(lease().leaseTransitions, 3);
+  assert.equal(holders.length, 3);
+  await mine.close();
+});
+
+test("goes on after a turn that failed", async () => {
+  const mine = machine().turns();
+  await assert.rejects(
+    mine.run(async () => {
+      throw new Error("no");
+    }),
+    /no/,
+  );
+  assert.equal(await mine.run(async () => 1), 1);
+  await mine.close();
+});

@@ -1,0 +1,68 @@
+/** What a status costs the API server. That it is right is told by test/conformance/resource-client. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Condition, Resource } from "../resource.ts";
+import type { ApiCall } from "./api/connection.ts";
+import { clusterClientOver } from "./client.ts";
+
+const accepted: Condition = { type: "Accepted", status: "True", reason: "Accepted", message: "It is in use." };
+const since = "2026-01-01T00:00:00Z";
+const said = { ...accepted, lastTransitionTime: since };
+const foreign = { ...said, type: "Foreign" };
+const ref = { kind: "Route", namespace: "default", name: "a" } as const;
+const route = (...conditions: readonly Condition[]): Resource => ({
+  apiVersion: "sluice.dev/v1alpha1",
+  kind: "Route",
+  metadata: { ...ref, uid: "u" },
+  status: { conditions },
+});
+
+const { signal } = new AbortController();
+
+async function callsOf(conditions: readonly Condition[], read: Resource | undefined): Promise<readonly ApiCall[]> {
+  const calls: ApiCall[] = [];
+  const client = clusterClientOver(
+    {
+      async call(call) {
+        calls.push(call);
+        return route(said, foreign);
+      },
+      open: () => Promise.reject(new Error("nothing is watched")),
+      async close() {},
+    },
+    {
+      log: { info() {}, warn() {}, error() {} },
+      clock: { now: () => 0, random: () => 0, sleep: async () => {} },
+    },
+  );
+  await client.setConditions(ref, conditions, { manager: "op", signal, ...(read && { read }) });
+  await client.close();
+  return calls;
+}
+
+const rejected: Condition = { ...accepted, status: "False", reason: "Invalid" };
+/** What is said, what the caller has read, and the calls that it takes. */
+const cases: readonly (readonly [string, readonly Condition[], Resource | undefined, readonly string[]])[] = [
+  ["a first status", [accepted], route(), ["PATCH"]],
+  ["another status", [rejected], route(said), ["PATCH"]],
+  ["another status beside others' conditions", [rejected], route(foreign, said), ["PATCH"]],
+  ["what is said already", [accepted], route(foreign, said), []],
+  ["another status of what was not read", [rejected], undefined, ["GET", "PATCH"]],
+  ["what is said already, of what was not read", [accepted], undefined, ["GET"]],
+];
+for (const [what, conditions, read, expected] of cases)
+  test(`${what} takes ${expected.join(" and ") || "no call"}`, async () => {
+    const calls = await callsOf(conditions, read);
+    assert.deepEqual(
+      calls.map(({ method }) => method),
+      expected,
+    );
+    assert.ok(calls.every((call) => call.signal === signal));
+  });
+
+test("applies its own conditions alone, and keeps the time of a transition that was read", async () => {
+  const words = { ...accepted, message: "Other words." };
+  const [call] = await callsOf([words], route(foreign, said));
+  assert.deepEqual(call?.query, { fieldManager: "op", force: true });
+  assert.deepEqual((call?.body as Resource | undefined)?.status?.conditions, [{ ...words, lastTransitionTime: since }]);
+});

@@ -1,0 +1,20 @@
+/** Which conditions a field manager has applied: server-side apply drops those that it leaves out. */
+import type { Resource } from "../resource.ts";
+
+/** The types of the conditions that the manager's applies to the status own. */
+export function ownedConditions(resource: Resource, manager: string): ReadonlySet<string> {
+  const types = new Set<string>();
+  for (const entry of resource.metadata.managedFields ?? []) {
+    if (entry.manager !== manager || entry.operation !== "Apply" || entry.subresource !== "status") continue;
+    const conditions = memberOf(memberOf(entry.fieldsV1, "f:status"), "f:conditions");
+    for (const key of Object.keys(conditions ?? {})) {
+      // `k:{"type":"Accepted"}`
+      if (key.startsWith("k:")) types.add(String(memberOf(JSON.parse(key.slice(2)), "type")));
+    }
+  }
+  return types;
+}
+
+function memberOf(value: unknown, name: string): object | string | undefined {
+  return typeof value === "object" && value !== null ? (value as Record<string, object | string>)[name] : undefined;
+}

@@ -1,0 +1,69 @@
+/** The reflector's transport over a connection, for one kind. */
+import { type KindNames, kindNames } from "../../kinds.ts";
+import { type Kind, type Resource, UnknownKind, type WatchOptions } from "../../resource.ts";
+import { ApiServerError } from "../api/api-server-error.ts";
+import type { Connection } from "../api/connection.ts";
+import { trimObject } from "../api/trim-object.ts";
+import { splitLines } from "./lines.ts";
+import type { ListerWatcher, Page, WatchEvent } from "./reflector.ts";
+
+/** The path of a kind's resources: all of them, those of a namespace, or one. */
+export function apiPath(
+  { apiVersion, plural }: Pick<KindNames, "apiVersion" | "plural">,
+  at: { namespace?: string; name?: string } = {},
+): string {
+  const root = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+  const namespace = at.namespace === undefined ? "" : `/namespaces/${encodeURIComponent(at.namespace)}`;
+  const name = at.name === undefined ? "" : `/${encodeURIComponent(at.name)}`;
+  return `${root}${namespace}/${plural}${name}`;
+}
+
+export function createListerWatcher(
+  connection: Connection,
+  kind: Kind,
+  { namespace, labels, fields, bookkeeping = true }: Omit<WatchOptions, "signal">,
+): ListerWatcher {
+  const selectors = { labelSelector: labels, fieldSelector: fields };
+  const path = apiPath(kindNames[kind], { namespace });
+  return {
+    async list(query, signal): Promise<Page> {
+      const answer = (await connection
+        .call({ method: "GET", path, query: { ...query, ...selectors }, signal })
+        .catch(rethrowUnknownKind(kind))) as {
+        metadata: { resourceVersion: string; continue?: string };
+        items: readonly Partial<Resource>[] | null;
+      };
+      return {
+        items: (answer.items ?? []).map((item) => trimObject(kind, item, { bookkeeping })),
+        resourceVersion: answer.metadata.resourceVersion,
+        ...(answer.metadata.continue ? { continue: answer.metadata.continue } : {}),
+      };
+    },
+    async watch(query, signal) {
+      const selection = { ...query, ...selectors, watch: true, allowWatchBookmarks: true };
+      const chunks = await connection
+        .open({ method: "GET", path, query: selection, signal })
+        .catch(rethrowUnknownKind(kind));
+      return watchEvents(chunks, (object) => trimObject(kind, object, { bookkeeping }));
+    },
+  };
+}
+
+/** For `catch`: a 404 that is not about an object is about its kind. */
+export function rethrowUnknownKind(kind: Kind): (error: unknown) => never {
+  return (error) => {
+    if (!(error instanceof ApiServerError) || error.code !== 404 || error.isObjectAbsent) throw error;
+    const { apiVersion, plural } = kindNames[kind];
+    throw new UnknownKind(`the cluster has no ${plural} of ${apiVersion}: are the CRDs installed?`, { cause: error });
+  };
+}
+
+async function* watchEvents(
+  chunks: AsyncIterable<Uint8Array>,
+  trimmed: (object: Resource) => Resource,
+): AsyncGenerator<WatchEvent> {
+  for await (const line of splitLines(chunks)) {
+    const event = JSON.parse(line) as WatchEvent;
+    yield event.type === "ERROR" ? event : { type: event.type, object: trimmed(event.object) };
+  }
+}

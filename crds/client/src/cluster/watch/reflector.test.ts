@@ -1,0 +1,385 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Resource, UnknownKind } from "../../resource.ts";
+import { ApiServerError } from "../api/api-server-error.ts";
+import { createFake, type Fake } from "./fake-lister-watcher.ts";
+import { LIST_PATIENCE } from "./reflector.ts";
+
+const gone = () => new ApiServerError(410, { code: 410, reason: "Expired", message: "too old resource version" });
+const resource = (name: string, resourceVersion: string): Resource => ({
+  apiVersion: "sluice.dev/v1alpha1",
+  kind: "Service",
+  metadata: { name, namespace: "default", resourceVersion },
+});
+const minutes = (count: number) => count * 60_000;
+
+/** Runs a reflector on a fake until the case is over. */
+async function reflecting(run: (fake: Fake) => Promise<void>): Promise<void> {
+  const fake = createFake();
+  try {
+    await run(fake);
+  } finally {
+    await fake.end();
+  }
+  assert.equal(fake.openWatches(), 0, "no watch is left open");
+  assert.equal(fake.sleepers(), 0, "nobody sleeps any more");
+}
+
+test("lists, then watches from the list's version with bookmarks' timeouts of 300 to 600 s", () =>
+  reflecting(async (fake) => {
+    await fake.settle();
+    assert.deepEqual(fake.calls, ["list", "watch 10"]);
+    assert.deepEqual(fake.told, ["replaced a"]);
+    assert.ok(fake.timeouts.every((seconds) => seconds >= 300 && seconds <= 600));
+  }));
+
+test("resumes from a bookmark's version and tells nobody of it", () =>
+  reflecting(async (fake) => {
+    await fake.settle();
+    await fake.send({ type: "BOOKMARK", object: resource("", "77") });
+    await fake.endWatch();
+    assert.deepEqual(fake.calls, ["list", "watch 10", "watch 77"]);
+    assert.deepEqual(fake.told, ["replaced a"]);
+  }));
+
+test("resumes from the last event and tells each event once", () =>
+  reflecting(async (fake) => {
+    await fake.settle();
+    await fake.send({ type: "ADDED", object: resource("b", "11") });
+    await fake.send({ type: "MODIFIED", object: resource("b", "12") });
+    await fake.send({ type: "DELETED", object: resource("b", "13") });
+    await fake.endWatch();
+    assert.deepEqual(fake.calls, ["list", "watch 10", "watch 13"]);
+    assert.deepEqual(fake.told, ["replaced a", "changed b", "changed b", "removed b"]);
+  }));
+
+test("lists again at once when its version is too old, told by the answer or in the stream", () =>
+  reflecting(async (fake) => {
+    await fake.settle();
+    await fake.send({ type: "BOOKMARK", object: resource("", "20") });
+    await fake.send({ type: "ERROR", object: { code: 410, message: "too old" } });
+    assert.deepEqual(fake.calls, ["list", "watch 10", "list", "watch 10"]);
+    await fake.send({ type: "BOOKMARK", object: resource("", "30") });
+    fake.failWatches(gone(), 1);
+    await fake.endWatch();
+    assert.deepEqual(fake.calls.slice(4), ["watch 30", "list", "watch 10"]);
+    assert.deepEqual(fake.told, ["replaced a", "replaced a", "replaced a"]);
+    assert.deepEqual(fake.waits, []);
+  }));
+
+test("waits between lists when every version is too old", () =>
+  reflecting(async (fake) => {
+    fake.failWatches(gone(), 3);
+    await fake.settle();
+    assert.deepEqual(fake.calls, ["list", "watch 10"]);
+    await fake.advance(minutes(1));
+    assert.deepEqual(fake.calls.filter((call) => call === "list").length, 4);
+    assert.equal(fake.waits.length, 3);
+  }));
+
+test("waits longer after each failure, up to 30 s, and shortly again after a success", () =>
+  reflecting(async (fake) => {
+    fake.failLists(new Error("refused"), 8);
+    await fake.settle();
+    for (let failure = 0; failure < 8; failure++) await fake.advance(30_000);
+    assert.deepEqual(fake.waits, [1200, 2400, 4800, 9600, 19200, 30000, 30000, 30000]);
+    await fake.send({ type: "BOOKMARK", object: resource("", "20") });
+    fake.failWatches(new Error("reset"), 1);
+    await fake.endWatch();
+    assert.equal(fake.waits.at(-1), 1200);
+  }));
+
+test("waits as long as the server asks, and a minute at the most", () =>
+  reflecting(async (fake) => {
+    for (const asked of [7000, 3_600_000])
+      fake.failLists(new ApiServerError(429, { message: "too many requests" }, asked), 1);
+    await fake.settle();
+    assert.deepEqual(fake.waits, [7000]);
+    await fake.advance(7000);
+    assert.deepEqual(fake.waits, [7000, 60_000]);
+  }));
+
+test("tells the loss once at the start, and the list when the server is there", () =>
+  reflecting(async (fake) => {
+    fake.failLists(new Error("connect ECONNREFUSED"), 3);
+    await fake.settle();
+    await fake.advance(minutes(2));
+    assert.deepEqual(fake.told, ["lost connect ECONNREFUSED", "replaced a"]);
+  }));
+
+test("does not tell an interruption of some seconds", () =>
+  reflecting(async (fake) => {
+    await fake.settle();
+    fake.failWatches(new Error("reset"), 2);
+    await fake.endWatch(new Error("reset"));
+    await fake.advance(10_000);
+    assert.deepEqual(fake.told, ["replaced a"]);
+    assert.equal(fake.openWatches(), 1);
+    assert.deepEqual(fake.calls.at(-1), "watch 10");
+  }));
+
+test("a server that is away is trouble from the first attempt that fails to the next that does not", () =>
+  reflecting(async (fake) => {
+    await fake.settle();
+    fake.failWatches(new Error("connect ECONNREFUSED"), 2);
+    await fake.endWatch(new Error("reset"));
+    assert.deepEqual(fake.troubles, []);
+    await fake.advance(1300);
+    assert.deepEqual(fake.troubles, ["connect ECONNREFUSED"]);
+    await fake.advance(10_000);
+    assert.deepEqual(fake.troubles, ["connect ECONNREFUSED", null]);
+    assert.deepEqual(fake.told, ["replaced a"]);
+  }));
+
+test("a list that fails is trouble until there is one", () =>
+  reflecting(async (fake) => {
+    fake.failLists(new Error("connect ECONNREFUSED"), 3);
+    await fake.settle();
+    assert.deepEqual(fake.troubles, ["connect ECONNREFUSED"]);
+    await fake.advance(minutes(2));
+    assert.deepEqual(fake.troubles, ["connect ECONNREFUSED", null]);
+  }));
+
+test("a watch that does not open is trouble", () =>
+  reflecting(async (fake) => {
+    fake.hangWatches();
+    await fake.settle();
+    await fake.advance(minutes(2));
+    assert.deepEqual(fake.troubles, ["the API server did not open the watch in 75 s"]);
+  }));
+
+test("a watch that ends, breaks, goes silent or has to list again is no trouble", () =>
+  reflecting(async (fake) => {
+    await fake.settle();
+    await fake.endWatch();
+    await fake.advance(2000);
+    await fake.endWatch(new Error("reset"));
+    await fake.advance(minutes(3));
+    await fake.send({ type: "BOOKMARK", object: resource("", "20") });
+    await fake.send({ type: "ERROR", object: { code: 410, message: "too old" } });
+    await fake.send({ type: "BOOKMARK", object: resource("", "30") });
+    fake.failWatches(gone(), 1);
+    await fake.endWatch();
+    await fake.advance(2000);
+    assert.equal(fake.openWatches(), 1);
+    assert.deepEqual(fake.troubles, []);
+  }));
+
+test("tells the loss when the server stays away, and lists when it is back", () =>
+  reflecting(async (fake) => {
+    await fake.settle();
+    fake.failWatches(new Error("reset"), 4);
+    await fake.endWatch(new Error("reset"));
+    fake.failLists(new Error("reset"), 1);
+    await fake.advance(minutes(2));
+    assert.deepEqual(fake.told, ["replaced a", "lost reset", "replaced a"]);
+  }));
+
+test("counts a kind that is not served as lost at once, and recovers", () =>
+  reflecting(async (fake) => {
+    await fake.settle();
+    await fake.send({ type: "BOOKMARK", object: resource("", "20") });
+    fake.failWatches(new UnknownKind("no such kind"), 1);
+    fake.failLists(new UnknownKind("no such kind"), 2);
+    await fake.endWatch();
+    assert.deepEqual(fake.told, ["replaced a", "lost no such kind"]);
+    await fake.advance(minutes(1));
+    assert.deepEqual(fake.told, ["replaced a", "lost no such kind", "replaced a"]);
+  }));
+
+test("opens another watch when one went silent, and only one", () =>
+  reflecting(async (fake) => {
+    await fake.settle();
+    await fake.advance(minutes(1));
+    await fake.send({ type: "BOOKMARK", object: resource("", "20") });
+    await fake.advance(minutes(1));
+    assert.deepEqual(fake.calls, ["list", "watch 10"]);
+    await fake.advance(minutes(0.5));
+    assert.deepEqual(fake.calls, ["list", "watch 10", "watch 20"]);
+    assert.equal(fake.openWatches(), 1);
+  }));
+
+test("opens another watch where the last one stood when it is told to, though it is open or being opened", () =>
+  reflecting(async (fake) => {
+    await fake.settle();
+    await fake.send({ type: "BOOKMARK", object: resource("", "20") });
+    await fake.cut();
+    assert.deepEqual(fake.calls, ["list", "watch 10", "watch 20"]);
+    fake.hangWatches();
+    await fake.cut();
+    await fake.cut();
+    assert.deepEqual(fake.calls.slice(3), ["watch 20", "watch 20"]);
+    assert.equal(fake.openWatches(), 1);
+    assert.deepEqual([fake.waits, fake.troubles, fake.told], [[], [], ["replaced a"]]);
+  }));
+
+test("tries at once when it is told to, however long it would have waited, and shortly again after that", () =>
+  reflecting(async (fake) => {
+    fake.failLists(new Error("refused"), 20);
+    await fake.settle();
+    for (let failure = 0; failure < 6; failure++) await fake.advance(30_000);
+    const [calls, waits] = [fake.calls.length, fake.waits.length];
+    assert.equal(fake.waits.at(-1), 30_000);
+    await fake.cut();
+    assert.equal(fake.calls.length, calls + 1);
+    assert.deepEqual(fake.waits.slice(waits), [1200]);
+  }));
+
+test("gives up a list that hangs when it is told to, and tries at once and shortly again after that", () =>
+  reflecting(async (fake) => {
+    fake.failLists(new Error("refused"), 20);
+    await fake.settle();
+    for (let failure = 0; failure < 6; failure++) await fake.advance(29_000);
+    fake.hangLists(1);
+    await fake.advance(30_000);
+    const [calls, waits, troubles] = [fake.calls.length, fake.waits.length, fake.troubles.length];
+    await fake.cut();
+    assert.equal(fake.calls.length, calls + 1);
+    assert.deepEqual(fake.waits.slice(waits), [1200]);
+    assert.equal(fake.troubles.length, troubles, "that it was given up is no trouble");
+  }));
+
+test("a list that has only just been asked for gets its time when it is told to try again", () =>
+  reflecting(async (fake) => {
+    fake.hangLists(1);
+    await fake.settle();
+    await fake.advance(1000);
+    await fake.cut();
+    await fake.advance(LIST_PATIENCE - 1001);
+    assert.deepEqual(fake.calls, ["list"]);
+    await fake.advance(1);
+    assert.deepEqual(fake.calls, ["list", "list", "watch 10"]);
+  }));
+
+for (const [what, pageTakes, lists] of [
+  ["quickly are never given up", LIST_PATIENCE - 1000, 1],
+  ["slowly are given up later and later", 4 * LIST_PATIENCE - 1000, 3],
+] as const)
+  test(`a list whose pages come ${what}: it ends, though it is told every second to try again`, () =>
+    reflecting(async (fake) => {
+      fake.pages = 3;
+      fake.pageTakes = pageTakes;
+      await fake.settle();
+      for (let second = 0; second < 400 && fake.told.length === 0; second++) {
+        await fake.advance(1000);
+        await fake.cut();
+      }
+      assert.deepEqual(fake.told, ["replaced a,a2,a3"]);
+      assert.equal(fake.calls.filter((call) => call === "list").length, lists);
+    }));
+
+test("after a list that has ended the next one that hangs is given up as soon as the first was", () =>
+  reflecting(async (fake) => {
+    fake.hangLists(2);
+    await fake.settle();
+    for (const patience of [LIST_PATIENCE, 2 * LIST_PATIENCE]) {
+      await fake.advance(patience);
+      await fake.cut();
+    }
+    assert.deepEqual(fake.calls, ["list", "list", "list", "watch 10"]);
+    fake.hangLists(1);
+    await fake.send({ type: "ERROR", object: { code: 410, message: "too old" } });
+    await fake.advance(LIST_PATIENCE + 1200);
+    assert.equal(fake.calls.length, 5);
+    await fake.cut();
+    assert.deepEqual(fake.calls.slice(4), ["list", "list", "watch 10"]);
+  }));
+
+test("asks for nothing before the time is over that the server asked for, whatever it is told, and at once then", () =>
+  reflecting(async (fake) => {
+    fake.failLists(new Error("refused"), 5);
+    fake.failLists(new ApiServerError(429, { message: "too many requests" }, 7000), 1);
+    await fake.settle();
+    for (const wait of [1200, 2400, 4800, 9600, 19_200]) await fake.advance(wait);
+    const calls = fake.calls.length;
+    assert.equal(fake.waits.at(-1), 7000);
+    await fake.cut();
+    await fake.advance(6999);
+    await fake.cut();
+    assert.equal(fake.calls.length, calls);
+    await fake.advance(1);
+    assert.equal(fake.calls.length, calls + 2, "the list and its watch");
+  }));
+
+test("a server that asks to wait is heard also while it is told to try again", () =>
+  reflecting(async (fake) => {
+    fake.pageTakes = 500;
+    fake.failLists(new ApiServerError(429, { message: "too many requests" }, 7000), 1);
+    await fake.settle();
+    await fake.cut();
+    await fake.advance(7499);
+    assert.deepEqual(fake.calls, ["list"]);
+    await fake.advance(1);
+    assert.deepEqual(fake.calls, ["list", "list"]);
+  }));
+
+test("gives up on a watch that does not open", () =>
+  reflecting(async (fake) => {
+    fake.hangWatches();
+    await fake.settle();
+    assert.equal(fake.openWatches(), 1);
+    await fake.advance(minutes(2));
+    assert.deepEqual(fake.calls, ["list", "watch 10", "watch 10"]);
+    assert.equal(fake.openWatches(), 1);
+  }));
+
+test("does not storm a server that ends every watch as soon as it begins", () =>
+  reflecting(async (fake) => {
+    await fake.settle();
+    for (let end = 0; end < 10; end++) {
+      if (fake.openWatches() > 0) await fake.endWatch();
+      await fake.advance(100);
+    }
+    assert.ok(fake.calls.length <= 3, fake.calls.join());
+  }));
+
+test("lists in full now and then, because streams may lie", () =>
+  reflecting(async (fake) => {
+    await fake.settle();
+    for (let count = 0; count < 31; count++) {
+      await fake.advance(minutes(1));
+      await fake.send({ type: "BOOKMARK", object: resource("", `${20 + count}`) });
+    }
+    await fake.endWatch();
+    assert.deepEqual(fake.calls, ["list", "watch 10", "list", "watch 10"]);
+  }));
+
+test("goes on when the observer throws, and logs it", () =>
+  reflecting(async (fake) => {
+    fake.observerThrows = true;
+    await fake.settle();
+    await fake.send({ type: "ADDED", object: resource("b", "11") });
+    await fake.endWatch();
+    assert.equal(fake.calls.at(-1), "watch 11");
+    assert.equal(fake.errors.length, 2);
+  }));
+
+test("leaves nothing when it is aborted while a watch opens, while it waits, or while it lists", async () => {
+  for (const prepare of [
+    (fake: Fake) => fake.hangWatches(),
+    (fake: Fake) => fake.failLists(new Error("refused"), 9),
+    (fake: Fake) => fake.hangLists(),
+  ]) {
+    await reflecting(async (fake) => {
+      prepare(fake);
+      await fake.settle();
+      const calls = fake.calls.length;
+      await fake.end();
+      await fake.advance(minutes(5));
+      assert.equal(fake.calls.length, calls);
+    });
+  }
+});
+
+test("reads a list in pages, and in one piece when the pages expire on the way", () =>
+  reflecting(async (fake) => {
+    fake.pages = 3;
+    await fake.settle();
+    assert.deepEqual(fake.calls, ["list", "list page2", "list page3", "watch 10"]);
+    assert.deepEqual(fake.told, ["replaced a,a2,a3"]);
+    fake.pagesExpire = true;
+    await fake.send({ type: "ERROR", object: { code: 410 } });
+    await fake.advance(10_000);
+    assert.deepEqual(fake.calls.slice(4, 7), ["list", "list page2", "list"]);
+    assert.equal(fake.told.at(-1), "replaced a,a2,a3");
+  }));

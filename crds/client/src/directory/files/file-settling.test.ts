@@ -1,0 +1,183 @@
+/** Files of resources that others write, in the middle of being written. */
+import assert from "node:assert/strict";
+import { appendFileSync, mkdtempSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { waitFor } from "../../../../../tools/process/index.ts";
+import type { Kind, ResourceClient } from "../../resource.ts";
+import { createDirectoryClient } from "../client.ts";
+
+interface Bench {
+  readonly directory: string;
+  readonly client: ResourceClient;
+  /** Messages of the log. */
+  readonly log: readonly string[];
+  write(path: string, text: string): void;
+  another(): ResourceClient;
+}
+
+async function bench(run: (bench: Bench) => Promise<void>, unprotectWait?: number): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), "sluice-patience-"));
+  const lines: string[] = [];
+  const tell = (_: object, message: string) => void lines.push(message);
+  const log = { info: tell, warn: tell, error: tell };
+  const clients: ResourceClient[] = [];
+  const another = () => {
+    const client = createDirectoryClient({ directory, log, ...(unprotectWait !== undefined && { unprotectWait }) });
+    clients.push(client);
+    return client;
+  };
+  const write = (path: string, text: string) => writeFileSync(join(directory, path), text);
+  try {
+    await run({ directory, client: another(), log: lines, write, another });
+  } finally {
+    for (const client of clients) await client.close();
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+const service = (name: string): string =>
+  `apiVersion: sluice.dev/v1alpha1\nkind: Service\nmetadata:\n  name: ${name}\nspec:\n  url: http://${name}.example\n`;
+const ref = (name: string, kind: Kind = "Service") => ({ kind, namespace: "default", name });
+const names = async (client: ResourceClient) =>
+  (await client.list("Service")).map(({ metadata }) => metadata.name).join(",");
+
+/** Names of the Services that a watch has told of. */
+async function following(client: ResourceClient): Promise<ReadonlySet<string>> {
+  const held = new Set<string>();
+  let isTold = false;
+  client.watch(
+    "Service",
+    {
+      replaced(resources) {
+        for (const { metadata } of resources) held.add(metadata.name);
+        isTold = true;
+      },
+      changed: ({ metadata }) => void held.add(metadata.name),
+      removed: ({ metadata }) => void held.delete(metadata.name),
+    },
+    { signal: new AbortController().signal },
+  );
+  await waitFor(() => isTold, { what: "the first list" });
+  return held;
+}
+
+test("a file that is empty while it is written anew keeps what it held; one that stays empty does not", () =>
+  bench(async ({ client, write, log }) => {
+    write("web.yaml", service("web"));
+    assert.equal(await names(client), "web");
+    write("web.yaml", "");
+    assert.equal(await names(client), "web");
+    write("web.yaml", service("shop"));
+    await waitFor(async () => (await names(client)) === "shop", { what: "the new content" });
+    write("web.yaml", "");
+    await waitFor(async () => (await names(client)) === "", { what: "the emptied file to count" });
+    assert.match(log.join("\n"), /web\.yaml waits until the file has been unchanged for 0\.4 s: .* all that it held/);
+  }, 400));
+
+const guard = (spec: string) =>
+  `apiVersion: sluice.dev/v1alpha1\nkind: Plugin\nmetadata:\n  name: guard\nspec:\n${spec}`;
+const keyAuth = guard("  plugin: key-auth\n  targetRefs:\n    - kind: Service\n      name: web\n");
+const both = `${service("web")}---\n${keyAuth}`;
+const LONG_WAIT = 60_000;
+
+/** What is written into the file of a key-auth, and whether the log tells that it waits. */
+const edits: readonly (readonly [what: string, text: string, waits: boolean])[] = [
+  ["nothing", "", true],
+  ["a beginning without the plugin", service("web"), true],
+  ["a beginning with a part of it", both.slice(0, both.indexOf("  targetRefs")), true],
+  ["another name for the plugin", both.replace("key-auth", "key-"), true],
+  ["a switch that is off", `${both}  enabled: false\n`, true],
+  [
+    "another target",
+    both
+      .replace("name: web\n", "name: shop\n")
+      .replace("kind: Service\n      name: web", "kind: Service\n      name: shop"),
+    true,
+  ],
+  ["another config", `${both}  config: {key_names: [k]}\n`, false],
+  ["one more resource", `${both}---\n${service("shop")}`, false],
+];
+for (const [what, text, waits] of edits)
+  test(`${what}, written into a file with a key-auth, ${waits ? "waits" : "counts"}`, () =>
+    bench(async ({ client, write, log, directory }) => {
+      write("web.yaml", both);
+      await following(client);
+      const before = await client.get(ref("guard", "Plugin"));
+      assert.ok(before);
+      write("web.yaml", text);
+      const isChanged = async () =>
+        (await client.get(ref("guard", "Plugin")))?.metadata.resourceVersion !== before.metadata.resourceVersion;
+      const told = () => log.some((line) => line.includes("web.yaml waits"));
+      if (!waits) {
+        await waitFor(async () => (await isChanged()) || (await names(client)) === "shop,web", { what: "the change" });
+        return assert.ok(!told());
+      }
+      await waitFor(told, { what: "the wait" });
+      assert.equal(await isChanged(), false);
+      // The same, put in its place by a rename, is complete.
+      writeFileSync(join(directory, "web.yaml.new"), text === "" ? service("other") : text);
+      // As if it had been written some time before it is moved.
+      utimesSync(join(directory, "web.yaml.new"), 1, 1);
+      renameSync(join(directory, "web.yaml.new"), join(directory, "web.yaml"));
+      await waitFor(isChanged, { what: "the file that was replaced" });
+    }, LONG_WAIT));
+
+test("a file with a key-auth that is moved away and written anew without it waits", () =>
+  bench(async ({ client, write, log, directory }) => {
+    write("web.yaml", both);
+    await following(client);
+    assert.ok(await client.get(ref("guard", "Plugin")));
+    renameSync(join(directory, "web.yaml"), join(directory, "web.yaml~"));
+    write("web.yaml", service("web"));
+    await waitFor(() => log.some((line) => line.includes("web.yaml waits")), { what: "the wait" });
+    assert.ok(await client.get(ref("guard", "Plugin")));
+  }, LONG_WAIT));
+
+const route = (name: string, paths: string) =>
+  `---\napiVersion: sluice.dev/v1alpha1\nkind: Route\nmetadata:\n  name: ${name}\nspec:\n  serviceRef: {name: web}\n  paths:\n${paths}`;
+const all = route("all", "    - /\n");
+const routes = `${service("web")}${all}${route("admin", "    - /admin\n    - /secret\n")}`;
+
+/** What is written into a file of Routes, of which a Plugin elsewhere may protect some, and whether the log tells that it waits. */
+const routeEdits: readonly (readonly [what: string, text: string, waits: boolean])[] = [
+  ["a beginning without a Route", service("web") + all, true],
+  ["a beginning without the last path of a Route", routes.replace("    - /secret\n", ""), true],
+  ["a beginning with a part of the last path of a Route", routes.replace("/secret", "/sec"), true],
+  ["another path", routes.replace("/secret", "/hidden"), false],
+  ["one more path", `${routes}    - /more\n`, false],
+];
+for (const [what, text, waits] of routeEdits)
+  test(`${what}, written into a file with Routes, ${waits ? "waits" : "counts"}`, () =>
+    bench(async ({ client, write, log }) => {
+      write("web.yaml", routes);
+      await following(client);
+      const shown = async () => JSON.stringify((await client.list("Route")).map(({ spec }) => spec));
+      const before = await shown();
+      write("web.yaml", text);
+      const told = () => log.some((line) => line.includes("web.yaml waits"));
+      await waitFor(async () => told() || (await shown()) !== before, { what: "the change or the wait" });
+      assert.equal(told(), waits);
+      assert.equal((await shown()) === before, waits);
+    }, LONG_WAIT));
+
+test("a file that a writer of ours has changed counts at once, whatever it takes away", () =>
+  bench(async ({ client, another, write }) => {
+    write("web.yaml", both);
+    await following(client);
+    assert.ok(await client.get(ref("guard", "Plugin")));
+    assert.equal(await another().remove(ref("guard", "Plugin")), true);
+    assert.equal(await client.get(ref("guard", "Plugin")), null);
+  }, LONG_WAIT));
+
+test("a new file that is written in parts is not seen before it is at rest", () =>
+  bench(async ({ client, write, directory }) => {
+    write("old.yaml", service("old"));
+    const held = await following(client);
+    write("web.yaml", service("web"));
+    await client.list("Service");
+    appendFileSync(join(directory, "web.yaml"), `---\n${service("shop")}`);
+    await waitFor(() => held.has("web"), { what: "the file" });
+    assert.ok(held.has("shop"));
+  }));

@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { waitFor } from "../../../../../tools/process/index.ts";
+import { removeAtomically, writeAtomically } from "./atomic.ts";
+import { type WatchedFolders, watchFolders } from "./watched-folders.ts";
+
+interface Scene {
+  readonly directory: string;
+  readonly folders: WatchedFolders;
+  /** Waits until this was told; null: anything may have changed. */
+  told(path: string | null): Promise<void>;
+  readonly all: (string | null)[];
+  /** What was told as changed in one step. */
+  readonly whole: (string | null)[];
+}
+
+async function scene(run: (scene: Scene) => Promise<void>): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), "sluice-folders-"));
+  const all: (string | null)[] = [];
+  const whole: (string | null)[] = [];
+  const folders = watchFolders(directory, (path, isWhole) => {
+    all.push(path);
+    if (isWhole) whole.push(path);
+  });
+  try {
+    await run({
+      directory,
+      folders,
+      all,
+      whole,
+      told: (path) => waitFor(() => all.includes(path), { what: `${path} to be told of` }).then(() => {}),
+    });
+  } finally {
+    folders.stop();
+    rmSync(directory, { recursive: true });
+  }
+}
+
+test("tells the path of a file that changes, in any folder but hidden ones", () =>
+  scene(async ({ directory, folders, told, all }) => {
+    mkdirSync(join(directory, "deep/er"), { recursive: true });
+    mkdirSync(join(directory, ".git"));
+    mkdirSync(join(directory, ".status/service"), { recursive: true });
+    assert.equal(folders.refresh(), true);
+    assert.equal(folders.refresh(), false);
+    writeFileSync(join(directory, ".git/a.yaml"), "");
+    writeFileSync(join(directory, "deep/er/.b.yaml.tmp"), "");
+    for (const path of ["a.yaml", "deep/er/b.yaml", ".status/service/c.json"]) {
+      writeFileSync(join(directory, path), "");
+      await told(path);
+    }
+    assert.deepEqual([...new Set(all)], ["a.yaml", "deep/er/b.yaml", ".status/service/c.json"]);
+  }));
+
+test("follows a folder that is new, and one that took the place of another", () =>
+  scene(async ({ directory, folders, told, all }) => {
+    folders.refresh();
+    mkdirSync(join(directory, "new"));
+    await told(null);
+    writeFileSync(join(directory, "new/a.yaml"), "");
+    await told("new/a.yaml");
+    all.length = 0;
+    renameSync(join(directory, "new"), join(directory, "old"));
+    mkdirSync(join(directory, "new"));
+    await told(null);
+    // The notifications of both come at once, and each is followed when it comes.
+    await new Promise((resolve) => setImmediate(resolve));
+    for (const path of ["old/b.yaml", "new/b.yaml"]) {
+      writeFileSync(join(directory, path), "");
+      await told(path);
+    }
+  }));
+
+test("watches a directory that comes later, or comes again, from the next look on", () =>
+  scene(async ({ directory, folders, told }) => {
+    folders.refresh();
+    rmSync(directory, { recursive: true });
+    assert.equal(folders.refresh(), false);
+    mkdirSync(directory);
+    assert.equal(folders.refresh(), true);
+    writeFileSync(join(directory, "a.yaml"), "");
+    await told("a.yaml");
+  }));
+
+test("tells a file as whole that our writers put in place or took away, and not what others write or move", () =>
+  scene(async ({ directory, folders, told, all, whole }) => {
+    folders.refresh();
+    const file = join(directory, "a.yaml");
+    const steps: readonly (readonly [string, boolean, () => Promise<void> | void])[] = [
+      ["made", true, () => writeAtomically(file, "a")],
+      ["replaced", true, () => writeAtomically(file, "b")],
+      ["removed", true, () => removeAtomically(file)],
+      ["made by an editor after the removal", false, () => writeFileSync(file, "c")],
+      ["moved away by an editor", false, () => renameSync(file, join(directory, ".a.yaml.swp"))],
+      ["moved back by an editor", false, () => renameSync(join(directory, ".a.yaml.swp"), file)],
+    ];
+    for (const [what, isWhole, step] of steps) {
+      all.length = 0;
+      whole.length = 0;
+      await step();
+      await told("a.yaml");
+      await new Promise((resolve) => setImmediate(resolve));
+      assert.deepEqual(whole, isWhole ? ["a.yaml"] : [], what);
+    }
+  }));

@@ -1,0 +1,65 @@
+/** What the operator keeps of its own beside a folder of resources: files that only their owner may read. */
+import { createHash, randomBytes } from "node:crypto";
+import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Conflict, type StateBackend } from "../resource.ts";
+import { writeAtomically } from "./files/atomic.ts";
+import { undefinedIfMissing } from "./files/file-cache.ts";
+import { statusFolder } from "./view/status-record.ts";
+
+const KEY_BYTES = 32;
+const PART = /^part-([a-z0-9]+)$/;
+
+const versionOf = (text: string): string => createHash("sha256").update(text).digest("hex");
+
+/** @param directory That of the resources. @param name Of a folder in its hidden one. */
+export function createDirectoryStateBackend(directory: string, name: string): StateBackend {
+  const folder = join(directory, statusFolder, name);
+  const at = (file: string) => join(folder, file);
+
+  async function prepare(): Promise<void> {
+    // Not recursive above the hidden folder: a directory that is not there is a mistake of the settings.
+    await mkdir(join(directory, statusFolder)).catch(unlessThere);
+    await mkdir(folder, { mode: 0o700 }).catch(unlessThere);
+    await chmod(folder, 0o700);
+  }
+
+  async function manifest() {
+    const text = await readFile(at("manifest"), "utf8").catch(undefinedIfMissing);
+    return text === undefined ? null : { text, version: versionOf(text) };
+  }
+
+  return {
+    async key() {
+      await prepare();
+      await writeFile(at("key"), randomBytes(KEY_BYTES), { flag: "wx", mode: 0o600 }).catch(unlessThere);
+      const key = await readFile(at("key"));
+      if (key.length !== KEY_BYTES) throw new Error(`${at("key")} holds no key of ${KEY_BYTES} bytes; remove it`);
+      return key;
+    },
+    manifest,
+    async putManifest(text, before) {
+      if (((await manifest())?.version ?? null) !== before)
+        throw new Conflict("changed", `${at("manifest")} was written by another operator`);
+      await writeAtomically(at("manifest"), text, { mode: 0o600 });
+      return versionOf(text);
+    },
+    async parts() {
+      const names = (await readdir(folder).catch(undefinedIfMissing)) ?? [];
+      return names.flatMap((file) => PART.exec(file)?.[1] ?? []);
+    },
+    part: async (part) => (await readFile(at(`part-${part}`)).catch(undefinedIfMissing)) ?? null,
+    async putPart(part, content) {
+      const temporary = at(`.part-${part}.${randomBytes(6).toString("hex")}`);
+      await writeFile(temporary, content, { mode: 0o600 });
+      await rename(temporary, at(`part-${part}`));
+    },
+    removePart: (part) => rm(at(`part-${part}`), { force: true }),
+    close: async () => {},
+  };
+}
+
+function unlessThere(error: unknown): undefined {
+  if (error instanceof Error && "code" in error && error.code === "EEXIST") return undefined;
+  throw error;
+}

@@ -1,0 +1,181 @@
+/** All resources of a directory at one moment, from its files and the records beside them. Pure. */
+import { seconds } from "../../conditions.ts";
+import { isSluiceKind } from "../../kinds.ts";
+import type { Kind, Ref, Resource } from "../../resource.ts";
+import type { CachedFile } from "../files/file-cache.ts";
+import { contentHash, refKey, uidOf } from "./content.ts";
+import { withChanges } from "./layered-map.ts";
+import type { FileProblem, ParsedFile, ParsedResource } from "./parse-resources.ts";
+import type { StatusRecord } from "./status-record.ts";
+
+/** A file's last good content, and what is wrong with it now. */
+export interface FileContent {
+  readonly good: ParsedFile;
+  /** Of the file's times when it was good. */
+  readonly goodAt?: { readonly changedAt: number; readonly bornAt: number };
+  readonly faults: readonly FileProblem[];
+  readonly broken: boolean;
+}
+
+export interface SourceFile {
+  /** Relative to the directory. */
+  readonly path: string;
+  readonly file: CachedFile<FileContent>;
+}
+
+export interface ViewEntry {
+  readonly kind: Kind;
+  readonly resource: Resource;
+  readonly placed: ParsedResource;
+  readonly source: SourceFile;
+  readonly record: CachedFile<StatusRecord | null> | undefined;
+}
+
+export interface DirectoryView {
+  /** By `keyOf`. */
+  readonly entries: ReadonlyMap<string, ViewEntry>;
+  /** Sentences that begin with `file:line:column:`. */
+  readonly problems: readonly string[];
+  /** Grows from view to view. */
+  readonly version: number;
+  /** Keys of what may differ between the last versions, the newest last; what came before was made from nothing. */
+  readonly steps: readonly ViewChange[];
+}
+
+interface ViewChange {
+  /** The version before. */
+  readonly from: number;
+  readonly keys: ReadonlySet<string>;
+}
+
+/** A view that was not shown for so many steps is compared as a whole. */
+const MANY_STEPS = 32;
+
+/** Keys of what may differ from the view of an earlier version; undefined: nobody knows. */
+export function changedSince({ version, steps }: DirectoryView, earlier: number): Iterable<string> | undefined {
+  if (earlier === version) return [];
+  const index = steps.findIndex(({ from }) => from === earlier);
+  return index < 0 ? undefined : new Set(steps.slice(index).flatMap(({ keys }) => [...keys]));
+}
+
+export function refOf(placed: ParsedResource): Ref {
+  return { kind: placed.kind, namespace: placed.content.metadata.namespace, name: placed.content.metadata.name };
+}
+
+/** `sources` sorted by path: of several places of one resource the first counts. */
+export function buildView(
+  sources: readonly SourceFile[],
+  records: ReadonlyMap<string, CachedFile<StatusRecord | null>>,
+  previous: DirectoryView | undefined,
+): DirectoryView {
+  const held = new Map<string, ViewEntry>();
+  const problems: string[] = [];
+  for (const source of sources) {
+    const { good, faults } = source.file.value;
+    for (const { line, column, message } of faults) problems.push(`${source.path}:${line}:${column}: ${message}`);
+    for (const placed of good.resources) {
+      const ref = refOf(placed);
+      const key = refKey(ref);
+      const first = held.get(key);
+      if (first) {
+        const { line, column } = placed.position;
+        problems.push(
+          `${source.path}:${line}:${column}: ${key} stands in ${first.source.path}:${first.placed.position.line} too; that one counts, this one is ignored`,
+        );
+        continue;
+      }
+      held.set(key, entryOf({ placed, source, record: records.get(key) }, previous?.entries.get(key)));
+    }
+  }
+  return { entries: held, problems, version: (previous?.version ?? 0) + 1, steps: [] };
+}
+
+export interface FileChange {
+  readonly path: string;
+  readonly before: SourceFile | undefined;
+  readonly after: SourceFile | undefined;
+}
+
+/**
+ * What `buildView` would make, in another order, at the cost of these changes; undefined where it takes a look at all
+ * files: when something is wrong, or one resource stands in two places.
+ *
+ * @param changes Files that are others than when the view before was made, or have other records.
+ */
+export function changeView(
+  before: DirectoryView,
+  changes: readonly FileChange[],
+  records: ReadonlyMap<string, CachedFile<StatusRecord | null>>,
+): DirectoryView | undefined {
+  if (before.problems.length > 0 || changes.some(({ after }) => after && after.file.value.faults.length > 0))
+    return undefined;
+  const changed = new Map<string, ViewEntry | undefined>();
+  for (const { path, before: source } of changes) {
+    for (const placed of source?.file.value.good.resources ?? []) {
+      const key = refKey(refOf(placed));
+      if (changed.has(key) || before.entries.get(key)?.source.path !== path) return undefined;
+      changed.set(key, undefined);
+    }
+  }
+  for (const { after: source } of changes) {
+    if (!source) continue;
+    for (const placed of source.file.value.good.resources) {
+      const key = refKey(refOf(placed));
+      const earlier = before.entries.get(key);
+      if (changed.has(key) ? changed.get(key) : earlier) return undefined;
+      changed.set(key, entryOf({ placed, source, record: records.get(key) }, earlier));
+    }
+  }
+  const { version, steps } = before;
+  const keys = new Set(changed.keys());
+  return {
+    entries: withChanges(before.entries, changed),
+    problems: [],
+    version: version + 1,
+    steps: [...steps.slice(1 - MANY_STEPS), { from: version, keys }],
+  };
+}
+
+function entryOf(
+  { placed, source, record }: Pick<ViewEntry, "placed" | "source" | "record">,
+  before: ViewEntry | undefined,
+): ViewEntry {
+  if (before && before.source.file === source.file && before.record === record && before.placed === placed)
+    return before;
+  return { kind: placed.kind, resource: toResource(placed, source, record), placed, source, record };
+}
+
+/** What makes the generation move. */
+export function specHash(resource: Resource): string {
+  return contentHash(resource.spec ?? {});
+}
+
+function toResource(placed: ParsedResource, { file }: SourceFile, record: ViewEntry["record"]): Resource {
+  const { content, kind } = placed;
+  const known = record?.value ?? undefined;
+  const { changedAt, bornAt } = file.value.goodAt ?? file;
+  const generation = isSluiceKind(kind) ? generationOf(content, known, changedAt) : undefined;
+  const created = known?.created ?? seconds(new Date(bornAt));
+  const status = known?.conditions ? { conditions: known.conditions } : undefined;
+  return {
+    ...content,
+    metadata: {
+      ...content.metadata,
+      uid: uidOf(refOf(placed)),
+      resourceVersion: contentHash([content, generation ?? null, status ?? null]),
+      ...(generation === undefined ? {} : { generation }),
+      creationTimestamp: created,
+    },
+    ...(status ? { status } : {}),
+  };
+}
+
+/**
+ * The time of the file's change in milliseconds, unless the record knows the generation of this very spec: so all
+ * processes agree without talking, and a change elsewhere in the file moves nothing once a status was written.
+ */
+function generationOf(content: Resource, record: StatusRecord | undefined, changedAt: number): number {
+  const changed = Math.floor(changedAt);
+  if (record?.generation === undefined) return changed;
+  return record.spec === specHash(content) ? record.generation : Math.max(changed, record.generation + 1);
+}

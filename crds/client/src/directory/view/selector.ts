@@ -1,0 +1,29 @@
+/** Label selectors of the simple kinds: `a`, `!a`, `a=b`, `a!=b`, and lists of them with commas; `type=` as a field. */
+import type { Resource, Selectors } from "../../resource.ts";
+
+type Labels = Readonly<Record<string, string>>;
+
+const part = /^\s*(!?)\s*([\w./-]+)\s*(?:(==|=|!=)\s*([\w.-]*)\s*)?$/;
+
+/** Throws on selectors of other kinds (`a in (b, c)`, `metadata.name=a`). */
+export function parseSelectors({
+  labels,
+  fields,
+}: Pick<Selectors, "labels" | "fields">): (resource: Resource) => boolean {
+  const byLabels = parseLabels(labels);
+  const [, type] = /^type=(\S+)$/.exec(fields ?? "") ?? [];
+  if (fields !== undefined && type === undefined) throw new Error(`not a field selector that is read here: ${fields}`);
+  return (resource) => byLabels(resource.metadata.labels) && (type === undefined || resource.type === type);
+}
+
+function parseLabels(selector: string | undefined): (labels: Labels | undefined) => boolean {
+  const wanted = (selector ? selector.split(",") : []).map((text) => {
+    const [, negated, name = "", operator, value] = part.exec(text) ?? [];
+    if (name === "" || (negated && operator)) throw new Error(`not a label selector that is read here: ${selector}`);
+    return (labels: Labels) => {
+      if (operator === undefined) return Object.hasOwn(labels, name) !== (negated === "!");
+      return (labels[name] === value) !== (operator === "!=");
+    };
+  });
+  return (labels = {}) => wanted.every((matches) => matches(labels));
+}

@@ -1,0 +1,33 @@
+/** What is kept beside a resource, in `.status/`: its status, and facts that its file cannot keep. */
+import { join } from "node:path";
+import type { Condition, Ref } from "../../resource.ts";
+
+export interface StatusRecord {
+  /** The resource's creationTimestamp; an editor that replaces the file would make it new. */
+  readonly created: string;
+  /** The generation of the spec with this hash. Another spec has a later one. */
+  readonly generation?: number;
+  readonly spec?: string;
+  readonly conditions?: readonly Condition[];
+}
+
+export const statusFolder = ".status";
+
+export function recordPath(directory: string, { kind, namespace, name }: Ref): string {
+  return join(directory, statusFolder, kind.toLowerCase(), `${namespace}_${name}.json`);
+}
+
+/** Null for what nobody can read; it is written anew with the next status. */
+export function parseRecord(text: string): StatusRecord | null {
+  try {
+    const value = JSON.parse(text) as StatusRecord | null;
+    if (typeof value !== "object" || typeof value?.created !== "string") return null;
+    return Array.isArray(value.conditions ?? []) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+export function printRecord(record: StatusRecord): string {
+  return `${JSON.stringify(record, null, 2)}\n`;
+}

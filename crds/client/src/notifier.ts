@@ -1,0 +1,16 @@
+/** Calls to observers: whatever they do, the watch goes on. */
+import type { Log } from "./log.ts";
+import type { Kind } from "./resource.ts";
+
+/** Makes a caller that logs what a call throws and makes no calls after the abort. */
+export function createNotifier(options: { kind: Kind; log: Log; signal: AbortSignal }): (call: () => void) => void {
+  const { kind, log, signal } = options;
+  return (call) => {
+    if (signal.aborted) return;
+    try {
+      call();
+    } catch (error) {
+      log.error({ kind, error }, "an observer of resources threw; it is told of the next change all the same");
+    }
+  };
+}

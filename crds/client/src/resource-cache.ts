@@ -1,0 +1,243 @@
+/** Keeps resources in memory, up to date from a client's watches. Used by the operator and the admin listener. */
+import { TLS_SECRET_TYPE } from "@sluice/model";
+import { BATCH, BATCH_COMPLETE, BATCH_REMOVE } from "./batch.ts";
+import { SERVICE_LABEL } from "./endpoints.ts";
+import { type NamespaceSelector, trackNamespaces } from "./namespace-tracker.ts";
+import { createPendingWrites, type PendingWrites, versionOf } from "./pending-writes.ts";
+import {
+  type Kind,
+  type Observer,
+  type Resource,
+  type ResourceClient,
+  UnknownKind,
+  type WatchOptions,
+} from "./resource.ts";
+
+export interface CacheOptions<Kinds extends Kind> {
+  readonly client: ResourceClient;
+  readonly kinds: readonly Kinds[];
+  /** Watched namespaces; all when empty. */
+  readonly namespaces: readonly string[];
+  /**
+   * Resources of other namespaces than these count as absent; a namespace comes and goes as a whole. EndpointSlices
+   * count everywhere: nodes are found by them. Default: those of all watched namespaces count.
+   */
+  readonly namespaceSelector?: NamespaceSelector | null;
+  /** Kinds of others, which the cluster may not know: then there are none. */
+  readonly optional?: readonly Kinds[];
+  /** Label selector for Secrets: only those that carry it are read, and besides those that hold a TLS certificate. */
+  readonly secretLabel: string;
+  /** See WatchOptions. */
+  readonly bookkeeping?: boolean;
+  readonly signal: AbortSignal;
+  readonly log: { warn(details: object, message: string): void };
+  /**
+   * Something was listed, changed or removed. `meaningful` is false when only status or bookkeeping changed: a
+   * resource with a generation means the same while its generation and its batch are the same (and a slice's Service).
+   */
+  readonly onChange: (meaningful: boolean) => void;
+  /**
+   * Told of every version of a resource before `onChange`, with what stood in its place. null: nothing; undefined:
+   * nobody knows, because the kind was read for the first time.
+   */
+  readonly onVersion?: (kind: Kinds, before: Resource | null | undefined, resource: Resource) => void;
+  /** Told before `onChange` which resource (`namespace/name`) is another object now, or gone; `meaningful` as there. */
+  readonly onResource?: (kind: Kinds, key: string, meaningful: boolean) => void;
+}
+
+export interface ResourceCache<Kinds extends Kind> {
+  /** Resources of each kind by `namespace/name`. */
+  readonly resources: Readonly<Record<Kinds, ReadonlyMap<string, Resource>>>;
+  /** Kinds that have not been listed yet, or that the cluster does not know any more; Namespace while it is selected by. */
+  unsynced(): readonly (Kinds | "Namespace")[];
+  /** Why the last attempts to read have failed, each reason once; empty when all is well. Synced kinds stay so. */
+  trouble(): readonly string[];
+  /**
+   * A resource as the client answered a write, or with `removed` one that the client has removed: it counts at once,
+   * and what watches tell counts as soon as they have come as far. Where versions have no order nothing is done, and
+   * the watch has to be waited for.
+   */
+  recordWrite(kind: Kinds, resource: Resource, options?: { readonly removed?: boolean }): void;
+}
+
+export const keyOf = (namespace: string, name: string): string => `${namespace}/${name}`;
+
+export const resourceKey = ({ metadata }: Resource): string => keyOf(metadata.namespace, metadata.name);
+
+const sameBatch = (before: Resource["metadata"], after: Resource["metadata"]): boolean =>
+  [BATCH, BATCH_REMOVE, BATCH_COMPLETE].every((name) => before.annotations?.[name] === after.annotations?.[name]);
+
+/** A slice's generation does not tell that it is of another core Service. */
+const sameService = (before: Resource["metadata"], after: Resource["metadata"]): boolean =>
+  before.labels?.[SERVICE_LABEL] === after.labels?.[SERVICE_LABEL];
+
+const isEquivalent = ({ metadata: before }: Resource, { metadata: after }: Resource): boolean =>
+  before.uid === after.uid &&
+  before.generation === after.generation &&
+  sameBatch(before, after) &&
+  sameService(before, after) &&
+  (after.generation !== undefined || before.resourceVersion === after.resourceVersion);
+
+/** What one watch is told, so that the end of one does not take what another one still sees. */
+interface WatchScope<Kinds extends Kind> extends Pick<WatchOptions, "namespace" | "labels" | "fields"> {
+  readonly kind: Kinds;
+  readonly found: Map<string, Resource>;
+}
+
+export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Kinds>): ResourceCache<Kinds> {
+  const { client, kinds, bookkeeping, signal, log, onChange, onVersion, onResource } = options;
+  const cached = new Map(kinds.map((kind) => [kind, new Map<string, Resource>()]));
+  const scopes = kinds.flatMap((kind) => scopesOf(kind, options));
+  const unsynced = new Set(scopes);
+  const troubles = new Map<WatchScope<Kinds>, string>();
+  const selected =
+    options.namespaceSelector &&
+    trackNamespaces({ client, selector: options.namespaceSelector, signal, log, onChange: applyNamespaceChange });
+  const ahead = Object.fromEntries(kinds.map((kind) => [kind, createPendingWrites()])) as Record<Kinds, PendingWrites>;
+
+  /** What the watches say, as long as nothing newer was written. */
+  const watchedVersionOf = (kind: Kinds, key: string): Resource | undefined =>
+    scopes.find((scope) => scope.kind === kind && scope.found.has(key))?.found.get(key);
+
+  const isSelected = (kind: Kinds, { metadata }: Resource): boolean =>
+    !selected || ignoresNamespaceSelector(kind) || selected.has(metadata.namespace);
+
+  /** What was read of them waits for them: a namespace is there at once and never in part. */
+  function applyNamespaceChange(moved: readonly string[]): void {
+    const names = new Set(moved);
+    for (const { kind, found } of scopes)
+      for (const [key, resource] of ignoresNamespaceSelector(kind) ? [] : found) {
+        if (!names.has(resource.metadata.namespace)) continue;
+        put(kind, key, resource);
+        if (isSelected(kind, resource)) onVersion?.(kind, undefined, resource);
+      }
+    onChange(true);
+  }
+
+  function put(kind: Kinds, key: string, told: Resource | undefined): void {
+    const held = cached.get(kind);
+    const resource = told && isSelected(kind, told) ? told : undefined;
+    const before = held?.get(key);
+    if (!held || before === resource) return;
+    if (resource) held.set(key, resource);
+    else held.delete(key);
+    onResource?.(kind, key, !before || !resource || !isEquivalent(before, resource));
+  }
+
+  function observe(scope: WatchScope<Kinds>, held: Map<string, Resource>): void {
+    const { kind, found, ...selection } = scope;
+    /** @param event The last that was told of it. */
+    function forget(key: string, event?: Resource): void {
+      found.delete(key);
+      const still = watchedVersionOf(kind, key);
+      if (!ahead[kind].supersedes(key, { resource: still ?? null, ...(event && { event }) })) put(kind, key, still);
+    }
+
+    function keep(resource: Resource): void {
+      const key = resourceKey(resource);
+      const known = held.get(key);
+      const told = known && isSameVersion(known, resource) ? known : resource;
+      found.set(key, told);
+      if (!ahead[kind].supersedes(key, { resource: told })) put(kind, key, told);
+    }
+
+    /** Several watches of one kind are not in step. */
+    function expirePendingWrites(event: Resource): void {
+      if (scopes.some((other) => other !== scope && other.kind === kind)) return;
+      for (const key of ahead[kind].expireBefore(event)) put(kind, key, found.get(key));
+    }
+
+    const observer: Observer = {
+      replaced(list) {
+        const before = new Map(found);
+        const unknown = unsynced.has(scope) ? undefined : null;
+        const there = new Set(list.map(resourceKey));
+        for (const key of before.keys()) if (!there.has(key)) forget(key);
+        for (const resource of list) {
+          keep(resource);
+          if (isSelected(kind, resource)) onVersion?.(kind, before.get(resourceKey(resource)) ?? unknown, resource);
+        }
+        unsynced.delete(scope);
+        troubles.delete(scope);
+        onChange(true);
+      },
+      changed(resource) {
+        const before = held.get(resourceKey(resource));
+        keep(resource);
+        expirePendingWrites(resource);
+        if (!isSelected(kind, resource)) return;
+        onVersion?.(kind, before ?? null, resource);
+        onChange(!before || !isEquivalent(before, resource));
+      },
+      removed(resource) {
+        const key = resourceKey(resource);
+        if (!found.has(key)) return;
+        forget(key, resource);
+        expirePendingWrites(resource);
+        if (isSelected(kind, resource)) onChange(true);
+      },
+      lost(error) {
+        if (error instanceof UnknownKind && options.optional?.includes(kind)) {
+          observer.replaced([]);
+          return;
+        }
+        // Without the kind an empty list would look like a deletion of everything: the kind counts as not synced.
+        if (error instanceof UnknownKind) unsynced.add(scope);
+        troubles.set(scope, error.message);
+        log.warn({ kind, namespace: scope.namespace, reason: error.message }, "cannot read resources, trying again");
+      },
+      trouble(error) {
+        if (error instanceof UnknownKind && options.optional?.includes(kind)) return;
+        if (error) troubles.set(scope, error.message);
+        else troubles.delete(scope);
+      },
+    };
+    client.watch(kind, observer, { signal, ...selection, ...(bookkeeping !== undefined && { bookkeeping }) });
+  }
+
+  for (const scope of scopes) {
+    const held = cached.get(scope.kind);
+    if (held) observe(scope, held);
+  }
+  return {
+    resources: Object.fromEntries(cached) as unknown as Record<Kinds, Map<string, Resource>>,
+    unsynced: () => [
+      ...(selected && !selected.isSynced() ? (["Namespace"] as const) : []),
+      ...kinds.filter((kind) => [...unsynced].some((scope) => scope.kind === kind)),
+    ],
+    trouble: () => [
+      ...new Set([...troubles.values(), selected?.trouble() ?? null].filter((reason) => reason !== null)),
+    ],
+    recordWrite(kind, resource, { removed = false } = {}) {
+      const version = versionOf(resource);
+      if (version === undefined) return;
+      const key = resourceKey(resource);
+      const told = watchedVersionOf(kind, key);
+      const isTold = removed
+        ? told?.metadata.uid !== resource.metadata.uid && !ahead[kind].has(key)
+        : told !== undefined && (versionOf(told) ?? 0n) >= version;
+      if (isTold) return;
+      ahead[kind].record(key, resource, { removed });
+      put(kind, key, removed ? undefined : resource);
+    },
+  };
+}
+
+/** Nodes are found by EndpointSlices, wherever they run. */
+const ignoresNamespaceSelector = (kind: Kind): boolean => kind === "EndpointSlice";
+
+/** A directory's version says nothing of a resource's age. */
+const isSameVersion = (one: Resource, other: Resource): boolean =>
+  one.metadata.uid === other.metadata.uid &&
+  one.metadata.resourceVersion === other.metadata.resourceVersion &&
+  versionOf(one) !== undefined;
+
+/** The watches for a kind: one for each namespace, and for Secrets one for each of the ways to be ours. */
+function scopesOf<Kinds extends Kind>(
+  kind: Kinds,
+  { namespaces, secretLabel }: Pick<CacheOptions<Kinds>, "namespaces" | "secretLabel">,
+): readonly WatchScope<Kinds>[] {
+  const places = namespaces.length === 0 ? [{}] : namespaces.map((namespace) => ({ namespace }));
+  const selections = kind === "Secret" ? [{ labels: secretLabel }, { fields: `type=${TLS_SECRET_TYPE}` }] : [{}];
+  return places.flatMap((place) => selections.map((selection) => ({ kind, ...place, ...selection, found: new Map() })));
+}

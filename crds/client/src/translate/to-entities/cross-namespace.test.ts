@@ -1,0 +1,176 @@
+/** References that leave their namespace. What a ReferenceGrant says is the operator's to read. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ResourceKind } from "@sluice/model";
+import {
+  CERTIFICATE,
+  CONSUMER,
+  options as home,
+  keyAuth,
+  ROUTE,
+  resource,
+  SERVICE,
+  UPSTREAM,
+} from "../testing-example.ts";
+import { toResource } from "../to-resource/to-resource.ts";
+import { translate } from "../translate.ts";
+import type { CrossNamespaceReference, TranslateOptions } from "../translation.ts";
+import { describeResourceViolation } from "../violation-paths.ts";
+
+const within = { namespace: "home" };
+const web = { ...within, name: "web" };
+const redis = { plugin: "rate-limiting", config: { minute: 5, policy: "redis", redis: { host: "redis.test" } } };
+const password = { path: "redis.password", secretRef: { ...within, name: "keys", key: "good" } };
+
+/** A resource of the namespace away that refers to the namespace home: where the reference stands, and to what. */
+const cases: readonly (readonly [ResourceKind, object, string, CrossNamespaceReference["to"]["kind"]])[] = [
+  ["Route", { paths: ["/a"], serviceRef: { ...within, name: "users" } }, "spec.serviceRef", "Service"],
+  ["Service", { backendRef: { ...within, name: "users", port: 4000 } }, "spec.backendRef", "CoreService"],
+  ["Service", { url: "https://a.test", clientCertificateRef: web }, "spec.clientCertificateRef", "Certificate"],
+  ["Upstream", { clientCertificateRef: web }, "spec.clientCertificateRef", "Certificate"],
+  ["Certificate", { secretRef: { ...within, name: "tls" } }, "spec.secretRef", "Secret"],
+  [
+    "Consumer",
+    { username: "demo", keyAuth: [{ secretRef: { ...within, name: "keys", key: "good" } }] },
+    "spec.keyAuth[0].secretRef",
+    "Secret",
+  ],
+  [
+    "Plugin",
+    { plugin: "key-auth", targetRefs: [{ ...within, kind: "Service", name: "users" }] },
+    "spec.targetRefs[0]",
+    "Service",
+  ],
+  [
+    "Plugin",
+    { plugin: "key-auth", targetRefs: [{ ...within, kind: "Route", name: "users" }] },
+    "spec.targetRefs[0]",
+    "Route",
+  ],
+  [
+    "Plugin",
+    { plugin: "rate-limiting", config: { minute: 5 }, targetRefs: [{ ...within, kind: "Consumer", name: "demo" }] },
+    "spec.targetRefs[0]",
+    "Consumer",
+  ],
+  [
+    "Plugin",
+    { ...redis, targetRefs: [{ ...within, kind: "Service", name: "users" }], configFrom: [password] },
+    "spec.configFrom[0].secretRef",
+    "Secret",
+  ],
+];
+
+/** Options that allow what the test says, and note what is looked for. */
+function asking(allows: (crossing: CrossNamespaceReference) => boolean) {
+  const looked: string[] = [];
+  const options: TranslateOptions = {
+    ...home,
+    isReferenceAllowed: allows,
+    resolve(kind, namespace, name) {
+      looked.push(`${kind} ${namespace}`);
+      return namespace === "home" ? home.resolve(kind, namespace, name) : undefined;
+    },
+    read(kind, namespace, name) {
+      looked.push(`${kind} ${namespace}`);
+      return namespace === "home" ? home.read(kind, namespace, name) : undefined;
+    },
+  };
+  return { options, looked };
+}
+
+for (const [kind, spec, place, to] of cases) {
+  test(`a ${kind}'s reference to a ${to} of another namespace is followed where that is allowed`, () => {
+    const asked: CrossNamespaceReference[] = [];
+    const { options } = asking((crossing) => {
+      asked.push(crossing);
+      return true;
+    });
+    const translated = translate(resource(kind, spec, "away"), options);
+    assert.deepEqual(
+      translated.flatMap(({ violations }) => violations.map(describeResourceViolation)),
+      [],
+    );
+    const crossing = asked.find((one) => one.to.kind === to);
+    assert.deepEqual([crossing?.from, crossing?.to.namespace], [{ kind, namespace: "away" }, "home"]);
+    for (const { references: refersTo = [] } of translated)
+      assert.ok(refersTo.every(({ namespace }) => namespace === "home"));
+  });
+
+  test(`a ${kind}'s reference to a ${to} of another namespace that is not allowed is a fault, and nobody looks whether there is one`, () => {
+    const { options, looked } = asking((crossing) => crossing.to.kind !== to);
+    const translated = translate(resource(kind, spec, "away"), options);
+    const [fault, ...others] = translated.flatMap(({ violations }) => violations);
+    assert.ok(fault);
+    assert.deepEqual([others, fault.condition, fault.reason], [[], "ResolvedRefs", "RefNotPermitted"]);
+    const told = describeResourceViolation(fault);
+    assert.ok(told.startsWith(`${place}: the namespace home lets no ${kind} of the namespace away`), told);
+    assert.match(told, /ReferenceGrant there \(gateway\.networking\.k8s\.io\/v1beta1, whose CRD has to be installed\)/);
+    assert.ok(!looked.includes(`${to} home`));
+    assert.ok(translated.every(({ references: refersTo = [] }) => refersTo.every((one) => one.kind !== to)));
+  });
+}
+
+test("a plugin whose target is not allowed is never one for more than that target", () => {
+  const { options } = asking(() => false);
+  const targetRefs = [
+    { ...within, kind: "Service", name: "users" },
+    { kind: "Route", name: "own" },
+  ];
+  const [plugin] = translate(resource("Plugin", { plugin: "key-auth", targetRefs }, "away"), options);
+  assert.deepEqual([plugin?.item.service, plugin?.item.route, plugin?.entity], [{}, {}, undefined]);
+});
+
+test("to name the own namespace is no crossing", () => {
+  const { options } = asking(() => false);
+  const [route] = translate(resource("Route", { paths: ["/a"], serviceRef: { ...within, name: "users" } }), options);
+  assert.deepEqual(route?.item.service, { id: SERVICE });
+  assert.ok(route?.entity);
+});
+
+test("a key opens the routes of the namespaces that let its Consumer in", () => {
+  const scopeOf = (namespace: string) => {
+    const options = { ...home, namespacesOpenTo: (of: string) => (of === "away" ? ["bank", "shop"] : []) };
+    const [, key] = translate(resource("Consumer", keyAuth("good"), namespace), options);
+    return (key?.item._sluice as { namespaces?: readonly string[] } | undefined)?.namespaces;
+  };
+  assert.deepEqual(scopeOf("away"), ["away", "bank", "shop"]);
+  assert.deepEqual(scopeOf("other"), ["other"]);
+  assert.equal(scopeOf("home"), undefined);
+});
+
+const ids: Readonly<Record<string, string>> = {
+  [SERVICE]: "users",
+  [ROUTE]: "users",
+  [CONSUMER]: "demo",
+  [CERTIFICATE]: "web",
+  [UPSTREAM]: "up",
+};
+for (const [kind, spec] of cases.filter(([, , , to]) => to !== "Secret" && to !== "CoreService"))
+  test(`who writes a ${kind} by its entity leaves its reference to another namespace as it was`, () => {
+    const { options } = asking(() => true);
+    const previous = resource(kind, spec, "away");
+    const [translated] = translate(previous, { ...options, audience: "admin" });
+    assert.ok(translated?.entity);
+    const collection = translated.collection as "routes";
+    const { value, violations } = toResource(collection, translated.entity as never, {
+      namespace: "home",
+      locate: (_, id) => ({ namespace: "home", name: ids[id] ?? "missing" }),
+      previous,
+    });
+    const { id: _id, name: _name, ...written } = value?.spec ?? {};
+    assert.deepEqual([written, violations, value?.metadata.namespace], [spec, undefined, "away"]);
+  });
+
+test("who writes a Service by its entity leaves its core Service of another namespace as it was", () => {
+  const { options } = asking(() => true);
+  const spec = { backendRef: { ...within, name: "users", port: 4000 } };
+  const previous = resource("Service", spec, "away");
+  const [translated] = translate(previous, { ...options, audience: "admin" });
+  const { value } = toResource("services", translated?.entity as never, {
+    namespace: "home",
+    locate: () => undefined,
+    previous,
+  });
+  assert.deepEqual([value?.spec?.backendRef, value?.spec?.host], [spec.backendRef, undefined]);
+});

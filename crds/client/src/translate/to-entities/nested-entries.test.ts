@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { deriveId, idOf } from "@sluice/model";
+import { options, resource, seconds } from "../testing-example.ts";
+import { CHILD_TIMES } from "../timestamps.ts";
+import { translate } from "../translate.ts";
+import { describeResourceViolation } from "../violation-paths.ts";
+
+const targets = [{ target: "10.0.0.1", weight: 5 }, { target: "http://x" }, "x", { target: "b:80", id: "1" }, {}];
+
+test("a target has the id that its upstream and its address give it, in whatever spelling", () => {
+  const [upstream, first, second] = translate(
+    resource("Upstream", { name: "u", targets: [{ target: "10.0.0.1" }, { target: "b:80" }] }),
+    options,
+  );
+  const id = deriveId("upstreams", "u");
+  assert.equal(upstream?.item.id, id);
+  assert.equal(first?.item.id, idOf("targets", { upstream: { id }, target: "10.0.0.1:8000" }));
+  assert.equal(second?.item.id, idOf("targets", { upstream: { id }, target: "b:80" }));
+  assert.deepEqual(first?.entity, {
+    id: first?.item.id,
+    created_at: seconds,
+    updated_at: seconds,
+    upstream: { id },
+    target: "10.0.0.1:8000",
+    weight: 100,
+    tags: null,
+  });
+});
+
+test("a faulty target leaves its upstream and the other targets alone", () => {
+  const [upstream, ...rest] = translate(resource("Upstream", { name: "u", targets }), options);
+  assert.ok(upstream?.entity);
+  assert.deepEqual(
+    rest.map(({ entity }) => entity !== undefined),
+    [true, false, false, false, false],
+  );
+  assert.deepEqual(
+    rest.flatMap(({ violations }) => violations.map(describeResourceViolation)),
+    [
+      "spec.targets[1].target: Invalid target ('http://x'); not a valid hostname or ip address",
+      "spec.targets[2]: expected a record",
+      "spec.targets[3].id: expected a valid UUID",
+      "spec.targets[4].target: required field missing",
+    ],
+  );
+});
+
+test("a faulty server name leaves its certificate and the other names alone", () => {
+  const snis = [{ name: "a.example" }, { name: "a.*.example" }, { name: "b.example", colour: 1 }];
+  const [certificate, ...rest] = translate(resource("Certificate", { secretRef: { name: "tls" }, snis }), options);
+  assert.ok(certificate?.entity);
+  assert.equal(rest[0]?.entity?.id, deriveId("snis", "a.example"));
+  assert.deepEqual(
+    rest.flatMap(({ violations }) => violations.map(describeResourceViolation)),
+    ["spec.snis[1].name: wildcard must be leftmost or rightmost character", "spec.snis[2].colour: unknown field"],
+  );
+});
+
+test("a list of targets that is none is a fault of the upstream", () => {
+  const items = translate(resource("Upstream", { name: "u", targets: "x" }), options);
+  assert.deepEqual(
+    items.map(({ violations }) => violations.map(describeResourceViolation)),
+    [["spec.targets: expected an array"]],
+  );
+});
+
+test("times of children are those of their parent, unless who wrote them says other ones", () => {
+  const id = idOf("targets", { upstream: { id: deriveId("upstreams", "u") }, target: "a:1" });
+  const timesWith = (annotation: string) => {
+    const plain = resource("Upstream", { name: "u", targets: [{ target: "a:1" }] });
+    const annotated = { ...plain, metadata: { ...plain.metadata, annotations: { [CHILD_TIMES]: annotation } } };
+    const [, target] = translate(annotated, options);
+    assert.ok(target?.entity);
+    return [target.item.created_at, target.item.updated_at];
+  };
+  assert.deepEqual(timesWith(JSON.stringify({ [id]: [1.5, 2.5] })), [1.5, 2.5]);
+  const others = [
+    "",
+    "{",
+    "null",
+    "[]",
+    JSON.stringify({ [id]: [1] }),
+    JSON.stringify({ [id]: ["1", 2] }),
+    '{"x":[1,2]}',
+  ];
+  for (const annotation of others) assert.deepEqual(timesWith(annotation), [seconds, seconds], annotation);
+});

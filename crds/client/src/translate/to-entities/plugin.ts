@@ -1,0 +1,115 @@
+/** Plugin -> plugin. */
+import { type PluginName, type PluginSpec, plugins, type TargetRef, targetMembers } from "@sluice/model";
+import type { Path, ResourceReference, ResourceViolation, TranslatedEntity, TranslateOptions } from "../translation.ts";
+import { configWithSecrets } from "./config-from.ts";
+import { resolveReference } from "./resolve-reference.ts";
+import { invalidField, type TranslatorInput } from "./translator-input.ts";
+
+export function pluginEntity(reading: TranslatorInput, options: TranslateOptions): TranslatedEntity {
+  const { identity, times, members, namespace } = reading;
+  const spec = reading.own as Partial<PluginSpec>;
+  const name = givenName(reading);
+  const targets = targetsOf(reading, options);
+  const config = configWithSecrets(Object(spec.config ?? {}), spec.configFrom ?? [], {
+    from: { kind: identity.kind, namespace },
+    options,
+  });
+  return {
+    collection: "plugins",
+    item: {
+      ...times,
+      ...members,
+      ...targets.members,
+      id: identity.id,
+      ...(name !== undefined && { name }),
+      config: config.value,
+    },
+    basePath: ["spec"],
+    sourcePaths: { name: ["spec", "plugin"], ...targets.places },
+    violations: [
+      ...ownViolations(name, reading),
+      ...targets.violations,
+      ...config.violations,
+      ...globalPluginViolations(reading, options.homeNamespace),
+    ],
+    references: targets.refs,
+    ...(config.secretPaths.length > 0 && { secretPaths: config.secretPaths }),
+  };
+}
+
+/** Also a name that is not known, such as a misspelt one: what the plugin was meant to protect is closed under it. */
+function givenName({ resource }: TranslatorInput): string | undefined {
+  const name: unknown = resource.spec?.plugin;
+  return typeof name === "string" ? name : undefined;
+}
+
+/** Of a name that is a text the check of the entity tells more: the name that was probably meant. */
+const ownViolations = (name: string | undefined, { violations }: TranslatorInput): readonly ResourceViolation[] =>
+  name === undefined ? violations : violations.filter(({ path }) => path.join(".") !== "spec.plugin");
+
+interface Targets {
+  readonly members: Readonly<Record<string, { readonly id?: string }>>;
+  readonly places: Readonly<Record<string, Path>>;
+  readonly violations: readonly ResourceViolation[];
+  readonly refs: readonly ResourceReference[];
+}
+
+/**
+ * Targets that can be told although others have faults count: what a faulty plugin was meant to protect must be known.
+ * When none can be told there is one that no check lets through, because no target at all would mean all requests.
+ *
+ * The API server refuses two targets of a kind and those that a plugin has no use for; a folder of files does not.
+ */
+function targetsOf({ namespace, resource, own, identity }: TranslatorInput, options: TranslateOptions): Targets {
+  const given = givenTargets(resource);
+  const members: Record<string, { readonly id?: string }> = {};
+  const places: Record<string, Path> = {};
+  const violations: ResourceViolation[] = [];
+  const refs: ResourceReference[] = [];
+  let told = false;
+  const from = { kind: identity.kind, namespace };
+  for (const [index, ref] of (Array.isArray(given) ? given : []).entries()) {
+    if (!isTargetRef(ref)) continue;
+    const { kind } = ref;
+    const member = targetMembers[kind];
+    const place = ["spec", "targetRefs", index];
+    if (refuses((own as Partial<PluginSpec>).plugin, member))
+      violations.push(invalidField([...place, "kind"], `${own.plugin} cannot be attached to a ${kind}`));
+    if (members[member]) {
+      violations.push(invalidField([...place, "kind"], `there is a ${kind} among the targets already: one is allowed`));
+      continue;
+    }
+    const resolved = resolveReference(kind, ref, { from, path: place }, options);
+    members[member] = resolved.reference;
+    places[member] = place;
+    violations.push(...resolved.violations);
+    if (resolved.refersTo) refs.push(resolved.refersTo);
+    told = true;
+  }
+  const untold = !told && !(Array.isArray(given) && given.length === 0);
+  if (untold) return { members: { service: {} }, places: { service: ["spec", "targetRefs"] }, violations, refs };
+  return { members, places, violations, refs };
+}
+
+/** Spelled as Kong would, targets are a fault, but still no plugin for all requests. */
+const givenTargets = ({ spec }: TranslatorInput["resource"]): unknown => spec?.targetRefs ?? spec?.target_refs ?? [];
+
+function isTargetRef(ref: unknown): ref is TargetRef {
+  const { kind, name, namespace = "" } = Object(ref) as Record<string, unknown>;
+  const isNamed = typeof name === "string" && typeof namespace === "string";
+  return isNamed && typeof kind === "string" && Object.hasOwn(targetMembers, kind);
+}
+
+const refuses = (plugin: string | undefined, member: "service" | "route" | "consumer"): boolean =>
+  plugin !== undefined && Object.hasOwn(plugins, plugin) && plugins[plugin as PluginName].refuses.includes(member);
+
+/** A plugin for all requests concerns everybody, so that only those may make one who may write the home namespace. */
+function globalPluginViolations(
+  { namespace, resource }: TranslatorInput,
+  homeNamespace: string,
+): readonly ResourceViolation[] {
+  const refs = givenTargets(resource);
+  if (namespace === homeNamespace || !Array.isArray(refs) || refs.length > 0) return [];
+  const message = `set targetRefs: a plugin for all requests is only allowed in the namespace ${homeNamespace}`;
+  return [{ path: ["spec", "targetRefs"], message, condition: "Accepted", reason: "NotAllowed" }];
+}

@@ -1,0 +1,251 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { deriveId, type ResourceKind } from "@sluice/model";
+import { elliptic, first } from "../../../../../tools/programs/pairs.ts";
+import { hashKey } from "../secrets.ts";
+import { CERTIFICATE, CONSUMER, keyAuth, options, ROUTE, resource, SERVICE, seconds } from "../testing-example.ts";
+import { translate } from "../translate.ts";
+import { describeResourceViolation } from "../violation-paths.ts";
+import { toEntities } from "./to-entities.ts";
+
+/** The spec of a kind, and the members that it sets besides id, name and times. */
+const translations: readonly (readonly [ResourceKind, object, object])[] = [
+  [
+    "Service",
+    { url: "https://users.example/api" },
+    { protocol: "https", host: "users.example", port: 443, path: "/api" },
+  ],
+  [
+    "Service",
+    {
+      protocol: "https",
+      host: "users.example",
+      port: 8443,
+      path: "/api",
+      retries: 1,
+      connectTimeout: 1,
+      readTimeout: 2,
+      writeTimeout: 3,
+      tags: ["a"],
+      tlsVerify: false,
+      enabled: false,
+    },
+    {
+      protocol: "https",
+      host: "users.example",
+      port: 8443,
+      path: "/api",
+      retries: 1,
+      connect_timeout: 1,
+      read_timeout: 2,
+      write_timeout: 3,
+      tags: ["a"],
+      tls_verify: false,
+      enabled: false,
+    },
+  ],
+  ["Service", { backendRef: { name: "users", port: 4000 } }, { host: "users.home.svc", port: 4000 }],
+  [
+    "Route",
+    {
+      serviceRef: { name: "users" },
+      protocols: ["https"],
+      methods: ["GET"],
+      hosts: ["a.example"],
+      paths: ["/users"],
+      headers: { "X-snake_case": ["a"] },
+      snis: ["a.example"],
+      httpsRedirectStatusCode: 301,
+      stripPath: false,
+      preserveHost: true,
+      regexPriority: 7,
+      pathHandling: "v1",
+      requestBuffering: false,
+      responseBuffering: false,
+      tags: ["a"],
+    },
+    {
+      service: { id: SERVICE },
+      protocols: ["https"],
+      methods: ["GET"],
+      hosts: ["a.example"],
+      paths: ["/users"],
+      headers: { "X-snake_case": ["a"] },
+      snis: ["a.example"],
+      https_redirect_status_code: 301,
+      strip_path: false,
+      preserve_host: true,
+      regex_priority: 7,
+      path_handling: "v1",
+      request_buffering: false,
+      response_buffering: false,
+      tags: ["a"],
+      _sluice: { namespace: "home" },
+    },
+  ],
+  [
+    "Plugin",
+    {
+      plugin: "prometheus",
+      instanceName: "counts",
+      targetRefs: [
+        { kind: "Consumer", name: "demo" },
+        { kind: "Route", name: "users" },
+        { kind: "Service", name: "users" },
+      ],
+      config: { per_consumer: true },
+      protocols: ["http"],
+      enabled: false,
+      tags: ["a"],
+    },
+    {
+      name: "prometheus",
+      instance_name: "counts",
+      service: { id: SERVICE },
+      route: { id: ROUTE },
+      consumer: { id: CONSUMER },
+      protocols: ["http"],
+      enabled: false,
+      tags: ["a"],
+    },
+  ],
+  ["Certificate", { secretRef: { name: "tls" }, tags: ["a"] }, { ...first, cert_alt: null, tags: ["a"] }],
+  ["Certificate", { secretRef: { name: "both" } }, { ...first, cert_alt: elliptic.cert, key_alt: elliptic.key }],
+  [
+    "Upstream",
+    {
+      name: "users.internal",
+      algorithm: "consistent-hashing",
+      hashOn: "cookie",
+      hashOnCookie: "session",
+      clientCertificateRef: { name: "web" },
+      useSrvName: true,
+    },
+    {
+      name: "users.internal",
+      algorithm: "consistent-hashing",
+      hash_on: "cookie",
+      hash_on_cookie: "session",
+      client_certificate: { id: CERTIFICATE },
+      use_srv_name: true,
+    },
+  ],
+  ["Upstream", {}, { name: "mine", client_certificate: null, slots: 10_000 }],
+  [
+    "Service",
+    { url: "https://users", clientCertificateRef: { name: "web" } },
+    { protocol: "https", client_certificate: { id: CERTIFICATE } },
+  ],
+  ["Consumer", { username: "demo", customId: "7", tags: ["a"] }, { username: "demo", custom_id: "7", tags: ["a"] }],
+];
+for (const [kind, spec, expected] of translations) {
+  test(`${kind} with ${Object.keys(spec).join(", ")} gives the entity's members`, () => {
+    const [item] = translate(resource(kind, spec), options);
+    assert.deepEqual(item?.violations, []);
+    const entity = item?.entity as unknown as Readonly<Record<string, unknown>>;
+    for (const [name, value] of Object.entries(expected)) assert.deepEqual(entity[name], value, name);
+    assert.equal(entity.created_at, seconds);
+    assert.equal(entity.updated_at, seconds);
+  });
+}
+
+test("a Service with a backendRef tells whose EndpointSlices it follows", () => {
+  const [item] = translate(resource("Service", { backendRef: { name: "users", port: 4000 } }), options);
+  assert.deepEqual(item?.backend, { namespace: "home", name: "users", port: 4000 });
+});
+
+test("a config takes members from Secrets for nodes, and tells which they are", () => {
+  const spec = {
+    plugin: "rate-limiting",
+    config: { minute: 5, policy: "redis", redis: { host: "redis.example" } },
+    configFrom: [{ path: "redis.password", secretRef: { name: "keys", key: "good" } }],
+  };
+  const [forNodes] = translate(resource("Plugin", spec), options);
+  assert.deepEqual(forNodes?.violations, []);
+  assert.deepEqual(forNodes?.item.config, {
+    minute: 5,
+    policy: "redis",
+    redis: { host: "redis.example", password: "demo-key" },
+  });
+  assert.deepEqual(forNodes?.secretPaths, [["config", "redis", "password"]]);
+  const [forAdmin] = translate(resource("Plugin", spec), { ...options, audience: "admin" });
+  assert.deepEqual(forAdmin?.item.config, spec.config);
+});
+
+test("headers take values from Secrets for nodes, which tell where; the admin listener leaves those out", () => {
+  const spec = {
+    host: "a",
+    upstreamHeaders: [
+      { name: "X-Secret", secretRef: { name: "keys", key: "good" } },
+      { name: "X-Zone", value: "blue" },
+    ],
+  };
+  const [forNodes] = translate(resource("Service", spec), options);
+  assert.deepEqual(forNodes?.violations, []);
+  assert.deepEqual(forNodes?.item.upstream_headers, [
+    { name: "X-Secret", value: "demo-key" },
+    { name: "X-Zone", value: "blue" },
+  ]);
+  assert.deepEqual(forNodes?.secretPaths, [["upstream_headers", 0, "value"]]);
+  const [forAdmin] = translate(resource("Service", spec), { ...options, audience: "admin" });
+  assert.deepEqual(forAdmin?.item.upstream_headers, [{ name: "X-Zone", value: "blue" }]);
+});
+
+test("nodes get the hash of a key, bound to the consumer's namespace; the key itself is nowhere", () => {
+  const translated = translate(resource("Consumer", keyAuth("good"), "team"), options);
+  const consumer = { id: deriveId("consumers", "demo") };
+  assert.deepEqual(translated[1]?.item, {
+    id: deriveId("keyauth_credentials", `${consumer.id}/keys/good`),
+    // Of the Secret: ttl counts from the making of the key.
+    created_at: seconds + 3600,
+    consumer,
+    _sluice: { key_hash: hashKey("demo-key"), namespaces: ["team"] },
+  });
+  assert.ok(!JSON.stringify(translated).includes("demo-key"));
+});
+
+test("a consumer of the home namespace has keys for all namespaces", () => {
+  const [, key] = translate(resource("Consumer", keyAuth("written")), options);
+  assert.deepEqual(key?.item._sluice, { key_hash: hashKey("from-a-file") });
+});
+
+test("the admin listener gets the key and nothing of ours", () => {
+  const [, key] = translate(resource("Consumer", keyAuth("good")), { ...options, audience: "admin" });
+  assert.equal(key?.item.key, "demo-key");
+  assert.equal(key?.item._sluice, undefined);
+});
+
+test("a faulty key leaves its consumer and the other keys alone", () => {
+  const keys = [{ secretRef: { name: "keys" } }, { secretRef: { name: "keys", key: "good" }, ttl: 60 }, "x"];
+  const [consumer, ...rest] = translate(resource("Consumer", { username: "demo", keyAuth: keys }), options);
+  assert.ok(consumer?.entity);
+  assert.deepEqual(
+    rest.map(({ entity }) => entity !== undefined),
+    [false, true, false],
+  );
+  assert.deepEqual(
+    rest.flatMap(({ violations }) => violations.map(describeResourceViolation)),
+    ["spec.keyAuth[0].secretRef.key: required field missing", "spec.keyAuth[2]: expected a record"],
+  );
+});
+
+test("for nodes nobody makes a resource older than it is, because the older route wins", () => {
+  const route = resource("Route", { paths: ["/a"] });
+  const annotated = { ...route, metadata: { ...route.metadata, annotations: { "sluice.dev/created-at": "1" } } };
+  const createdAt = (audience: "nodes" | "admin") =>
+    toEntities(annotated, { ...options, audience })[0]?.item.created_at;
+  assert.deepEqual([createdAt("nodes"), createdAt("admin")], [seconds, 1]);
+});
+
+test("targets of which one is malformed are those that can be told, and never none", () => {
+  const fine = { kind: "Service", name: "users" };
+  const malformed = { kind: "Rout", name: "users" };
+  const memberOf = (targetRefs: unknown) => {
+    const [plugin] = toEntities(resource("Plugin", { plugin: "key-auth", targetRefs }), options);
+    return [plugin?.item.service, plugin?.references];
+  };
+  assert.deepEqual(memberOf([fine, malformed]), [{ id: SERVICE }, [{ ...fine, namespace: "home" }]]);
+  for (const targets of [[malformed], [{ ...fine, namespace: 5 }], "users", [null], {}])
+    assert.deepEqual(memberOf(targets), [{}, []]);
+  assert.deepEqual(memberOf([]), [undefined, []]);
+});

@@ -1,0 +1,56 @@
+/** Headers of a Service, some of which come from Secrets. */
+import type { SecretRef, ServiceSpec, UpstreamHeader, UpstreamHeaderEntry } from "@sluice/model";
+import { readSecret } from "../secrets.ts";
+import type { Path, ResourceViolation, TranslateOptions } from "../translation.ts";
+import { invalidField, type TranslatorInput } from "./translator-input.ts";
+
+interface HeadersWithSecrets {
+  /** Undefined: the resource says nothing. */
+  readonly value: readonly UpstreamHeader[] | undefined;
+  /** Paths into the service: `["upstream_headers", 0]`. */
+  readonly secretPaths: readonly Path[];
+  readonly violations: readonly ResourceViolation[];
+}
+
+/** In place of a value that was not found: with that fault nothing is served, and the others keep their places. */
+const UNKNOWN = "unknown";
+
+/** The admin listener leaves out what people keep in Secrets. */
+export function headersWithSecrets(
+  { own, namespace, identity: { kind } }: TranslatorInput,
+  options: TranslateOptions,
+): HeadersWithSecrets {
+  const { upstreamHeaders: entries } = own as ServiceSpec;
+  const secretPaths: Path[] = [];
+  const violations: ResourceViolation[] = [];
+  const value = entries?.flatMap(({ name, value, secretRef }, index): UpstreamHeader[] => {
+    const path = ["spec", "upstreamHeaders", index];
+    if ((value === undefined) === (secretRef === undefined)) {
+      violations.push(invalidField(path, "set exactly one of value and secretRef"));
+    }
+    if (secretRef === undefined) return [{ name, value: value ?? UNKNOWN }];
+    if (options.audience === "admin") return [];
+    secretPaths.push(["upstream_headers", index, "value"]);
+    const found = readSecret(secretRef, { from: { kind, namespace }, path: [...path, "secretRef"] }, options);
+    if ("value" in found) return [{ name, value: found.value }];
+    violations.push(found);
+    return [{ name, value: UNKNOWN }];
+  });
+  return { value, secretPaths, violations };
+}
+
+/** The list as a member of the spec. What comes from a Secret stays, unless the entity has a header of that name. */
+export function writeHeaders(
+  given: readonly UpstreamHeader[] | null,
+  before: Readonly<Record<string, unknown>>,
+): { readonly upstreamHeaders?: readonly UpstreamHeaderEntry[] } {
+  const headers = given ?? [];
+  const names = new Set(headers.map(({ name }) => name.toLowerCase()));
+  const old: readonly unknown[] = Array.isArray(before.upstreamHeaders) ? before.upstreamHeaders : [];
+  const kept = old.filter(
+    (entry): entry is UpstreamHeaderEntry & { readonly secretRef: SecretRef } =>
+      Object(entry).secretRef !== undefined && !names.has(String(Object(entry).name).toLowerCase()),
+  );
+  const entries = [...kept, ...headers];
+  return entries.length > 0 ? { upstreamHeaders: entries } : {};
+}

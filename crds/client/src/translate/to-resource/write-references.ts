@@ -1,0 +1,88 @@
+/** An entity's references as references of a resource, and the namespace that they ask for. */
+import { type Collection, type NameRef, type ResourceKind, targetMembers, type Violation } from "@sluice/model";
+import type { ToResourceOptions } from "./to-resource.ts";
+
+/** A resource's place. */
+export interface ResourceLocation {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+interface WrittenReferences {
+  readonly spec: Readonly<Record<string, unknown>>;
+  /** Where the resource has to be: `previous`'s namespace, else that of what it refers to, else the default. */
+  readonly namespace: string;
+  readonly violations: readonly Violation[];
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+export function writeReferences(collection: Collection, entity: object, options: ToResourceOptions): WrittenReferences {
+  const found = referencesOf(collection, entity as Members).map(({ kind, member, id }) => {
+    return { kind, member, place: options.locate(kind, id) };
+  });
+  const namespace =
+    options.previous?.metadata.namespace ??
+    found.map(({ place }) => place?.namespace).find((name) => name !== undefined) ??
+    options.namespace;
+  const violations = found.flatMap(({ kind, member, place }): Violation[] => {
+    if (place?.namespace === namespace || (place && wasReferredTo(options.previous, { kind, place }))) return [];
+    const message = place
+      ? `the ${kind} lives in the namespace ${place.namespace}, this has to be in ${namespace}`
+      : `there is no resource for this ${kind}`;
+    return [{ path: [member], message }];
+  });
+  const refs = found.map(({ kind, place }) => ({
+    kind,
+    name: place?.name ?? "",
+    ...(place && place.namespace !== namespace && { namespace: place.namespace }),
+  }));
+  return { spec: specOf(collection, refs), namespace, violations };
+}
+
+/** Members that refer to a resource, the kind that they refer to, and how the resource spells them. */
+const singleRefs: {
+  readonly [Name in Collection]?: { readonly member: string; readonly kind: ResourceKind; readonly ref: string };
+} = {
+  routes: { member: "service", kind: "Service", ref: "serviceRef" },
+  services: { member: "client_certificate", kind: "Certificate", ref: "clientCertificateRef" },
+  upstreams: { member: "client_certificate", kind: "Certificate", ref: "clientCertificateRef" },
+};
+
+/** What a person let leave its namespace stays; whether it may is for the operator to say. */
+function wasReferredTo(
+  previous: ToResourceOptions["previous"],
+  { kind, place }: { readonly kind: ResourceKind; readonly place: ResourceLocation },
+): boolean {
+  const { serviceRef, clientCertificateRef, targetRefs } = previous?.spec ?? {};
+  const refs: readonly unknown[] = [
+    kind === "Service" && serviceRef,
+    kind === "Certificate" && clientCertificateRef,
+    ...(Array.isArray(targetRefs) ? targetRefs.filter((ref) => Object(ref).kind === kind) : []),
+  ];
+  return refs.some((ref) => Object(ref).name === place.name && Object(ref).namespace === place.namespace);
+}
+
+function specOf(collection: Collection, refs: readonly ({ readonly kind: ResourceKind } & NameRef)[]): Members {
+  const [first] = refs;
+  if (!first) return {};
+  const single = singleRefs[collection];
+  const { kind: _, ...ref } = first;
+  return single ? { [single.ref]: ref } : { targetRefs: refs };
+}
+
+interface Reference {
+  readonly kind: ResourceKind;
+  readonly member: string;
+  readonly id: string;
+}
+
+function referencesOf(collection: Collection, entity: Members): readonly Reference[] {
+  const single = singleRefs[collection];
+  const targets = collection === "plugins" ? Object.entries(targetMembers) : [];
+  const members = single ? [[single.kind, single.member] as const] : targets;
+  return members.flatMap(([kind, member]): Reference[] => {
+    const { id } = Object(entity[member]) as { id?: unknown };
+    return typeof id === "string" ? [{ kind: kind as ResourceKind, member, id }] : [];
+  });
+}

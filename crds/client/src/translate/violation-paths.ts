@@ -1,0 +1,38 @@
+/** From a fault in an entity to the place where a person wrote it. */
+import { camelPath, type Violation } from "@sluice/model";
+import type { Path, ResourceViolation, TranslatedEntity } from "./translation.ts";
+
+/** `["read_timeout"]` of a service -> `["spec", "readTimeout"]`. A fault of the whole entity is one of its base. */
+export function resourcePath(
+  { collection, sourcePaths, basePath }: Pick<TranslatedEntity, "collection" | "sourcePaths" | "basePath">,
+  path: Path,
+): Path {
+  const [head] = path;
+  if (head === undefined || path.at(-1) === "@entity") return basePath;
+  if (typeof head === "string" && Object.hasOwn(sourcePaths, head)) return sourcePaths[head] ?? basePath;
+  return [...basePath, ...camelPath(collection, path)];
+}
+
+/** The model's violations of an item as violations of its resource. Where translation has said something
+ * already, about the place itself, above or below it, they are left out. */
+export function resourceViolations(
+  translated: TranslatedEntity,
+  violations: readonly Violation[],
+): readonly ResourceViolation[] {
+  const said = translated.violations.map(({ path }) => path);
+  return violations
+    .map(({ path, message }) => ({ path: resourcePath(translated, path), message }))
+    .filter(({ path }) => !said.some((other) => startsWith(other, path) || startsWith(path, other)))
+    .map((violation) => ({ ...violation, condition: "Accepted", reason: "Invalid" }));
+}
+
+/** Everything would start with the spec as a whole. */
+const startsWith = (path: Path, start: Path): boolean =>
+  start.length > 1 && start.every((step, index) => step === path[index]);
+
+/** `["spec", "keyAuth", 0, "ttl"]` -> `spec.keyAuth[0].ttl`. */
+export const formatPath = (path: Path): string =>
+  path.map((step, index) => (typeof step === "number" ? `[${step}]` : index === 0 ? step : `.${step}`)).join("");
+
+/** The violation as a sentence: `spec.keyAuth[0].ttl: expected an integer`. */
+export const describeResourceViolation = ({ path, message }: Violation): string => `${formatPath(path)}: ${message}`;

@@ -1,9 +1,0 @@
-import { after } from "node:test";
-import { createDirectoryStore } from "@sluice/crds";
-import { temporaryFolder } from "../../../tools/process/index.ts";
-import { ownStoreSuite } from "./suite.ts";
-
-const folder = temporaryFolder("own-store");
-after(() => folder.remove());
-
-ownStoreSuite({ name: "directory", open: (name) => createDirectoryStore(folder.path, name) });
