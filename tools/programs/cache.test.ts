@@ -10,7 +10,7 @@ after(() => folder.remove());
 
 function put(name: string, text: string): string {
   const path = join(folder.path, name);
-  mkdirSync(join(path, "../../test"), { recursive: true });
+  mkdirSync(join(path, ".."), { recursive: true });
   writeFileSync(path, text);
   return path;
 }

@@ -13,7 +13,7 @@ const sent = fc
         "/",
         "a",
         ".",
-        "../..",
+        "..",
         ";",
         "%2e",
         ".%2e",
@@ -62,14 +62,14 @@ function resolveByRfc3986(path: string): string {
   });
   let output = "";
   while (input !== "") {
-    if (input.startsWith("../../")) input = input.slice(3);
-    else if (input.startsWith("../")) input = input.slice(2);
+    if (input.startsWith("../")) input = input.slice(3);
+    else if (input.startsWith("./")) input = input.slice(2);
     else if (input.startsWith("/./")) input = input.slice(2);
     else if (input === "/.") input = "/";
     else if (input.startsWith("/../") || input === "/..") {
       input = input === "/.." ? "/" : input.slice(3);
       output = output.slice(0, Math.max(0, output.lastIndexOf("/")));
-    } else if (input === "." || input === "../..") input = "";
+    } else if (input === "." || input === "..") input = "";
     else {
       const end = input.indexOf("/", 1);
       output += end < 0 ? input : input.slice(0, end);

@@ -33,7 +33,7 @@ const QUESTION = 0x3f;
 const HASH = 0x23;
 
 /**
- * A segment `.` or `../..` with parameters (RFC 3986 section 3.3): servlet containers drop the parameters before they resolve
+ * A segment `.` or `..` with parameters (RFC 3986 section 3.3): servlet containers drop the parameters before they resolve
  * dot segments, so `/open/..;/users` is `/users` there.
  */
 const DOT_SEGMENT_PARAMETER = /\/\.\.?;/;

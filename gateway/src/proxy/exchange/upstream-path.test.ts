@@ -46,6 +46,6 @@ for (const row of [...quoted, ...table]) {
 test("no dot segment is left when a prefix ends inside a segment", () => {
   for (const path of ["/route.", "/route..", "/route./", "/route../"]) {
     const joined = upstreamPath({ base: "/s/", path, matchedPath: "/route".length, strip: true, handling: "v0" });
-    assert.ok(!joined.split("/").some((segment) => segment === "." || segment === "../.."), `${path} -> ${joined}`);
+    assert.ok(!joined.split("/").some((segment) => segment === "." || segment === ".."), `${path} -> ${joined}`);
   }
 });
