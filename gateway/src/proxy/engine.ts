@@ -1,4 +1,4 @@
-/** What an HTTP engine is to the gateway: one function. Every engine runs the suite in test/conformance/engine. */
+/** The interface between the gateway and an HTTP engine: one function. Every engine runs test/conformance/engine. */
 import type { Connections } from "../plugins/prometheus/metrics.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Observer } from "./observability/observer.ts";
@@ -9,46 +9,46 @@ import type { Guard } from "./upstream/guard.ts";
 
 export interface ProxyOptions {
   readonly listen: ListenAddress;
-  /** Where clients are answered over TLS; absent: nowhere. */
+  /** Address of the TLS listener. Absent: no TLS. */
   readonly listenTls?: ListenAddress;
-  /** Whether other threads listen on the same addresses: the system shares the connections out among them. Default false. */
+  /** Whether other threads listen on the same addresses, so that the kernel distributes connections. Default false. */
   readonly reusePort?: boolean;
-  /** Places for connections of clients. Default: this listener's own, as many as the settings say. */
+  /** Connection slots for clients. Default: the listener's own, limited by the settings. */
   readonly connectionSlots?: ConnectionSlots;
   readonly settings: ProxySettings;
-  /** Default: one of this listener's own, as the settings say. It learns the addresses that are listened on. */
+  /** Default: the listener's own, built from the settings. The listener adds its own addresses to it. */
   readonly guard?: Guard;
   readonly log: ProxyLog;
   /** Default null: no access log and no tracing. */
   readonly observer?: Observer | null;
-  /** Called for every request that is answered before it has a route. */
+  /** Called for every request that is answered before a route matched. */
   readonly onUnrouted?: (fault: GatewayErrorName) => void;
-  /** The runtime that a new request begins with. */
+  /** Returns the runtime that a new request uses. */
   readonly runtime: () => Runtime;
 }
 
-/** How many connections of clients there may be, together and of one address, over all who share the places. */
+/** Limits on client connections, in total and per client address, over all threads that share the slots. */
 export interface ConnectionSlots {
-  /** False: there are none left, or the address has as many as it may have. */
+  /** Returns false when no slot is left, or when the address has reached its own limit. */
   acquire(address: string): boolean;
-  /** Gives one back that was taken. */
+  /** Releases one slot of the address. */
   release(address: string): void;
 }
 
 export interface ProxyListener {
   readonly address: ListenAddress;
-  /** Null when nothing is answered over TLS. */
+  /** Null without a TLS listener. */
   readonly tlsAddress: ListenAddress | null;
-  /** Of both listeners. */
+  /** Counts over both listeners. */
   readonly connections: () => Connections;
-  /** Bytes that clients make the listener hold, as `ClientMemory` counts them. */
+  /** Bytes held on behalf of clients, as `ClientMemory` counts them. */
   readonly memory: () => number;
   /**
-   * Drains: no new connections, idle ones end, requests under way get their response, tunnels go on. After `deadline`
-   * milliseconds (default 30 s) what is left is cut off.
+   * Drains the listener: it accepts no new connections and closes idle ones; requests under way get their response,
+   * tunnels stay open. After `deadline` milliseconds (default 30 s) the remaining connections are destroyed.
    */
   close(options?: { readonly deadline?: number }): Promise<void>;
 }
 
-/** Rejects when the address cannot be listened on (`code` is Node's, such as EADDRINUSE). */
+/** Rejects when listening fails; `code` is Node's, such as EADDRINUSE. */
 export type CreateProxy = (options: ProxyOptions) => Promise<ProxyListener>;

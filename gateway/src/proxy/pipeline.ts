@@ -30,21 +30,21 @@ export interface ProxyLog {
   error(details: object, message: string): void;
 }
 
-/** What to send to an upstream. */
+/** The request as it is sent to an upstream. */
 export interface ForwardPlan {
   readonly upstream: ServiceUpstream;
   readonly method: string;
-  /** Path and query as they go on the wire. */
+  /** Path and query as they are sent. */
   readonly path: string;
 }
 
-/** A request that matched no route is no exchange: no plugin sees it. */
+/** A request that matched no route does not become an exchange: plugins do not see it. */
 export type OpenResult =
   | { readonly exchange: LiveExchange; readonly refusal?: undefined }
   | {
       readonly exchange?: undefined;
       readonly refusal: GatewayResponse;
-      /** True when the head is faulty: then nothing that follows on its connection can be trusted. */
+      /** True when the head is invalid: the connection must close, because its framing cannot be trusted. */
       readonly last: boolean;
     };
 
@@ -67,7 +67,7 @@ export class Pipeline {
     readonly log: ProxyLog;
     /** Default null: no access log and no tracing. */
     readonly observer?: Observer | null;
-    /** Called for every request that is answered before it has a route. */
+    /** Called for every request that is answered before a route matched. */
     readonly onUnrouted?: (fault: GatewayErrorName) => void;
   }) {
     const { settings, observer = null, onUnrouted = () => {} } = options;
@@ -97,7 +97,7 @@ export class Pipeline {
     return { exchange };
   }
 
-  /** Runs checks and plugins. Never throws nor rejects: a bug answers 500 and is logged with its cause. */
+  /** Runs checks and plugins. Never throws or rejects: a bug answers 500 and is logged with its cause. */
   access(exchange: LiveExchange): AccessResult | Promise<AccessResult> {
     const { route } = exchange;
     const unavailable = route._sluice?.unavailable;
@@ -107,7 +107,7 @@ export class Pipeline {
     return this.#runFrom(0, exchange);
   }
 
-  /** The answer as it goes to the client; the response phase runs. */
+  /** Builds the response that the gateway itself sends, and runs the response phase. */
   answer(exchange: LiveExchange, answer: DirectResponse | GatewayErrorName): GatewayResponse {
     const { request } = exchange;
     const response: DirectResponse = typeof answer === "string" ? gatewayErrors[answer] : answer;
@@ -119,25 +119,25 @@ export class Pipeline {
     return { ...own, headers: exchange.applyResponseEdits(own.headers) };
   }
 
-  /** What the upstream gets, flat: name, value, name, value. Connection headers are the engine's. */
+  /** Headers for the upstream as a flat list: name, value, name, value. The engine adds connection headers. */
   upstreamHeaders(exchange: LiveExchange): readonly string[] {
     return upstreamHeaders(exchange, this.style);
   }
 
-  /** The head of an upstream's response has come: the response phase runs. */
+  /** Runs the response phase, once the head of the upstream's response has arrived. */
   respond(exchange: LiveExchange, status: number): void {
     exchange.timings.answered = performance.now();
     exchange.source = "service";
     this.#respond(exchange, status);
   }
 
-  /** `respond`, and what the client gets then, flat. */
+  /** Runs `respond` and returns the client's response headers as a flat list. */
   clientHeaders(exchange: LiveExchange, status: number, raw: RawHeaders): readonly string[] {
     this.respond(exchange, status);
     return clientHeaders(exchange, raw, this.style);
   }
 
-  /** The exchange is over, well or badly. */
+  /** Ends the exchange, whether it succeeded or failed. */
   finish(exchange: LiveExchange): void {
     if (exchange.timings.ended !== undefined) return;
     exchange.timings.ended = performance.now();
@@ -204,7 +204,7 @@ export class Pipeline {
   }
 
   #failed(exchange: LiveExchange, error: unknown): AccessResult {
-    // Not logged, because any client could fill the log with it.
+    // Not logged: any client could flood the log with this error.
     if (error instanceof BodyLostError) return { answer: "clientGone" };
     const { id, route } = exchange;
     const unlogged = this.#lines.allow(`${route.id} ${error}`);
@@ -215,7 +215,7 @@ export class Pipeline {
     return { answer: "unexpected" };
   }
 
-  /** Clients are not told how the gateway is configured. */
+  /** The reason goes to the log only, because clients must not learn how the gateway is configured. */
   #tellReason({ id, route, service }: LiveExchange, status: number, reason: string): void {
     const unlogged = this.#lines.allow(`${route.id} ${reason}`);
     if (unlogged === null) return;
@@ -223,7 +223,7 @@ export class Pipeline {
     this.#log.warn({ ...details, ...(unlogged > 0 && { unlogged }) }, `a request was answered ${status}`);
   }
 
-  /** Past the access phase a plugin's bug is logged; the request goes on. */
+  /** After the access phase a plugin's bug is only logged; the request continues. */
   #respond(exchange: LiveExchange, status: number): void {
     exchange.status = status;
     for (const { instance } of exchange.chain) {
@@ -235,7 +235,7 @@ export class Pipeline {
     }
   }
 
-  /** A fault of a request that is no exchange. `request` is null when not even its head could be read. */
+  /** Answers a request that is not an exchange. `request` is null when its head could not be read. */
   #refuse(
     name: GatewayErrorName,
     {
@@ -254,16 +254,16 @@ export class Pipeline {
   }
 
   /**
-   * A fault that the engine found before it had a request: a head too long, a head that is none.
+   * Answers an error that the engine found before it had a request, such as a head that is too long or malformed.
    *
-   * @param peerAddress Of the connection
+   * @param peerAddress Remote address of the connection
    */
   refuse(name: GatewayErrorName, peerAddress: string): GatewayResponse {
     return this.#refuse(name, { request: null, started: performance.now(), peerAddress });
   }
 }
 
-/** From here on the consumer's own plugins apply. */
+/** From this step on the consumer's own plugins apply. */
 function applyConsumerPlugins(exchange: LiveExchange, { priority }: PluginStep): void {
   if (exchange.consumer !== null) exchange.chain = exchange.chains.identified(exchange.consumer, priority);
 }

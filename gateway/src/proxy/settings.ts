@@ -2,9 +2,9 @@
 import type { ServerOpts } from "node:net";
 
 export interface ListenAddress {
-  /** An address or a name; 0.0.0.0 and :: mean every address of the machine. */
+  /** IP address or host name; 0.0.0.0 and :: mean every address of the machine. */
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   readonly port: number;
 }
 
@@ -17,46 +17,46 @@ export interface ProxySettings {
   readonly serverTokens: boolean;
   /** Whether the latency headers are sent. */
   readonly latencyTokens: boolean;
-  /** Addresses and CIDR blocks of proxies in front whose X-Forwarded-* and real-address headers are believed. */
+  /** Addresses and CIDR blocks of proxies whose X-Forwarded-* and real-address headers are trusted. */
   readonly trustedIps: readonly string[];
-  /** Where a trusted proxy writes the client's address. */
+  /** Header in which a trusted proxy sends the client's address. */
   readonly realIpHeader: "x-real-ip" | "x-forwarded-for";
   /**
-   * Addresses and CIDR blocks that are connected to although they are refused by default; `address:port`
-   * (`[address]:port`) also lets requests through to a listener of the gateway's own.
+   * Addresses and CIDR blocks that upstreams may use although they are refused by default. `address:port`
+   * (`[address]:port`) also allows requests to one of the gateway's own listeners.
    */
   readonly allowedUpstreams: readonly string[];
-  /** The gateway's other listeners, which are no upstreams; the proxy's own is added by itself. */
+  /** The gateway's other listeners, which upstreams may not use; the proxy adds its own addresses itself. */
   readonly ownListeners: readonly ListenAddress[];
-  /** Milliseconds that an idle client connection is kept: longer than usual load balancers keep theirs. */
+  /** Milliseconds that an idle client connection is kept: longer than common load balancers keep theirs. */
   readonly keepAliveTimeout: number;
-  /** Milliseconds in which a TLS handshake must be done. */
+  /** Milliseconds after which an unfinished TLS handshake is aborted. */
   readonly handshakeTimeout: number;
-  /** Milliseconds in which a request's head must have arrived. */
+  /** Milliseconds within which a request's head must arrive. */
   readonly headersTimeout: number;
-  /** Milliseconds that a client may be silent in the middle of its body: then it is answered 408. */
+  /** Milliseconds without data in the middle of a request body after which the client is answered 408. */
   readonly bodyTimeout: number;
-  /** Milliseconds in which a client must take what was written to it. */
+  /** Milliseconds within which a client must read some of the data written to it. */
   readonly sendTimeout: number;
-  /** Bytes a second that a client must send of a body; 0: any. */
+  /** Minimum rate of a request body in bytes per second; 0: no minimum. */
   readonly bodyMinRate: number;
-  /** Bytes a second that a client must take of what waits for it; 0: any. */
+  /** Minimum rate, in bytes per second, at which a client must read its response; 0: no minimum. */
   readonly sendMinRate: number;
-  /** Milliseconds after which these two are asked. */
+  /** Milliseconds of grace before the two minimum rates apply. */
   readonly minRateGrace: number;
-  /** Milliseconds of silence after which a client is asked whether it is still there: by TCP, and by PING of HTTP/2. */
+  /** Milliseconds without traffic after which a client is probed: by TCP keep-alive, and by PING in HTTP/2. */
   readonly probeInterval: number;
-  /** Requests that one connection of a client carries. */
+  /** Requests per client connection. */
   readonly maxRequests: number;
-  /** Connections of clients at a time: those beyond are closed at once. */
+  /** Concurrent client connections; further ones are closed at once. */
   readonly maxConnections: number;
-  /** The same of one address; 0: no limit of its own, since many may share one. */
+  /** Concurrent connections per client address; 0: no limit, since many clients may share one address. */
   readonly maxConnectionsPerAddress: number;
-  /** Bytes that clients may make this worker hold over all their connections, as `ClientMemory` counts them. */
+  /** Bytes that this worker may hold for clients over all their connections, as `ClientMemory` counts them. */
   readonly clientMemory: number;
-  /** Bytes of a request's head; a longer one answers 431. */
+  /** Maximum bytes of a request head; a longer one is answered 431. */
   readonly maxHeaderSize: number;
-  /** Whether HTTP/2 is also spoken without TLS, with clients that know of it beforehand. Over TLS it always is (ALPN). */
+  /** Whether cleartext HTTP/2 with prior knowledge is accepted. Over TLS, ALPN always offers HTTP/2. */
   readonly cleartextHttp2: boolean;
   /** Milliseconds that an idle upstream connection is kept. */
   readonly upstreamKeepAlive: number;
@@ -88,7 +88,7 @@ export const defaultProxySettings: Omit<ProxySettings, "version"> = {
   upstreamKeepAlive: 60_000,
 };
 
-/** How sockets of clients are accepted. Node asks ten times, a second apart, before it gives one up that does not answer. */
+/** Socket options of client connections. Node closes a connection after ten unanswered probes, one second apart. */
 export const clientSockets = ({ probeInterval }: ProxySettings): ServerOpts => ({
   noDelay: true,
   keepAlive: true,

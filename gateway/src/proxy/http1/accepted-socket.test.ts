@@ -1,4 +1,6 @@
-/** On the Node that this repository brings: on another one a test fails here first, and nothing else does. */
+/**
+ * Tests of Node internals. With an incompatible Node version these tests fail first; the gateway itself still works.
+ */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, Socket } from "node:net";
@@ -6,7 +8,7 @@ import { type TestContext, test } from "node:test";
 import { attachReadBuffer } from "./accepted-socket.ts";
 import { sharedSlab, WORTHWHILE } from "./slab.ts";
 
-/** Both ends of a connection. */
+/** Returns both ends of a connection. */
 async function connected(context: TestContext): Promise<{ readonly far: Socket; readonly near: Socket }> {
   const server = createServer({ allowHalfOpen: true });
   context.after(() => server.close());

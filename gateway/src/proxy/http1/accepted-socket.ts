@@ -1,13 +1,12 @@
 /**
- * Where accepted sockets read to. Node lets a socket that connects say so (`onread`), and one that it has accepted not:
- * that one reads into 64 kB made for every read. What the option would have set is set on the socket itself. This is no
- * interface of Node's, but two of its members and three of its symbols: where any of them is not as it was, the socket
- * goes on as Node made it, and tells by "data".
+ * Read buffers for accepted sockets. Node offers `onread` only for sockets that connect; an accepted socket reads into
+ * 64 kB that are allocated for every read. These functions set what `onread` would have set. They rely on two internal
+ * members and three symbols of Node: if any of them differs, the socket stays unchanged and emits "data".
  */
 import { type OnReadOpts, Socket } from "node:net";
 import { ReadBuffer } from "./read-buffer.ts";
 
-/** The symbols under which a socket keeps what it was given. */
+/** The symbols under which a socket stores its `onread` options. */
 interface ReadSymbols {
   readonly buffer: symbol;
   readonly nextBuffer: symbol;
@@ -16,7 +15,7 @@ interface ReadSymbols {
 
 const readSymbols = findReadSymbols();
 
-/** Found by what stands there, in two sockets that are never connected. */
+/** Finds the symbols by their values, in sockets that are never connected. */
 function findReadSymbols(): ReadSymbols | null {
   const fixed = { buffer: new Uint8Array(1), callback: () => true };
   const changing = { buffer: () => fixed.buffer, callback: fixed.callback };
@@ -39,9 +38,9 @@ const isHandle = (handle: unknown): handle is Handle =>
   typeof handle === "object" && handle !== null && typeof Reflect.get(handle, "useUserBuffer") === "function";
 
 /**
- * To be asked before anything has been read. What was put back into the socket still comes by "data".
+ * Must be called before the first read. Data that was unshifted into the socket still arrives as "data" events.
  *
- * @returns null: everything comes by "data"
+ * @returns null: all data arrives as "data" events
  */
 export function attachReadBuffer(socket: Socket): ReadBuffer | null {
   const handle: unknown = Reflect.get(socket, "_handle");
@@ -55,10 +54,10 @@ export function attachReadBuffer(socket: Socket): ReadBuffer | null {
 }
 
 /**
- * Reads no more than what `buffer` gives room for, each time, until somebody else says where to read to. To be asked before
- * anything has been read.
+ * Limits each read to the size of the buffer that `buffer` returns, until another read buffer is attached. Must be
+ * called before the first read.
  *
- * @returns false: everything comes by "data"
+ * @returns false: all data arrives as "data" events
  */
 export function readInto(socket: Socket, buffer: () => Buffer, onRead: (size: number) => void): boolean {
   const handle: unknown = Reflect.get(socket, "_handle");
@@ -73,7 +72,7 @@ export function readInto(socket: Socket, buffer: () => Buffer, onRead: (size: nu
   return true;
 }
 
-/** Emits "data" from now on, for readers that do not know of the read buffer and may keep the chunks. */
+/** Emits "data" from now on, with copies that listeners may keep. */
 export function emitAsData(inlet: ReadBuffer, socket: Socket): void {
   inlet.read = (slab, size) => void socket.emit("data", Buffer.from(slab.bytes.subarray(0, size)));
 }

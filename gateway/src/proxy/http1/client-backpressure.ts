@@ -1,4 +1,4 @@
-/** How a client takes what it is sent, and that it sends no more than can be used: what it makes us hold is counted. */
+/** Backpressure of one client connection: minimum read rate, pipelining limit, and memory accounting. */
 import type { Socket } from "node:net";
 import type { ClientMemory, MemoryAccount } from "../listener/client-memory.ts";
 import { IdleTimer } from "./idle-timer.ts";
@@ -13,26 +13,26 @@ export interface ClientBackpressureOptions {
   readonly onLate: () => void;
 }
 
-/** Bytes of the next requests that are kept while one is under way. */
+/** Bytes of pipelined requests that are buffered while one is under way. */
 const MAX_PIPELINED = 65_536;
-/** Bytes of them that are not worth counting. */
+/** Pipelined bytes below this are not counted. */
 const MIN_COUNTED = 4096;
 
 export class ClientBackpressure {
   readonly #socket: Socket;
   readonly #out: WriteQueue;
-  /** Runs while the client takes nothing. */
+  /** Runs while the client does not read. */
   readonly #stall: IdleTimer;
   readonly #pace: MinRateTimer;
   readonly #memory: ClientMemory;
   readonly #close: () => void;
-  /** Null as long as the client has taken all, and has sent nothing before its time. */
+  /** Null until the client leaves data unread, or sends requests ahead of time. */
   #account: MemoryAccount | null = null;
-  /** Bytes that have come before their time, as they are counted. */
+  /** Pipelined bytes, as counted in the account. */
   #ahead = 0;
-  /** Bytes that wait for the client, as they are counted. */
+  /** Bytes that the client has not read yet, as counted in the account. */
   #waiting = 0;
-  /** The request whose answer is being taken slowly. */
+  /** Number of the request whose response the client reads slowly. */
   #slow = -1;
 
   constructor(socket: Socket, { out, limits, memory, onLate }: ClientBackpressureOptions) {
@@ -44,7 +44,11 @@ export class ClientBackpressure {
     this.#pace = new MinRateTimer(this.#stall, limits);
   }
 
-  /** Something waits. @param request Whose answer it is; each has its grace */
+  /**
+   * Starts the timer: response data is waiting for the client.
+   *
+   * @param request Number of the request; each has a grace period of its own
+   */
   wait(request: number): void {
     if (this.#slow !== request) this.#pace.reset(this.#taken);
     this.#slow = request;
@@ -54,7 +58,7 @@ export class ClientBackpressure {
     this.account().wait(this.#waiting - before);
   }
 
-  /** Nothing waits any more. */
+  /** All data has been written to the socket. */
   drained(): void {
     this.#pace.pause(this.#taken);
     this.#release();
@@ -64,13 +68,13 @@ export class ClientBackpressure {
     this.#stall.stop();
   }
 
-  /** What the connection is counted with, also as a tunnel. */
+  /** The connection's memory account; a tunnel on the connection uses it too. */
   readonly account = (): MemoryAccount => {
     this.#account ??= this.#memory.account(this.#close);
     return this.#account;
   };
 
-  /** So many bytes have come before their time: whoever sends more than can be used now is read no further. */
+  /** Counts pipelined bytes. Reading pauses when the client has sent more than MAX_PIPELINED. */
   ahead(bytes: number): void {
     if (bytes > MIN_COUNTED || this.#ahead > 0) {
       this.account().wait(bytes - this.#ahead);
@@ -87,7 +91,7 @@ export class ClientBackpressure {
     this.#account?.close();
   }
 
-  /** What is written from now on is not looked at. */
+  /** Stops the timing of writes; later writes are not monitored. */
   close(): void {
     this.#stall.close();
     this.#release();
@@ -98,7 +102,7 @@ export class ClientBackpressure {
     this.#waiting = 0;
   }
 
-  /** Bytes so far. */
+  /** Bytes that the kernel has accepted so far. */
   get #taken(): number {
     return this.#out.written - this.#socket.writableLength;
   }

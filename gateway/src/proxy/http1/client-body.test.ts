@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type BodySink, ClientBody } from "./client-body.ts";
 
-/** What a sink was given. */
+/** A sink that records its calls. */
 function sink(): BodySink & { readonly got: string[] } {
   const got: string[] = [];
   return {

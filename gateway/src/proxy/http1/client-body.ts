@@ -1,26 +1,26 @@
 /**
- * The body of one request while its client sends it. Nothing is read from the client before somebody wants it, and no
- * faster than it is taken: the connection asks `wanted` and is told when that changes.
+ * The body of one request while the client sends it. Nothing is read from the client before a plugin or the upstream
+ * asks for it, and no faster than it is consumed: the connection checks `wanted` and is notified when that changes.
  */
 import { BodyLostError, type RequestBody } from "../exchange/request-body.ts";
 import type { Slab } from "./slab.ts";
 
-/** Where the body goes. */
+/** Consumer of a body. */
 export interface BodySink {
-  /** @param slab Where the piece lies, which holds during the call and as long as the slab is held; null: it lasts. */
+  /** @param slab Slab that contains the piece, valid during the call and while the slab is held; null: owned memory. */
   take(piece: Buffer, slab: Slab | null): void;
-  /** Everything that came at once has been given. False: no more until `ClientBody.drained`. */
+  /** Called after all pieces of one read. Returns false when `take` must wait for `ClientBody.drained`. */
   send(): boolean;
-  /** All has come. Trailers are lines as they go on the wire; "" when there are none. */
+  /** The body is complete. Trailers are lines in wire format; "" when there are none. */
   finish(trailers: string): void;
 }
 
-/** Nobody has asked, a plugin reads it, the upstream gets it, nobody will. */
+/** Not requested yet, read by a plugin, sent to the upstream, discarded. */
 type Use = "held" | "gathered" | "forwarded" | "dropped";
 
 export class ClientBody implements RequestBody {
   readonly #declared: number | null;
-  /** Told whenever `wanted` may have become true. */
+  /** Called whenever `wanted` may have become true. */
   readonly #onWanted: () => void;
   #use: Use = "held";
   #ended = false;
@@ -28,7 +28,7 @@ export class ClientBody implements RequestBody {
   #blocked = false;
   #begun = false;
   #trailers = "";
-  /** What a plugin has read. */
+  /** Pieces kept for a plugin, or for the next sink. */
   #seen: Buffer[] = [];
   #seenLength = 0;
   #limit = 0;
@@ -50,12 +50,12 @@ export class ClientBody implements RequestBody {
     return this.#begun;
   }
 
-  /** Whether more may be taken from the client now. */
+  /** Whether more may be read from the client now. */
   get wanted(): boolean {
     return this.#use !== "held" && !this.#blocked;
   }
 
-  /** Whether anybody has begun to read: then a client that waits for 100 has to be told. */
+  /** Whether reading has begun: a client that expects 100 Continue then has to receive it. */
   get isRead(): boolean {
     return this.#use !== "held";
   }
@@ -64,7 +64,7 @@ export class ClientBody implements RequestBody {
     return this.#ended;
   }
 
-  /** The bytes that are forwarded instead of what streams; null: it streams. */
+  /** The bytes that are forwarded instead of the stream; null: the body streams. */
   get whole(): Buffer | null {
     return this.#whole;
   }
@@ -84,8 +84,8 @@ export class ClientBody implements RequestBody {
   }
 
   /**
-   * Streams to the sink from now on; to another one only as long as `begun` is false. The sink has yet to send what it is
-   * given now.
+   * Streams to the sink from now on. Another sink is possible only while `begun` is false. The sink must flush the
+   * pieces that it receives during this call.
    */
   forwardTo(sink: BodySink): void {
     this.#sink = sink;
@@ -97,7 +97,7 @@ export class ClientBody implements RequestBody {
     else if (this.wanted) this.#onWanted();
   }
 
-  /** The sink has failed before it was given anything: what comes until there is another is kept for that. */
+  /** The sink failed before it received data: pieces that arrive now are kept for the next sink. */
   hold(): void {
     if (this.#use !== "forwarded") return;
     this.#use = "held";
@@ -105,13 +105,13 @@ export class ClientBody implements RequestBody {
     this.#blocked = false;
   }
 
-  /** The sink takes more again. */
+  /** The sink accepts data again. */
   drained(): void {
     this.#blocked = false;
     if (!this.#ended) this.#onWanted();
   }
 
-  /** What is still to come is read away, so that the client gets to read its answer. */
+  /** Discards the rest of the body, so that the client can read its response. */
   drop(): void {
     this.#use = "dropped";
     this.#sink = null;
@@ -119,7 +119,7 @@ export class ClientBody implements RequestBody {
     if (!this.#ended) this.#onWanted();
   }
 
-  /** @param slab Where the piece lies; null: it lasts. */
+  /** @param slab Slab that contains the piece; null: owned memory. */
   take(piece: Buffer, slab: Slab | null = null): void {
     if (this.#use === "forwarded") this.#give(piece, slab);
     else if (this.#use !== "dropped") {
@@ -129,7 +129,7 @@ export class ClientBody implements RequestBody {
     }
   }
 
-  /** Everything that came at once has been taken. */
+  /** All pieces of one read have been passed on. */
   flush(): void {
     if (this.#sink?.send() === false) this.#blocked = true;
   }
@@ -145,7 +145,7 @@ export class ClientBody implements RequestBody {
     this.#sink?.finish(trailers);
   }
 
-  /** The client is gone: no more will come. */
+  /** The client disconnected: the rest of the body will not arrive. */
   lose(): void {
     this.#lost = true;
     this.#sink = null;

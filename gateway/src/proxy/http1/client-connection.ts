@@ -1,4 +1,4 @@
-/** One client's connection: heads and bodies as they come, one exchange after the other. */
+/** One HTTP/1.1 client connection: parses heads and bodies as they arrive and runs one exchange after the other. */
 import type { Socket } from "node:net";
 import type { LiveExchange, TrafficCounters } from "../exchange/live-exchange.ts";
 import type { GatewayErrorName } from "../response/gateway-errors.ts";
@@ -25,18 +25,18 @@ import { WriteQueue } from "./write-queue.ts";
 
 /** Between requests, or in the middle of a head. */
 const HEAD = 0;
-/** An exchange is under way, or was, and its body has not come as a whole. */
+/** An exchange is under way or already answered, and its body is incomplete. */
 const BODY = 1;
-/** Only the response is missing. */
+/** The request is complete; the response is not. */
 const RESPONSE = 2;
 const TUNNEL = 3;
-/** We have said our last word; what comes is thrown away. */
+/** The last response has been written; further input is discarded. */
 const CLOSING = 4;
 const GONE = 5;
 
-/** Milliseconds that a client may go on sending what nobody reads, so that it gets to read its answer. */
+/** Milliseconds that a client may continue to send a body that is discarded, so that it can read its response. */
 const LINGER = 30_000;
-/** The same behind a fault, or a last response. */
+/** The same after an error, or after the last response. */
 const CLOSING_LINGER = 2000;
 const CONTINUE = "HTTP/1.1 100 Continue\r\n\r\n";
 
@@ -46,26 +46,26 @@ export class ClientConnection implements Http1ClientSide, TrafficCounters {
   readonly #socket: Socket;
   readonly #peer: ConnectionPeer;
   readonly #parsed: RequestHead;
-  /** Runs while the client owes us something. */
+  /** Runs while the gateway waits for input from the client. */
   readonly #watchdog = new IdleTimer(() => this.#late());
   readonly #sending: MinRateTimer;
   readonly #taking: ClientBackpressure;
   #state = HEAD;
-  /** Null: the socket tells by "data" alone. */
+  /** Null: the socket emits "data" events only. */
   readonly #inlet: ReadBuffer | null;
-  /** What has come and was not used. */
+  /** Received bytes that are not consumed yet. */
   readonly #input = new ClientInput();
   #chunks: ChunkedScanner | null = null;
-  /** Bytes of the body that are missing; below zero: it is chunked. */
+  /** Remaining bytes of the body; negative when it is chunked. */
   #left = 0;
   #body: ClientBody | null = null;
   #delivery: Http1Exchange | null = null;
   #tunnel: Tunnel | null = null;
   #awaitsContinue = false;
-  /** While a head is served that has just been read. */
+  /** True during the call that handles a head that was just parsed. */
   #isBeginning = false;
   #requests = 0;
-  /** Bytes of the request so far. */
+  /** Bytes of the current request so far. */
   bytesIn = 0;
   #writtenBefore = 0;
 
@@ -107,9 +107,9 @@ export class ClientConnection implements Http1ClientSide, TrafficCounters {
     return this.#parsed.keepAlive && !this.#awaitsContinue && this.#requests < this.#context.maxRequests;
   }
 
-  /** Ends as soon as nothing is under way. A tunnel goes on until `destroy`: no byte of ours can tell its ends to leave. */
+  /** Closes as soon as no request is under way. A tunnel stays open until `destroy`: its protocol is opaque here. */
   drain(): void {
-    // Behind an early answer nothing is under way but a body that nobody reads.
+    // After an early response only a body that is discarded remains.
     const isAnswered = this.#state === BODY && this.#delivery === null;
     if (this.isIdle || isAnswered) this.#close();
   }
@@ -126,7 +126,7 @@ export class ClientConnection implements Http1ClientSide, TrafficCounters {
     }
     const body = this.#body;
     if (body !== null && !body.ended) {
-      // The delivery is over, but not what its client sends.
+      // The exchange is over, but the client is still sending its body.
       this.#delivery = null;
       this.#watchdog.start(LINGER);
       body.drop();
@@ -162,19 +162,19 @@ export class ClientConnection implements Http1ClientSide, TrafficCounters {
     if (this.#state >= CLOSING) return;
     this.#input.read(slab, size);
     this.#advance();
-    // Much of a body may be missing.
+    // Many bytes of the body may be outstanding.
     const isLong = size >= WORTHWHILE && this.#state === BODY && (this.#left < 0 || this.#left >= WORTHWHILE);
     if (this.#inlet !== null) this.#inlet.isLong = isLong;
   };
 
   #goOn(now?: number): void {
-    // A client that does not read its responses gets no more of them.
+    // No further responses for a client that does not read them.
     if (this.#socket.writableNeedDrain) {
       this.full();
       return;
     }
     this.#next(now);
-    // Not at once: the call that led here may be in the middle of reading.
+    // Deferred, because the caller may be in the middle of reading.
     if (this.#input.length > 0) setImmediate(this.#resume);
   }
 
@@ -183,7 +183,7 @@ export class ClientConnection implements Http1ClientSide, TrafficCounters {
   #advance(): void {
     while (this.#input.length > 0) {
       if (this.#state === HEAD) {
-        // Of a request that ends while it begins: who called reads on, else a pipeline of them would fill the stack.
+        // A request that ends synchronously: its caller continues, because recursion would overflow the stack.
         if (this.#isBeginning || !this.#readHead()) break;
       } else if (this.#state === BODY && this.#body?.wanted) {
         if (!this.#readBody(this.#body)) break;
@@ -191,13 +191,13 @@ export class ClientConnection implements Http1ClientSide, TrafficCounters {
     }
     if (this.#state === BODY) this.#body?.flush();
     if (this.#state === BODY || this.#state === RESPONSE) this.#taking.ahead(this.#input.length);
-    // Behind an early answer one time is given for all that still comes.
+    // After an early response a single time limit covers the rest of the body.
     if (this.#state !== BODY || this.#delivery === null) return;
     if (this.#body?.wanted) this.#sending.resume(this.bytesIn);
     else this.#sending.pause(this.bytesIn);
   }
 
-  /** False when there is nothing more to do. */
+  /** Returns false when no further input can be handled. */
   #readHead(): boolean {
     const input = this.#input;
     const parsed = this.#parsed;
@@ -255,7 +255,7 @@ export class ClientConnection implements Http1ClientSide, TrafficCounters {
     this.#delivery.run();
   }
 
-  /** The body is wanted. */
+  /** Called when the body is wanted. */
   readonly #read = (): void => {
     if (this.#awaitsContinue && this.#state === BODY) {
       this.#awaitsContinue = false;
@@ -265,7 +265,7 @@ export class ClientConnection implements Http1ClientSide, TrafficCounters {
     this.#advance();
   };
 
-  /** False when there is nothing more to do. */
+  /** Returns false when no further input can be handled. */
   #readBody(body: ClientBody): boolean {
     return this.#left < 0 ? this.#readChunks(body) : this.#readLength(body);
   }
@@ -308,7 +308,7 @@ export class ClientConnection implements Http1ClientSide, TrafficCounters {
     if (isAnswered && this.#state === RESPONSE) this.#goOn();
   }
 
-  /** Ready for the next request. */
+  /** Prepares for the next request. */
   #next(now?: number): void {
     this.#state = HEAD;
     this.#delivery = null;
@@ -323,7 +323,7 @@ export class ClientConnection implements Http1ClientSide, TrafficCounters {
     if (this.#context.draining() && this.isIdle) this.#close();
   }
 
-  /** Nothing that follows on the connection can be trusted. */
+  /** Answers and closes: the framing of later bytes on the connection cannot be trusted. */
   #reject(fault: GatewayErrorName, bodiless = false): void {
     this.#refuse(this.#context.pipeline.refuse(fault, this.#peer.peerAddress), { isLast: true, bodiless });
   }
@@ -337,7 +337,7 @@ export class ClientConnection implements Http1ClientSide, TrafficCounters {
     }
   }
 
-  /** An answer to what is no exchange. */
+  /** Answers a request that is not an exchange. */
   #refuse(
     response: GatewayResponse,
     { isLast, bodiless }: { readonly isLast: boolean; readonly bodiless: boolean },
@@ -349,18 +349,18 @@ export class ClientConnection implements Http1ClientSide, TrafficCounters {
     this.answered(last);
   }
 
-  /** The client gets to read what we said: closing at once would take it away from it while it still sends. */
+  /** Half-closes first: closing at once would reset the connection before the client has read its response. */
   #close(): void {
     this.#state = CLOSING;
     this.#delivery = null;
     this.#input.clear();
-    // Only then it has been given all.
+    // The callback runs once all data has been flushed.
     this.#socket.end(this.#onFinish);
     this.#socket.resume();
     if (this.#socket.writableLength > 0) this.full();
   }
 
-  /** Nobody has been heard of for too long. */
+  /** The watchdog expired: the client has been silent for too long. */
   #late(): void {
     const isReading = this.#state === HEAD && (this.#requests === 0 || this.bytesIn > 0);
     if (isReading) this.#reject("requestTimeout");
@@ -380,7 +380,7 @@ export class ClientConnection implements Http1ClientSide, TrafficCounters {
     else this.#delivery?.drained();
   };
 
-  /** A client that ends its side is gone, as for nginx. */
+  /** A client that half-closes is treated as gone, as in nginx. */
   readonly #onGone = (): void => {
     this.#socket.destroy();
   };

@@ -1,4 +1,4 @@
-/** A request's head as the pipeline sees it. It reads from the connection's parser, which keeps still while it is served. */
+/** A request's head for the pipeline, backed by the connection's parser, which is not reset during the request. */
 import type { RequestHead } from "../exchange/request.ts";
 import type { ClientBody } from "./client-body.ts";
 import { headerOf, headerValues, rawHeaders } from "./parse/access.ts";
@@ -6,14 +6,14 @@ import type { FieldSection } from "./parse/fields.ts";
 import { methodNames } from "./parse/methods.ts";
 import type { RequestHead as ParsedHead } from "./parse/request-head.ts";
 
-/** What is the same for all requests of a connection. */
+/** Facts that are equal for all requests of a connection. */
 export interface ConnectionPeer {
   readonly peerAddress: string;
   /** The listener's port. */
   readonly port: number;
   readonly scheme: "http" | "https";
   readonly serverName: string | null;
-  /** Such as TLSv1.3; null for plain http. */
+  /** Such as TLSv1.3; null without TLS. */
   readonly tlsVersion: string | null;
 }
 
@@ -21,7 +21,7 @@ export class ClientHead implements RequestHead {
   readonly method: string;
   readonly target: string;
   readonly httpVersion: string;
-  /** The parser lets nothing through that nobody may serve. */
+  /** Always null: the parser rejects invalid heads first. */
   readonly fault = null;
   readonly peerAddress: string;
   readonly port: number;
@@ -63,6 +63,6 @@ export class ClientHead implements RequestHead {
   }
 }
 
-/** Other upgrades are served as if the client had not asked (RFC 9110 section 7.8). */
+/** Other upgrades are ignored, as if the client had not asked (RFC 9110 section 7.8). */
 export const isWebSocket = (head: ClientHead): boolean =>
   head.method === "GET" && head.body === null && head.header("upgrade")?.toLowerCase() === "websocket";

@@ -6,16 +6,16 @@ const NOTHING = Buffer.alloc(0);
 
 export class ClientInput {
   bytes: Buffer = NOTHING;
-  /** Where they lie; null: they last. */
+  /** Slab that contains the bytes; null: owned memory. */
   #slab: Slab | null = null;
-  /** Where the request's head lies. */
+  /** Slab that contains the current request's head. */
   #headSlab: Slab | null = null;
 
   get length(): number {
     return this.bytes.length;
   }
 
-  /** What has been read into a slab. Of the shared one it is copied: the next connection reads into it. */
+  /** Adds bytes that were read into a slab. Bytes in the shared slab are copied: the next connection overwrites it. */
   read(slab: Slab, size: number): void {
     if (this.bytes.length > 0) this.add(slab.bytes.subarray(0, size), null);
     else if (slab === sharedSlab) {
@@ -28,7 +28,7 @@ export class ClientInput {
     }
   }
 
-  /** @param slab Where the chunk lies. */
+  /** @param slab Slab that contains the chunk. */
   add(chunk: Buffer, slab = slabOf(chunk)): void {
     if (this.bytes.length === 0) {
       this.bytes = chunk;
@@ -39,7 +39,7 @@ export class ClientInput {
     }
   }
 
-  /** So many bytes are a head, which stays as it is until `releaseHead`. */
+  /** Consumes a head of this size, which stays valid until `releaseHead`. */
   skipHead(size: number): void {
     this.#slab?.hold();
     this.#headSlab = this.#slab;
@@ -51,12 +51,12 @@ export class ClientInput {
     this.#headSlab = null;
   }
 
-  /** Where the bytes lie, for whoever takes some. */
+  /** Slab that contains the bytes, for callers that keep some of them. */
   get slab(): Slab | null {
     return this.#slab;
   }
 
-  /** So many bytes are used. Answers what has to be let go when they have been taken: nothing else is in it. */
+  /** Consumes this many bytes. Returns the slab to release after their use, when no other bytes remain in it. */
   skip(size: number): Slab | null {
     if (size < this.bytes.length) {
       this.bytes = this.bytes.subarray(size);
@@ -67,12 +67,12 @@ export class ClientInput {
     return slab;
   }
 
-  /** Whether a head has begun: half an empty line is none. */
+  /** Whether a head has begun; half an empty line does not count. */
   get holdsHead(): boolean {
     return this.bytes.length > 1 || (this.bytes.length === 1 && this.bytes[0] !== CR);
   }
 
-  /** Those before a head begin nothing; some clients send one behind a body (RFC 9112 section 2.2). */
+  /** Skips empty lines before a head: some clients send one after a body (RFC 9112 section 2.2). */
   skipEmptyLines(): void {
     const { bytes } = this;
     if (bytes[0] !== CR) return;
@@ -81,7 +81,7 @@ export class ClientInput {
     if (size > 0) this.skip(size)?.release();
   }
 
-  /** Nobody wants them. */
+  /** Discards all bytes. */
   clear(): void {
     this.bytes = NOTHING;
     this.#slab = null;

@@ -1,25 +1,25 @@
-/** What all clients' connections of a listener share. */
+/** State shared by all client connections of a listener. */
 import type { ClientMemory } from "../listener/client-memory.ts";
 import type { ClientConnection } from "./client-connection.ts";
 import type { Http1ExchangeContext } from "./http1-exchange.ts";
 import type { MinRateLimits } from "./min-rate-timer.ts";
 import type { HeadLimits } from "./parse/request-head.ts";
 
-/** What a client's connection is held to, whatever it speaks. */
+/** Limits of a client connection, for HTTP/1.1 and HTTP/2. */
 export interface ClientConnectionLimits {
-  /** Milliseconds in which a head, or the first request of HTTP/2, must have come. */
+  /** Milliseconds within which a head, or the first request of HTTP/2, must arrive. */
   readonly headersTimeout: number;
   /** Milliseconds that an idle connection is kept. */
   readonly keepAliveTimeout: number;
-  /** In which a client must send its bodies. */
+  /** Limits for request bodies. */
   readonly bodyPace: MinRateLimits;
-  /** In which a client must take what was written to it. */
+  /** Limits for reading responses. */
   readonly sendPace: MinRateLimits;
-  /** Milliseconds of silence after which a client is asked whether it is still there. */
+  /** Milliseconds without traffic after which a client is probed. */
   readonly probeInterval: number;
-  /** Requests that one connection carries. */
+  /** Requests per connection. */
   readonly maxRequests: number;
-  /** Told of every request, before anything is looked up for it. */
+  /** Called for every request, before its route is looked up. */
   readonly onRequest: () => void;
 }
 

@@ -1,4 +1,4 @@
-/** What a client is told whose head cannot be read. */
+/** Responses for request heads that cannot be parsed. */
 import type { GatewayErrorName } from "../response/gateway-errors.ts";
 import { parseErrorOf } from "./parse/faults.ts";
 
@@ -10,6 +10,6 @@ const names: Readonly<Record<number, GatewayErrorName>> = {
   505: "unknownVersion",
 };
 
-/** @param result Of the parser, below zero */
+/** @param result Negative result of the parser */
 export const gatewayErrorOfHead = (result: number): GatewayErrorName =>
   names[parseErrorOf(result).status] ?? "badRequest";

@@ -1,20 +1,20 @@
-/** Heads as text on their way out: a field that passes is copied from the bytes that came, whole runs of lines at once. */
+/** Heads as text to send: forwarded fields are copied from the received bytes, whole runs of lines at once. */
 import type { HeaderEditList } from "../headers/header-edits.ts";
 import type { HeaderName } from "../headers/header-name.ts";
 import type { HeaderSink } from "../headers/header-sink.ts";
 import { nameAt, valueAt } from "./parse/access.ts";
 import { DROP, type FieldSection, ID, PLAIN, STRIDE } from "./parse/fields.ts";
 
-/** By the ids of names (parse/names.ts): 1 where a field of the name stays behind. */
+/** Indexed by name id (parse/names.ts): 1 where fields of that name are dropped. */
 export type DropTable = Uint8Array;
 
 export const NONE_DROPPED: DropTable = new Uint8Array(256);
 
-/** The lines of the fields that pass. A line that is not written as we would write it is written anew. */
+/** The lines of the forwarded fields. A line that is not in canonical form is formatted anew. */
 export function passedLines(section: FieldSection, dropped: DropTable, edits: HeaderEditList | null): string {
   const { bytes, offsets, kinds, count } = section;
   let text = "";
-  /** Where a run of lines begins that pass as they are; below zero: there is none. */
+  /** Start of the current run of unchanged lines; negative: no run. */
   let run = -1;
   let runEnd = 0;
   for (let index = 0; index < count; index++) {
@@ -40,27 +40,28 @@ export function passedLines(section: FieldSection, dropped: DropTable, edits: He
 }
 
 /**
- * A head in the making: first the lines of our own, each behind the end of the line before, then those that pass, which
- * have their ends with them. So a line of our own is two texts joined, and there are a dozen in every exchange.
+ * Builds a head: first the gateway's own lines, each written behind the line end of the one before, then forwarded
+ * lines, which include their line ends. An own line is thus a single concatenation of two strings; an exchange has
+ * about a dozen.
  */
 export class HeadText implements HeaderSink {
   #text = "";
   #edits: HeaderEditList | null = null;
 
-  /** @param firstLine Without its end */
+  /** @param firstLine Without its line end */
   begin(firstLine: string, edits: HeaderEditList | null): void {
     this.#text = firstLine;
     this.#edits = edits;
   }
 
-  /** Unless a plugin replaces it. */
+  /** Adds a header unless a plugin replaces it. */
   add(header: HeaderName, value: string): void {
     if (this.#edits === null || !this.#edits.replaces(header.lower)) this.#text += header.line(value);
   }
 
   /**
-   * What passes, and behind it what plugins set: of two cookies of one name the later counts. Lines that follow bring
-   * their ends with them.
+   * Appends the forwarded lines and then those that plugins set: of two cookies with one name the later wins. Appended
+   * lines include their line ends.
    */
   end(passed: string): string {
     const text = `${this.#text}\r\n${passed}`;

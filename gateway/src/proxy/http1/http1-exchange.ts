@@ -1,4 +1,4 @@
-/** One exchange between a client's connection and an upstream: what the pipeline decides, done on the wire. */
+/** One exchange between an HTTP/1.1 client connection and an upstream: applies the pipeline's decisions. */
 import type { Socket } from "node:net";
 import type { DirectResponse } from "../exchange/exchange.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
@@ -19,43 +19,47 @@ import type { UpstreamHeads } from "./upstream-head.ts";
 import type { UpstreamPool } from "./upstream-pool.ts";
 import type { WriteQueue } from "./write-queue.ts";
 
-/** What all deliveries of a listener share. */
+/** State shared by all exchanges of a listener. */
 export interface Http1ExchangeContext {
   readonly pipeline: Pipeline;
   readonly pool: UpstreamPool;
   readonly log: ProxyLog;
   readonly upstreamHeads: UpstreamHeads<ClientHead>;
   readonly responseHeads: ResponseHeads;
-  /** True while the listener drains: connections end with their response. */
+  /** True while the listener drains: connections close after their response. */
   readonly draining: () => boolean;
 }
 
-/** The client's connection, as one exchange on it needs it. */
+/** The view of the client's connection that an exchange needs. */
 export interface Http1ClientSide {
   readonly out: WriteQueue;
-  /** Whether the connection can go on after the response. */
+  /** Whether the connection can be reused after the response. */
   readonly mayGoOn: boolean;
-  /** The response has been written. @param now By `performance.now()` */
+  /**
+   * The response has been written.
+   *
+   * @param now By `performance.now()`
+   */
   answered(last: boolean, now?: number): void;
-  /** It takes less than it is sent. */
+  /** The client reads more slowly than the response arrives. */
   full(): void;
-  /** It breaks off. */
+  /** Destroys the connection. */
   destroy(): void;
-  /** The connection is a tunnel from now on. */
+  /** The connection becomes a tunnel. */
   join(tunnel: Omit<TunnelOptions, "client" | "account">): void;
 }
 
 export interface Http1ExchangeOptions {
   readonly exchange: LiveExchange;
   readonly head: ClientHead;
-  /** What the client asks to upgrade to; null: nothing. */
+  /** Protocol that the client asks to upgrade to; null: none. */
   readonly protocol: string | null;
   readonly client: Http1ClientSide;
 }
 
 const NO_CONTENT = 204;
 const NOT_MODIFIED = 304;
-/** nginx's status for a client that went away before it was answered; only plugins see it. */
+/** nginx's status for a client that disconnected before its response; visible to plugins only. */
 const CLIENT_CLOSED = 499;
 
 export class Http1Exchange implements UpstreamCallListener {
@@ -86,7 +90,7 @@ export class Http1Exchange implements UpstreamCallListener {
     } else this.#take(outcome);
   }
 
-  /** The client is gone. */
+  /** The client disconnected. */
   abort(): void {
     if (this.#over) return;
     this.#over = true;
@@ -100,7 +104,7 @@ export class Http1Exchange implements UpstreamCallListener {
     return this.#over;
   }
 
-  /** The body cannot be read, or does not come: what follows on the connection is anybody's guess. */
+  /** The body is malformed or does not arrive: later bytes on the connection cannot be framed. */
   reject(fault: GatewayErrorName): void {
     if (this.#over) return;
     this.#call?.abort();
@@ -111,13 +115,13 @@ export class Http1Exchange implements UpstreamCallListener {
     }
   }
 
-  /** The client takes more again. */
+  /** The client accepts data again. */
   drained(): void {
     this.#call?.resume();
   }
 
   interim(head: ResponseHead): void {
-    // We have answered the client's expectation ourselves; HTTP/1.0 knows no interim responses.
+    // The gateway sends 100 Continue itself; HTTP/1.0 has no interim responses.
     if (head.status === 100 || this.#head.httpVersion === "1.0") return;
     this.#client.out.text(this.#context.responseHeads.interim(head));
   }
@@ -190,7 +194,7 @@ export class Http1Exchange implements UpstreamCallListener {
     this.#answer(fault);
   }
 
-  /** The client must not take what it got for the whole: its connection breaks off too. */
+  /** Destroys the client's connection, so that the client cannot mistake the partial response for a complete one. */
   broken(error: Error): void {
     this.#report(error, "broke off its response");
     this.#client.out.flush();
@@ -241,7 +245,7 @@ export class Http1Exchange implements UpstreamCallListener {
     this.#client.answered(this.#last, this.#exchange.timings.ended);
   }
 
-  /** Nothing that a client or an upstream does leads here. */
+  /** Reached only through a bug: clients and upstreams cannot cause it. */
   #bug(error: Error): void {
     this.#context.log.error({ err: error, requestId: this.#exchange.id }, "the proxy failed");
     this.#client.destroy();

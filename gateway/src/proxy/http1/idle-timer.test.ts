@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { IdleTimer } from "./idle-timer.ts";
 
-/** Keeps the event loop from turning. */
+/** Blocks the event loop. */
 function block(milliseconds: number): void {
   for (const end = performance.now() + milliseconds; performance.now() < end; );
 }
@@ -28,7 +28,7 @@ test("a watchdog goes off once, and not when it was stopped or started again", a
 test("a watchdog that is late because the process was busy waits until what came is read, once", async () => {
   let alarms = 0;
   const watchdog = new IdleTimer(() => alarms++);
-  // From here to the next immediate the event loop looks once after timers, and then once for what has come.
+  // Until the next immediate the event loop runs timers once and then polls for I/O once.
   await new Promise(setImmediate);
   watchdog.start(10);
   block(600);

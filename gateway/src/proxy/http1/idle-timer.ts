@@ -1,22 +1,22 @@
-/** A timer for what happens again and again: starting and stopping it are assignments, as long as it never goes off. */
-/** Milliseconds by which a timer that goes off is late because this process did not come to it. */
+/** A timer that is restarted often: starting and stopping it are assignments as long as it does not expire. */
+/** Lateness in milliseconds from which an expired timer is attributed to a blocked event loop. */
 const LATE = 500;
 
 export class IdleTimer {
   readonly #alarm: () => void;
   #timer: NodeJS.Timeout | null = null;
-  /** When the timer goes off to look. */
+  /** When the underlying timer fires. */
   #look = 0;
-  /** Whether it has waited because it was late itself: once is enough. */
+  /** Whether expiry was already postponed once because of a blocked event loop; it is postponed only once. */
   #isExcused = false;
-  /** By `performance.now()`; Infinity: nobody waits. */
+  /** Expiry by `performance.now()`; Infinity: stopped. */
   #due = Number.POSITIVE_INFINITY;
 
   constructor(alarm: () => void) {
     this.#alarm = alarm;
   }
 
-  /** Goes off in so many milliseconds unless it is started again or stopped. */
+  /** Expires after this many milliseconds unless it is restarted or stopped. */
   start(milliseconds: number, now = performance.now()): void {
     this.#due = now + milliseconds;
     if (this.#timer !== null && this.#look <= this.#due) return;
@@ -28,7 +28,7 @@ export class IdleTimer {
     this.#due = Number.POSITIVE_INFINITY;
   }
 
-  /** Lets go of the timer too. */
+  /** Also clears the underlying timer. */
   close(): void {
     this.stop();
     if (this.#timer !== null) clearTimeout(this.#timer);
@@ -45,7 +45,7 @@ export class IdleTimer {
     if (this.#due === Number.POSITIVE_INFINITY) return;
     const now = performance.now();
     const left = this.#due - now;
-    // What came while nobody looked is read before anybody is told that nothing came.
+    // Data that arrived while the event loop was blocked must be read before the timer may expire.
     this.#isExcused = left <= 0 && !this.#isExcused && now - this.#look > LATE;
     if (left > 0 || this.#isExcused) {
       const wait = Math.max(Math.ceil(left), 1);

@@ -1,4 +1,4 @@
-/** The proxy listener on bare sockets: HTTP/1.1, and HTTP/2 where a client chooses it. */
+/** The proxy listener of the bare-socket engine: HTTP/1.1, and HTTP/2 for clients that select it. */
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import type { CreateProxy } from "../engine.ts";
@@ -24,13 +24,13 @@ import { createResponseHeads } from "./response-text.ts";
 import { createUpstreamHeads } from "./upstream-head.ts";
 import { UpstreamPool } from "./upstream-pool.ts";
 
-/** A client's connection, whatever it speaks. */
+/** A client connection of either protocol. */
 interface OpenConnection {
   readonly isAnswering: boolean;
-  /** Ends as soon as nothing is under way. */
+  /** Closes as soon as no request is under way. */
   drain(): void;
   destroy(): void;
-  /** Told the time now and then. Absent: nothing is looked at. */
+  /** Called periodically with the current time. Absent: the connection has no periodic checks. */
   look?(now: number): void;
 }
 
@@ -92,7 +92,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
     if (connections.size === 0) tellEmpty();
   }
 
-  /** A handshake of TLS takes a place too. */
+  /** A TLS handshake occupies a slot too. */
   function admit(socket: Socket): boolean {
     accepted++;
     const address = peerAddressOf(socket);
@@ -182,7 +182,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
     },
   };
 
-  /** Rejects when the address cannot be listened on; nothing stays open then. */
+  /** Rejects when listening fails; no listener stays open then. */
   async function openTls(address: ListenAddress): Promise<TlsListener> {
     try {
       return await startTlsListener({
@@ -207,7 +207,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
 function peerOf(socket: Socket): ConnectionPeer {
   const address = { peerAddress: peerAddressOf(socket), port: socket.localPort ?? 0 };
   if (!(socket instanceof TLSSocket)) return { ...address, scheme: "http", serverName: null, tlsVersion: null };
-  // False when the client named none; the types know of the name on the server's side only by `any`.
+  // False when the client sent no SNI; Node's types declare `servername` for server sockets only as `any`.
   const { servername } = socket as { readonly servername?: string | false };
   const tlsVersion = socket.getProtocol();
   return { ...address, scheme: "https", serverName: servername ? servername.toLowerCase() : null, tlsVersion };

@@ -1,37 +1,41 @@
 /**
- * How long somebody may go on who owes us bytes, or has to take ours: a time in which nothing comes, and so many bytes a
- * second. Time runs only while something is owed, and every byte buys some, up to the first of the two: who was fast once
- * is not slow for ever.
+ * Time limits for a peer that has to send or read data: a maximum silence and a minimum rate. Time counts only while
+ * data is due. Each transferred byte adds time, at most up to the silence limit, so that an earlier fast transfer does
+ * not excuse a stall.
  */
 import type { IdleTimer } from "./idle-timer.ts";
 
 export interface MinRateLimits {
-  /** Milliseconds in which something must come. */
+  /** Maximum milliseconds without data. */
   readonly silence: number;
-  /** Bytes a second; 0: any. */
+  /** Minimum bytes per second; 0: no minimum. */
   readonly rate: number;
-  /** Milliseconds that are given at first. */
+  /** Initial milliseconds of grace. */
   readonly grace: number;
 }
 
 export class MinRateTimer {
   readonly #watchdog: IdleTimer;
   readonly #limits: MinRateLimits;
-  /** Milliseconds that are left. */
+  /** Remaining milliseconds. */
   #left = 0;
-  /** Since when time runs, by `performance.now()`; -1: it does not. */
+  /** Start of the running period by `performance.now()`; -1: paused. */
   #since = -1;
-  /** Of which the time has been bought. */
+  /** Byte count up to which time has been credited. */
   #bytes = 0;
 
-  /** @param watchdog Goes off when the time is over */
+  /** @param watchdog Expires when no time is left */
   constructor(watchdog: IdleTimer, limits: MinRateLimits) {
     this.#watchdog = watchdog;
     this.#limits = limits;
     this.reset(0);
   }
 
-  /** Nothing is owed yet. @param bytes That have come before */
+  /**
+   * Starts anew, paused.
+   *
+   * @param bytes Byte count so far
+   */
   reset(bytes: number): void {
     const { silence, grace } = this.#limits;
     this.#left = Math.min(silence, grace);
@@ -40,11 +44,11 @@ export class MinRateTimer {
   }
 
   /**
-   * More is owed.
+   * Data is due: time counts.
    *
-   * @param bytes So far
-   * @param most Milliseconds of silence that are left, when some are spent
-   * @returns milliseconds that are left
+   * @param bytes Byte count so far
+   * @param most Milliseconds of silence still allowed, when some have been spent
+   * @returns remaining milliseconds
    */
   resume(bytes: number, most = this.#limits.silence): number {
     if (this.#limits.rate === 0) {
@@ -59,7 +63,11 @@ export class MinRateTimer {
     return left;
   }
 
-  /** Nothing is owed for now. @param bytes So far */
+  /**
+   * No data is due: time does not count.
+   *
+   * @param bytes Byte count so far
+   */
   pause(bytes: number): void {
     if (this.#since >= 0) this.#settle(bytes, performance.now());
     this.#since = -1;

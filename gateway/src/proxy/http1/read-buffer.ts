@@ -1,7 +1,7 @@
 /**
- * Where plain connections read to. Node would make a buffer of 64 kB for every read, which costs more than scanning a
- * usual head does: so all connections of a thread read into one slab, and what is kept is copied; those in the middle of a
- * long body read into slabs of their own, which go on as they are.
+ * Read buffers for cleartext connections. Node would allocate 64 kB for every read, which costs more than parsing a
+ * usual head. All connections of a thread therefore read into one slab, and bytes to keep are copied; a connection in
+ * the middle of a long body reads into slabs of its own, which are passed on without a copy.
  */
 import type { OnReadOpts } from "node:net";
 import { type Slab, sharedSlab, takeSlab } from "./slab.ts";
@@ -9,13 +9,13 @@ import { type Slab, sharedSlab, takeSlab } from "./slab.ts";
 export class ReadBuffer {
   /** For `net.connect`. */
   readonly onread: OnReadOpts;
-  /** Buffer of the first read, for accepted sockets. */
+  /** Buffer for the first read of accepted sockets. */
   readonly first: Buffer = sharedSlab.bytes;
-  /** Told of what has come: the slab's bytes up to `end`, which hold during the call and as long as the slab is held. */
+  /** Receives the slab's bytes up to `end`, valid during the call and while the slab is held. */
   read: (slab: Slab, end: number) => void = () => {
-    // Nobody has the connection yet, and it has been asked nothing.
+    // Ignored: the connection has no owner yet and no request was sent on it.
   };
-  /** Whether much is to come. */
+  /** Whether many bytes are expected. */
   isLong = false;
   #slab = sharedSlab;
 
@@ -29,7 +29,7 @@ export class ReadBuffer {
     };
   }
 
-  /** Node asks after every read. */
+  /** Node calls this after every read. */
   #next(): Slab {
     const slab = this.#slab;
     const isOwn = slab !== sharedSlab;

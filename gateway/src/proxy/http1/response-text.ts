@@ -1,4 +1,4 @@
-/** Heads of responses on their way to the client. */
+/** Response heads for the client. */
 
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import { addGatewayClientHeaders } from "../headers/client-headers.ts";
@@ -10,7 +10,7 @@ import { headerOf, indexOf } from "./parse/access.ts";
 import { known } from "./parse/names.ts";
 import type { ResponseHead } from "./parse/response-head.ts";
 
-/** What the head says of the client's connection and of the body's end; nothing, where the rules of HTTP say it. */
+/** Connection and framing headers; empty where HTTP's defaults say the same. */
 export type Framing = "" | "Connection: close\r\n" | "Connection: keep-alive\r\n" | `Connection: Upgrade\r\n${string}`;
 
 export const CHUNKED = "Transfer-Encoding: chunked\r\n";
@@ -21,7 +21,7 @@ export interface ResponseParts {
   readonly head: ResponseHead;
   readonly connection: Framing;
   readonly chunked: boolean;
-  /** Whether the client gets trailers. */
+  /** Whether the client receives trailers. */
   readonly trailers: boolean;
 }
 
@@ -33,10 +33,10 @@ export function createResponseHeads(style: HeaderStyle) {
   const droppedWithLength = dropped.slice();
   droppedWithLength[known["content-length"]] = 1;
 
-  /** Heads are written one at a time. */
+  /** Shared builder: heads are written one at a time. */
   const lines = new HeadText();
 
-  /** Of an upstream's response. */
+  /** Head of an upstream's response. */
   function response(exchange: LiveExchange, { head, connection, chunked, trailers }: ResponseParts): string {
     const { fields, status } = head;
     const edits = exchange.responseEdits;
@@ -50,7 +50,7 @@ export function createResponseHeads(style: HeaderStyle) {
     return `${text}${connection}\r\n`;
   }
 
-  /** An interim response (RFC 9110 section 15.2) as it came. */
+  /** Forwards an interim response (RFC 9110 section 15.2) unchanged. */
   const interim = ({ fields, status, reasonStart, reasonEnd }: ResponseHead): string =>
     `${statusLine(status, fields.bytes.toString("latin1", reasonStart, reasonEnd))}\r\n${passedLines(fields, droppedWithLength, null)}\r\n`;
 
@@ -59,17 +59,17 @@ export function createResponseHeads(style: HeaderStyle) {
 
 export type ResponseHeads = ReturnType<typeof createResponseHeads>;
 
-/** Trailer ends at a connection, but who passes trailers on passes on which. */
+/** Trailer is hop-by-hop here, but is sent again when the trailers are forwarded. */
 function trailerLine({ fields }: ResponseHead): string {
   const value = headerOf(fields, "trailer");
   return value === undefined ? "" : `Trailer: ${value}\r\n`;
 }
 
-/** Without its end. */
+/** Without its line end. */
 const statusLine = (status: number, reason: string): string =>
   `HTTP/1.1 ${status} ${reason === "" ? (STATUS_CODES[status] ?? "") : reason}`;
 
-/** A whole response of the gateway's own; `bodiless`: an answer to HEAD. */
+/** A complete response of the gateway's own. `bodiless`: the response to a HEAD request. */
 export function gatewayResponseText(
   { status, headers, body }: GatewayResponse,
   { connection, bodiless }: { readonly connection: Framing; readonly bodiless: boolean },
@@ -83,7 +83,7 @@ export function gatewayResponseText(
 let dateSecond = 0;
 let dateText = "";
 
-/** The Date header (RFC 9110 section 6.6.1) as a line of a head. It is formatted once a second. */
+/** The Date header (RFC 9110 section 6.6.1) as a line of a head, formatted once per second. */
 function dateLine(): string {
   const now = Math.floor(Date.now() / 1000);
   if (now !== dateSecond) {

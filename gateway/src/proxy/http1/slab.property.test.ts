@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { type Slab, slabOf, takeSlab, WORTHWHILE } from "./slab.ts";
 import { WriteQueue } from "./write-queue.ts";
 
-/** More than are kept free. */
+/** More slabs than the pool keeps. */
 const MANY = 40;
 
 test("two who hold memory never hold the same, however it is held and let go of", () => {
@@ -51,7 +51,7 @@ test("a socket lets go of each slab once, also when it is destroyed in the middl
   });
   const plan = fc.record({
     pieces: fc.array(piece, { minLength: 1, maxLength: 60 }),
-    // Who reads nothing makes pieces wait in the socket.
+    // A client that does not read makes pieces queue in the socket.
     reads: fc.boolean(),
     end: fc.constantFrom("ends", "is destroyed", "is destroyed by the other side"),
     at: fc.nat(60),
@@ -86,7 +86,7 @@ test("a socket lets go of each slab once, also when it is destroyed in the middl
       socket.resume();
       await closed;
       other?.destroy();
-      // Whatever is told later than "close" is told by then.
+      // Events that follow "close" have fired after this.
       await new Promise(setImmediate);
       await new Promise(setImmediate);
       for (const slab of slabs) assert.throws(slab.release, /over/, "it is held yet");

@@ -47,7 +47,7 @@ test("never gives away what all read into", () => {
   assert.ok(sharedSlab.bytes.length > 0);
 });
 
-/** Node's side of it: asks for a buffer, and again after every read. */
+/** Node's part: asks for a buffer first, and again after every read. */
 function reading(inlet: ReadBuffer): (size: number) => Uint8Array {
   const { buffer, callback } = inlet.onread;
   const next = () => (buffer instanceof Uint8Array ? buffer : buffer());

@@ -1,49 +1,50 @@
 /**
- * Memory that pieces of bodies lie in until the other socket has taken them. A read by Node makes 64 kB of it: left to
- * the garbage collector, bodies made V8 mark the whole heap ten times a second, which was a third of the CPU that they
- * cost (measured). So it is counted who holds a slab, and the last one to let go gives it back.
+ * Reference-counted memory for pieces of bodies until the other socket has written them. Each read by Node allocates 64
+ * kB. Left to the garbage collector, bodies made V8 mark the whole heap ten times a second, a third of their CPU cost
+ * (measured). The last holder to release a slab returns it to the pool.
  */
 
-/** Bytes: a body of 64 kB comes with its head in one read. */
+/** Bytes of a slab: a body of 64 kB arrives with its head in one read. */
 const SIZE = 131_072;
-/** Bytes that are worth a slab; the memory that a few small pieces hold would be too much for what waits for a client. */
+/** Minimum bytes that justify a slab: small pieces would pin too much memory while they wait for a client. */
 export const WORTHWHILE = 32_768;
-/** Bytes that Node has read that are worth freeing early: a record of TLS. */
+/** Minimum bytes, allocated by Node, that are freed early: one TLS record. */
 const SMALLEST = 16_384;
-/** Free slabs that are kept. */
+/** Maximum number of free slabs. */
 const MOST_FREE = 32;
 
-/** The memory alone: a slab has one life, so that whoever holds it too long never holds the next one's. */
+/** Buffers only: each slab object is used once, so that a late reference never reaches the next use of its memory. */
 const free: Buffer[] = [];
 
 export class Slab {
   readonly bytes: Buffer;
-  /** Whether its memory is used again. */
+  /** Whether the memory returns to the pool. */
   readonly #isPooled: boolean;
-  /** 0: it is over, and its memory somebody else's. */
+  /** 0: released; its memory may have a new owner. */
   #holders: number;
 
-  /** @param holders Infinity: for ever */
+  /** @param holders Infinity: never released */
   constructor(bytes: Buffer, { isPooled, holders = 1 }: { readonly isPooled: boolean; readonly holders?: number }) {
     this.bytes = bytes;
     this.#isPooled = isPooled;
     this.#holders = holders;
   }
 
-  /** Whether somebody beside its owner needs what lies in it. */
+  /** Whether holders other than the owner remain. */
   get isLent(): boolean {
     return this.#holders > 1;
   }
 
-  /** Throws when it is over. */
+  /** Throws when the slab has been released. */
   hold(): void {
     if (this.#holders === 0) throw new SlabOverError();
     this.#holders++;
   }
 
   /**
-   * For each `hold`, and once for the owner. Whoever never lets go leaves the slab to the garbage collector; whoever does
-   * so once too often may have given away what another holds: that throws, for bodies of two clients may be mixed.
+   * Called once per `hold`, and once by the owner. A holder that never releases leaves the slab to the garbage
+   * collector. A surplus release throws, because it may have freed another holder's bytes, which could mix the bodies
+   * of two clients.
    */
   readonly release = (): void => {
     if (this.#holders === 0) throw new SlabOverError();
@@ -66,16 +67,16 @@ class SlabOverError extends Error {
 
 export const takeSlab = (): Slab => new Slab(free.pop() ?? Buffer.allocUnsafeSlow(SIZE), { isPooled: true });
 
-/** What Node has read, to be freed early; null where that is not worth it, or the memory is not the chunk's alone. */
+/** Wraps a chunk read by Node so that it is freed early; null when that is not worthwhile or the memory is shared. */
 export function slabOf(chunk: Buffer): Slab | null {
   if (chunk.length < SMALLEST) return null;
-  // Node does not cut what is nearly full. What it takes from a pool is less than half of that.
+  // Node does not shrink a buffer that is nearly full. Chunks from its pool are less than half of the pool.
   return chunk.byteOffset === 0 && chunk.length * 2 >= chunk.buffer.byteLength
     ? new Slab(chunk, { isPooled: false })
     : null;
 }
 
-/** What everybody reads into who awaits nothing long: what is kept of it is copied. */
+/** Shared read buffer of connections that expect no long body; bytes to keep are copied. */
 export const sharedSlab = new Slab(Buffer.allocUnsafeSlow(SIZE), {
   isPooled: false,
   holders: Number.POSITIVE_INFINITY,

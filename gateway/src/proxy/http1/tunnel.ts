@@ -1,7 +1,7 @@
 /**
- * After an upgrade bytes go both ways as they come, each side no faster than the other takes them, until one side is gone
- * or both are silent for long, as in Kong: a side that was left half open would else count as one of the target's
- * connections for ever. What means to be silent for longer pings.
+ * After an upgrade bytes flow both ways, each side no faster than the other reads, until one side closes or both are
+ * silent for `silence`, as in Kong. A half-closed tunnel would otherwise count as a connection of its target forever.
+ * Clients that need longer silences send pings.
  */
 import type { Socket } from "node:net";
 import type { MemoryAccount } from "../listener/client-memory.ts";
@@ -13,15 +13,15 @@ export interface Tunnel {
 export interface TunnelOptions {
   readonly client: Socket;
   readonly upstream: Socket;
-  /** Asked when something waits for one of the sides. */
+  /** Called when data is waiting for one of the sides. */
   readonly account: () => MemoryAccount;
-  /** Milliseconds after which a tunnel in which nobody says anything ends. */
+  /** Milliseconds without data in either direction after which the tunnel closes. */
   readonly silence: number;
-  /** Told once, when both sides are closed. */
+  /** Called once, when both sides are closed. */
   readonly onClose: () => void;
 }
 
-/** Milliseconds until an upstream that says nothing is asked whether it is there (TCP). Clients are since they were accepted. */
+/** Milliseconds until TCP keep-alive probes a silent upstream. Client sockets are probed since they were accepted. */
 const PROBE = 20_000;
 
 export function joinSockets({ client, upstream, silence, account, onClose }: TunnelOptions): Tunnel {
@@ -35,7 +35,7 @@ export function joinSockets({ client, upstream, silence, account, onClose }: Tun
     if (open === 0) onClose();
     else destroy();
   };
-  // What comes from the upstream is written here: the client's socket sees both ways.
+  // Data from the upstream is written to this socket too, so its timeout covers both directions.
   client.setTimeout(silence, destroy);
   upstream.setKeepAlive(true, PROBE);
   for (const [from, to] of [

@@ -1,4 +1,6 @@
-/** One exchange's way to the upstream: tries targets until one answers, sends the request, passes the response on. */
+/**
+ * The upstream side of one exchange: tries targets until one responds, sends the request, and forwards the response.
+ */
 import type { Socket } from "node:net";
 import type { TargetAttempts } from "../../balance/target-attempts.ts";
 import type { UpstreamTarget } from "../../runtime/runtime.ts";
@@ -15,18 +17,18 @@ import type { ResponseListener, UpstreamConnection } from "./upstream-connection
 import type { UpstreamHeads } from "./upstream-head.ts";
 import type { ConnectionWaiter, UpstreamPool } from "./upstream-pool.ts";
 
-/** Receives the response. Heads, fields and pieces of text hold only during the call. */
+/** Receives the response. Heads, fields and pieces of text are valid only during the call. */
 export interface UpstreamCallListener {
   interim(head: ResponseHead): void;
   head(head: ResponseHead): void;
   /**
    * Bytes of the body, from `start` to `end`.
    *
-   * @param slab Where they lie; they hold during the call and as long as the slab is held. Null: they last.
+   * @param slab Slab that contains them; they are valid during the call and while the slab is held. Null: owned memory.
    */
   data(bytes: Buffer, start: number, end: number, slab: Slab | null): void;
   end(trailers: FieldSection | null): void;
-  /** Everything that came at once has been told. False: no more until `resume` is called. */
+  /** Called after all events of one read. Returns false when no more data may follow before `resume`. */
   flush(): boolean;
   upgraded(head: ResponseHead, socket: Socket, first: Buffer): void;
   /** No response will come. */
@@ -35,7 +37,7 @@ export interface UpstreamCallListener {
   broken(error: Error): void;
 }
 
-/** What a call asks of the client's head. */
+/** The parts of the client's head that a call uses. */
 export interface UpstreamCallHead {
   readonly body: ClientBody | null;
 }
@@ -44,7 +46,7 @@ export interface UpstreamCallOptions<Head extends UpstreamCallHead> {
   readonly exchange: LiveExchange;
   readonly head: Head;
   readonly forward: ForwardPlan;
-  /** What the client asks to upgrade to; null: nothing. */
+  /** Protocol that the client asks to upgrade to; null: none. */
   readonly protocol: string | null;
   readonly pool: UpstreamPool;
   readonly heads: UpstreamHeads<Head>;
@@ -55,7 +57,7 @@ const WAITING = 0;
 const ANSWERED = 1;
 const OVER = 2;
 
-/** @typeParam Head the client's head as `heads` takes it */
+/** @typeParam Head Type of the client's head, as `heads` expects it */
 export class UpstreamCall<Head extends UpstreamCallHead> implements ResponseListener, BodySink, ConnectionWaiter {
   readonly #options: UpstreamCallOptions<Head>;
   readonly #body: ClientBody | null;
@@ -65,10 +67,10 @@ export class UpstreamCall<Head extends UpstreamCallHead> implements ResponseList
   #giveUp: (() => void) | null = null;
   #triesLeft: number;
   #state = WAITING;
-  /** Whether the client still sends. */
+  /** Whether the client is still sending its body. */
   #sending = false;
   #paused = false;
-  /** An idle connection broke when it was taken: others may be as old. */
+  /** A reused idle connection was already closed: other idle ones may be as old, so the retry opens a new one. */
   #wantsFresh = false;
 
   constructor(options: UpstreamCallOptions<Head>) {
@@ -90,7 +92,7 @@ export class UpstreamCall<Head extends UpstreamCallHead> implements ResponseList
       this.#options.listener.failed("noPeer", null);
       return;
     }
-    // A tunnel takes its connection away.
+    // A tunnel consumes its connection.
     const kept = protocol !== null || this.#wantsFresh ? null : pool.take(target);
     if (kept !== null) this.connected(kept, exchange.timings.forwarded);
     else this.#giveUp = pool.connect(target, this, protocol !== null);
@@ -101,7 +103,7 @@ export class UpstreamCall<Head extends UpstreamCallHead> implements ResponseList
     this.#giveUp = null;
     const { exchange, head, forward, protocol, heads } = this.#options;
     this.#connection = connection;
-    // Not the connection's: what a target is called in the Host header is no matter of its connections.
+    // Not the connection's target: targets that share connections may differ in their Host header.
     const target = this.#target ?? connection.target;
     const text = heads(exchange, { forward, head, target, protocol });
     connection.begin(text, { method: forward.method, protocol, listener: this });
@@ -110,7 +112,7 @@ export class UpstreamCall<Head extends UpstreamCallHead> implements ResponseList
     if (body?.whole) connection.write(body.whole, null);
     if (!this.#sending) connection.sent();
     this.#touch(now);
-    // The head leaves with what has come of the body.
+    // The head is written together with the part of the body that has arrived.
     if (this.#sending) body?.forwardTo(this);
     connection.flush();
   }
@@ -120,7 +122,7 @@ export class UpstreamCall<Head extends UpstreamCallHead> implements ResponseList
     this.failed(error);
   }
 
-  /** The client takes more again. */
+  /** The client accepts data again. */
   resume(): void {
     if (!this.#paused) return;
     this.#paused = false;
@@ -128,7 +130,7 @@ export class UpstreamCall<Head extends UpstreamCallHead> implements ResponseList
     this.#connection?.resume();
   }
 
-  /** The client is gone: the upstream's connection is closed with it. */
+  /** The client disconnected: the upstream's connection is closed too. */
   abort(): void {
     if (this.#state === OVER) return;
     this.#end();
@@ -170,7 +172,7 @@ export class UpstreamCall<Head extends UpstreamCallHead> implements ResponseList
     if (this.#sending) this.#body?.drained();
   }
 
-  /** Puts nothing off: an upstream could say so for ever. */
+  /** Does not restart the read timeout: an upstream could send interim responses forever. */
   interim(head: ResponseHead): void {
     this.#options.listener.interim(head);
   }
@@ -202,7 +204,7 @@ export class UpstreamCall<Head extends UpstreamCallHead> implements ResponseList
     this.#options.listener.upgraded(head, socket, first);
   }
 
-  /** A tunnel has ended; until then it counts for its target. */
+  /** A tunnel has ended; it counted as a connection of its target until now. */
   done(): void {
     this.#attempts.done();
   }
@@ -238,7 +240,7 @@ export class UpstreamCall<Head extends UpstreamCallHead> implements ResponseList
     return true;
   }
 
-  /** While the client has not sent all, or takes nothing, the upstream owes nothing. */
+  /** While the client still sends, or does not read, the upstream's silence is not an error. */
   silent(): void {
     if ((this.#state === WAITING && this.#sending) || this.#paused) this.#touch();
     else this.#fail(readTimeout());
@@ -248,7 +250,7 @@ export class UpstreamCall<Head extends UpstreamCallHead> implements ResponseList
     this.#fail(writeTimeout());
   }
 
-  /** Something has come, or gone: as long again. */
+  /** Data was received or written: restarts the timeout. */
   #touch(now?: number): void {
     this.#connection?.silence.start(this.#options.forward.upstream.service.read_timeout, now);
   }

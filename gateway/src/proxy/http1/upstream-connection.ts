@@ -1,4 +1,4 @@
-/** One connection to a target: a request and its response at a time, both as bytes. */
+/** One connection to a target, which carries one request and response at a time as bytes. */
 import type { Socket } from "node:net";
 import type { UpstreamTarget } from "../../runtime/runtime.ts";
 import { InterimResponseLimit } from "../upstream/interim-limit.ts";
@@ -15,40 +15,40 @@ import type { ReadBuffer } from "./read-buffer.ts";
 import { type Slab, slabOf, WORTHWHILE } from "./slab.ts";
 import { WriteQueue } from "./write-queue.ts";
 
-/** Receives the response. Heads and fields hold only during the call. */
+/** Receives the response. Heads and fields are valid only during the call. */
 export interface ResponseListener {
   interim(head: ResponseHead): void;
   head(head: ResponseHead): void;
   /**
    * Bytes of the body, from `start` to `end`.
    *
-   * @param slab Where they lie; they hold during the call and as long as the slab is held. Null: they last.
+   * @param slab Slab that contains them; they are valid during the call and while the slab is held. Null: owned memory.
    */
   data(bytes: Buffer, start: number, end: number, slab: Slab | null): void;
-  /** All has come. Null: no trailers. The connection is not this listener's any more. */
+  /** The response is complete. Null: no trailers. The connection no longer belongs to this listener. */
   end(trailers: FieldSection | null): void;
-  /** Everything that came at once has been told. False: no more until `resume` is called. */
+  /** Called after all events of one read. Returns false when no more data may follow before `resume`. */
   flush(): boolean;
-  /** The upstream agreed to the other protocol; `first` is what it has sent of that. The socket is the listener's now. */
+  /** The upstream switched protocols; `first` is data of the new one. The listener now owns the socket. */
   upgraded(head: ResponseHead, socket: Socket, first: Buffer): void;
-  /** No more will come. */
+  /** The response will not be completed. */
   failed(error: Error): void;
-  /** The upstream takes more of the request again. */
+  /** The upstream accepts more of the request again. */
   drained(): void;
-  /** `silence` went off: nothing has come for so long. */
+  /** `silence` expired: no data was received. */
   silent(): void;
-  /** `stall` went off: nothing was taken for so long. */
+  /** `stall` expired: the upstream accepted no data. */
   stalled(): void;
 }
 
 export interface RequestFacts {
   readonly method: string;
-  /** What it asks to upgrade to; null: nothing. */
+  /** Protocol that the request asks to upgrade to; null: none. */
   readonly protocol: string | null;
   readonly listener: ResponseListener;
 }
 
-/** Where a connection goes that may carry another request, or is gone. */
+/** Receives the connection back when it can carry another request, or is closed. */
 export interface ConnectionOwner {
   release(connection: UpstreamConnection): void;
   drop(connection: UpstreamConnection): void;
@@ -66,11 +66,11 @@ const NOTHING = Buffer.alloc(0);
 export class UpstreamConnection {
   readonly target: UpstreamTarget;
   readonly socket: Socket;
-  /** Requests that it has been given. */
+  /** Requests sent on this connection so far. */
   requests = 0;
-  /** Since when it is idle, by `performance.now()`. */
+  /** Start of the idle period by `performance.now()`. */
   idleSince = 0;
-  /** The listener's to start. They outlive requests, for making a timer costs more than a request may. */
+  /** Started by the listener. The timer outlives requests, because creating one can cost more than a request. */
   readonly silence = new IdleTimer(() => this.#listener?.silent());
   readonly stall = new IdleTimer(() => this.#listener?.stalled());
   readonly #owner: ConnectionOwner;
@@ -80,22 +80,22 @@ export class UpstreamConnection {
   #chunks: ChunkedScanner | null = null;
   #listener: ResponseListener | null = null;
   #phase = IDLE;
-  /** Bytes of the body that are missing. */
+  /** Remaining bytes of the body. */
   #left = 0;
-  /** A head that is not there as a whole. */
+  /** Bytes of an incomplete head. */
   #kept: Buffer = NOTHING;
-  /** What the request asks to upgrade to; null: nothing. */
+  /** Protocol that the request asks to upgrade to; null: none. */
   #protocol: string | null = null;
-  /** Whether the request has been written whole. */
+  /** Whether the request has been written completely. */
   #sent = false;
   #error: Error | null = null;
   readonly #inlet: ReadBuffer | null;
-  /** Where lies what is being read; null: it lasts. */
+  /** Slab of the bytes being parsed; null: owned memory. */
   #slab: Slab | null = null;
 
   /**
    * @param socket Connected
-   * @param inlet Where the socket reads to; null: it tells by "data"
+   * @param inlet The socket's read buffer; null: it emits "data" events
    */
   constructor(
     target: UpstreamTarget,
@@ -115,12 +115,12 @@ export class UpstreamConnection {
     socket.on("close", this.#onClose);
   }
 
-  /** Whether this is the first request on the connection: then its end is no sign of an idle connection's. */
+  /** Whether this is the connection's first request: an early close is then not that of a stale idle connection. */
   get isFresh(): boolean {
     return this.requests <= 1;
   }
 
-  /** Begins a request. Nothing is on its way before `flush`. */
+  /** Begins a request. Nothing is written before `flush`. */
   begin(head: string, { method, protocol, listener }: RequestFacts): void {
     this.#listener = listener;
     this.#protocol = protocol;
@@ -132,7 +132,7 @@ export class UpstreamConnection {
     this.#outbox.text(head);
   }
 
-  /** @param slab Where the piece lies; null: it does not change any more. */
+  /** @param slab Slab that contains the piece; null: the piece does not change any more. */
   write(piece: Buffer, slab: Slab | null): void {
     this.#outbox.bytes(piece, slab);
   }
@@ -141,12 +141,12 @@ export class UpstreamConnection {
     this.#outbox.text(text);
   }
 
-  /** False: the upstream takes no more for now; the listener's `drained` tells when it does. */
+  /** Returns false when the upstream accepts no more for now; `drained` follows. */
   flush(): boolean {
     return this.#outbox.flush();
   }
 
-  /** The request has been written whole. */
+  /** The request has been written completely. */
   sent(): void {
     this.#sent = true;
   }
@@ -155,7 +155,7 @@ export class UpstreamConnection {
     this.socket.resume();
   }
 
-  /** Its listener is told no more. */
+  /** The listener is not called any more. */
   destroy(): void {
     this.#listener = null;
     this.#phase = GONE;
@@ -177,7 +177,7 @@ export class UpstreamConnection {
   #read(chunk: Buffer, size: number, slab: Slab | null): void {
     const listener = this.#listener;
     if (this.#phase === IDLE || listener === null) {
-      // Nobody asked: what comes now would be read as the answer to the next request.
+      // Unsolicited data: it would be read as the response to the next request.
       this.destroy();
       return;
     }
@@ -194,7 +194,7 @@ export class UpstreamConnection {
     while (this.#phase === HEAD) {
       const next = this.#readHead(listener, bytes, at, end);
       if (next <= 0) {
-        // What has come before it does not wait for it.
+        // Data that arrived earlier is delivered first.
         if (at > 0) this.#flushTo(listener);
         return;
       }
@@ -209,18 +209,18 @@ export class UpstreamConnection {
     if (this.#listener === listener && !listener.flush()) this.socket.pause();
   }
 
-  /** Whether much of the body may be missing. */
+  /** Whether many bytes of the body may be outstanding. */
   get #mayBeLong(): boolean {
     return this.#phase === LENGTH ? this.#left >= WORTHWHILE : this.#phase === CHUNKED || this.#phase === CLOSE;
   }
 
-  /** What may be kept. */
+  /** A copy that may be kept. */
   #copied(bytes: Buffer, start: number, end: number): Buffer {
     const piece = bytes.subarray(start, end);
     return this.#slab === null ? piece : Buffer.from(piece);
   }
 
-  /** Returns where the next head or the body begins; 0 when there is nothing more to do. */
+  /** Returns the offset of the next head or of the body; 0 when no further input can be handled. */
   #readHead(listener: ResponseListener, bytes: Buffer, at: number, end: number): number {
     const head = this.#head;
     const next = head.parse(bytes, at, end);
@@ -237,7 +237,7 @@ export class UpstreamConnection {
       return 0;
     }
     if (head.status < 200) {
-      // It agrees to something else than what was asked for.
+      // The upstream agreed to a protocol that was not requested.
       if (head.status === 101) {
         this.#fail(unaskedProtocol());
         return 0;
@@ -294,7 +294,7 @@ export class UpstreamConnection {
     }
   }
 
-  /** @param clean Whether nothing came behind the response */
+  /** @param clean Whether no bytes followed the response */
   #ended(listener: ResponseListener, trailers: FieldSection | null, clean: boolean): void {
     this.#listener = null;
     this.#phase = IDLE;
@@ -303,7 +303,7 @@ export class UpstreamConnection {
     const { keepAlive } = this.#head;
     listener.end(trailers);
     this.#head.fields.release();
-    // After an early answer the rest of the request would be read as another.
+    // After an early response the rest of the request would be read as another request.
     if (clean && keepAlive && this.#sent && !this.socket.destroyed) {
       this.socket.resume();
       this.#owner.release(this);
@@ -349,11 +349,11 @@ export class UpstreamConnection {
   };
 }
 
-/** Whether a 101 is about what the client asked for (RFC 9110 section 7.8). */
+/** Whether a 101 names the protocol that the client asked for (RFC 9110 section 7.8). */
 const isAsked = (head: ResponseHead, protocol: string): boolean =>
   headerOf(head.fields, "upgrade")?.toLowerCase() === protocol.toLowerCase();
 
-/** What the response's framing depends on (RFC 9112 section 6.3). */
+/** The response's framing depends on the method (RFC 9112 section 6.3). */
 const idOf = (method: string): number => ids.get(method) ?? 0;
 const ids = new Map<string, number>();
 for (const name of ["HEAD", "CONNECT"]) ids.set(name, methodId(Buffer.from(name), 0, name.length));

@@ -1,4 +1,4 @@
-/** The head of a request on its way to the upstream. */
+/** Request heads for the upstream. */
 import type { UpstreamTarget } from "../../runtime/runtime.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import { CachedLineHeaderName } from "../headers/header-name.ts";
@@ -15,10 +15,10 @@ export function createUpstreamHeads(style: HeaderStyle): UpstreamHeads<ClientHea
     if (isStrippedHeader(name) || style.names.all.has(name)) dropped[id] = 1;
   }
 
-  /** Heads are written one at a time. */
+  /** Shared builder: heads are written one at a time. */
   const lines = new HeadText();
 
-  /** @param protocol What the connection is to be upgraded to; null: nothing. */
+  /** @param protocol Protocol to upgrade to; null: none. */
   return function upstreamHead(exchange: LiveExchange, { forward, head, target, protocol }: Parts): string {
     const edits = exchange.upstreamEdits;
     lines.begin(`${forward.method} ${forward.path} HTTP/1.1`, edits);
@@ -37,10 +37,10 @@ export function createUpstreamHeads(style: HeaderStyle): UpstreamHeads<ClientHea
 
 const HOST = new CachedLineHeaderName("Host");
 
-/** TE is about this connection alone, which Connection has to say (RFC 9110 section 10.1.4). */
+/** TE is hop-by-hop, so Connection has to list it (RFC 9110 section 10.1.4). */
 const WITH_TRAILERS = "TE: trailers\r\nConnection: keep-alive, TE\r\n";
 
-/** @typeParam Head the client's */
+/** @typeParam Head Type of the client's head */
 export interface HeadParts<Head> {
   readonly forward: ForwardPlan;
   readonly head: Head;
@@ -52,6 +52,6 @@ type Parts = HeadParts<ClientHead>;
 
 export type UpstreamHeads<Head> = (exchange: LiveExchange, parts: HeadParts<Head>) => string;
 
-/** What declared an empty body has it still (RFC 9110 section 8.6). */
+/** A declared empty body stays declared (RFC 9110 section 8.6). */
 const needsLength = (method: string, head: ClientHead): boolean =>
   head.declaresEmpty || method === "POST" || method === "PUT" || method === "PATCH";

@@ -1,4 +1,4 @@
-/** Connections to upstreams, kept between requests: the one that was used last is used first, so that the others age. */
+/** Keep-alive pool of upstream connections. The most recently used is reused first, so that the others age out. */
 import type { Socket } from "node:net";
 import type { Runtime, UpstreamTarget } from "../../runtime/runtime.ts";
 import type { Connect } from "../upstream/connect.ts";
@@ -26,15 +26,15 @@ interface IdleConnections {
   readonly connections: UpstreamConnection[];
 }
 
-/** Requests that one connection carries at the most, as Kong's upstream_keepalive_max_requests. */
+/** Maximum requests per connection, as Kong's upstream_keepalive_max_requests. */
 const MAX_REQUESTS = 10_000;
-/** Idle connections to one target at the most, as Kong's upstream_keepalive_pool_size. */
+/** Maximum idle connections per target, as Kong's upstream_keepalive_pool_size. */
 const MAX_IDLE = 512;
 
 export class UpstreamPool implements ConnectionOwner {
   readonly #connect: Connect;
   readonly #keepAlive: number;
-  /** By the target's key. */
+  /** Keyed by the target's key. */
   readonly #idle = new Map<string, IdleConnections>();
   readonly #retirement = new TargetSweeper<IdleConnections>({
     kept: this.#idle,
@@ -54,15 +54,15 @@ export class UpstreamPool implements ConnectionOwner {
     this.#sweeper = setInterval(() => this.#dropOld(), Math.min(keepAlive, 5000)).unref();
   }
 
-  /** An idle connection to the target; null when there is none. */
+  /** Takes an idle connection to the target; null when there is none. */
   take({ key }: UpstreamTarget): UpstreamConnection | null {
     return this.#idle.get(key)?.connections.pop() ?? null;
   }
 
   /**
-   * Makes a connection. Returns how to give up.
+   * Opens a connection. Returns a function that cancels the attempt.
    *
-   * @param isGivenAway Whether its socket may become somebody else's
+   * @param isGivenAway Whether its socket may be handed to another owner
    */
   connect(target: UpstreamTarget, waiter: ConnectionWaiter, isGivenAway: boolean): () => void {
     const connect = this.#connect;
@@ -105,7 +105,7 @@ export class UpstreamPool implements ConnectionOwner {
     if (at >= 0) idle?.splice(at, 1);
   }
 
-  /** Told the runtime of every new request: connections to targets that it has not close once they are idle. */
+  /** Receives the runtime of every new request. Connections to targets outside it close once they are idle. */
   follow(runtime: Runtime): void {
     this.#retirement.follow(runtime);
   }
@@ -117,7 +117,9 @@ export class UpstreamPool implements ConnectionOwner {
     for (const connection of this.#open) connection.destroy();
   }
 
-  /** Null: no request will go to the target any more. Nobody asks where others wait already: they are looked at after a swap. */
+  /**
+   * Null: no more requests go to the target. A target with idle connections is not checked: a runtime swap checks it.
+   */
   #shelfFor(target: UpstreamTarget): IdleConnections | null {
     const known = this.#idle.get(target.key);
     if (known !== undefined) return known;

@@ -1,21 +1,21 @@
-/** What a turn has to say to a socket: heads and small bodies leave in one write, large pieces as they are. */
+/** Collects the writes of one event loop turn: heads and small bodies leave in one write, large pieces unchanged. */
 import type { Socket } from "node:net";
 import { type Slab, sharedSlab, takeSlab, WORTHWHILE } from "./slab.ts";
 
 /** Bytes that Node writes as text without another allocation (its stack buffer). */
 const MAX_JOINED = 16_384;
-/** Bytes that wait for the socket at the most before its other side is read no further. */
+/** Bytes waiting in the socket above which the other side's reading pauses. */
 const HIGH_WATER_MARK = 262_144;
 
 export class WriteQueue {
   readonly #socket: Socket;
-  /** One character for one byte. */
+  /** Latin-1: one character per byte. */
   #text = "";
-  /** Goes before the text. */
+  /** Written before the text. */
   #piece: Buffer | null = null;
   #slab: Slab | null = null;
   #corked = false;
-  /** Bytes so far. */
+  /** Bytes written so far. */
   written = 0;
 
   constructor(socket: Socket) {
@@ -29,9 +29,9 @@ export class WriteQueue {
   }
 
   /**
-   * The bytes from `start` to `end`, which need no buffer of their own when they leave with the text.
+   * Queues the bytes from `start` to `end`; no buffer is needed when they are written with the text.
    *
-   * @param slab Where they lie; null: they do not change any more.
+   * @param slab Slab that contains them; null: they do not change any more.
    */
   range(bytes: Buffer, start: number, end: number, slab: Slab | null): void {
     const size = end - start;
@@ -41,7 +41,7 @@ export class WriteQueue {
     else this.#add(bytes.subarray(start, end), slab);
   }
 
-  /** The whole piece. */
+  /** Queues the whole piece. */
   bytes(piece: Buffer, slab: Slab | null): void {
     this.range(piece, 0, piece.length, slab);
   }
@@ -61,7 +61,7 @@ export class WriteQueue {
     }
   }
 
-  /** Nothing stays behind. False: the other side takes less than it is sent; "drain" tells when to go on. */
+  /** Writes everything. Returns false when the socket's buffer is full; "drain" follows. */
   flush(): boolean {
     this.#write();
     if (this.#corked) this.#socket.uncork();
@@ -69,7 +69,7 @@ export class WriteQueue {
     return this.#socket.writableLength < HIGH_WATER_MARK;
   }
 
-  /** What is there leaves with what follows. */
+  /** Combines the pending data with later writes. */
   #cork(): void {
     if (!this.#corked) this.#socket.cork();
     this.#corked = true;
