@@ -1,8 +1,9 @@
 /**
- * Which Sluice a resource belongs to. `spec.class` says it; without one, the operators' Leases do: the Lease of an
- * operator lies in its home namespace and carries its class as a label, and the same label on another Lease gives the
- * operator another namespace. So the answer for a namespace depends on what lies in that namespace alone: every operator
- * that may read there comes to the same one, and nobody outside of it can change it.
+ * Which Sluice a resource belongs to: `spec.class`, or else the class of its namespace according to the operators'
+ * Leases. An operator's Lease lies in its home namespace and carries its class as a label; the same label on a Lease in
+ * another namespace gives the operator that namespace too. The class of a namespace therefore depends only on objects
+ * in it: every operator that may read the namespace computes the same class, and no one outside the namespace can
+ * change it.
  */
 import { CLASS_LABEL, DEFAULT_CLASS } from "@sluice/model";
 import type { Resource, ResourceClient } from "./resource.ts";
@@ -13,25 +14,28 @@ export const READS_ANNOTATION = "sluice.dev/reads";
 
 export interface ClassTrackerOptions {
   readonly client: Pick<ResourceClient, "watch">;
-  /** The class of this process and its home namespace, which counts before its Lease is there. */
+  /** The class and home namespace of this process. They apply before its Lease exists. */
   readonly own: { readonly class: string; readonly namespace: string };
-  /** Watched namespaces; all when empty. */
+  /** Watched namespaces. Empty means all. */
   readonly namespaces: readonly string[];
   readonly signal: AbortSignal;
   readonly log: { warn(details: object, message: string): void };
-  /** The first list has come, resources without a class in these namespaces belong to another one now, or others are served. */
+  /**
+   * Called after the first list, when classless resources in these namespaces change class, or when other classes are
+   * served.
+   */
   readonly onChange: (moved: readonly string[]) => void;
 }
 
 export interface ClassTracker {
   /** The class that the resource belongs to. */
   classOf(resource: Pick<Resource, "metadata" | "spec">): string;
-  /** Classes that an operator serves now, this process's own among them, in alphabetical order. */
+  /** Classes that an operator serves now, including this process's own, in alphabetical order. */
   servedClasses(): readonly string[];
-  /** The first class whose operator reads all namespaces; undefined: none does. */
+  /** The first class whose operator reads all namespaces; undefined if there is none. */
   firstClusterWideClass(): string | undefined;
   isSynced(): boolean;
-  /** Why the last attempt to read has failed; null when all is well. */
+  /** Why the last read failed; null if it succeeded. */
   trouble(): string | null;
 }
 
@@ -42,7 +46,7 @@ interface ClassLease {
   readonly readsAll: boolean;
 }
 
-/** One watch, so that the end of one does not take what another one still sees. */
+/** The Leases of one watch. They are kept per watch so that a `replaced` of one does not drop those of another. */
 interface Scope {
   readonly namespace?: string;
   readonly markers: Map<string, ClassLease>;
@@ -122,7 +126,7 @@ export function trackClasses({ client, own, namespaces, signal, log, onChange }:
 
 const keyOf = ({ metadata }: Resource): string => `${metadata.namespace}/${metadata.name}`;
 
-/** Undefined: a Lease of somebody else, as a watch without selectors would tell of it. */
+/** Undefined for a Lease without the class label, which a watch that ignores selectors may deliver. */
 function classLeaseOf({ metadata, spec }: Resource): ClassLease | undefined {
   const className = metadata.labels?.[CLASS_LABEL];
   if (className === undefined || className === "") return undefined;
@@ -134,7 +138,7 @@ function classLeaseOf({ metadata, spec }: Resource): ClassLease | undefined {
   };
 }
 
-/** Of several in one namespace the default class goes first, then the alphabet. */
+/** Of several classes in one namespace the default class wins, then the first in alphabetical order. */
 function classesByNamespace(
   markers: readonly Pick<ClassLease, "namespace" | "class">[],
   own: ClassTrackerOptions["own"],

@@ -2,8 +2,8 @@
 import type { Condition } from "./resource.ts";
 
 /**
- * The conditions with those in `wanted` put in by type; all others stay as they are, in their order. A
- * `lastTransitionTime` moves only when the status does. Null when nothing would change.
+ * Returns the conditions with `wanted` merged in by type; all others stay unchanged and in order. A
+ * `lastTransitionTime` changes only with the status. Null when nothing would change.
  */
 export function mergeConditions(
   existing: readonly Condition[],

@@ -1,4 +1,4 @@
-/** Reads EndpointSlices (discovery.k8s.io/v1): which addresses stand behind a core Service. Pure. */
+/** Reads EndpointSlices (discovery.k8s.io/v1): the addresses of the endpoints of a core Service. Pure. */
 import { isIP } from "node:net";
 import type { Endpoint } from "@sluice/model";
 import type { Resource } from "./resource.ts";
@@ -19,17 +19,17 @@ interface SlicePort {
   readonly port?: number;
 }
 
-/** Nobody checks the slices in a folder of files. */
+/** Slices in a directory have not been validated by an API server. */
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 const records = <Record>(value: unknown): readonly Record[] => list(value).map((item) => Object(item) as Record);
 
-/** A slice may also name hosts (addressType FQDN), which nothing makes any more. */
+/** A slice may also contain host names (addressType FQDN), which no controller creates any more. */
 const isAddress = (address: unknown): address is string => typeof address === "string" && isIP(address) !== 0;
 
 /**
- * The address at which a core Service itself is reached, which kube-proxy keeps leading to what serves now; null: it has
- * none (a headless one, or an ExternalName).
+ * The cluster IP of a core Service, which kube-proxy routes to its current endpoints; null if it has none (headless or
+ * ExternalName).
  */
 export function clusterAddressOf({ spec }: Resource, port: number): Endpoint | null {
   const address = spec?.clusterIP;
@@ -39,10 +39,9 @@ export function clusterAddressOf({ spec }: Resource, port: number): Endpoint | n
 const isPort = (port: unknown): port is number => Number.isInteger(port) && Number(port) >= 1 && Number(port) <= 65_535;
 
 /**
- * Addresses that serve, for the port with this name (the slice's only port when there is just one). A missing
- * condition counts as the API says: `ready` and `serving` unknown mean yes. Sorted, so that order in slices does not
- * matter; an endpoint that stands in two slices (while it moves between them) counts once. What is no IP address or
- * no port is passed over.
+ * Serving addresses for the port of this name, or for the slice's only port. Missing conditions count as the API
+ * defines: unknown `ready` and `serving` mean true. The result is sorted, so that the order in slices does not matter.
+ * An endpoint in two slices (while it moves between them) counts once. Invalid addresses and ports are skipped.
  */
 export function endpointsOf(slices: readonly Resource[], portName: string | undefined): readonly Endpoint[] {
   const found = new Map<string, Endpoint>();

@@ -1,4 +1,4 @@
-/** Custom resources: reading and writing them, wherever they are kept. */
+/** Reading and writing custom resources in a cluster or a directory. */
 export * from "./batch.ts";
 export { type ClassTracker, type ClassTrackerOptions, READS_ANNOTATION, trackClasses } from "./class-tracker.ts";
 export { ApiServerError } from "./cluster/api/api-server-error.ts";

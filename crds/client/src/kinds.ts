@@ -1,4 +1,4 @@
-/** How a kind is called where it is kept. */
+/** The API names of each kind. */
 import { apiVersion as ours } from "@sluice/model";
 import type { Kind, SluiceKind } from "./resource.ts";
 
@@ -36,7 +36,7 @@ const byNames = new Map(
   (Object.keys(kindNames) as Kind[]).map((kind) => [`${kindNames[kind].apiVersion} ${kindNames[kind].kind}`, kind]),
 );
 
-/** The kind that an object says it is; undefined when it is none of those that we read. */
+/** The kind of an object by its apiVersion and kind; undefined if it is not one that is read. */
 export function kindOf(apiVersion: string, kind: string): Kind | undefined {
   return byNames.get(`${apiVersion} ${kind}`);
 }

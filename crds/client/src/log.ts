@@ -1,4 +1,4 @@
-/** Where a client tells what people should know. A pino logger is one. Details never hold secrets. */
+/** The log of a client. A pino logger fits. Details never contain secrets. */
 export interface Log {
   info(details: object, message: string): void;
   warn(details: object, message: string): void;

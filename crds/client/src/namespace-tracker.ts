@@ -1,10 +1,10 @@
-/** The namespaces that a label selector means, followed as their labels change. */
+/** The namespaces that match a label selector, followed as their labels change. */
 import type { ResourceClient } from "./resource.ts";
 
 export interface NamespaceSelector {
-  /** Label selector, as of kubectl: `sluice.dev/gateway=public`. */
+  /** Label selector in kubectl's syntax: `sluice.dev/gateway=public`. */
   readonly labels: string;
-  /** Namespaces that count whatever their labels are. */
+  /** Namespaces that count whatever their labels. */
   readonly always: readonly string[];
 }
 
@@ -13,14 +13,14 @@ export interface NamespaceTrackerOptions {
   readonly selector: NamespaceSelector;
   readonly signal: AbortSignal;
   readonly log: { warn(details: object, message: string): void };
-  /** The first list has come, or namespaces came or went. Told after `has` has learned of it. */
+  /** Called after the first list and when namespaces are added or removed, after `has` reflects the change. */
   readonly onChange: (moved: readonly string[]) => void;
 }
 
 export interface NamespaceTracker {
   has(namespace: string): boolean;
   isSynced(): boolean;
-  /** Why the last attempt to read has failed; null when all is well. */
+  /** Why the last read failed; null if it succeeded. */
   trouble(): string | null;
 }
 
@@ -53,7 +53,7 @@ export function trackNamespaces({
         select(list.map(({ metadata }) => metadata.name));
       },
       changed: ({ metadata }) => select([...selected, metadata.name]),
-      // With a selector the API server tells so, too, of one that has lost its label.
+      // With a selector the API server also sends this for a namespace that has lost its label.
       removed: ({ metadata }) => select([...selected].filter((name) => name !== metadata.name)),
       lost(error) {
         trouble = error.message;

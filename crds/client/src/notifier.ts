@@ -1,8 +1,8 @@
-/** Calls to observers: whatever they do, the watch goes on. */
+/** Calls observers; an error thrown by one does not end the watch. */
 import type { Log } from "./log.ts";
 import type { Kind } from "./resource.ts";
 
-/** Makes a caller that logs what a call throws and makes no calls after the abort. */
+/** Returns a function that logs errors of a call and makes no calls after the abort. */
 export function createNotifier(options: { kind: Kind; log: Log; signal: AbortSignal }): (call: () => void) => void {
   const { kind, log, signal } = options;
   return (call) => {

@@ -1,6 +1,6 @@
 /**
- * What a process has written itself and a watch has not told yet: it counts until the watch has come as far, so that
- * nobody has to wait for it. Only where versions are numbers that grow, and in a watch in this order.
+ * Writes of this process that a watch has not delivered yet. They count until the watch has caught up, so that callers
+ * need not wait for it. Only for versions that are increasing numbers and that a watch delivers in this order.
  */
 import type { Resource } from "./resource.ts";
 
@@ -10,22 +10,21 @@ interface PendingWrite {
   readonly version: bigint | undefined;
 }
 
-/** Of the resources of one kind, by their keys. */
+/** Pending writes of one kind, by resource key. */
 export interface PendingWrites {
   record(key: string, resource: Resource, options: { readonly removed: boolean }): void;
   has(key: string): boolean;
   /**
-   * Whether what a watch tells (`resource` null: nothing is there any more) is older than what was written: it does
-   * not count.
+   * Whether a watch delivered an older state than the pending write (`resource` null: no resource). It is then ignored.
    *
-   * @param event The last that was told of a resource that is gone; absent when a list does not have it.
+   * @param event The last event of a removed resource; absent when a list does not contain it.
    */
   supersedes(key: string, told: { readonly resource: Resource | null; readonly event?: Resource }): boolean;
-  /** Forgets what a watch would have told before this event, and gives the keys: it was missed between two lists. */
+  /** Drops pending writes older than this event and returns their keys: the watch missed them between two lists. */
   expireBefore(event: Resource): readonly string[];
 }
 
-/** The version as a number; undefined where versions have no order (a directory's). */
+/** The version as a number; undefined where versions have no order (in a directory). */
 export function versionOf({ metadata: { resourceVersion = "" } }: Pick<Resource, "metadata">): bigint | undefined {
   return /^\d+$/.test(resourceVersion) ? BigInt(resourceVersion) : undefined;
 }
@@ -33,14 +32,14 @@ export function versionOf({ metadata: { resourceVersion = "" } }: Pick<Resource,
 export function createPendingWrites(): PendingWrites {
   const entries = new Map<string, PendingWrite>();
 
-  /** Whether the watch has come as far as the write. */
+  /** Whether the watch has caught up with the write. */
   function isReached(
     { uid, version }: PendingWrite,
     { resource, event }: Parameters<PendingWrites["supersedes"]>[1],
   ): boolean {
     if (version === undefined) return resource === null || resource.metadata.uid !== uid;
     const told = resource ?? event;
-    // A list that does not have it may have been made before it.
+    // A list without the resource may be older than the write.
     return told !== undefined && (versionOf(told) ?? 0n) >= version;
   }
 

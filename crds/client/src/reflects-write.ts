@@ -2,11 +2,11 @@
 import type { Written } from "@sluice/model";
 import type { Resource } from "./resource.ts";
 
-/** Kubernetes versions of one resource are numbers that grow (KEP-5504); a directory's are texts. */
+/** Kubernetes versions of one resource are increasing numbers (KEP-5504); those of a directory are opaque strings. */
 const atLeast = (is: string | undefined, wanted: string): boolean =>
   is === wanted || (/^\d+$/.test(is ?? "") && /^\d+$/.test(wanted) && BigInt(is ?? 0) >= BigInt(wanted));
 
-/** Whether what was read (undefined: nothing) is the resource as its writer left it, or something newer. */
+/** Whether the resource as read (undefined: absent) is at the state of the write or newer. */
 export function reflectsWrite(resource: Resource | undefined, written: Written): boolean {
   if (written.deleted) return !resource || (written.uid !== undefined && resource.metadata.uid !== written.uid);
   if (!resource || (written.uid !== undefined && resource.metadata.uid !== written.uid)) return false;

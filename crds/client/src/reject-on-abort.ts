@@ -1,6 +1,6 @@
 /**
- * The call's outcome, or the signal's reason as soon as it aborts. For calls by undici: one whose connection is still
- * being made hears of its own signal only when that is over, after seconds; it is not sent then.
+ * The call's outcome, or the signal's reason as soon as it aborts. For undici requests: one whose connection is still
+ * being established reacts to its own signal only seconds later, when that is over; it is not sent then.
  */
 export async function rejectOnAbort<Result>(call: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
   if (signal === undefined) return call;

@@ -1,4 +1,6 @@
-/** Keeps resources in memory, up to date from a client's watches. Used by the operator and the admin listener. */
+/**
+ * An in-memory cache of resources, kept up to date by a client's watches. The operator and the admin listener use it.
+ */
 import { TLS_SECRET_TYPE } from "@sluice/model";
 import { BATCH, BATCH_COMPLETE, BATCH_REMOVE } from "./batch.ts";
 import { SERVICE_LABEL } from "./endpoints.ts";
@@ -16,46 +18,46 @@ import {
 export interface CacheOptions<Kinds extends Kind> {
   readonly client: ResourceClient;
   readonly kinds: readonly Kinds[];
-  /** Watched namespaces; all when empty. */
+  /** Watched namespaces. Empty means all. */
   readonly namespaces: readonly string[];
   /**
-   * Resources of other namespaces than these count as absent; a namespace comes and goes as a whole. EndpointSlices
-   * count everywhere: nodes are found by them. Default: those of all watched namespaces count.
+   * Resources in other namespaces count as absent; a namespace is added or removed as a whole. EndpointSlices always
+   * count, because nodes are found through them. Default: all watched namespaces.
    */
   readonly namespaceSelector?: NamespaceSelector | null;
-  /** Kinds of others, which the cluster may not know: then there are none. */
+  /** Foreign kinds that the cluster may not serve; they then count as empty. */
   readonly optional?: readonly Kinds[];
-  /** Label selector for Secrets: only those that carry it are read, and besides those that hold a TLS certificate. */
+  /** Label selector for Secrets: only Secrets with this label are read, besides those that hold a TLS certificate. */
   readonly secretLabel: string;
   /** See WatchOptions. */
   readonly bookkeeping?: boolean;
   readonly signal: AbortSignal;
   readonly log: { warn(details: object, message: string): void };
   /**
-   * Something was listed, changed or removed. `meaningful` is false when only status or bookkeeping changed: a
-   * resource with a generation means the same while its generation and its batch are the same (and a slice's Service).
+   * Called after a list, change or removal. `meaningful` is false when only status or bookkeeping changed: a resource
+   * with a generation is equal while its generation and its batch (and a slice's Service) are.
    */
   readonly onChange: (meaningful: boolean) => void;
   /**
-   * Told of every version of a resource before `onChange`, with what stood in its place. null: nothing; undefined:
-   * nobody knows, because the kind was read for the first time.
+   * Called for every version of a resource before `onChange`, with the previous one. null: there was none; undefined:
+   * unknown, because the kind was read for the first time.
    */
   readonly onVersion?: (kind: Kinds, before: Resource | null | undefined, resource: Resource) => void;
-  /** Told before `onChange` which resource (`namespace/name`) is another object now, or gone; `meaningful` as there. */
+  /** Called before `onChange` with the resource (`namespace/name`) that changed or is gone; `meaningful` as there. */
   readonly onResource?: (kind: Kinds, key: string, meaningful: boolean) => void;
 }
 
 export interface ResourceCache<Kinds extends Kind> {
   /** Resources of each kind by `namespace/name`. */
   readonly resources: Readonly<Record<Kinds, ReadonlyMap<string, Resource>>>;
-  /** Kinds that have not been listed yet, or that the cluster does not know any more; Namespace while it is selected by. */
+  /** Kinds not listed yet or no longer served by the cluster; includes Namespace while a namespace selector is set. */
   unsynced(): readonly (Kinds | "Namespace")[];
-  /** Why the last attempts to read have failed, each reason once; empty when all is well. Synced kinds stay so. */
+  /** Why the last reads failed, each reason once; empty if they succeeded. Synced kinds stay synced. */
   trouble(): readonly string[];
   /**
-   * A resource as the client answered a write, or with `removed` one that the client has removed: it counts at once,
-   * and what watches tell counts as soon as they have come as far. Where versions have no order nothing is done, and
-   * the watch has to be waited for.
+   * Records a resource as returned by a write, or with `removed` one that was removed. It counts at once, and watch
+   * events for it count again once they have caught up. Where versions have no order this does nothing, and the caller
+   * has to wait for the watch.
    */
   recordWrite(kind: Kinds, resource: Resource, options?: { readonly removed?: boolean }): void;
 }
@@ -67,7 +69,7 @@ export const resourceKey = ({ metadata }: Resource): string => keyOf(metadata.na
 const sameBatch = (before: Resource["metadata"], after: Resource["metadata"]): boolean =>
   [BATCH, BATCH_REMOVE, BATCH_COMPLETE].every((name) => before.annotations?.[name] === after.annotations?.[name]);
 
-/** A slice's generation does not tell that it is of another core Service. */
+/** A slice's generation does not change when it moves to another core Service. */
 const sameService = (before: Resource["metadata"], after: Resource["metadata"]): boolean =>
   before.labels?.[SERVICE_LABEL] === after.labels?.[SERVICE_LABEL];
 
@@ -78,7 +80,7 @@ const isEquivalent = ({ metadata: before }: Resource, { metadata: after }: Resou
   sameService(before, after) &&
   (after.generation !== undefined || before.resourceVersion === after.resourceVersion);
 
-/** What one watch is told, so that the end of one does not take what another one still sees. */
+/** The resources of one watch. They are kept per watch so that a `replaced` of one does not drop those of another. */
 interface WatchScope<Kinds extends Kind> extends Pick<WatchOptions, "namespace" | "labels" | "fields"> {
   readonly kind: Kinds;
   readonly found: Map<string, Resource>;
@@ -95,14 +97,14 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
     trackNamespaces({ client, selector: options.namespaceSelector, signal, log, onChange: applyNamespaceChange });
   const ahead = Object.fromEntries(kinds.map((kind) => [kind, createPendingWrites()])) as Record<Kinds, PendingWrites>;
 
-  /** What the watches say, as long as nothing newer was written. */
+  /** The version that the watches delivered, without pending writes. */
   const watchedVersionOf = (kind: Kinds, key: string): Resource | undefined =>
     scopes.find((scope) => scope.kind === kind && scope.found.has(key))?.found.get(key);
 
   const isSelected = (kind: Kinds, { metadata }: Resource): boolean =>
     !selected || ignoresNamespaceSelector(kind) || selected.has(metadata.namespace);
 
-  /** What was read of them waits for them: a namespace is there at once and never in part. */
+  /** A namespace's resources are read before it counts, so it appears at once and never in part. */
   function applyNamespaceChange(moved: readonly string[]): void {
     const names = new Set(moved);
     for (const { kind, found } of scopes)
@@ -126,7 +128,7 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
 
   function observe(scope: WatchScope<Kinds>, held: Map<string, Resource>): void {
     const { kind, found, ...selection } = scope;
-    /** @param event The last that was told of it. */
+    /** @param event The last event of the resource. */
     function forget(key: string, event?: Resource): void {
       found.delete(key);
       const still = watchedVersionOf(kind, key);
@@ -141,7 +143,7 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
       if (!ahead[kind].supersedes(key, { resource: told })) put(kind, key, told);
     }
 
-    /** Several watches of one kind are not in step. */
+    /** Several watches of one kind are not synchronized with each other. */
     function expirePendingWrites(event: Resource): void {
       if (scopes.some((other) => other !== scope && other.kind === kind)) return;
       for (const key of ahead[kind].expireBefore(event)) put(kind, key, found.get(key));
@@ -181,7 +183,7 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
           observer.replaced([]);
           return;
         }
-        // Without the kind an empty list would look like a deletion of everything: the kind counts as not synced.
+        // If the kind is not served, an empty list would look like a deletion of everything: it counts as not synced.
         if (error instanceof UnknownKind) unsynced.add(scope);
         troubles.set(scope, error.message);
         log.warn({ kind, namespace: scope.namespace, reason: error.message }, "cannot read resources, trying again");
@@ -223,16 +225,16 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
   };
 }
 
-/** Nodes are found by EndpointSlices, wherever they run. */
+/** Nodes are found through EndpointSlices, in whatever namespace they run. */
 const ignoresNamespaceSelector = (kind: Kind): boolean => kind === "EndpointSlice";
 
-/** A directory's version says nothing of a resource's age. */
+/** A directory's versions do not order resources by age. */
 const isSameVersion = (one: Resource, other: Resource): boolean =>
   one.metadata.uid === other.metadata.uid &&
   one.metadata.resourceVersion === other.metadata.resourceVersion &&
   versionOf(one) !== undefined;
 
-/** The watches for a kind: one for each namespace, and for Secrets one for each of the ways to be ours. */
+/** The watches of a kind: one per namespace, and for Secrets one per selector. */
 function scopesOf<Kinds extends Kind>(
   kind: Kinds,
   { namespaces, secretLabel }: Pick<CacheOptions<Kinds>, "namespaces" | "secretLabel">,

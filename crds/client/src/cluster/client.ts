@@ -1,4 +1,4 @@
-/** Resources in a cluster, through its API server. */
+/** Resource client for a cluster, through its API server. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { mergeConditions } from "../conditions.ts";
 import { kindNames } from "../kinds.ts";
@@ -19,7 +19,7 @@ export interface ClusterClientOptions extends KubeconfigOptions, ConnectionOptio
   readonly log: Log;
 }
 
-/** Throws when the kubeconfig cannot be read. An API server that cannot be reached is no error: watches wait for it. */
+/** Throws when the kubeconfig cannot be read. An unreachable API server is no error: watches wait for it. */
 export function createClusterClient(options: ClusterClientOptions): ResourceClient {
   const connection = createConnection(createCredentials(loadKubeconfig(options)), options);
   return clusterClientOver(connection, { log: options.log, clock: systemClock });
@@ -31,10 +31,12 @@ const systemClock: Clock = {
   sleep: (milliseconds, signal) => sleep(milliseconds, undefined, { signal }).catch(() => undefined),
 };
 
-/** An object with finalizers goes when their owners are done; after this long the caller is told. */
+/**
+ * Milliseconds. An object with finalizers is deleted when their controllers are done; after this long the call rejects.
+ */
 const removalTimeout = 30_000;
 
-/** etcd's first write makes version 2: no object has version 1, so an apply with it can only create. */
+/** etcd starts at revision 1, so its first write makes version 2: an apply with version 1 can only create. */
 const NONEXISTENT_VERSION = "1";
 
 export function clusterClientOver(connection: Connection, { log, clock }: { log: Log; clock: Clock }): ResourceClient {
@@ -113,7 +115,7 @@ export function clusterClientOver(connection: Connection, { log, clock }: { log:
           path: apiPath(kindNames[ref.kind], ref),
           body: { kind: "DeleteOptions", apiVersion: "v1", propagationPolicy: "Background", preconditions: { uid } },
         })) as Partial<Resource> & ApiStatus;
-        // A Status: it is gone. Otherwise the object, which waits for its finalizers.
+        // A Status means that the object is deleted. Otherwise the object is returned and waits for its finalizers.
         if (answer.kind !== "Status") await waitUntilGone(ref, answer.metadata?.uid);
         return true;
       } catch (error) {
@@ -128,7 +130,7 @@ export function clusterClientOver(connection: Connection, { log, clock }: { log:
       if (!resource) return;
       const merged = mergeConditions(resource.status?.conditions ?? [], conditions, new Date());
       if (!merged) return;
-      // An apply takes away what its manager owns and does not say, and leaves alone what others own.
+      // An apply removes fields that its manager owns and the body lacks; it leaves the fields of other managers alone.
       const kept = read ? [] : ownedConditions(resource, manager);
       const ours = new Set([...kept, ...conditions.map(({ type }) => type)]);
       const { apiVersion, kind } = kindNames[ref.kind];
@@ -142,7 +144,7 @@ export function clusterClientOver(connection: Connection, { log, clock }: { log:
           body: {
             apiVersion,
             kind,
-            // With the uid it cannot land on another object of that name.
+            // The uid keeps the write from reaching a new object of the same name.
             metadata: { name, namespace, uid },
             status: { conditions: merged.filter(({ type }) => ours.has(type)) },
           },
@@ -160,7 +162,7 @@ export function clusterClientOver(connection: Connection, { log, clock }: { log:
       try {
         await recordEvent(connection, { ref, resource: await get(ref) }, event, new Date());
       } catch (error) {
-        // An event is news for people; what it tells about must not fail for it.
+        // Events are informational; an operation must not fail because its event could not be recorded.
         log.warn({ ...ref, reason: event.reason, error }, "an event could not be recorded");
       }
     },
@@ -195,7 +197,7 @@ export function clusterClientOver(connection: Connection, { log, clock }: { log:
   }
 }
 
-/** What a manager may apply: everything but the status and what the API server itself sets. */
+/** The members that a manager may apply: all but the status and those that the API server sets itself. */
 function applyBody(kind: Kind, resource: Resource, expected: { uid?: string; resourceVersion?: string } = {}): object {
   const { status: _, metadata, ...members } = resource;
   const { name, namespace, labels, annotations } = metadata;

@@ -1,6 +1,6 @@
 /**
- * Who somebody with a Kubernetes token is, and what that person may do: the API server is asked (TokenReview and
- * SubjectAccessReview), so that its authenticators and RBAC hold elsewhere too.
+ * Authenticates Kubernetes tokens and checks permissions with the API server (TokenReview and SubjectAccessReview), so
+ * that its authenticators and RBAC also apply outside of it.
  */
 import { createHash } from "node:crypto";
 import { createConnection } from "./api/connection.ts";
@@ -13,33 +13,33 @@ export interface UserInfo {
   readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** What somebody wants to do, in the words of RBAC. */
+/** The action to authorize, in RBAC terms. */
 export interface ResourceAttributes {
   readonly verb: "get" | "list" | "create" | "update" | "patch" | "delete";
   /** API group; empty for core resources. */
   readonly group: string;
-  /** Plural: `services`. */
+  /** The plural, such as `services`. */
   readonly resource: string;
-  /** Absent: in all namespaces. */
+  /** Absent: all namespaces. */
   readonly namespace?: string;
 }
 
-/** Answers are up to ten seconds old. Every method rejects when the API server gives no answer. */
+/** Results are up to ten seconds old. Every method rejects when the API server does not respond. */
 export interface ClusterAuthorizer {
-  /** Null: the token is nobody's, or not any more. */
+  /** Null: the token is invalid or expired. */
   authenticate(token: string): Promise<UserInfo | null>;
   isAllowed(caller: UserInfo, right: ResourceAttributes): Promise<boolean>;
   close(): Promise<void>;
 }
 
 export interface ClusterAuthorizerOptions extends KubeconfigOptions {
-  /** Milliseconds. Default: the system's clock. */
+  /** A clock in milliseconds. Default: the system's clock. */
   readonly now?: () => number;
 }
 
 const CACHE_TTL = 10_000;
 const MAX_ANSWERS = 1024;
-/** Anybody can send tokens: the API server shall not be flooded with questions about them. */
+/** Any client can send tokens: they must not flood the API server with reviews. */
 const MAX_CONCURRENT_REVIEWS = 64;
 
 /** @throws KubeconfigError when the kubeconfig cannot be read. */
@@ -89,10 +89,12 @@ interface SubjectAccessReview {
   readonly status?: { readonly allowed?: boolean };
 }
 
-/** Tokens are secrets: only their hashes are kept. */
+/** Tokens are secrets: only their hashes are stored. */
 const hashOf = (text: string): string => createHash("sha256").update(text).digest("base64");
 
-/** Questions under way are asked once; one without an answer is forgotten, and so is the oldest when there are many. */
+/**
+ * Concurrent equal reviews share one request. A failed review is dropped, and so is the oldest when the cache is full.
+ */
 function createAnswerCache<Answer>(now: () => number) {
   const known = new Map<string, { readonly answer: Promise<Answer>; readonly until: number }>();
   return (key: string, ask: () => Promise<Answer>): Promise<Answer> => {

@@ -1,6 +1,6 @@
 /**
- * Objects that belong to no namespace: the definitions of our kinds, and whom the API server asks before it stores one.
- * They are plain data here, because each of those who call for them looks at other members.
+ * Cluster-scoped objects: the CRDs of Sluice's kinds and the webhook configurations. They are plain data here, because
+ * each caller reads other members.
  */
 
 import { ApiServerError } from "./api/api-server-error.ts";
@@ -27,13 +27,13 @@ export interface ClusterObject {
 }
 
 export interface ClusterObjects {
-  /** Null: there is none of that name. */
+  /** Null: there is no object of that name. */
   get(kind: ClusterKind, name: string): Promise<ClusterObject | null>;
   /**
-   * Server-side apply of what the manager is to own; it takes fields from others. A `resourceVersion` in the metadata
-   * makes it a change of that very version.
+   * Server-side apply with force: the manager takes over fields from other managers. A `resourceVersion` in the
+   * metadata makes the write conditional on that version.
    *
-   * @throws Conflict when it is another version by now; Rejected when the API server refuses it or permissions lack.
+   * @throws Conflict when the version has changed; Rejected when the API server refuses the object or permissions lack.
    */
   apply(kind: ClusterKind, object: ClusterObject, options: { readonly manager: string }): Promise<ClusterObject>;
   close(): Promise<void>;

@@ -1,4 +1,4 @@
-/** Events of a resource through events.k8s.io/v1: the first of its kind is created, further ones are counted on it. */
+/** Events about a resource through events.k8s.io/v1: the first is created, and repeats increment its count. */
 import { createHash } from "node:crypto";
 import { kindNames } from "../kinds.ts";
 import type { Ref, Resource, ResourceClient } from "../resource.ts";
@@ -9,7 +9,7 @@ import { apiPath } from "./watch/lister-watcher.ts";
 export type EventContent = Parameters<ResourceClient["recordEvent"]>[1];
 
 const events = { apiVersion: "events.k8s.io/v1", plural: "events" };
-/** Equal events within this time are one. Events themselves live for an hour. */
+/** Milliseconds. Equal events within this window are one. Kubernetes keeps Events for an hour. */
 const window = 10 * 60_000;
 /** Limits of the API. */
 const maxNoteLength = 1024;
@@ -17,11 +17,11 @@ const maxNameLength = 253;
 
 export interface EventTarget {
   readonly ref: Ref;
-  /** `kubectl describe` finds events by uid. Null: it is gone. */
+  /** `kubectl describe` finds events by uid. Null: the resource is gone. */
   readonly resource: Resource | null;
 }
 
-/** Stateless: the name is made of what is said and of the time window, so that every process counts on the same one. */
+/** Stateless: the name is a hash of the content and the time window, so that all processes count on the same Event. */
 export async function recordEvent(
   connection: Connection,
   { ref, resource }: EventTarget,
@@ -70,7 +70,7 @@ async function countRepeat(connection: Connection, path: string, now: Date): Pro
   });
 }
 
-/** metav1.MicroTime takes exactly six fractional digits; toISOString gives three. */
+/** metav1.MicroTime requires exactly six fractional digits; toISOString gives three. */
 export function microTime(date: Date): string {
   return date.toISOString().replace("Z", "000Z");
 }

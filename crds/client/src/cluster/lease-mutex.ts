@@ -1,6 +1,6 @@
 /**
- * One writer after the other among several processes, by a Lease. It is kept for a moment after a
- * write, so that the next one costs nothing, and given back when there is none; one whose holder has died is waited out.
+ * A mutex across processes, based on a Lease. The holder keeps the Lease for a moment after a write, so that its next
+ * write needs no request, and releases it when idle. The Lease of a dead holder expires.
  */
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
@@ -17,29 +17,29 @@ export interface LeaseMutexOptions {
 
 export interface LeaseMutex {
   run<Result>(run: (acquireHold: MutexHold) => Promise<Result>): Promise<Result>;
-  /** Gives the Lease back once all turns so far are over. */
+  /** Releases the Lease once all runs requested so far have ended. */
   close(): Promise<void>;
 }
 
 /**
- * Seconds that a Lease lasts when its holder says nothing more. Clients give a request 10 s as a rule, decK among them:
- * a write that waits for a writer who died must be answered within them.
+ * Seconds after which a Lease that was not renewed expires. Clients such as decK usually time out after 10 s: a write
+ * that waits for a dead writer's Lease must complete within that time.
  */
 const LEASE_SECONDS = 5;
 /** Milliseconds. */
 const renewEvery = (LEASE_SECONDS * 1000) / 4;
 const idle = 500;
-/** Others get their turn after this long, however much there is to write here. */
+/** Milliseconds after which other processes get the Lease, however many writes wait here. */
 const maxHold = 2000;
 const yieldPause = 100;
 const pollInterval = 50;
-/** A little longer than the Lease of somebody who died. */
+/** Milliseconds; longer than the Lease of a dead holder lasts. */
 const acquireTimeout = LEASE_SECONDS * 1000 + 10_000;
 
 interface Held {
   readonly lease: Resource;
   readonly since: number;
-  /** By our own clock. */
+  /** On this process's clock. */
   readonly renewed: number;
 }
 
@@ -79,7 +79,9 @@ export function createLeaseMutex({ client, namespace, name, clock }: LeaseMutexO
     );
   }
 
-  /** Waits until nobody has it. Whether others may have had it since we did. */
+  /**
+   * Waits until the Lease is free and acquires it. True if another process may have held it since this one last did.
+   */
   async function acquire(): Promise<boolean> {
     const began = clock.now();
     let seen: { readonly version: string | undefined; readonly at: number } | undefined;
@@ -100,7 +102,7 @@ export function createLeaseMutex({ client, namespace, name, clock }: LeaseMutexO
           const { uid, resourceVersion } = left?.metadata ?? {};
           return !lease || lease.metadata.uid !== uid || version !== resourceVersion;
         } catch (error) {
-          // Somebody was faster.
+          // Another process was faster.
           if (!(error instanceof Conflict)) throw error;
         }
       } else if (now - began > acquireTimeout) {
@@ -111,7 +113,7 @@ export function createLeaseMutex({ client, namespace, name, clock }: LeaseMutexO
     }
   }
 
-  /** A Lease that is lost is no fault of the writes under way: every object has its own precondition. */
+  /** Losing the Lease does not fail the writes under way: every object has its own precondition. */
   async function renew(): Promise<void> {
     const before = held;
     if (!before) return;

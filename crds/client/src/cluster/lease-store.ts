@@ -1,6 +1,6 @@
 /**
- * One Lease, read and written with the version that was read (for electing who leads). On a connection of its own: it
- * must not wait behind watches and writes of thousands of resources.
+ * One Lease for leader election, written with the version that was read. It has a connection of its own, so that it
+ * never waits behind watches and writes of thousands of resources.
  */
 import { Conflict, type LeaseRecord, type LeaseStore, type VersionedLease } from "../resource.ts";
 import { ApiServerError } from "./api/api-server-error.ts";
@@ -12,7 +12,7 @@ import { apiPath } from "./watch/lister-watcher.ts";
 export interface LeaseStoreOptions extends KubeconfigOptions {
   readonly namespace: string;
   readonly name: string;
-  /** Labels and annotations that it gets with every write. Default: none. */
+  /** Labels and annotations to set with every write. Default: none. */
   readonly marks?: { readonly labels: object; readonly annotations: object };
 }
 
@@ -68,7 +68,7 @@ export function leaseStoreOver(
             });
         return versionedLease(answer);
       } catch (error) {
-        // Somebody was faster: made it, wrote it or removed it.
+        // Another process was faster: it created, changed or removed the Lease.
         if (error instanceof ApiServerError && (error.code === 409 || error.isObjectAbsent))
           throw new Conflict("changed", error.message);
         throw error;

@@ -1,7 +1,7 @@
-/** Which conditions a field manager has applied: server-side apply drops those that it leaves out. */
+/** Which conditions a field manager has applied: server-side apply removes those that a later apply omits. */
 import type { Resource } from "../resource.ts";
 
-/** The types of the conditions that the manager's applies to the status own. */
+/** The types of the conditions that the manager owns through its applies to the status. */
 export function ownedConditions(resource: Resource, manager: string): ReadonlySet<string> {
   const types = new Set<string>();
   for (const entry of resource.metadata.managedFields ?? []) {

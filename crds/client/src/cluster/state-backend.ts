@@ -1,4 +1,4 @@
-/** What the operator keeps of its own, as ConfigMaps of one namespace, and the key to it in a Secret. */
+/** The operator's own state, as ConfigMaps in one namespace, and its encryption key in a Secret. */
 import { randomBytes } from "node:crypto";
 import { Conflict, type StateBackend } from "../resource.ts";
 import { ApiServerError } from "./api/api-server-error.ts";
@@ -8,15 +8,15 @@ import { apiPath } from "./watch/lister-watcher.ts";
 
 export interface ClusterStateBackendOptions extends KubeconfigOptions {
   readonly namespace: string;
-  /** Of the Secret, where it is another; a key that lies in `namespace` is copied to it. Default: `namespace`. */
+  /** The Secret's namespace, if different. A key found in `namespace` is copied to it. Default: `namespace`. */
   readonly keyNamespace?: string;
-  /** Of the Secret and the manifest; the names of parts begin with it. */
+  /** The name of the Secret and of the manifest, and the prefix of the names of parts. */
   readonly name: string;
 }
 
 const configMaps = { apiVersion: "v1", plural: "configmaps" };
 const secrets = { apiVersion: "v1", plural: "secrets" };
-/** Its value is the name of what the part belongs to. */
+/** Its value is the name of the state that the part belongs to. */
 const LABEL = "sluice.dev/part-of";
 const KEY_BYTES = 32;
 
@@ -62,7 +62,7 @@ export function stateBackendOver(
     }
   }
 
-  /** Null: there is one already. */
+  /** Null: the object exists already. */
   async function create(of: typeof configMaps, kind: string, object: NewObject): Promise<StoredObject | null> {
     try {
       const body = { apiVersion: "v1", kind, ...object };

@@ -1,6 +1,6 @@
-/** What the API server answers when it does not do what it was asked. */
+/** Error responses of the API server. */
 
-/** The parts of metav1.Status that we read. */
+/** The parts of metav1.Status that are read. */
 export interface ApiStatus {
   readonly code?: number;
   readonly reason?: string;
@@ -11,12 +11,12 @@ export interface ApiStatus {
   };
 }
 
-/** An answer of 400 or above, or an ERROR event of a watch. */
+/** A response with status 400 or above, or an ERROR event of a watch. */
 export class ApiServerError extends Error {
   override readonly name = "Fault";
   readonly code: number;
   readonly status: ApiStatus;
-  /** Milliseconds that the server asks to wait, from Retry-After. */
+  /** The delay that the server asks for in Retry-After, in milliseconds. */
   readonly retryAfter: number | undefined;
   constructor(code: number, status: ApiStatus, retryAfter?: number) {
     super(status.message ?? `the API server answered ${code}`);
@@ -25,13 +25,13 @@ export class ApiServerError extends Error {
     this.retryAfter = retryAfter;
   }
 
-  /** The object itself does not exist; false when it is its kind or path that the server does not know. */
+  /** The object does not exist; false when the server does not know the kind or path. */
   get isObjectAbsent(): boolean {
     return this.code === 404 && this.status.reason === "NotFound" && this.status.details?.name !== undefined;
   }
 }
 
-/** Reads the fault out of an answer; a body that is no Status (a plain `404 page not found`) becomes the message. */
+/** Builds the error from a response. A body that is not a Status (a plain `404 page not found`) becomes the message. */
 export function apiServerErrorOf(answer: {
   code: number;
   body: string;
@@ -48,7 +48,7 @@ function statusOf({ code, body, request }: { code: number; body: string; request
     const value: unknown = JSON.parse(body);
     if (typeof value === "object" && value !== null && "message" in value) return value as ApiStatus;
   } catch {
-    // Not every answer is JSON; the text below says what came.
+    // Not every response is JSON; the text below quotes the body.
   }
   return { code, message: `${request}: the API server answered ${code} ${body.trim().slice(0, 200)}`.trimEnd() };
 }

@@ -1,4 +1,6 @@
-/** Calls to the API server: JSON in and out, faults as `Fault`, a few retries where they can do no harm. */
+/**
+ * Calls to the API server: JSON in and out, errors as `ApiServerError`, and a few retries where a repeat is harmless.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import { rejectOnAbort } from "../../reject-on-abort.ts";
 import { ApiServerError, apiServerErrorOf } from "./api-server-error.ts";
@@ -6,49 +8,52 @@ import type { ApiEndpoint, Credentials } from "./credentials.ts";
 
 export interface ApiCall {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
-  /** From the root, as `/api/v1/secrets`; its parts are escaped already. */
+  /** From the root, such as `/api/v1/secrets`, with its segments already escaped. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
   readonly body?: unknown;
-  /** `application/json` by default. A PATCH must name its patch type. */
+  /** Default `application/json`. A PATCH must name its patch type. */
   readonly contentType?: string;
   readonly signal?: AbortSignal;
 }
 
 export interface Connection {
-  /** Resolves to the parsed answer; rejects with a Fault, or with what the network says. */
+  /** Resolves to the parsed response; rejects with an ApiServerError or a network error. */
   call(call: ApiCall): Promise<unknown>;
-  /** Resolves once the answer's head is there; the body then flows without a time limit. */
+  /** Resolves when the response headers have arrived; the body has no time limit. */
   open(call: ApiCall): Promise<AsyncIterable<Uint8Array>>;
   close(): Promise<void>;
 }
 
-/** A request that has ended, for metrics. */
+/** A completed request, for metrics. */
 export interface CompletedRequest {
   readonly method: string;
-  /** The answer's status, or `<error>` when there was none, as client-go says. */
+  /** The response status, or `<error>` (as in client-go) when there was no response. */
   readonly code: string;
-  /** Of the API server, with its port. */
+  /** The API server's host with port. */
   readonly host: string;
-  /** Until the answer's head was there. */
+  /** Seconds until the response headers arrived. */
   readonly seconds: number;
 }
 
 export interface ConnectionOptions {
-  /** Told of every request, each attempt on its own. */
+  /** Called for every request; each attempt counts separately. */
   readonly onRequestEnd?: (answered: CompletedRequest) => void;
 }
 
 const attempts = 4;
 const answerTimeout = 30_000;
-/** Longer waits are the caller's business. */
+/** Longer Retry-After delays are left to the caller. */
 const longestWait = 5_000;
 
 export function createConnection(
   credentials: Credentials,
   { onRequestEnd: onAnswer }: ConnectionOptions = {},
 ): Connection {
-  /** A token may be replaced before it is looked for again. Whoever is not known has done nothing: it asks once more. */
+  /**
+   * Retries once after a 401 with reloaded credentials: a token may be replaced before the cached one is refreshed.
+   * This is safe for writes, because the server did nothing for an unauthenticated request.
+   */
   async function send(call: ApiCall, bodyTimeout: number) {
     const access = await credentials.endpoint();
     try {
@@ -119,8 +124,8 @@ export function createConnection(
 }
 
 /**
- * The API server reads what is applied as YAML, which refuses these characters as they stand, or takes them for ends of
- * lines; in JSON they can stand in texts only.
+ * The API server parses an applied body as YAML, which rejects these characters when unescaped or reads them as line
+ * breaks. In JSON they can occur only inside strings.
  */
 const yamlSafe = (json: string): string =>
   json.replace(
@@ -128,7 +133,7 @@ const yamlSafe = (json: string): string =>
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 
-/** Connections that were never made, and reads that broke, may be tried again; a write that broke may have happened. */
+/** Retries connections that were never established and reads that broke; a broken write may have been executed. */
 function retryDelay(call: ApiCall, error: unknown, attempt: number): number | undefined {
   if (attempt >= attempts || call.signal?.aborted) return undefined;
   if (error instanceof ApiServerError)

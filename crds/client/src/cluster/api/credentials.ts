@@ -1,4 +1,6 @@
-/** Who we are and how to reach the API server, from a kubeconfig, an exec plugin or the pod's service account. */
+/**
+ * The credentials and the address of the API server, from a kubeconfig, an exec plugin or the pod's service account.
+ */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import type { RequestOptions } from "node:https";
@@ -9,16 +11,16 @@ import { KubeConfig } from "./kube-config.ts";
 export interface KubeconfigOptions {
   /** Path of a kubeconfig. Unset: KUBECONFIG, ~/.kube/config, the pod's service account. */
   readonly kubeconfig?: string;
-  /** A context of it; its current one by default. */
+  /** A context of the kubeconfig. Default: its current context. */
   readonly context?: string;
 }
 
-/** What a person who starts a process can mend; one line. */
+/** An error that the person who starts the process can fix; one line. */
 export class KubeconfigError extends Error {
   override readonly name = "KubeconfigError";
 }
 
-/** @throws KubeconfigError when the file or the context does not exist, or the file is no kubeconfig. */
+/** @throws KubeconfigError when the file or the context does not exist, or the file is not a kubeconfig. */
 export function loadKubeconfig(options: KubeconfigOptions): KubeConfig {
   const config = new KubeConfig();
   try {
@@ -52,18 +54,20 @@ export interface ApiEndpoint {
 export interface Credentials {
   /** Rejects when an exec plugin or a token file fails. */
   endpoint(): Promise<ApiEndpoint>;
-  /** Reads them anew, because the API server does not know them. Null: they are still the same. */
+  /** Reads the credentials again after the API server refused them. Null: they have not changed. */
   reload(refused: ApiEndpoint): Promise<ApiEndpoint | null>;
   close(): Promise<void>;
 }
 
-/** Token files and certificates may change at any time; reading them for every call would be waste. */
+/**
+ * Milliseconds. Token files and certificates may change at any time, but reading them for every call would be wasteful.
+ */
 const freshFor = 10_000;
 const connectTimeout = 10_000;
 
 /**
- * One dispatcher for all calls. client-node 2.0 makes an undici Agent per call, which means a TLS handshake per call;
- * here a new one is made only when the key material changes.
+ * One dispatcher for all calls. client-node 2.0 creates an undici Agent per call, which means a TLS handshake per call;
+ * here a new one is created only when the key material changes.
  */
 export function createCredentials(config: KubeConfig, now: () => number = () => performance.now()): Credentials {
   let current: { access: ApiEndpoint; material: string; readAt: number } | undefined;
@@ -87,7 +91,7 @@ export function createCredentials(config: KubeConfig, now: () => number = () => 
       .digest("base64");
     let dispatcher = current?.access.dispatcher;
     if (!dispatcher || current?.material !== material) {
-      // The old one ends by itself with its last watch; its requests may fail only by their own fault.
+      // The old dispatcher closes after its last watch; its errors belong to its own requests.
       void current?.access.dispatcher.close().catch(() => undefined);
       const wanted = config.createDispatcherOptions(cluster, tls);
       if (wanted.type === "socks") throw new Error("a SOCKS proxy-url in the kubeconfig is not supported");
@@ -123,7 +127,7 @@ export function createCredentials(config: KubeConfig, now: () => number = () => 
   };
 }
 
-/** client-node reads the file once a minute, by the clock on the wall; a token may be over before, and clocks jump. */
+/** client-node re-reads the file once a minute by wall-clock time. A token may expire earlier, and clocks jump. */
 function tokenFileOf(config: KubeConfig): string | undefined {
   const { tokenFile } = (config.getCurrentUser()?.authProvider?.config ?? {}) as { readonly tokenFile?: unknown };
   return typeof tokenFile === "string" ? tokenFile : undefined;

@@ -1,10 +1,12 @@
-/** Texts that many resources have in common, such as reasons of conditions: one copy of each instead of one a resource. */
+/**
+ * Shares strings that many resources have in common, such as condition reasons: one copy instead of one per resource.
+ */
 import type { Resource } from "../../resource.ts";
 
 const interned = new Map<string, string>();
-/** When there are more, they are not in common. */
+/** The limit of shared strings; with more of them, they are not common values. */
 const MAX_STRINGS = 4096;
-/** Characters; longer ones are somebody's own. */
+/** Characters; longer strings are specific to one resource. */
 const MAX_LENGTH = 200;
 
 function intern(text: string): string {
@@ -16,7 +18,7 @@ function intern(text: string): string {
   return text;
 }
 
-/** Puts shared copies in place of the texts of a status's conditions: in place, so that nothing is made anew. */
+/** Replaces the strings of a status's conditions by shared copies, in place, to avoid allocating new objects. */
 export function internConditionStrings(status: Resource["status"]): void {
   if (!Array.isArray(status?.conditions)) return;
   for (const condition of status.conditions as Record<string, unknown>[])

@@ -1,4 +1,7 @@
-/** An object of the API as a resource: named (items of lists of core kinds are not), without what nobody here reads. */
+/**
+ * Turns an API object into a resource: sets apiVersion and kind, which list items of core kinds lack, and drops members
+ * that are not read.
+ */
 import { isSluiceKind, kindNames } from "../../kinds.ts";
 import type { Kind, Metadata, Resource } from "../../resource.ts";
 import { internConditionStrings } from "./intern-strings.ts";
@@ -6,8 +9,8 @@ import { internConditionStrings } from "./intern-strings.ts";
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 
 /**
- * @param options.bookkeeping Whether our own kinds keep their managedFields and kubectl's copy of what it applied: a
- *   removal asks who owns the spec. Default true. Elsewhere managedFields are dead weight.
+ * @param options.bookkeeping Whether Sluice's own kinds keep managedFields and kubectl's last-applied annotation: a
+ * removal needs them to find the spec's owners. Default true. Otherwise managedFields only cost memory.
  */
 export function trimObject(kind: Kind, object: Partial<Resource>, { bookkeeping = true } = {}): Resource {
   const { apiVersion, kind: name } = kindNames[kind];

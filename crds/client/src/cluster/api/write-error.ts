@@ -1,10 +1,10 @@
-/** What a write's fault means to the caller. */
+/** Maps errors of writes to the errors that callers handle. */
 import { Conflict, Rejected } from "../../resource.ts";
 import type { ApiServerError } from "./api-server-error.ts";
 
 /**
- * Conflict for 409, Rejected for what will not succeed unless the object, the permissions or the cluster change; the
- * API server's message as it is: a 403 names verb and resource. Undefined: the fault is not about the write.
+ * Conflict for 409; Rejected for a write that cannot succeed until the object, the permissions or the cluster change.
+ * The API server's message is kept, since a 403 names verb and resource. Undefined: the error is not about the write.
  */
 export function writeErrorOf(
   fault: ApiServerError,
@@ -21,7 +21,7 @@ export function writeErrorOf(
     case 422:
       return new Rejected(fault.message);
     case 500:
-      // The API server's answer to an apply with a member that the schema does not know (seen on 1.36).
+      // The API server's response to an apply with a member that is not in the schema (seen on 1.36).
       return fault.message.startsWith("failed to create typed patch object") ? new Rejected(fault.message) : undefined;
     default:
       return undefined;

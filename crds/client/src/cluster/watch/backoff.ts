@@ -1,8 +1,8 @@
-/** Waits between attempts, as client-go's reflector: 0.8 s, doubling to 30 s, each up to twice as long by jitter. */
+/** Delays between attempts, like client-go's reflector: 0.8 s, doubling to 30 s, each up to twice as long by jitter. */
 export interface Backoff {
   /** Milliseconds to wait before the next attempt. */
   next(): number;
-  /** After a success: the next wait is the shortest again. */
+  /** After a success: the next delay is the shortest again. */
   reset(): void;
 }
 

@@ -1,4 +1,4 @@
-/** A transport and a clock under a test's control, with a reflector on them. */
+/** A reflector on a transport and a clock that a test controls. */
 import type { Resource } from "../../resource.ts";
 import { ApiServerError } from "../api/api-server-error.ts";
 import { type Clock, type ListerWatcher, runReflector, silenceLimit, type WatchEvent } from "./reflector.ts";
@@ -7,30 +7,30 @@ export interface Fake {
   /** `list`, `list <token>`, `watch <version>` in order. */
   readonly calls: readonly string[];
   readonly told: readonly string[];
-  /** What `trouble` was told. */
+  /** The arguments of `trouble`. */
   readonly troubles: readonly (string | null)[];
-  /** Waits between attempts in milliseconds; those beside a list or a watch that is under way are not among them. */
+  /** Delays between attempts in milliseconds, without those that run beside an open list or watch. */
   readonly waits: readonly number[];
   readonly timeouts: readonly number[];
   /** Messages of errors in the log. */
   readonly errors: readonly string[];
   pages: number;
-  /** Milliseconds that each page takes to come. */
+  /** Milliseconds that each page takes. */
   pageTakes: number;
   pagesExpire: boolean;
   observerThrows: boolean;
   failLists(error: Error, times: number): void;
   failWatches(error: Error, times: number): void;
-  /** So many lists from now on; all when not told. */
+  /** The number of lists that hang from now on. Default: all. */
   hangLists(times?: number): void;
   hangWatches(): void;
-  /** Lets everything run that can without time passing; the first time it starts the reflector. */
+  /** Runs everything that can run without time passing. The first call starts the reflector. */
   settle(): Promise<void>;
   advance(milliseconds: number): Promise<void>;
   send(event: WatchEvent): Promise<void>;
   /** Ends the open watch, with an error or as the server does. */
   endWatch(error?: Error): Promise<void>;
-  /** As whoever knows of a broken way does it. */
+  /** Aborts the reconnect signal, like a caller that has noticed a broken connection. */
   cut(): Promise<void>;
   openWatches(): number;
   sleepers(): number;
@@ -73,7 +73,7 @@ export function createFake(): Fake {
     sleep: (milliseconds, signal) =>
       new Promise((resolve) => {
         if (signal.aborted) return resolve();
-        // The watchdog sleeps while a watch is open, and for its whole time when one is about to be.
+        // The watchdog sleeps while a watch is open, and for its whole time when one is about to open.
         if (open.size === 0 && listing === 0 && milliseconds !== silenceLimit) waits.push(milliseconds);
         const sleeper = { until: now + milliseconds, wake: () => {} };
         sleeper.wake = () => {

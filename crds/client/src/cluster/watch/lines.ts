@@ -1,6 +1,6 @@
-/** Cuts a stream of bytes into lines. A watch sends one JSON object a line. */
+/** Splits a byte stream into lines. A watch sends one JSON object per line. */
 
-/** etcd takes objects of 1.5 MB by default; what is longer than this is no event. */
+/** etcd accepts objects of 1.5 MB by default; a longer line is not an event. */
 const longest = 16 * 1024 * 1024;
 
 export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {

@@ -49,7 +49,7 @@ export function createListerWatcher(
   };
 }
 
-/** For `catch`: a 404 that is not about an object is about its kind. */
+/** For `catch`: a 404 that does not concern an object means that the kind is not served. */
 export function rethrowUnknownKind(kind: Kind): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof ApiServerError) || error.code !== 404 || error.isObjectAbsent) throw error;

@@ -1,8 +1,8 @@
 /**
- * Follows one kind: a list, then a watch that resumes where it broke. Pure but for its transport and clock.
+ * Follows one kind: a list, then a watch that resumes where it broke. Pure apart from its transport and clock.
  *
- * It does what client-go's reflector does and client-node's informer does not: bookmarks, server-side timeouts,
- * a watchdog for streams that went silent, waits with jitter, and no way to die before its signal aborts.
+ * Like client-go's reflector, and unlike client-node's informer, it has bookmarks, server-side timeouts, a watchdog for
+ * silent streams and delays with jitter, and it never ends before its signal aborts.
  */
 import type { Log } from "../../log.ts";
 import { createNotifier } from "../../notifier.ts";
@@ -26,7 +26,7 @@ export interface ListQuery {
   readonly continue?: string;
 }
 
-/** Both reject with a Fault for what the server refuses, with anything else for the network, and end on abort. */
+/** Both reject with an ApiServerError when the server refuses, with another error for the network, and end on abort. */
 export interface ListerWatcher {
   list(query: ListQuery, signal: AbortSignal): Promise<Page>;
   watch(
@@ -36,7 +36,7 @@ export interface ListerWatcher {
 }
 
 export interface Clock {
-  /** Milliseconds that never go back. */
+  /** Monotonic, in milliseconds. */
   now(): number;
   /** In [0, 1). */
   random(): number;
@@ -53,8 +53,8 @@ export interface ReflectorOptions {
   readonly log: Log;
   readonly signal: AbortSignal;
   /**
-   * Aborts when the way is known to be whole again: a watch that is open now is opened anew, a list that hangs is begun
-   * anew, and nobody waits any more until the next attempt but for what the server asked. Asked for each of them.
+   * Returns a signal that aborts once the connection is known to work again: the open watch and a hanging list are then
+   * restarted. The delay before the next attempt ends too, unless the server asked for it. Called for each of them.
    * Default: never.
    */
   readonly reconnect?: () => AbortSignal;
@@ -63,23 +63,23 @@ export interface ReflectorOptions {
 const pageSize = 500;
 const watchSeconds = 300;
 /**
- * Bookmarks come once a minute. One that is late means a dead connection, or a server that has much to do: opening the
- * next watch tells, and costs it next to nothing.
+ * Milliseconds. Bookmarks come once a minute. A late one means a dead connection or a busy server: opening the next
+ * watch shows which, at hardly any cost to the server.
  */
 export const silenceLimit = 75_000;
-/** A watch that lived this long, or brought an event, was a good one. */
+/** Milliseconds. A watch that lived this long, or delivered an event, counts as healthy. */
 const healthyAfter = 5_000;
 /**
- * A page of a list that has been waited for so long may have been asked for on a way that had died: it is given up when
- * the way is whole again. One that is younger gets its time, so that a long list goes on while its pages come, however
- * often we are told. Longer than the connection itself waits when the server asks it to.
+ * Milliseconds. A page that has been pending this long may have been requested on a dead connection: it is given up
+ * when the connection works again. A younger request is kept, so that a long list completes while its pages arrive,
+ * however often `reconnect` fires. Longer than the connection's own wait for a Retry-After.
  */
 export const LIST_PATIENCE = 6_000;
-/** What stands before an API server may ask for hours, and be gone in a minute. */
+/** Milliseconds. A proxy in front of an API server may ask for hours and recover in a minute. */
 const maxRetryAfter = 60_000;
-/** How long the server may be away (a restart takes seconds) before the kind counts as lost. */
+/** Milliseconds that the server may be away (a restart takes seconds) before the kind counts as lost. */
 const lostAfter = 15_000;
-/** Never trust a stream alone: a full list now and then finds what it may have missed. */
+/** Milliseconds. A periodic full list finds changes that a stream has missed. */
 const relistAfter = 30 * 60_000;
 
 /** Resolves when the signal has aborted; never rejects. */
@@ -87,14 +87,14 @@ export async function runReflector(options: ReflectorOptions): Promise<void> {
   const { kind, listerWatcher, clock, observer, log, signal, reconnect = () => signal } = options;
   const tell = createNotifier({ kind, log, signal });
   const backoff = createBackoff(() => clock.random());
-  /** Where to resume; undefined: list first. */
+  /** Where the watch resumes; undefined: list first. */
   let version: string | undefined;
   let listedAt = 0;
-  /** The last list has not been followed by a good watch yet. */
+  /** No healthy watch has followed the last list yet. */
   let isListUnconfirmed = false;
   /**
-   * Doubled whenever a list is given up until one has ended: a server that is slower than this, while the way comes and
-   * goes, would else never bring a list to its end.
+   * Doubled whenever a list is given up, until one completes: otherwise a server slower than this, on an unstable
+   * connection, would never complete a list.
    */
   let patienceForPage = LIST_PATIENCE;
   let outage: { readonly since: number; told?: string } | undefined;
@@ -107,7 +107,7 @@ export async function runReflector(options: ReflectorOptions): Promise<void> {
     tell(() => observer.trouble?.(error));
   }
 
-  /** Whether the server answers: a version that it has forgotten is an answer. */
+  /** Records whether the server responds; 410 for an expired version is a response. */
   async function trackOutcome<Answer>(asked: Promise<Answer>, cutOff: AbortSignal): Promise<Answer> {
     try {
       const answer = await asked;
@@ -192,7 +192,7 @@ export async function runReflector(options: ReflectorOptions): Promise<void> {
       const shortLived = !heard && clock.now() - startedAt < healthyAfter;
       if (shortLived && !either.aborted) throw new Error("the watch ended as soon as it began");
     } catch (error) {
-      // A silent stream may be dead or merely quiet: opening the next one tells.
+      // A silent stream may be dead or merely quiet: opening the next one shows which.
       if (!attempt.signal.aborted || !opened) throw error;
       log.info({ kind }, "the watch went silent; opening another one");
     } finally {
@@ -205,7 +205,7 @@ export async function runReflector(options: ReflectorOptions): Promise<void> {
   function report(error: Error): void {
     if (!outage) {
       const message = "resources cannot be followed for now; trying again";
-      // Whether that is trouble the observer knows: some kinds may be missing.
+      // An unknown kind is expected trouble: some kinds may be missing.
       if (error instanceof UnknownKind) log.info({ kind, reason: error.message }, message);
       else log.warn({ kind, error: error.message }, message);
     }
@@ -214,14 +214,17 @@ export async function runReflector(options: ReflectorOptions): Promise<void> {
       error instanceof UnknownKind ||
       (error instanceof ApiServerError && error.code >= 400 && error.code < 500 && error.code !== 429);
     if (version !== undefined && !refused && clock.now() - outage.since < lostAfter) return;
-    // From here on only a list can make the kind synced again: observers hear `replaced` after `lost`.
+    // From here on only a list makes the kind synced again: observers get `replaced` after `lost`.
     version = undefined;
     if (outage.told === error.message) return;
     outage.told = error.message;
     tell(() => observer.lost?.(error));
   }
 
-  /** Until the next attempt; who knows that the way is whole again may shorten our own wait, and not the server's. */
+  /**
+   * The delay before the next attempt. The reconnect signal ends the backoff, but not a delay that the server asked
+   * for.
+   */
   async function waitForRetry(error: Error, cutOff: AbortSignal): Promise<void> {
     const asked = Math.min(error instanceof ApiServerError ? (error.retryAfter ?? 0) : 0, maxRetryAfter);
     const wait = backoff.next();
@@ -230,7 +233,7 @@ export async function runReflector(options: ReflectorOptions): Promise<void> {
   }
 
   while (!signal.aborted) {
-    // Before the attempt: one that hangs while the way becomes whole again has not seen it whole.
+    // Read before the attempt: one that hangs while the connection recovers has not seen it working.
     const cutOff = reconnect();
     try {
       if (version === undefined || clock.now() - listedAt >= relistAfter) await list(cutOff);
@@ -239,7 +242,7 @@ export async function runReflector(options: ReflectorOptions): Promise<void> {
       if (signal.aborted) return;
       const error = errorOf(thrown);
       if (isExpired(error)) {
-        // The server has forgotten that version: list at once, but only once per good watch.
+        // The version has expired on the server: list at once, but only once per healthy watch.
         version = undefined;
         if (!isListUnconfirmed) continue;
       }
@@ -256,7 +259,10 @@ const isExpired = (error: unknown): boolean => error instanceof ApiServerError &
 
 const watchOpenTimeout = () => new Error(`the API server did not open the watch in ${silenceLimit / 1000} s`);
 
-/** The whole list in pages. When the snapshot expires between two pages, once more in one piece, as client-go does. */
+/**
+ * The whole list in pages. If the snapshot expires between two pages, it is listed again in one request, like
+ * client-go.
+ */
 export async function listAll(listerWatcher: Pick<ListerWatcher, "list">, signal: AbortSignal): Promise<Page> {
   const items: Resource[] = [];
   let page = await listerWatcher.list({ limit: pageSize }, signal);
