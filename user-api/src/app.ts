@@ -1,4 +1,4 @@
-/** The HTTP application: everything but the listening. */
+/** The HTTP application: routes, hooks and shutdown. `commands/serve.ts` makes it listen. */
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
@@ -39,36 +39,36 @@ export interface AppOptions {
   readonly events: Events;
   readonly log: FastifyBaseLogger;
   readonly policy: Policy;
-  /** What the gateway shows; undefined: nothing that headers say of a consumer is believed. */
+  /** The secret that the gateway sends. Undefined: consumer headers are ignored. */
   readonly gatewaySecret: string | undefined;
-  /** Whether programs of this machine are answered without a gateway. */
+  /** Whether requests from loopback are answered without a gateway. */
   readonly directCalls: boolean;
-  /** Origins besides our own whose pages may come without a credential. */
+  /** Other origins whose pages may send requests without a credential. */
   readonly origins: readonly string[];
   readonly introspection: boolean;
   readonly graphiql: boolean;
-  /** The only documents that are executed. Undefined: all are. */
+  /** If set, only these documents are executed. */
   readonly trusted?: TrustedDocuments;
   readonly limits: Limits;
-  /** Requests of one client in a minute; 0: any number. */
+  /** Requests per minute and client; 0: unlimited. */
   readonly requestsPerMinute: number;
-  /** Where requests are counted. Undefined: in this process. */
+  /** Redis for the request counters. Undefined: counters are per process. */
   readonly redisUrl: string | undefined;
   readonly redisPrefix: string;
   readonly live?: Partial<LiveLimits>;
-  /** Where metrics are. Default: a new one. */
+  /** Registry of the metrics. Default: a new one. */
   readonly registry?: Registry;
-  /** How long requests and sockets may take to end when the application closes; what is left then is cut. */
+  /** Milliseconds that requests and sockets may take to end when the application closes; the rest are then cut. */
   readonly drainMilliseconds: number;
 }
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Set before any handler of /graphql. */
+    /** Set before any handler of /graphql runs. */
     asker: Asker | null;
   }
   interface FastifyInstance {
-    /** Subscriptions: for who counts them. */
+    /** Active subscriptions, for the metrics. */
     live: Live;
   }
 }
@@ -94,7 +94,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     bodyLimit: limits.bytes,
     requestTimeout: limits.receiveMilliseconds,
     http: {
-      // Fastify refuses what comes while it ends, and nobody would end the connection of an upgrade behind that.
+      // While closing, Fastify refuses new requests, but nothing would close the connection of an upgrade.
       shouldUpgradeCallback: (request) => !draining && isUpgrade(request),
       headersTimeout: limits.receiveMilliseconds,
       requestTimeout: limits.receiveMilliseconds,
@@ -104,24 +104,24 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     childLoggerFactory: (logger, bindings, given, request) =>
       new LogOfRequest(logger, () => logger.child({ ...bindings, ...bindingsOf(request) }, given)),
   });
-  // Node forgets those that are upgraded.
+  // Node's list of connections does not include upgraded ones.
   const connections = new Set<Socket>();
   app.server.on("connection", (connection: Socket) => {
-    // Until Fastify stops to listen there may be one more.
+    // One more connection may be accepted before Fastify stops listening.
     if (over) connection.destroy();
     connections.add(connection);
     connection.once("close", () => connections.delete(connection));
   });
   app.decorateRequest("asker", null);
   app.decorateRequest("answered", null);
-  // Hooks of every request take `done`: a promise for each of them costs as much as all that they do.
+  // Hooks that run for every request use `done`: a promise for each would cost as much as the hook itself.
   app.addHook("onResponse", ({ raw }, _reply, done) => {
-    // An upgrade that was answered by a response was refused; nobody else ends its connection.
+    // An upgrade that was answered with a response was refused; Node does not close its connection.
     if (isUpgrade(raw)) raw.socket.destroySoon();
     done();
   });
   app.addHook("onSend", (_request, reply, payload, done) => {
-    // A connection that is kept for further requests would hold up the end.
+    // A keep-alive connection would delay the shutdown.
     if (draining) reply.header("connection", "close");
     done(null, payload);
   });
@@ -135,18 +135,18 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const schema = buildSchema(text);
   const { introspection, trusted } = options;
   const documents = makeDocuments({ schema, limits, introspection, trusted });
-  // graphql-js knows it; mercurius hands it on, and only its types do not tell.
+  // graphql-js accepts this option and mercurius passes it on; only the types of mercurius lack it.
   const validateOptions = { maxErrors: 100, hideSuggestions: !introspection };
   await app.register(mercurius, {
     schema,
-    // Its endpoint and its sockets keep to few rules of their specifications: http/ and subscriptions/ do.
+    // The routes and sockets of mercurius deviate from their specifications; http/ and subscriptions/ replace them.
     routes: false,
     resolvers: { ...resolvers, Mutation: { createUser } },
     validationRules: [...documents.rules],
     graphql: { parseOptions: { maxTokens: limits.tokens }, validateOptions },
-    // Documents by their text, each up to the greatest request.
+    // Entries of the document cache; each key is at most as long as the largest request body.
     cache: 256,
-    // Errors are presented where they are sent.
+    // Errors are formatted where they are sent.
     errorFormatter: ({ data, errors }) => ({ statusCode: 200, response: { data, errors } }),
   });
   for (const [name, subscribe] of Object.entries(subscribers)) {
@@ -164,7 +164,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const metrics = makeMetrics({ registry, events, live: () => app.live.counts() });
   serveMetrics(app, registry);
 
-  /** An operation of a socket counts like a request. */
+  /** An operation on a socket counts like a request. */
   async function countOperation(request: FastifyRequest): Promise<GraphQLError | null> {
     const seconds = (await count?.(request)) ?? null;
     if (seconds === null) return null;
@@ -252,9 +252,9 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
         for (const connection of connections) connection.destroy();
         late.resolve();
       }, drainMilliseconds).unref();
-      // Followers hear of users who are being created by requests, unless the store keeps them waiting.
+      // Subscribers still receive users whom running requests create, unless the store delays those requests too long.
       const created = Promise.race([creating.settled(), pause(drainMilliseconds / 2, undefined, { ref: false })]);
-      // What waits for a store that does not answer would be waited for once for each user who is to be told of.
+      // If the store does not respond, draining would wait for it once for each user still to be delivered.
       await Promise.race([live.drain(created), late.promise]);
     });
     app.addHook("onClose", async () => {

@@ -1,8 +1,8 @@
-/** What clients are told when something fails: a message and a stable `extensions.code`. */
+/** The errors that clients receive: a message and a stable `extensions.code`. */
 import type { FastifyBaseLogger } from "fastify";
 import { GraphQLError, type GraphQLFormattedError } from "graphql";
 
-/** Every code, with the HTTP status of a request that fails with it before anything was executed. */
+/** Every code, with the HTTP status of a request that fails with it before execution. */
 export const statuses = {
   BAD_REQUEST: 400,
   GRAPHQL_PARSE_FAILED: 400,
@@ -25,7 +25,7 @@ export type ErrorCode = keyof typeof statuses;
 
 export const isCode = (code: unknown): code is ErrorCode => typeof code === "string" && Object.hasOwn(statuses, code);
 
-/** An error that clients see as it is. */
+/** An error that is sent to clients unchanged. */
 export function failure(
   code: ErrorCode,
   message: string,
@@ -35,12 +35,12 @@ export function failure(
 }
 
 /**
- * graphql-js' words (execution/values.js) for a value of the client's that does not fit its type. Where a variable may
- * be null and the argument may not, that is found out only when the field is executed.
+ * The messages of graphql-js (execution/values.js) for a client's value that does not fit its type. When a nullable
+ * variable is used for a non-null argument, graphql-js finds that out only while it executes the field.
  */
 const VALUE_FAULT = /^(?:Variable|Argument) "[^"]*" (?:(?:got|has) invalid value|of (?:required|non-null) type)/;
 
-/** The code of an error by its shape: graphql-js and mercurius give none. Null: it is not the client's. */
+/** Classifies an error by its shape, because graphql-js and mercurius set no code. Null: not the client's fault. */
 export function codeOf(error: GraphQLError): ErrorCode | null {
   if (isCode(error.extensions.code)) return error.extensions.code;
   const executed = error.path !== undefined;
@@ -56,14 +56,16 @@ export function codeOf(error: GraphQLError): ErrorCode | null {
 export const codesOf = (errors: readonly GraphQLFormattedError[] | undefined): readonly unknown[] =>
   (errors ?? []).map(({ extensions }) => extensions?.code);
 
-/** Whom and where an error concerns. */
+/** The request or socket in which an error occurred. */
 export interface Occasion {
-  /** Its lines have the request's id. */
+  /** Its lines carry the request id. */
   readonly log: FastifyBaseLogger;
   readonly requestId: string;
 }
 
-/** The error for the client. One that is not the client's is logged with its cause and told without detail. */
+/**
+ * The error for the client. An error that is not the client's fault is logged with its cause and sent without details.
+ */
 export function present(error: GraphQLError, { log, requestId }: Occasion): GraphQLFormattedError {
   const code = codeOf(error);
   if (code !== null) {
@@ -83,7 +85,7 @@ export function present(error: GraphQLError, { log, requestId }: Occasion): Grap
   };
 }
 
-/** mercurius wraps what parsing and validation found in one error; here they are all, as GraphQL errors. */
+/** mercurius wraps all parse and validation errors in one error; this returns them as separate GraphQL errors. */
 export function unwrapped(error: GraphQLError): readonly GraphQLError[] {
   const cause = error.originalError;
   if (cause === undefined || !("errors" in cause) || !Array.isArray(cause.errors)) return [error];

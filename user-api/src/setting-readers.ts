@@ -1,4 +1,4 @@
-/** How the text of a setting is read. A reader answers the value, or what the text should have been. */
+/** Parsers for the text of a setting. A reader returns the value, or a description of the expected text. */
 import { type Access, accesses, type Demand, demandOf, type Rules } from "./policy/policy.ts";
 
 export type Reader<Value> = (text: string) => { readonly value: Value } | { readonly expected: string };
@@ -11,7 +11,7 @@ export const listen: Reader<{ host: string; port: number }> = (text) => {
   return { value: { host, port } };
 };
 
-/** An address whose protocol, without its colon, is one of these. */
+/** A URL with one of these protocols (without the colon). */
 export function address(protocols: readonly string[], form: string): Reader<string> {
   return (text) =>
     protocols.includes(URL.parse(text)?.protocol.slice(0, -1) ?? "") ? { value: text } : { expected: form };
@@ -19,7 +19,7 @@ export function address(protocols: readonly string[], form: string): Reader<stri
 
 export const anyText: Reader<string> = (text) => ({ value: text });
 
-/** A header carries it, so it is printable; a short one could be guessed. */
+/** A header carries it, so it must be printable; a short one could be guessed. */
 export const secret: Reader<string> = (text) =>
   /^[\x21-\x7e]{16,200}$/.test(text) ? { value: text } : { expected: "16 to 200 printable characters without spaces" };
 
@@ -29,10 +29,10 @@ const items = (text: string): readonly string[] =>
     .map((item) => item.trim())
     .filter((item) => item !== "");
 
-/** Of pages that come from elsewhere than the web, such as chrome-extension://abc; URL has no origin for them. */
+/** Origins with other schemes, such as chrome-extension://abc; URL has no origin for them. */
 const OTHER_ORIGIN = /^(?!https?:)[a-z][a-z\d+.-]*:\/\/[^\s/]+$/;
 
-/** As browsers write them: another spelling would never be found in a header. */
+/** As browsers send them: another spelling would never equal a header. */
 export const origins: Reader<readonly string[]> = (text) => {
   const value = items(text);
   return value.every((item) => item === "*" || OTHER_ORIGIN.test(item) || URL.parse(item)?.origin === item)

@@ -18,7 +18,7 @@ import {
 import { defaultLiveLimits, type LiveLimits } from "./subscriptions/live-limits.ts";
 import { unknownVariables } from "./unknown-variables.ts";
 
-/** `production`: only the gateway is answered, nothing of ours is told. `development`: programs of this machine too. */
+/** `production`: only the gateway is served, and no internals are exposed. `development`: loopback is served too. */
 export type Mode = "production" | "development";
 
 export interface Settings {
@@ -29,27 +29,27 @@ export interface Settings {
   readonly databaseUrl: string | undefined;
   /** PGlite's folder. Unset: in memory. */
   readonly dataFolder: string | undefined;
-  /** Whether the tables are brought up to date at start. */
+  /** Whether the tables are migrated at start. */
   readonly migrate: boolean;
-  /** What replicas share besides the database: events and counters of rates. */
+  /** Redis for events and rate counters of several replicas. */
   readonly redisUrl: string | undefined;
-  /** What the names of channels and counters in Redis begin with. */
+  /** Prefix of channels and counters in Redis. */
   readonly redisPrefix: string;
-  /** PEM file of authorities that connections to Redis and Postgres trust beside those that Node brings. */
+  /** PEM file of authorities to trust for Redis and Postgres, in addition to those of Node. */
   readonly trustedCertificates: string | undefined;
-  /** What the gateway shows in X-Gateway-Secret. */
+  /** The secret that the gateway sends in X-Gateway-Secret. */
   readonly gatewaySecret: string | undefined;
   readonly policy: Policy;
-  /** Origins besides our own from which a browser may come without being a consumer; `*` for all. */
+  /** Other origins from which browsers may send requests without a consumer; `*` for all. */
   readonly origins: readonly string[];
   readonly introspection: boolean;
   readonly graphiql: boolean;
-  /** File with the only documents that are executed. Unset: all are. */
+  /** If set, the file with the only documents that are executed. */
   readonly trustedDocuments: string | undefined;
   readonly limits: Limits;
-  /** Bounds on what those may hold who follow. */
+  /** Limits for subscribers. */
   readonly live: LiveLimits;
-  /** Requests of one client in a minute; 0: any number. */
+  /** Requests per minute and client; 0: unlimited. */
   readonly requestsPerMinute: number;
   readonly logLevel: string;
   readonly drainSeconds: number;
@@ -57,7 +57,7 @@ export interface Settings {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Limits by the end of their variable's name, with the least and the greatest value. */
+/** Limits by the suffix of their variable's name, with the least and the greatest value. */
 const ranges = {
   tokens: ["TOKENS", 100, 10_000],
   depth: ["DEPTH", 1, 100],
@@ -84,14 +84,11 @@ const liveRanges = {
 } as const satisfies Record<keyof LiveLimits, readonly [string, number, number]>;
 
 export interface ReadOptions {
-  /** Whether requests will be answered, so that it matters who asks. */
+  /** Whether the command serves requests, so that settings about callers are required. */
   readonly serves: boolean;
 }
 
-/**
- * Reads all settings, or says of each wrong one what it should be, and of each unknown one that there is none. A variable
- * that is set but empty counts as unset.
- */
+/** Reads all settings, or reports every invalid and every unknown one. An empty variable counts as unset. */
 export function readSettings(
   environment: Environment,
   options: ReadOptions = { serves: true },
@@ -100,7 +97,7 @@ export function readSettings(
   return violations.length > 0 ? { violations } : { settings };
 }
 
-/** The variables of all settings. */
+/** The names of all variables. */
 export const variableNames = (): readonly string[] => readEach({}, { serves: false }).variables;
 
 interface EachRead {
@@ -119,7 +116,7 @@ function readEach(environment: Environment, { serves }: ReadOptions): EachRead {
     if (text === undefined || text === "") return fallback;
     const result = reader(text);
     if ("value" in result) return result.value;
-    // The text itself may hold a password.
+    // Does not repeat the text, which may hold a password.
     violations.push(`${variable} must be ${result.expected}`);
     return fallback;
   }

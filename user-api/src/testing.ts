@@ -1,4 +1,4 @@
-/** What the tests of the application share. */
+/** Helpers for the tests of the application. */
 import { Writable } from "node:stream";
 import type { FastifyInstance } from "fastify";
 import { type AppOptions, buildApp } from "./app.ts";
@@ -7,7 +7,7 @@ import { defaultLimits, type Limits } from "./limits/limits.ts";
 import { makeLog } from "./operations/log.ts";
 import type { User, UserStore } from "./store/store.ts";
 
-/** A store for tests that are not about storage: an array without checks. */
+/** A store for tests that do not concern storage: an array without checks. */
 export function arrayStore(overrides: Partial<UserStore> = {}): UserStore {
   const users: User[] = [];
   return {
@@ -26,18 +26,18 @@ export function arrayStore(overrides: Partial<UserStore> = {}): UserStore {
 
 export interface TestApp {
   readonly app: FastifyInstance;
-  /** What was logged so far. */
+  /** The log lines so far. */
   readonly logged: readonly Readonly<Record<string, unknown>>[];
 }
 
 export const GATEWAY_SECRET = "the-secret-of-tests";
 
-/** What the gateway adds to the requests of a consumer. */
+/** The headers that the gateway adds to the requests of a consumer. */
 export const fromGateway = { "x-gateway-secret": GATEWAY_SECRET, "x-consumer-id": "1", "x-consumer-username": "demo" };
 
 export type TestOptions = Omit<Partial<AppOptions>, "limits"> & { readonly limits?: Partial<Limits> };
 
-/** The application as it develops: limits by their defaults, direct calls allowed, short times. */
+/** The application in development mode: default limits, direct calls allowed, short timeouts. */
 export async function testApp(options: TestOptions = {}): Promise<TestApp> {
   const logged: Record<string, unknown>[] = [];
   const destination = new Writable({

@@ -1,12 +1,14 @@
-/** Misspelt settings: a variable with our prefix that is none of ours would be ignored in silence. */
+/** Detects misspelled settings: an unknown variable with our prefix would otherwise be ignored silently. */
 import { isIP } from "node:net";
 import { suggestionList } from "graphql/jsutils/suggestionList.js";
 
-/** `SLUICE_USERAPI_` is the prefix misspelt; other variables that begin with `SLUICE_` are the gateway's. */
+/**
+ * `SLUICE_USERAPI_` is a misspelling of the prefix; other variables that begin with `SLUICE_` belong to the gateway.
+ */
 const PREFIX = /^SLUICE_USER_?API/;
 
 /**
- * What Kubernetes tells the containers of a namespace with a Service sluice-user-api, unless their pod has
+ * Variables that Kubernetes sets in a namespace with a Service sluice-user-api, unless the pod has
  * `enableServiceLinks: false`: https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables.
  */
 const serviceLinks: readonly (readonly [name: RegExp, hasValue: (text: string) => boolean])[] = [
@@ -16,7 +18,7 @@ const serviceLinks: readonly (readonly [name: RegExp, hasValue: (text: string) =
   [/_PORT_\d+_(TCP|UDP|SCTP)_PROTO$/, (text) => /^(tcp|udp|sctp)$/.test(text)],
 ];
 
-/** A sentence for each such variable. */
+/** One message for each such variable. */
 export function unknownVariables(
   environment: Readonly<Record<string, string | undefined>>,
   known: readonly string[],
@@ -28,7 +30,7 @@ export function unknownVariables(
   });
 }
 
-/** GraphQL.js finds what is close to a name for its own errors. */
+/** Uses the suggestions that graphql-js makes for its own errors. */
 export function didYouMean(name: string, candidates: readonly string[]): string {
   const [first] = suggestionList(name, candidates);
   return first === undefined ? "" : `, did you mean ${first}?`;

@@ -1,8 +1,8 @@
-/** A reason to end that an operator can mend; its message says how. */
+/** A start-up failure that an operator can fix; the message explains how. */
 export class StartFailure extends Error {}
 
 export const wordsOf = (error: unknown): string => {
-  // A refused connection to a name with several addresses has its reasons inside and no message of its own.
+  // When a name has several addresses, Node puts the reasons into `errors` and leaves the message empty.
   if (error instanceof AggregateError && error.message === "") return error.errors.map(wordsOf).join("; ");
   return error instanceof Error ? error.message : String(error);
 };

@@ -1,4 +1,4 @@
-/** `sluice-user-api migrate`: makes the tables, or brings them up to date. */
+/** `sluice-user-api migrate`: creates the tables or migrates them to the current version. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { FastifyBaseLogger } from "fastify";
 import type { Settings } from "../settings.ts";
@@ -8,16 +8,16 @@ import { wordsOf } from "./failure.ts";
 import { openDatabase, unusable } from "./open-database.ts";
 
 export interface MigrateOptions {
-  /** Seconds that a server may take until it can be reached. */
+  /** Seconds to wait for the server to become reachable. */
   readonly patience: number;
 }
 
-/** Nobody listens, no such name, no way there or back, and Postgres' own words while it starts and ends. */
+/** Connection refused, name not found, no route, time-outs, and the errors of Postgres while it starts or stops. */
 const notYet: ReadonlySet<unknown> = new Set([
   ...["ECONNREFUSED", "ECONNRESET", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "ETIMEDOUT"],
   ...["57P02", "57P03"],
 ]);
-/** pg's own, without a code: no connection within its time. */
+/** pg gives these errors no code: connecting took too long. */
 const LATE = /timeout exceeded when trying to connect|Connection terminated due to connection timeout/;
 
 const isNotYet = (error: unknown): boolean =>
@@ -40,10 +40,10 @@ export async function migrate(settings: Settings, log: FastifyBaseLogger, { pati
   }
 }
 
-/** Waits for a server that comes later than we: started again by somebody we would wait longer each time. */
+/** Retries until the server is reachable. Exiting instead would mean the longer and longer back-off of a supervisor. */
 async function reached(database: Database, log: FastifyBaseLogger, patience: number): Promise<void> {
   const end = performance.now() + patience * 1_000;
-  // As the first process of a container it would wait on when it is told to end.
+  // As PID 1 of a container the process has no default handler for SIGTERM and would keep waiting.
   const leave = () => process.exit(143);
   process.once("SIGTERM", leave);
   for (let tries = 1; ; tries++) {

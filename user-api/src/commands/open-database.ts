@@ -1,4 +1,4 @@
-/** Opens the database of the settings. */
+/** Opens the database that the settings name. */
 import type { FastifyBaseLogger } from "fastify";
 import type { Settings } from "../settings.ts";
 import type { Database } from "../store/database.ts";
@@ -10,11 +10,11 @@ type Place = Pick<Settings, "databaseUrl" | "dataFolder">;
 
 export interface OpenOptions {
   readonly log: FastifyBaseLogger;
-  /** See PgliteOptions. A server comes back by itself. */
+  /** See PgliteOptions. Not used for a server, which can come back without a restart of this process. */
   readonly onDeath?: (error: Error) => void;
 }
 
-/** @throws StartFailure when the folder cannot be used. A server is reached with the first query only. */
+/** @throws StartFailure when the folder cannot be used. A server is contacted by the first query only. */
 export async function openDatabase(
   { databaseUrl, dataFolder }: Place,
   { log, onDeath }: OpenOptions,
@@ -29,7 +29,7 @@ export async function openDatabase(
   });
 }
 
-/** The failure for a database that does not do what it should, without its password. */
+/** The failure for an unusable database; the message does not contain the password. */
 export function unusable({ databaseUrl }: Place, error: unknown): StartFailure {
   if (databaseUrl === undefined) {
     return new StartFailure(`cannot open the folder of SLUICE_USER_API_DATA: ${wordsOf(error)}`);

@@ -1,4 +1,4 @@
-/** `sluice-user-api seed`: users with posts, to try the API with. */
+/** `sluice-user-api seed`: creates demo users with posts. */
 import { randomUUIDv7 } from "node:crypto";
 import type { FastifyBaseLogger } from "fastify";
 import type { Settings } from "../settings.ts";
@@ -9,11 +9,11 @@ const names = ["Ann", "Bob", "Cy", "Dora", "Eve", "Finn", "Grace", "Hal", "Ida",
 const titles = ["Hello, world", "What I learned today", "On GraphQL", "Notes from a gateway", "A short trip"] as const;
 
 export interface SeedOptions {
-  /** How many users there are afterwards, of those that this command makes. */
+  /** The number of demo users that exist afterwards. */
   readonly users: number;
 }
 
-/** The nth of the demo users, from 0: always the same, so that the command may run again. */
+/** The nth demo user, from 0. Deterministic, so that the command can run again. */
 export function demoUser(n: number) {
   const name = names[n % names.length] ?? "";
   const round = Math.floor(n / names.length);
@@ -26,11 +26,11 @@ export function demoUser(n: number) {
   };
 }
 
-/** Answers are sorted by id, and UUIDv7 made in one millisecond have no order of their own (RFC 9562, 6.2). */
+/** Lists are sorted by id, and UUIDv7 of one millisecond are in no defined order (RFC 9562, section 6.2). */
 const ascendingIds = (count: number): readonly string[] =>
   Array.from({ length: count }, () => randomUUIDv7()).toSorted();
 
-/** Makes the demo users who are not there yet, each with its posts, and leaves all others alone. */
+/** Creates the demo users that are missing, each with its posts. Other users are not changed. */
 export async function seed(settings: Settings, log: FastifyBaseLogger, { users }: SeedOptions): Promise<void> {
   const database = await openDatabase(settings, { log });
   const store = await openUserStore(database).catch((error: unknown) => {

@@ -27,7 +27,7 @@ async function trustedDocuments(file: string): Promise<TrustedDocuments> {
   return read;
 }
 
-/** Trusted documents that could never be executed are a mistake that is better found now. */
+/** A trusted document that is invalid or exceeds a limit could never be executed; it is reported at start. */
 function faultsOf({ byId }: TrustedDocuments, known: GraphQLSchema): readonly string[] {
   return [...byId].flatMap(([id, text]) => {
     try {
@@ -61,7 +61,7 @@ function listenFailure(error: unknown, { host, port }: Settings): Error {
   return new StartFailure(`cannot listen on ${host}:${port} (SLUICE_USER_API_LISTEN): ${wordsOf(error)}`);
 }
 
-/** Milliseconds for all that follows the drain: the last users are told of, and connections end. */
+/** Milliseconds after the drain, for delivering the last users and closing connections. */
 const CLOSING = 5_000;
 
 export async function serve(settings: Settings, log: FastifyBaseLogger): Promise<void> {
@@ -105,7 +105,7 @@ export async function serve(settings: Settings, log: FastifyBaseLogger): Promise
     if (ending) return;
     ending = true;
     why();
-    // A server that answers no more can hold up what closes the connections to it.
+    // A server that does not respond can block the closing of its connections.
     const late = setTimeout(() => {
       log.fatal("could not close in time what was open; ends all the same");
       process.exit(1);
@@ -122,7 +122,7 @@ export async function serve(settings: Settings, log: FastifyBaseLogger): Promise
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
     process.on(signal, () => end(() => log.info(`${signal}: finishing what is under way`)));
   }
-  // Nothing is answered without it, and nothing but a new process brings it back.
+  // Without the database no request can be answered, and only a restart of the process brings PGlite back.
   void death.promise.then((error) =>
     end(() => {
       log.fatal({ err: error }, "the embedded database has died; ends, to be started again");

@@ -1,4 +1,4 @@
-/** Authorities that this process trusts beside those that Node brings, on its connections to Redis and Postgres. */
+/** Certificate authorities trusted for Redis and Postgres, in addition to those of Node. */
 import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";

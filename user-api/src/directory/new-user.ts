@@ -1,20 +1,20 @@
-/** What a new user may be called, and under which address. */
+/** Validates the name and the email address of a new user. */
 import { asciiDomain } from "../store/email-key.ts";
 
 export const MAX_NAME = 200;
-/** RFC 5321, 4.5.3.1.3: a path is at most 256 octets, two of them brackets. */
+/** RFC 5321, 4.5.3.1.3: a path is at most 256 octets, including two angle brackets. */
 export const MAX_EMAIL = 254;
 
 const ADDRESS = /^[^\s@<>()[\]",:;\\]{1,64}@[^\s@.<>()[\]",:;\\]+(\.[^\s@.<>()[\]",:;\\]+)+$/u;
 
-/** Whether it has the shape of an address once its domain is in ASCII. */
+/** Whether the text has the form of an address once its domain is in ASCII. */
 function isAddress(email: string): boolean {
   const at = email.lastIndexOf("@") + 1;
   const domain = asciiDomain(email.slice(at));
   return domain !== null && ADDRESS.test(email.slice(0, at) + domain);
 }
 
-/** A fault in an argument. */
+/** An error in an argument. */
 export interface Violation {
   readonly path: readonly [string];
   readonly message: string;
@@ -25,10 +25,13 @@ export interface NewUser {
   readonly email: string;
 }
 
-/** Not printable, or not text at all (half of a surrogate pair); Postgres refuses some of them. */
+/** Control characters, or half of a surrogate pair; Postgres refuses some of them. */
 const unprintable = (text: string): boolean => /\p{Cc}/u.test(text) || !text.isWellFormed();
 
-/** Spaces and what is not shown by itself, such as U+200B and U+3164: names need some of it between other characters. */
+/**
+ * White space and characters without a visible form of their own, such as U+200B and U+3164. Names may contain them
+ * between other characters.
+ */
 const INVISIBLE = /[\s\p{Default_Ignorable_Code_Point}]/gu;
 
 function faultOfName(name: string): string | null {
@@ -38,14 +41,14 @@ function faultOfName(name: string): string | null {
   return null;
 }
 
-/** The shape only: whether an address receives mail, mail alone can tell. */
+/** Checks the form only; whether the address receives mail is not checked. */
 function faultOfEmail(email: string): string | null {
   const visible = email.replace(INVISIBLE, "");
   if (visible === "") return "must not be blank";
   if (Buffer.byteLength(email) > MAX_EMAIL) return `must not be longer than ${MAX_EMAIL} bytes`;
   if (
     unprintable(email) ||
-    // Two addresses that nobody can tell from each other would be two users.
+    // Two addresses that look alike would be two users.
     visible !== email ||
     !isAddress(email)
   ) {
@@ -54,7 +57,7 @@ function faultOfEmail(email: string): string | null {
   return null;
 }
 
-/** The values trimmed and in Unicode's composed form (NFC), or all of their faults. */
+/** The values, trimmed and in composed form (NFC), or all of their errors. */
 export function checkNewUser(
   given: NewUser,
 ): { readonly value: NewUser } | { readonly violations: readonly Violation[] } {

@@ -4,7 +4,7 @@ import { failure } from "../errors.ts";
 import type { Page } from "../store/store.ts";
 import type { Violation } from "./new-user.ts";
 
-/** As GraphQL gives arguments: absent, or null, or of their types. */
+/** The arguments as GraphQL passes them: absent, null, or of their types. */
 export interface GivenPage {
   readonly first?: number | null;
   readonly after?: string | null;
@@ -12,7 +12,7 @@ export interface GivenPage {
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** The page, or all faults of the arguments. `maximum` is the most users in one list. */
+/** The page, or all errors of the arguments. `maximum` is the most users in one list. */
 export function checkPage(
   { first, after }: GivenPage,
   maximum: number,
@@ -27,7 +27,7 @@ export function checkPage(
   return violations.length > 0 ? { violations } : { value: { first: first ?? undefined, after: after ?? undefined } };
 }
 
-/** Why a list that was asked for as a whole is not given. */
+/** The error for a complete list that would be longer than the limit. */
 export const tooMany = (maximum: number): GraphQLError =>
   failure(
     "LIMIT_EXCEEDED",

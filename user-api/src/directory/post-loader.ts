@@ -1,4 +1,4 @@
-/** The posts of all users of an answer, by one query. */
+/** Loads the posts of all users of one result with one query. */
 import type { Post, UserStore } from "../store/store.ts";
 
 interface Batch {
@@ -7,9 +7,9 @@ interface Batch {
 }
 
 /**
- * Collects what is asked for until nothing else runs, and asks the store once. Each user's posts are read once; make a
- * new loader for each operation. mercurius' own loaders make a text of every user to know it again, and work for
- * requests only, not for events.
+ * Collects user ids until no other work is pending in the event loop, then asks the store once. Make a new loader for
+ * each operation; it reads each user's posts once. The loaders of mercurius serialize each user as a cache key and
+ * work for requests only, not for subscription events.
  */
 export function makePostLoader({ postsOf }: Pick<UserStore, "postsOf">): (userId: string) => Promise<readonly Post[]> {
   const known = new Map<string, Promise<readonly Post[]>>();

@@ -1,4 +1,4 @@
-/** What the schema's fields do. The policy (policy/policy.ts) puts its checks before them, field by field. */
+/** The resolvers of the schema. The policy (policy/policy.ts) wraps them, field by field. */
 import { randomUUIDv7 } from "node:crypto";
 import { type FieldNode, type GraphQLError, Kind } from "graphql";
 import { failure } from "../errors.ts";
@@ -11,29 +11,29 @@ export interface ResolverOptions {
   readonly store: UserStore;
   /** The most users in one list. */
   readonly page: number;
-  /** Told of every user once the store has it. */
+  /** Called with every user that was created, once the store has it. */
   readonly created: (user: User) => void;
 }
 
-/** What an event carries: the root value of the subscription's result. */
+/** The payload of an event: the root value of the subscription's result. */
 export interface Created {
   readonly userCreated: User;
 }
 
-/** The part of the resolver context that is ours. */
+/** The members of the resolver context that this service adds. */
 export interface Context {
   readonly consumer: Consumer | null;
-  /** The posts of a user. Made for each operation: what it has read it does not read again. */
+  /** The posts of a user. Made for each operation, so that each user's posts are read once. */
   readonly postsOf: (userId: string) => Promise<readonly Post[]>;
 }
 
 /**
- * Stands for every user who is created from now on. graphql-js wants something to iterate, but only asks it whether a
- * subscription may begin; what it gets then comes from the events (subscriptions/feed.ts).
+ * The source stream for users created from now on. graphql-js needs an iterable, but uses it only to decide whether a
+ * subscription may begin; the results come from the events (subscriptions/feed.ts).
  */
 const everyUser: AsyncIterable<never> = { [Symbol.asyncIterator]: async function* () {} };
 
-/** What subscriptions ask before they begin, by field: whoever may not follow learns it here, by an error. */
+/** The `subscribe` functions by field. They run first, so that a forbidden subscription fails before it begins. */
 export const subscribers = {
   userCreated: (_root: unknown, _given: unknown, _context: Context): AsyncIterable<never> => everyUser,
 };
@@ -43,12 +43,12 @@ function badInput(violations: readonly Violation[]): GraphQLError {
   return failure("BAD_USER_INPUT", message, { violations });
 }
 
-/** What graphql-js tells resolvers, as far as ours ask for it. */
+/** The members of GraphQLResolveInfo that these resolvers use. */
 interface Info {
   readonly fieldNodes: readonly FieldNode[];
 }
 
-/** Whether posts are among what is asked for, as far as can be seen without looking into fragments. */
+/** Whether the selection contains `posts`. Fragments are not searched. */
 const wantsPosts = ({ fieldNodes }: Info): boolean =>
   fieldNodes.some(({ selectionSet }) =>
     selectionSet?.selections.some((one) => one.kind === Kind.FIELD && one.name.value === "posts"),
@@ -86,7 +86,7 @@ export function makeResolvers({ store, page, created }: ResolverOptions) {
 
     Subscription: {
       userCreated({ userCreated }: Partial<Created>) {
-        // As an ordinary answer over HTTP a subscription is executed like a query, without an event.
+        // graphql-js executes a subscription sent as an ordinary HTTP request like a query, without an event.
         if (userCreated !== undefined) return userCreated;
         throw failure("BAD_REQUEST", "Subscriptions are answered over a WebSocket or as an event stream");
       },

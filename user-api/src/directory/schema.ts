@@ -1,4 +1,4 @@
-/** The GraphQL schema. Descriptions are the manual that clients see. */
+/** The GraphQL schema. Its descriptions are the reference that clients see. */
 export const schema = `
 "Someone in the directory."
 type User {

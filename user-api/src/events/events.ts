@@ -1,6 +1,6 @@
 /**
- * Tells of created users: this replica's subscribers at once, the other replicas' through a transport. What a transport
- * cannot carry is read from the store when it is back, for ids are in the order of creation (UUIDv7).
+ * Delivers created users: to this replica's subscribers at once, to other replicas through a transport. After an
+ * outage of the transport, missed users are read from the store, because ids are in the order of creation (UUIDv7).
  */
 import type { FastifyBaseLogger } from "fastify";
 import { UnderWay } from "../execution/under-way.ts";
@@ -11,19 +11,21 @@ import { earlier, makeRepair } from "./repair.ts";
 import type { OpenTransport } from "./transport.ts";
 
 export interface Events {
-  /** Tells of a user who is in the store. Returns at once and never fails: creating a user is not undone by it. */
+  /**
+   * Announces a user that is in the store. Returns at once and never fails: a lost event must not undo the creation.
+   */
   publish(user: User): void;
-  /** Calls the listener for every user from now on, of whatever replica. Returns what ends it. */
+  /** Calls the listener for every user created from now on, on any replica. Returns a function that unsubscribes. */
   subscribe(listener: (user: User) => void): () => void;
   health(): EventsHealth;
-  /** Waits until the other replicas were told, 2 s at most. */
+  /** Waits until the other replicas were notified, 2 s at most. */
   close(): Promise<void>;
 }
 
 export interface EventsHealth {
-  /** `process`: there is one replica and nothing to reach. */
+  /** `process`: a single replica without a transport. */
   readonly through: Through;
-  /** False: users who are created on other replicas are told of later. */
+  /** False: users created on other replicas are delivered later. */
   readonly connected: boolean;
 }
 
@@ -32,7 +34,7 @@ export type Through = "process" | "redis" | "database";
 export interface EventsOptions {
   readonly through: Exclude<Through, "process">;
   readonly open: OpenTransport;
-  /** Read for what was missed. */
+  /** Read to find the users that were missed. */
   readonly store: Pick<UserStore, "users">;
   readonly log: Pick<FastifyBaseLogger, "info" | "warn">;
 }
@@ -45,7 +47,7 @@ function tell(listeners: Listeners, user: User): void {
 
 function subscribeTo(listeners: Listeners): Events["subscribe"] {
   return (given) => {
-    // A function of its own, so that one listener may subscribe twice.
+    // A new function for each call, so that one listener can subscribe twice.
     const listener = (user: User): void => given(user);
     listeners.add(listener);
     return () => void listeners.delete(listener);
@@ -64,14 +66,15 @@ export function openProcessEvents(): Events {
 }
 
 /**
- * Messages that may be on their way together. The others read from the store who is created beyond that: once when that
- * begins, and for who is left out later only when all is through, for each reading begins a while before.
+ * Messages that may be in flight at a time. Users beyond that are not sent: the other replicas read them from the
+ * store. They are asked to when such a burst begins, and for the later users once the burst is over, because each
+ * reading starts a while before the given id.
  */
 const ON_THE_WAY = 1_000;
-/** How long the end may wait for what the others are still to be told, in milliseconds. */
+/** How long closing waits for the other replicas to be notified, in milliseconds. */
 const LAST_WORDS = 2_000;
 
-/** For several replicas that share a store. Resolves once users who were there before are known; see `Repair.begin`. */
+/** For replicas that share a store. Resolves once the existing users are known; see `Repair.begin`. */
 export async function openEvents({ through, open, store, log }: EventsOptions): Promise<Events> {
   const listeners: Listeners = new Set();
   const recent = makeRecent(100_000);
@@ -89,9 +92,9 @@ export async function openEvents({ through, open, store, log }: EventsOptions): 
   });
   await repair.begin();
 
-  /** While messages pile up. */
+  /** True while too many messages are in flight. */
   let burst = false;
-  /** The first who was left out since the others were sent to the store. */
+  /** The first user left out since the other replicas were last asked to read the store. */
   let leftOut: string | undefined;
   function leaveOut(id: string): void {
     if (burst) {

@@ -1,11 +1,13 @@
-/** What replicas say to each other. Whoever can write to the channel can say anything, so it is read like a request. */
+/**
+ * The messages between replicas. Any client of the channel can write to it, so messages are validated like requests.
+ */
 import type { User } from "../store/store.ts";
 
-/** A user who was created, or the id behind which users were created that nobody was told of. */
+/** A created user, or the id after which users were created without a message. */
 export type Message = { readonly created: User } | { readonly missedAfter: string };
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-/** In UTF-16 units. A name has 200 characters and an address 254 bytes; Postgres carries 8,000 bytes. */
+/** In UTF-16 units. A name has 200 characters and an address 254 bytes; NOTIFY carries at most 8,000 bytes. */
 const LONGEST = 4_000;
 
 export const writeMessage = (message: Message): string => JSON.stringify(message);
@@ -15,7 +17,7 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
 
 const isId = (value: unknown): value is string => typeof value === "string" && UUID.test(value);
 
-/** Null for what is no message. */
+/** Null for anything that is not a message. */
 export function readMessage(text: string): Message | null {
   if (text.length > LONGEST) return null;
   let value: unknown;

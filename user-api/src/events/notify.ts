@@ -1,4 +1,4 @@
-/** Messages through the database's own LISTEN and NOTIFY, by one connection besides the store's. */
+/** Messages through LISTEN and NOTIFY of Postgres, on a connection of its own beside the store's pool. */
 import { Client } from "pg";
 import { HEARTBEAT, type OpenTransport, pause } from "./transport.ts";
 
@@ -9,10 +9,10 @@ export interface NotifyTransportOptions {
   readonly heartbeatMilliseconds?: number;
 }
 
-/** A channel belongs to its database, so one name does for all directories. */
+/** A channel belongs to its database, so one name is enough for all directories. */
 const CHANNEL = "sluice_user_api";
 const QUERY_TIMEOUT = 2_000;
-/** Messages of one statement. Each takes up to 2,000 bytes. */
+/** Messages per statement. Each may have up to 2,000 bytes. */
 const TOGETHER = 500;
 
 export function openNotify({ url, heartbeatMilliseconds = HEARTBEAT }: NotifyTransportOptions): OpenTransport {
@@ -38,15 +38,15 @@ export function openNotify({ url, heartbeatMilliseconds = HEARTBEAT }: NotifyTra
         query_timeout: QUERY_TIMEOUT,
         keepAlive: true,
       });
-      // pg wants one statement at a time.
+      // A pg client accepts one statement at a time.
       let last: Promise<unknown> = Promise.resolve();
       const ask = (text: string, values?: () => unknown[]): Promise<unknown> => {
         const asked = last.then(() => client.query(text, values?.()));
-        // Another connection costs little, and what this one owed is read from the store.
+        // A new connection costs little, and the messages that this one lost are read from the store.
         last = asked.catch(end);
         return asked;
       };
-      /** What leaves with the next statement: one for each message would fall behind who creates many at once. */
+      /** Collects messages for the next statement; one statement per message would be too slow for bursts. */
       let next: { readonly texts: string[]; readonly sent: Promise<unknown> } | undefined;
       const notify = (text: string): Promise<unknown> => {
         if (next === undefined || next.texts.length >= TOGETHER) {

@@ -1,11 +1,11 @@
-/** The ids that were told of lately: a replica hears of its own users again, and what was missed is read generously. */
+/** The ids that were delivered lately. A replica receives its own messages too, and repair reads overlap. */
 
 export interface Recent {
-  /** Whether the id is new; it is not from then on. */
+  /** Whether the id is new. Adds it. */
   add(id: string): boolean;
 }
 
-/** Remembers so many. */
+/** Remembers `size` ids. */
 export function makeRecent(size: number): Recent {
   const ids = new Set<string>();
   return {

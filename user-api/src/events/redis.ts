@@ -1,29 +1,31 @@
-/** Messages through Redis' publish and subscribe: it carries each to whoever listens at that moment, and keeps none. */
+/** Messages through publish and subscribe of Redis, which delivers to current subscribers and stores nothing. */
 import { Redis, type RedisOptions } from "ioredis";
 import { HEARTBEAT, type OpenTransport, pause } from "./transport.ts";
 
 export interface RedisTransportOptions {
   /** `redis://user:password@host:port` or `rediss://…`. */
   readonly url: string;
-  /** Replicas of one directory share it. Redis knows no databases here: two directories need two channels. */
+  /**
+   * Shared by the replicas of one directory. Channels are not scoped by database: two directories need two channels.
+   */
   readonly channel: string;
   /** Default 5 s. */
   readonly heartbeatMilliseconds?: number;
 }
 
-/** Half of a heartbeat at most, so that the next one finds the first decided. */
+/** At most half a heartbeat, so that each heartbeat is decided before the next one. */
 const COMMAND_TIMEOUT = 2_000;
 
-/** Two connections: one that subscribes may do nothing else. */
+/** Uses two connections: one that subscribes cannot send other commands. */
 export function openRedis({ url, channel, heartbeatMilliseconds = HEARTBEAT }: RedisTransportOptions): OpenTransport {
   return (listener) => {
     const options: RedisOptions = {
       retryStrategy: pause,
       connectTimeout: COMMAND_TIMEOUT,
       commandTimeout: COMMAND_TIMEOUT,
-      // A connection that is ended in order waits for the other side, and a silent one says nothing to that either.
+      // A graceful close waits for the other side, which may not respond; this bounds that wait too.
       socketTimeout: COMMAND_TIMEOUT,
-      // What cannot be sent now fails now: a message of minutes ago is read from the store, not sent late.
+      // Commands fail at once while disconnected: late messages are read from the store instead of being sent late.
       enableOfflineQueue: false,
       maxRetriesPerRequest: 0,
       autoResendUnfulfilledCommands: false,

@@ -1,22 +1,23 @@
-/** Makes good for messages that were not carried: reads from the store who was created meanwhile. */
+/** Recovers from lost messages: reads the users that were created meanwhile from the store. */
 import type { FastifyBaseLogger } from "fastify";
 import type { User, UserStore } from "../store/store.ts";
 
 export interface Repair {
   /**
-   * Takes the time until the first connection for lost. Resolves once it knows who was created shortly before: whoever
-   * is found after that is news, whatever the clocks say. Before there are listeners, for `deliver` gets them all.
+   * Treats the time until the first connection as an outage. Resolves once it knows the recently created users; users
+   * found later are new, even if clocks differ. Call it before there are listeners, because `deliver` is called for
+   * all.
    */
   begin(): Promise<void>;
-  /** From now on messages of others may be missed. */
+  /** From now on messages of other replicas may be missed. */
   lost(): void;
-  /** Messages come again. */
+  /** Messages arrive again. */
   back(): void;
-  /** The others were not told of this user. */
+  /** This user could not be sent to the other replicas. */
   unsent(id: string): void;
-  /** Somebody says that users behind this id may have been missed. */
+  /** Another replica reports that users after this id may have been missed. */
   read(after: string): void;
-  /** Reads no more. Resolves once the others were told of all that they missed. */
+  /** Stops reading. Resolves once the other replicas were told of everything that they missed. */
   finish(): Promise<void>;
   close(): void;
 }
@@ -24,41 +25,42 @@ export interface Repair {
 export interface RepairOptions {
   readonly store: Pick<UserStore, "users">;
   readonly log: Pick<FastifyBaseLogger, "warn">;
-  /** Told of every user who is found; it knows who is old news. */
+  /** Called with every user that is found; it ignores users delivered before. */
   readonly deliver: (user: User) => void;
-  /** Tells the other replicas that they may have missed users behind this id. */
+  /** Tells the other replicas that they may have missed users after this id. */
   readonly announce: (missedAfter: string) => Promise<void>;
-  /** Whether there is somebody to announce to. */
+  /** Whether the transport is connected. */
   readonly reachable: () => boolean;
 }
 
 /**
- * Clocks of replicas differ, a user is in the store a little after its id was made, and a connection is found to be
- * dead a little after it died: so many milliseconds are read again.
+ * The milliseconds before an outage that are read again. Clocks of replicas differ, a user is stored a little after
+ * its id was made, and a dead connection is detected late.
  */
 const OVERLAP = 20_000;
 /**
- * Users read at a time, and how many times: 20 s of 2,500 users a second. Who comes later learns it from `users`, and
- * the log says so. Those who were told of are remembered beyond that (events.ts), so that nobody is told of twice.
+ * The size and number of pages that are read: enough for 20 s of 2,500 users a second. Users beyond that are not
+ * delivered; clients find them with `users`, and a warning is logged. events.ts remembers more delivered ids than are
+ * read here, so that no user is delivered twice.
  */
 const PAGE = 500;
 const PAGES = 100;
 const RETRY = 1_000;
 
-/** The smallest UUIDv7 of a moment, in milliseconds since 1970. */
+/** The smallest UUIDv7 of a time, in milliseconds since 1970. */
 export function firstIdAt(milliseconds: number): string {
   const hex = Math.max(0, Math.floor(milliseconds)).toString(16).padStart(12, "0");
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-7000-8000-000000000000`;
 }
 
-/** When a UUIDv7 was made. */
+/** The time at which a UUIDv7 was made. */
 export const momentOf = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 
 export const earlier = (one: string | undefined, other: string): string =>
   one === undefined || other < one ? other : one;
 
 export function makeRepair({ store, log, deliver, announce, reachable }: RepairOptions): Repair {
-  /** What is still to be read and to be announced. */
+  /** The ids after which users are still to be read and to be announced. */
   let toRead: string | undefined;
   let toAnnounce: string | undefined;
   let lostSince: string | undefined;
@@ -80,7 +82,7 @@ export function makeRepair({ store, log, deliver, announce, reachable }: RepairO
     log.warn({ limit: PAGE * PAGES }, "more users were created meanwhile than subscribers are told of");
   }
 
-  /** Takes what is to be read, and puts it back when that fails. */
+  /** Reads the pending users; on failure they stay pending. */
   async function readAll(): Promise<void> {
     const after = toRead ?? "";
     toRead = undefined;
@@ -110,7 +112,7 @@ export function makeRepair({ store, log, deliver, announce, reachable }: RepairO
     working = true;
     clearTimeout(timer);
     try {
-      // Nothing may wait between finding nothing to do and not working any more: who comes then would be forgotten.
+      // No await between finding no work and leaving the loop: work added in between would be forgotten.
       for (let step = next(); step !== undefined; step = next()) await step();
     } catch (error) {
       log.warn({ err: error }, "cannot tell yet of users who were created meanwhile");

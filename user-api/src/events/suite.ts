@@ -1,4 +1,4 @@
-/** What every way of telling replicas must do. Called by the test of each implementation. */
+/** The conformance suite of `Events`. The test of each implementation calls it. */
 import assert from "node:assert/strict";
 import { randomUUIDv7 } from "node:crypto";
 import { after, afterEach, describe, it } from "node:test";
@@ -9,21 +9,21 @@ import type { Events, EventsOptions } from "./events.ts";
 export interface EventsSuiteOptions {
   /** The implementation's name, for the report. */
   readonly name: string;
-  /** A replica's events. All that are open share what is behind them. */
+  /** The events of one replica. All open ones share one transport. */
   readonly open: (options: Pick<EventsOptions, "store" | "log">) => Promise<Events>;
   /** Absent where there are no replicas. */
   readonly between?: Between;
 }
 
-/** What stands between a replica and the server that carries messages. */
+/** A proxy between one replica and the server that carries messages. */
 export interface Between {
-  /** Ends all connections and refuses new ones. */
+  /** Closes all connections and refuses new ones. */
   cut(): Promise<void>;
-  /** Lets nothing through any more, without a word: nobody learns of it but by asking. */
+  /** Forwards no more data and closes nothing: a replica notices only by a heartbeat. */
   freeze(): void;
-  /** Ends frozen connections and lets new ones through. */
+  /** Closes frozen connections and accepts new ones. */
   mend(): Promise<void>;
-  /** Sends a text on the events' channel, as a stranger would. */
+  /** Sends a text on the events' channel, as a foreign client would. */
   say(text: string): Promise<void>;
 }
 
@@ -32,7 +32,7 @@ const user = (name: string): User => {
   return { id, name, email: `${id}@example.org` };
 };
 
-/** What the replicas share: users in the order of their ids. */
+/** The store that the replicas share: users in the order of their ids. */
 function sharedUsers(): Pick<UserStore, "users"> & { add(user: User): void } {
   const all: User[] = [];
   return {
@@ -84,7 +84,7 @@ export function eventsSuite({ name, open, between }: EventsSuiteOptions): void {
       const expected = ["a", "b", "c", "Zoë 🐙"];
       for (const name of expected) create(0, name);
       await until(() => told.every(({ length }) => length >= expected.length));
-      // What comes behind shows that nothing was told twice.
+      // A later user shows that no earlier one was delivered twice.
       create(count - 1, "last");
       await until(() => told.every((names) => names.includes("last")));
       for (const names of told) assert.deepEqual(names, [...expected, "last"]);
@@ -115,7 +115,7 @@ export function eventsSuite({ name, open, between }: EventsSuiteOptions): void {
       const began = performance.now();
       await until(() => opened.every((events) => !events.health().connected));
       const took = performance.now() - began;
-      // The suites' heartbeat takes 0.2 s. The rest is for a busy machine.
+      // The suites use a heartbeat of 0.2 s. The rest of the limit is for a busy machine.
       assert.ok(took < 3_500, `${took} ms`);
       await between.mend();
     });
@@ -177,7 +177,7 @@ export function eventsSuite({ name, open, between }: EventsSuiteOptions): void {
       create(0, "ann");
       await until(() => told.every(({ length }) => length === 1));
       assert.deepEqual(told, [["ann"], ["ann"]]);
-      // Whoever created a user tells its own subscribers before it reads what others have said.
+      // A replica delivers its own users to its subscribers before it reads the messages of others.
       await until(() => warnings.length >= texts.length * 2);
       assert.equal(warnings.length, texts.length * 2);
     });

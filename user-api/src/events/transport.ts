@@ -1,27 +1,27 @@
-/** What carries messages between replicas. Implementations: Redis and Postgres' LISTEN/NOTIFY. */
+/** Carries messages between replicas. Implementations: Redis and LISTEN/NOTIFY of Postgres. */
 
 export interface Transport {
-  /** Sends to all replicas, this one too. Rejects when the message cannot have left. */
+  /** Sends to all replicas, this one included. Rejects when the message cannot have been sent. */
   publish(text: string): Promise<void>;
-  /** Whether messages of others reach this replica. */
+  /** Whether messages of other replicas arrive. */
   connected(): boolean;
   close(): Promise<void>;
 }
 
-/** What a transport tells. */
+/** The callbacks of a transport. */
 export interface TransportListener {
   message(text: string): void;
   /** From now on messages may be missed. */
   lost(error: Error): void;
-  /** Messages come (again). Told at the first connection too. */
+  /** Messages arrive (again). Also called for the first connection. */
   connected(): void;
 }
 
-/** Does not wait for the other side: a service whose Redis is away starts all the same. */
+/** Returns without waiting for a connection: the service starts even when Redis is down. */
 export type OpenTransport = (listener: TransportListener) => Transport;
 
-/** How often a connection must show that it works, in milliseconds: one that died without a word tells nothing. */
+/** Milliseconds between checks of a connection, because a connection can die without being closed. */
 export const HEARTBEAT = 5_000;
 
-/** How long to wait for the next attempt after `failures` in a row: 50 ms, doubling, at most 1 s. */
+/** The delay before the next attempt after `failures` failures in a row: 50 ms, doubling, at most 1 s. */
 export const pause = (failures: number): number => Math.min(1_000, 50 * 2 ** Math.min(failures, 10));

@@ -1,10 +1,12 @@
 /**
- * A query, prepared once so that executing it costs little: what graphql-js finds out again for every field of every
- * answer (field, type, arguments, merged selections) is found out in advance, as closures. No code is made of a
- * document. Results are ordinary objects, which JSON.stringify writes several times as quickly as graphql-js' ones.
+ * A query compiled once into closures, so that executing it costs little. graphql-js resolves field, type, arguments
+ * and merged selections again for every field of every result; a plan does so in advance. No code is generated from a
+ * document. Results are ordinary objects: JSON.stringify is several times as fast for them as for the null-prototype
+ * objects of graphql-js.
  *
- * A plan knows successful answers only. Whatever is not as it should be (an error, a null where none may be, a value
- * that does not fit its type) rejects, and graphql-js has to say what is wrong, with what resolvers gave until then.
+ * A plan produces successful results only. For any irregularity (an error, null for a non-null field, a value that
+ * does not fit its type) it rejects. graphql-js then executes the query, to report the error, with the values that
+ * resolvers have returned so far.
  */
 import {
   type FieldNode,
@@ -29,16 +31,16 @@ import { type Given, Irregular, type Replays, Thrown } from "./replay.ts";
 
 export type Variables = Readonly<Record<string, unknown>>;
 
-/** Resolves to the data of a successful answer. Once it has rejected it calls no resolver any more. */
+/** Resolves to the data of a successful result. Once it has rejected, it calls no more resolvers. */
 export type Plan = (context: object, variables: Variables, given: Given) => Promise<object>;
 
-/** An answer on its way. */
+/** The state of one execution. */
 interface Run {
   readonly context: object;
   readonly variables: Variables;
   readonly given: Given;
   failed: boolean;
-  /** Values that are not there yet. */
+  /** Values that are still pending. */
   open: number;
   readonly arrived: () => void;
   readonly fail: (reason: unknown) => void;
@@ -47,7 +49,7 @@ interface Run {
 type Source = object | undefined;
 /** Puts one field's value into the result. */
 type PutField = (source: Source, result: Record<string, unknown>, run: Run) => void;
-/** The result for what a resolver has given. Throws when it does not fit. */
+/** Completes a resolver's value. Throws when the value does not fit the type. */
 type Complete = (value: unknown, run: Run) => unknown;
 
 interface Compiler {
@@ -56,10 +58,13 @@ interface Compiler {
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
 }
 
-/** What plans are not made for; thrown while one is made. */
+/** Thrown while a plan is made, for a query that plans do not support. */
 class Unplanned extends Error {}
 
-/** The query must be valid. Null for one that only graphql-js may execute: with directives, introspection, odd names. */
+/**
+ * The query must be valid. Null for a query that only graphql-js may execute: with directives, introspection or
+ * unusual names.
+ */
 export function planOf(
   node: OperationDefinitionNode,
   {
@@ -90,7 +95,7 @@ export function planOf(
         variables,
         given,
         failed: false,
-        // Ours, until all fields were begun.
+        // Counts this function itself, until all fields have begun.
         open: 1,
         arrived() {
           run.open -= 1;
@@ -110,7 +115,7 @@ export function planOf(
     });
 }
 
-/** Root fields are asked about nothing. */
+/** The source of root fields, which have none. */
 const NO_ROOT = {};
 
 interface Collected {
@@ -118,7 +123,7 @@ interface Collected {
   readonly spread: Set<string>;
 }
 
-/** The nodes of each response key, in the order in which they come; fragments are taken apart. */
+/** Collects the nodes of each response key in document order and expands fragments. */
 function collect(type: GraphQLObjectType, { selections }: SelectionSetNode, compiler: Compiler, into: Collected): void {
   for (const selection of selections) {
     if (selection.directives?.length) throw new Unplanned();
@@ -130,20 +135,20 @@ function collect(type: GraphQLObjectType, { selections }: SelectionSetNode, comp
       continue;
     }
     if (selection.kind === Kind.FRAGMENT_SPREAD) {
-      // Once in a selection, or fragments that spread each other twice would double it with each step.
+      // Once per selection: fragments that spread each other twice would double the work with each level.
       if (into.spread.has(selection.name.value)) continue;
       into.spread.add(selection.name.value);
     }
     const fragment = selection.kind === Kind.INLINE_FRAGMENT ? selection : compiler.fragments.get(selection.name.value);
     if (fragment === undefined || fragment.directives?.length) throw new Unplanned();
-    // Conditions on interfaces and unions are not for us.
+    // Type conditions on interfaces and unions are not supported.
     const condition = fragment.typeCondition?.name.value;
     if (condition !== undefined && condition !== type.name) throw new Unplanned();
     collect(type, fragment.selectionSet, compiler, into);
   }
 }
 
-/** Whether a value is an object that is there, and no error that a resolver has given instead of throwing it. */
+/** Whether a value is an object and not an error that a resolver returned instead of throwing it. */
 const isRegular = (value: unknown): value is object =>
   typeof value === "object" && value !== null && !("then" in value) && !(value instanceof Error);
 
@@ -167,7 +172,7 @@ function putField(
 ): PutField {
   const [node] = nodes;
   const name = node?.name.value ?? "";
-  // Assigning that would be no assignment.
+  // Assigning `__proto__` would set the prototype.
   if (key === "__proto__") throw new Unplanned();
   if (name === "__typename") {
     return (_source, result) => {
@@ -181,7 +186,7 @@ function putField(
   if (field.resolve === undefined) {
     return (source, result, run) => {
       const value = (source as Record<string, unknown>)[name];
-      // Members that are computed have the arguments and more (graphql-js' defaultFieldResolver).
+      // A method gets arguments, context and info from graphql-js (defaultFieldResolver).
       if (typeof value === "function") throw new Irregular();
       put(value, key, { complete, result, run });
     };
@@ -191,7 +196,7 @@ function putField(
   const info = infoOf(nodes);
   return (source, result, run) => {
     const given = argumentsFor(run.variables);
-    // graphql-js asks root fields about what it is given as root: nothing.
+    // graphql-js passes the root value to root fields, which is undefined here.
     const about = source === NO_ROOT ? undefined : source;
     let value: unknown;
     try {
@@ -205,7 +210,7 @@ function putField(
   };
 }
 
-/** Arguments that are variables with a value have that value; graphql-js finds out all others. */
+/** Arguments that are variables with a value get that value; graphql-js computes all others. */
 function argumentsOf(field: GraphQLField<unknown, unknown>, node: FieldNode): (variables: Variables) => object {
   const variableOf = (argument: string): string | undefined => {
     const value = node.arguments?.find(({ name }) => name.value === argument)?.value;
@@ -224,8 +229,8 @@ function argumentsOf(field: GraphQLField<unknown, unknown>, node: FieldNode): (v
 }
 
 /**
- * The field's nodes are all that our resolvers ask for about the query. One that wants more fails, and graphql-js gives
- * it to it.
+ * Our resolvers use only `fieldNodes` of the info. A resolver that reads another member fails here, and graphql-js
+ * then calls it with the full info.
  */
 function infoOf(fieldNodes: readonly FieldNode[]): GraphQLResolveInfo {
   return new Proxy({ fieldNodes } as GraphQLResolveInfo, {
@@ -247,12 +252,12 @@ function put(value: unknown, key: string, { complete, result, run }: Place): voi
     result[key] = complete(value, run);
     return;
   }
-  // Keeps the field's place among the others.
+  // Reserves the field's position in the result.
   result[key] = undefined;
   run.open += 1;
   Promise.resolve(value)
     .then((arrived) => {
-      // From here on graphql-js asks.
+      // After a failure graphql-js executes the query.
       if (run.failed) return;
       result[key] = complete(arrived, run);
       run.arrived();
@@ -289,7 +294,7 @@ function completePresent(type: GraphQLOutputType, sets: readonly SelectionSetNod
     if (serialized === null || serialized === undefined) throw new Irregular();
     return serialized;
   };
-  // What these two do with a text is nothing.
+  // String and ID return a string unchanged.
   if (type === GraphQLString || type === GraphQLID) {
     return (value) => (typeof value === "string" ? value : serialize(value));
   }

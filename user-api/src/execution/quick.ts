@@ -1,4 +1,4 @@
-/** Executes queries by plans, where that can be; each resolver runs once, whatever comes of it. */
+/** Executes queries by plans where possible; each resolver runs once, even when a plan fails. */
 import {
   type DocumentNode,
   type ExecutionResult,
@@ -17,13 +17,13 @@ import {
 import { type Plan, planOf, type Variables } from "./plan.ts";
 import { Given, makeReplays } from "./replay.ts";
 
-/** An operation of a document that is within the limits; whether it fits the schema is found out here. */
+/** An operation of a document that is within the limits. It may still be invalid; that is checked here. */
 export interface QuickOperation {
   readonly document: DocumentNode;
   readonly node: OperationDefinitionNode;
 }
 
-/** The answer; null: the query has to be executed in the usual way, and nothing has happened yet. */
+/** The result. Null: the query must be executed by graphql-js, and no resolver has run. */
 export type Quick = (
   operation: QuickOperation,
   given: { readonly variables: Variables; readonly context: () => object },
@@ -31,13 +31,13 @@ export type Quick = (
 
 export interface QuickOptions {
   readonly schema: GraphQLSchema;
-  /** What is validated besides the rules of the specification. */
+  /** Validation rules in addition to those of the specification. */
   readonly rules: readonly ValidationRule[];
 }
 
 /**
- * The variables as they were given, when all are texts for texts and ids, with which graphql-js does nothing either.
- * Undefined: it has to look at them.
+ * The variables unchanged, when all are strings for String and ID, which graphql-js does not change either. Undefined:
+ * graphql-js has to coerce them.
  */
 function textsOf(definitions: readonly VariableDefinitionNode[], variables: Variables): Variables | undefined {
   const texts: Record<string, unknown> = {};
@@ -52,10 +52,10 @@ function textsOf(definitions: readonly VariableDefinitionNode[], variables: Vari
   return texts;
 }
 
-/** Plans live as long as their operations are kept. */
+/** A plan is kept as long as its operation. */
 export function makeQuick({ schema, rules }: QuickOptions): Quick {
   const replays = makeReplays(schema);
-  /** Undefined for an operation that was executed once: making a plan for each that never comes again costs more. */
+  /** Undefined for an operation that was executed once: making a plan for an operation that never recurs costs more. */
   const plans = new WeakMap<OperationDefinitionNode, Plan | null | undefined>();
 
   function prepare({ document, node }: QuickOperation): Plan | null {

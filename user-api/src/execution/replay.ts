@@ -1,17 +1,17 @@
 /**
- * When a plan finds that an answer is none for plans, graphql-js has to say what is wrong. It gets what resolvers have
- * given until then, so that none of them runs twice.
+ * When a plan fails, graphql-js executes the query to report the error. It gets the values that resolvers have
+ * returned so far, so that no resolver runs twice.
  */
 import { type FieldNode, type GraphQLFieldResolver, type GraphQLSchema, isObjectType } from "graphql";
 
-/** Says why an answer is not one for plans. */
+/** Thrown when a plan cannot produce a result. */
 export class Irregular extends Error {}
 
 type Resolver = GraphQLFieldResolver<unknown, unknown>;
 
-/** What resolvers gave, or threw, by the field of the document and the object that they were asked about. */
+/** The values that resolvers returned or threw, by field node and source object. */
 export class Given {
-  /** Flat: node, source, value. Nearly nobody ever looks. */
+  /** Flat list of node, source and value: it is written for each field and rarely read. */
   readonly #given: unknown[] = [];
   #index: Map<unknown, Map<unknown, unknown>> | undefined;
 
@@ -19,21 +19,21 @@ export class Given {
     this.#given.push(node, source, value);
   }
 
-  /** The same again; what was not given is resolved now. */
+  /** The recorded value; a field without one is resolved now. */
   again(node: FieldNode | undefined, source: unknown, resolve: () => unknown): unknown {
     this.#index ??= indexOf(this.#given);
     const values = this.#index.get(node);
     if (!values?.has(source)) return resolve();
     const value = values.get(source);
     if (value instanceof Thrown) throw value.reason;
-    // What a resolver gave up because it needs graphql-js is no answer of its own.
+    // A resolver that failed because it needs graphql-js has no value to record.
     if (value instanceof Promise)
       return value.catch((reason) => (reason instanceof Irregular ? resolve() : refuse(reason)));
     return value;
   }
 }
 
-/** In the place of a value. */
+/** Records an error in place of a value. */
 export class Thrown {
   readonly reason: unknown;
 
@@ -58,13 +58,13 @@ function indexOf(given: readonly unknown[]): Map<unknown, Map<unknown, unknown>>
 const isContext = (context: unknown): context is object => typeof context === "object" && context !== null;
 
 export interface Replays {
-  /** From now on resolvers that get this context give what was given. */
+  /** From now on resolvers that are called with this context return the recorded values. */
   begin(context: object, given: Given): void;
-  /** The resolver itself, for those who have nothing to give again. */
+  /** The resolver without the replay. */
   original(resolve: Resolver): Resolver;
 }
 
-/** Puts itself before the schema's resolvers, in place. */
+/** Wraps the schema's resolvers, in place. */
 export function makeReplays(schema: GraphQLSchema): Replays {
   const replays = new WeakMap<object, Given>();
   const originals = new WeakMap<Resolver, Resolver>();

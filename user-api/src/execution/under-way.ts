@@ -1,4 +1,4 @@
-/** What has begun and not ended. */
+/** Tracks work that has begun and not ended. */
 export class UnderWay {
   readonly #works = new Set<Promise<unknown>>();
 
@@ -13,7 +13,7 @@ export class UnderWay {
     return this.#works.size;
   }
 
-  /** Resolves when everything that is under way now has ended, whatever has come since. */
+  /** Resolves when all work that is pending now has ended; later work is not awaited. */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#works);
   }

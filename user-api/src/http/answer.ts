@@ -1,10 +1,10 @@
-/** The HTTP answer for a request of which nothing was executed. */
+/** The HTTP response for a request that failed before execution. */
 import { GraphQLError, type GraphQLFormattedError } from "graphql";
 import { isCode, type Occasion, present, statuses, unwrapped } from "../errors.ts";
 import type { Limits } from "../limits/limits.ts";
 import { JSON_TYPE, type MediaType } from "./negotiate.ts";
 
-/** A fault of the request with a status that is finer than its code's. */
+/** A request error with an HTTP status that is more precise than the one of its code. */
 export class HttpFault extends Error {
   readonly statusCode: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -23,8 +23,8 @@ export interface Refusal {
 }
 
 /**
- * What `application/json` answers with 200: well-formed requests with documents or values that cannot be executed.
- * Clients that know no other type take every other status for a fault on the way.
+ * The codes that `application/json` answers with 200: well-formed requests whose document or values cannot be
+ * executed. Clients that know only this type take any other status for an error of an intermediary.
  */
 const answeredByJson: ReadonlySet<unknown> = new Set([
   "GRAPHQL_PARSE_FAILED",
@@ -36,7 +36,7 @@ const answeredByJson: ReadonlySet<unknown> = new Set([
 const asGraphQL = (error: Error): GraphQLError =>
   error instanceof GraphQLError ? error : new GraphQLError(error.message, { originalError: error });
 
-/** Fastify's fault for a body that is too large, as ours. */
+/** Converts Fastify's error for a body that is too large. */
 export function largeBody(error: Error, limits: Pick<Limits, "bytes">): Error {
   if (!("code" in error) || error.code !== "FST_ERR_CTP_BODY_TOO_LARGE") return error;
   const extensions = { code: "LIMIT_EXCEEDED", limit: "bytes", maximum: limits.bytes };
@@ -44,7 +44,7 @@ export function largeBody(error: Error, limits: Pick<Limits, "bytes">): Error {
   return new GraphQLError(message, { originalError: new HttpFault(413, message), extensions });
 }
 
-/** @param faults what Fastify, mercurius or our own checks threw or found; at least one. */
+/** @param faults Errors thrown or found by Fastify, mercurius or our own checks; at least one. */
 export function refusalFor(faults: readonly Error[], mediaType: MediaType, occasion: Occasion): Refusal {
   const errors = faults.map(asGraphQL);
   const presented = errors.flatMap(unwrapped).map((error) => present(error, occasion));

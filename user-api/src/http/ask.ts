@@ -1,4 +1,4 @@
-/** Takes what a client asks for out of a request's members, whose types nobody has looked at yet. */
+/** Validates the members of a GraphQL request and converts them to an `Ask`. */
 import type { GraphQLError } from "graphql";
 import { failure } from "../errors.ts";
 import type { Ask } from "../limits/documents.ts";
@@ -17,7 +17,7 @@ function hashIn(extensions: Members): string | undefined {
   return typeof hash === "string" ? hash : undefined;
 }
 
-/** From a body in JSON, or a WebSocket's message. */
+/** From a JSON body or a WebSocket message. */
 export function asAsk(body: unknown): Ask | GraphQLError {
   if (Array.isArray(body)) return bad("Requests are answered one by one: send an object, not a list");
   if (!isRecord(body)) return bad("The request must be a JSON object with the member query");
@@ -36,7 +36,7 @@ export function asAsk(body: unknown): Ask | GraphQLError {
     return bad("extensions must be an object or null");
   }
   const id = documentId ?? hashIn(extensions ?? {});
-  // A message of a WebSocket must have a text, so an empty one is how its clients say that they send an id.
+  // WebSocket messages require `query`; clients that send an id leave it empty.
   if (typeof query !== "string" || (query === "" && id !== undefined)) {
     return { documentId: id, operationName, variables };
   }
@@ -44,7 +44,7 @@ export function asAsk(body: unknown): Ask | GraphQLError {
   return { query, operationName, variables };
 }
 
-/** From the query string of a GET, where variables and extensions are JSON in a text. */
+/** From the query string of a GET, where variables and extensions are JSON texts. */
 export function asAskOfUrl(query: unknown): Ask | GraphQLError {
   if (!isRecord(query)) return bad("The URL must have the parameter query");
   const members: Record<string, unknown> = {};

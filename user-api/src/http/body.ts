@@ -1,16 +1,16 @@
-/** Reads request bodies: JSON and GraphQL, in UTF-8 that is none else. */
+/** Parses request bodies: JSON and GraphQL documents, in valid UTF-8 only. */
 import { isUtf8 } from "node:buffer";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { HttpFault } from "./answer.ts";
 
-/** What may be sent by POST and QUERY. No page can send these to another site without asking first. */
+/** The types of POST and QUERY bodies. Pages of other sites cannot send these without a preflight request. */
 export const CONTENT_TYPES = ["application/json", "application/graphql"] as const;
 
-/** Node's own reading of UTF-8 turns broken bytes into U+FFFD, and users would be called so. */
+/** Node replaces invalid bytes by U+FFFD when it decodes UTF-8, and users would get such names. */
 function textOf({ headers }: Pick<FastifyRequest, "headers">, body: Buffer): string {
   const coding = headers["content-encoding"];
   if (coding !== undefined && coding !== "identity") {
-    // What is small may become large when it is unpacked, and documents are small as they are.
+    // A small compressed body may unpack to a large one, and documents are small without compression.
     throw new HttpFault(415, "The body must be sent as it is, without a Content-Encoding", {
       "accept-encoding": "identity",
     });
@@ -19,10 +19,10 @@ function textOf({ headers }: Pick<FastifyRequest, "headers">, body: Buffer): str
   return body.toString();
 }
 
-/** Gives the scope these parsers and no other. */
+/** Replaces the content type parsers of the scope. */
 export function parseBodies(scope: FastifyInstance): void {
   scope.removeAllContentTypeParsers();
-  // Members called __proto__ are refused.
+  // Bodies with a member `__proto__` are refused.
   const parse = scope.getDefaultJsonParser("error", "error");
   scope.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, body, done) => {
     parse(request, textOf(request, body as Buffer), done);

@@ -1,16 +1,16 @@
 /**
- * Requests that pages of other sites make a browser send (CSRF). A page cannot send a body of type application/json
- * without asking first (a preflight, which is answered without permission), so POST and QUERY are safe by their content
- * types. A GET needs no such permission: it executes queries only, and from a page of another site it is refused unless
- * it carries a header that a page must ask for.
+ * Protects against cross-site request forgery (CSRF). Pages of other sites cannot send a body of type application/json
+ * without a preflight, which is not granted, so POST and QUERY are safe by their content types. A GET needs no
+ * preflight. It executes queries only, and is refused from pages of other sites unless it carries a header that
+ * requires a preflight.
  */
 import type { IncomingHttpHeaders } from "node:http";
 
-/** Any value will do. */
+/** Headers that require a preflight; any value is accepted. */
 export const PREFLIGHT_HEADERS = ["graphql-require-preflight", "x-requested-with"] as const;
 
 export interface CrossSiteOptions {
-  /** Origins that are as good as our own; `*` for all. */
+  /** Origins that are treated like our own; `*` for all. */
   readonly origins: readonly string[];
 }
 
@@ -18,7 +18,7 @@ export function isCrossSite(headers: IncomingHttpHeaders, { origins }: CrossSite
   if (PREFLIGHT_HEADERS.some((name) => headers[name] !== undefined)) return false;
   const { origin } = headers;
   if (origins.includes("*") || (origin !== undefined && origins.includes(origin))) return false;
-  // Browsers of today say so, programs say nothing. `none` is a person who typed the address.
+  // Current browsers send this header, other programs do not. `none`: the user typed the address.
   const site = headers["sec-fetch-site"];
   if (site !== undefined) return site !== "same-origin" && site !== "none";
   if (origin === undefined) return false;

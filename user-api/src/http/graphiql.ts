@@ -1,10 +1,10 @@
 /**
- * GraphiQL, a page to try the API in a browser. All that it loads comes from a package of this installation: it works
- * without the internet, and its policy (CSP) allows nothing else.
+ * GraphiQL, a page to try the API in a browser. Its assets come from an installed package, so it works offline, and
+ * its Content-Security-Policy allows nothing else.
  */
 import type { FastifyInstance } from "fastify";
 
-/** Nine megabytes of text: read when somebody asks for the page. */
+/** Nine megabytes of text: loaded with the first request for the page. */
 const load = () => import("@graphql-yoga/render-graphiql/graphiql");
 type Assets = Awaited<ReturnType<typeof load>>;
 
@@ -40,7 +40,7 @@ const defaultQuery = `# GraphiQL: try a query, a mutation or a subscription. Ctr
 }
 `;
 
-/** Addresses are relative to the page: behind a gateway it stands below a path of the gateway's. */
+/** URLs are relative to the page, because a gateway may serve it below a path of its own. */
 const start = (graphqlPath: string) => `self.MonacoEnvironment = {
   globalAPI: false,
   getWorkerUrl: (_module, label) => new URL(\`./graphiql/\${label}.worker.js\`, location.href).href,
@@ -53,7 +53,7 @@ YogaGraphiQL.renderYogaGraphiQL(document.getElementById("root"), {
 });
 `;
 
-/** The editor makes style elements of its own. */
+/** The editor creates style elements at run time. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -83,7 +83,7 @@ const filesOf = (graphqlPath: string): Readonly<Record<string, File>> => ({
   "/graphiql/start.js": { type: "javascript", text: () => start(graphqlPath) },
   "/graphiql/graphiql.js": { type: "javascript", text: ({ js }) => js },
   "/graphiql/graphiql.css": { type: "css", text: ({ css }) => css },
-  // By the labels under which the editor asks for them.
+  // Named by the labels under which the editor requests them.
   "/graphiql/editorWorkerService.worker.js": { type: "javascript", text: (assets) => assets.editorWorkerService },
   "/graphiql/json.worker.js": { type: "javascript", text: (assets) => assets.jsonWorker },
   "/graphiql/graphql.worker.js": { type: "javascript", text: (assets) => assets.graphqlWorker },

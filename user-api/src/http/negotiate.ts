@@ -1,4 +1,4 @@
-/** Which media type a client wants its answer in (GraphQL over HTTP, "Media Types"). */
+/** Chooses the media type of a response (GraphQL over HTTP, "Media Types"). */
 
 export const GRAPHQL_RESPONSE = "application/graphql-response+json";
 export const JSON_TYPE = "application/json";
@@ -17,7 +17,7 @@ function rangesOf(accept: string): readonly Range[] {
   });
 }
 
-/** How much a type is wanted: the most specific range that names it says so (RFC 9110, 12.5.1). */
+/** The quality of a media type: that of the most specific range that matches (RFC 9110, section 12.5.1). */
 function qualityOf(type: MediaType, ranges: readonly Range[]): number {
   for (const name of [type, "application/*", "*/*"]) {
     const range = ranges.find((one) => one.type === name);
@@ -27,8 +27,8 @@ function qualityOf(type: MediaType, ranges: readonly Range[]): number {
 }
 
 /**
- * Null when the client wants none of them. `application/json` for clients that do not care: they may be older than the
- * other one. The same quality goes to `application/graphql-response+json` when the client names it.
+ * Null when the client accepts neither type. `application/json` for clients without a preference, because they may be
+ * older than the other type. At equal quality `application/graphql-response+json` wins when the client names it.
  */
 export function mediaTypeOf(accept: string | undefined): MediaType | null {
   if (accept === undefined || accept.trim() === "") return JSON_TYPE;
@@ -42,8 +42,8 @@ export function mediaTypeOf(accept: string | undefined): MediaType | null {
 const EVENTS = "text/event-stream";
 
 /**
- * Whether the client wants its answer as server-sent events: it must name them, and no other type with a higher quality
- * or the same and before them. Clients like urql name all that they know with every request, JSON first.
+ * Whether the client wants server-sent events: `Accept` must name them, and no other known type with a higher quality,
+ * or with the same quality and before them. Clients like urql list all types that they know, JSON first.
  */
 export function wantsEvents(accept: string | undefined): boolean {
   if (accept === undefined || !/text\/event-stream/i.test(accept)) return false;

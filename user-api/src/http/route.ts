@@ -1,4 +1,4 @@
-/** The GraphQL endpoint: GET, POST and QUERY, by the specification of GraphQL over HTTP. mercurius executes. */
+/** The GraphQL endpoint: GET, POST and QUERY, as specified by GraphQL over HTTP. mercurius executes. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type ExecutionResult, GraphQLError, OperationTypeNode } from "graphql";
 import { codesOf, failure, present } from "../errors.ts";
@@ -13,7 +13,7 @@ import { CONTENT_TYPES, parseBodies } from "./body.ts";
 import { isCrossSite } from "./cross-site.ts";
 import { JSON_TYPE, type MediaType, mediaTypeOf, wantsEvents } from "./negotiate.ts";
 
-/** An operation as it was answered. */
+/** An executed operation, for log and metrics. */
 export interface Answered {
   readonly operation: Operation;
   readonly seconds: number;
@@ -24,16 +24,16 @@ export interface GraphqlRouteOptions {
   readonly path: string;
   readonly documents: Documents;
   readonly limits: Pick<Limits, "milliseconds" | "bytes">;
-  /** Origins besides our own whose pages may ask. */
+  /** Other origins whose pages may send requests. */
   readonly origins: readonly string[];
-  /** Executes queries where that can be quicker. */
+  /** Executes queries by plans where possible. */
   readonly quick: Quick;
   /** The resolvers' context. */
   readonly contextOf: (request: FastifyRequest) => object;
-  /** Answers by an event stream. */
+  /** Responds with an event stream. */
   readonly stream: (ask: Ask, request: FastifyRequest, reply: FastifyReply) => void;
   readonly onAnswered: (request: FastifyRequest, answered: Answered) => void;
-  /** Told of the codes of requests of which nothing was executed. */
+  /** Called with the error codes of a request that failed before execution. */
   readonly onRefused: (codes: readonly unknown[]) => void;
 }
 
@@ -44,10 +44,10 @@ interface Exchange {
 }
 
 const METHODS = "GET, POST, QUERY";
-/** What a client may send by QUERY (RFC 10008, section 3). */
+/** The content types of QUERY requests (RFC 10008, section 3). */
 const QUERY_TYPES = CONTENT_TYPES.join(", ");
 
-/** Registers the endpoint with parsers and error answers of its own; call it in a scope of its own. */
+/** Registers the endpoint with its own parsers and error handler; call it in a Fastify scope of its own. */
 export function serveGraphql(scope: FastifyInstance, options: GraphqlRouteOptions): void {
   const { path, documents, limits, origins, quick, contextOf, stream, onAnswered, onRefused } = options;
   const inTime = makeInTime(limits.milliseconds);
@@ -63,7 +63,7 @@ export function serveGraphql(scope: FastifyInstance, options: GraphqlRouteOption
 
   scope.setErrorHandler((error: Error, request, reply) => {
     if (!(error instanceof TooManyRequests)) return refuse([largeBody(error, limits)], request, reply);
-    // Before anything was read of it: an answer of HTTP, not of GraphQL.
+    // The body was not read yet, so this is an HTTP response and not a GraphQL one.
     return send(reply.code(429).header("retry-after", error.seconds), JSON_TYPE, { error: error.message });
   });
 
@@ -86,7 +86,7 @@ export function serveGraphql(scope: FastifyInstance, options: GraphqlRouteOption
   function execute(ask: Ask, operation: Operation, { request, reply, mediaType }: Exchange): void {
     const began = performance.now();
     const deliver = ({ data, errors }: ExecutionResult): void => {
-      // A missing variable is found out here; nothing was executed then.
+      // graphql-js reports a missing variable here; nothing was executed then.
       if (data === undefined) {
         refuse(errors ?? [], request, reply);
         return;
@@ -101,7 +101,7 @@ export function serveGraphql(scope: FastifyInstance, options: GraphqlRouteOption
       .catch((error: Error) => reply.send(error));
   }
 
-  /** Without a promise for Fastify to wait for: each one that is not made makes an answer cheaper. */
+  /** Returns no promise to Fastify: each promise that is avoided makes a response cheaper. */
   function handle(request: FastifyRequest, reply: FastifyReply): void {
     try {
       answer(request, reply);
@@ -112,7 +112,7 @@ export function serveGraphql(scope: FastifyInstance, options: GraphqlRouteOption
 
   function answer(request: FastifyRequest, reply: FastifyReply): void {
     const { method, headers } = request;
-    // A stream without a body would never end.
+    // A stream as the response to HEAD would never end.
     const events = method !== "HEAD" && wantsEvents(headers.accept);
     const mediaType = mediaTypeOf(headers.accept);
     if (mediaType === null && !events)
@@ -124,7 +124,7 @@ export function serveGraphql(scope: FastifyInstance, options: GraphqlRouteOption
     const ask = byUrl ? asAskOfUrl(request.query) : asAsk(request.body);
     if (ask instanceof GraphQLError) throw ask;
     if (events) {
-      // Whatever is wrong with the document is told in the stream, where the client looks for it.
+      // Errors of the document are sent in the stream, where the client expects them.
       stream(ask, request, reply);
       return;
     }
@@ -143,7 +143,7 @@ export function serveGraphql(scope: FastifyInstance, options: GraphqlRouteOption
     execute(ask, operation, { request, reply, mediaType: mediaType ?? JSON_TYPE });
   }
 
-  // GET on its own: sockets hang on to that route.
+  // GET as a route of its own: the WebSockets share it.
   for (const method of ["GET", "POST", "QUERY"] as const) {
     scope.route({ bodyLimit: limits.bytes, method, url: path, handler: handle });
   }
@@ -153,7 +153,7 @@ export function serveGraphql(scope: FastifyInstance, options: GraphqlRouteOption
   scope.route({
     method: ["DELETE", "PATCH", "PUT", "TRACE"],
     url: path,
-    // Before a body is looked at.
+    // Before the body is read.
     onRequest: async ({ method }) => {
       throw new HttpFault(405, `Operations are sent by ${METHODS}, not by ${method}`, { allow: METHODS });
     },

@@ -1,7 +1,7 @@
 /**
- * The cost of an operation: how many field values its answer may hold. A field costs one and what is below it; a list
- * costs that for each of its items. How many items a list has is what its argument `first` says, at most a page; a
- * list without such an argument is taken for `UNPAGED` items.
+ * The cost of an operation: how many field values its result may hold. A field costs one plus the fields below it; a
+ * list multiplies that by its length. The length is the argument `first`, at most a page, or `UNPAGED` for a list
+ * without that argument.
  */
 import { type FieldNode, type GraphQLField, isListType, isNonNullType, Kind } from "graphql";
 import { isIntrospection, type Known, type Measure } from "./measures.ts";
@@ -14,10 +14,10 @@ const isList = ({ type }: GraphQLField<unknown, unknown>): boolean =>
   isListType(isNonNullType(type) ? type.ofType : type);
 
 export interface CostOptions {
-  /** The most items that a paged list gives. */
+  /** The maximum length of a paged list. */
   readonly page: number;
   readonly variables: Variables;
-  /** Told when the cost depends on a variable. */
+  /** Called when the cost depends on a variable. */
   readonly onVariable?: () => void;
 }
 
@@ -29,7 +29,7 @@ export function cost({ page, variables, onVariable = () => {} }: CostOptions): M
     if (value?.kind === Kind.VARIABLE) onVariable();
     const first = value?.kind === Kind.VARIABLE ? variables[value.name.value] : undefined;
     const count = value?.kind === Kind.INT ? Number(value.value) : first;
-    // What is no number is refused later on, or it is the variable's default value.
+    // A value that is no number is rejected later, or the variable's default applies.
     return typeof count === "number" && count >= 0 ? Math.min(count, page) : page;
   }
 

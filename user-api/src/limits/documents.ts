@@ -1,6 +1,6 @@
 /**
- * Everything that can be told of a request before it is executed, for every way in: HTTP, WebSocket and event stream.
- * What was found out about a document is kept by its text, and used for the next request that asks the same.
+ * Checks a request before it is executed, for every transport: HTTP, WebSocket and event stream. The results of the
+ * checks are cached by the document's text.
  */
 import {
   type DocumentNode,
@@ -24,7 +24,7 @@ import { faultOfRoots } from "./root-field.ts";
 import type { TrustedDocuments } from "./trusted.ts";
 import { nestsDeeper } from "./variables.ts";
 
-/** What a client asks for, of the right types: `asAsk` makes it of what came over the wire. */
+/** A client's request with members of the right types; `asAsk` makes it from the parsed body. */
 export interface Ask {
   readonly query?: string;
   /** Names a trusted document instead of `query`. */
@@ -39,18 +39,20 @@ export interface Operation {
   readonly source: string;
   readonly document: DocumentNode;
   readonly node: OperationDefinitionNode;
-  /** What it asks for, each once: `Query.users`, `User.name`. Those that the schema has; bounded by the schema. */
+  /**
+   * The fields that it selects, each once: `Query.users`, `User.name`. Only fields of the schema, which bounds them.
+   */
   readonly fields: readonly string[];
 }
 
 export type Refused = { readonly errors: readonly GraphQLError[] };
 
 export interface Documents {
-  /** The operation that is asked for, when it is within all limits. It need not fit the schema. */
+  /** The requested operation, if it is within all limits. It may still be invalid against the schema. */
   bounded(ask: Ask): Operation | Refused;
-  /** The same for one that fits the schema as well; for who executes it by graphql-js. */
+  /** Like `bounded`, but valid against the schema too; for callers that execute it by graphql-js. */
   valid(ask: Ask): Operation | Refused;
-  /** What `valid` checks besides the rules of the specification. */
+  /** The rules that `valid` checks in addition to those of the specification. */
   readonly rules: readonly ValidationRule[];
 }
 
@@ -58,21 +60,21 @@ export interface DocumentsOptions {
   readonly schema: GraphQLSchema;
   readonly limits: Limits;
   readonly introspection: boolean;
-  /** The only documents that are executed. Undefined: all are. */
+  /** If set, only these documents are executed. */
   readonly trusted?: TrustedDocuments;
 }
 
-/** A document of which everything that does not depend on variables was found to be within the limits. */
+/** A document whose limits that do not depend on variables are checked. */
 interface Kept {
   readonly document: DocumentNode;
   readonly operations: readonly (Operation & { readonly costOf: (variables: Variables) => number })[];
-  /** Of a document that must not even be validated. */
+  /** The error of a document that must not even be validated. */
   readonly faultOfRoots: GraphQLError | null;
-  /** Found out once it is asked for. */
+  /** The validation errors, computed on first use. */
   faults?: readonly GraphQLError[];
 }
 
-/** How many documents are kept. */
+/** The number of cached documents. */
 const KEPT = 256;
 
 export function makeDocuments({ schema, limits, introspection, trusted }: DocumentsOptions): Documents {
@@ -134,7 +136,7 @@ function sourceOf({ query, documentId }: Ask, trusted: TrustedDocuments | undefi
   return failure("PERSISTED_QUERY_NOT_FOUND", "Only trusted documents are executed, and this is none");
 }
 
-/** graphql-js' words (language/parser.js). */
+/** The message of graphql-js (language/parser.js). */
 const TOO_MANY_TOKENS = /^Syntax Error: Document contains more that \d+ tokens/;
 
 function parsed(source: string, limits: Limits): DocumentNode | Refused {
@@ -144,7 +146,7 @@ function parsed(source: string, limits: Limits): DocumentNode | Refused {
     if (error instanceof GraphQLError && !TOO_MANY_TOKENS.test(error.message)) return { errors: [error] };
     if (error instanceof GraphQLError)
       return { errors: [beyond("tokens", limits, "The document has too many tokens")] };
-    // The parser calls itself for each level, and came to the end of the stack.
+    // The parser is recursive, and the document overflowed the stack.
     if (error instanceof RangeError) return { errors: [beyond("depth", limits, "The document nests too deep")] };
     throw error;
   }
@@ -178,7 +180,7 @@ function inspect(
   return errors.length > 0 ? { errors } : { document, operations, faultOfRoots: faultOfRoots(nodes, fragments) };
 }
 
-/** Each alias and each field counts where it is written, once, however often its fragment is spread. */
+/** Each alias and each field counts once where it is written, however often its fragment is spread. */
 function countFields(by: (how: Measure) => number): { readonly aliases: number; readonly fields: readonly string[] } {
   const fields = new Set<string>();
   let aliases = 0;
@@ -193,7 +195,7 @@ function countFields(by: (how: Measure) => number): { readonly aliases: number; 
   return { aliases, fields: [...fields] };
 }
 
-/** An operation's cost by its variables; counted once where it does not depend on them. */
+/** An operation's cost by its variables; computed once when it does not depend on them. */
 function costs(by: (how: Measure) => number, { page }: Limits): (variables: Variables) => number {
   let depends = false;
   const onVariable = (): void => {

@@ -1,25 +1,27 @@
-/** Bounds on what one request may ask. Each is a setting. */
+/** Limits for one request. Each is a setting. */
 import type { GraphQLError } from "graphql";
 import { failure } from "../errors.ts";
 
 export interface Limits {
-  /** Tokens of a document; the standard introspection query has about 250. Keeps the parser off the stack's end. */
+  /** Tokens of a document; the standard introspection query has about 250. Prevents a stack overflow in the parser. */
   readonly tokens: number;
-  /** How deep fields may nest: `{ users { name } }` has the depth 2. Introspection does not count. */
+  /** Nesting depth of fields: `{ users { name } }` has depth 2. Introspection does not count. */
   readonly depth: number;
-  /** Fields of a document that are given another name. */
+  /** Aliased fields in a document. */
   readonly aliases: number;
   /** Fields of the root type in one operation. */
   readonly rootFields: number;
-  /** Field values that an answer may hold, as far as can be told in advance (see cost.ts). */
+  /** Field values that a result may hold, as estimated in advance (see cost.ts). */
   readonly cost: number;
-  /** How deep lists and objects may nest in the variables. */
+  /** Nesting depth of lists and objects in the variables. */
   readonly variablesDepth: number;
-  /** A request's body, or a message of a WebSocket. Documents are kept by their text, so it bounds that memory too. */
+  /**
+   * Bytes of a request body or a WebSocket message. Documents are cached by their text, so it bounds that memory too.
+   */
   readonly bytes: number;
-  /** Until a request has come as a whole: one that drips or falls silent ends its connection with 408. */
+  /** The time for a complete request to arrive; a slow or silent client's connection ends with 408. */
   readonly receiveMilliseconds: number;
-  /** Until an operation is answered. What it has begun in the database is bounded there. */
+  /** The time for executing an operation. Statements that run in the database have a limit of their own. */
   readonly milliseconds: number;
   /** Users in one list. */
   readonly page: number;
@@ -38,7 +40,7 @@ export const defaultLimits: Limits = {
   page: 1_000,
 };
 
-/** The error for what is beyond a limit; `unit` says what was counted. */
+/** The error for a value beyond a limit; `unit` describes what was counted. */
 export function beyond(limit: keyof Limits, limits: Limits, unit: string): GraphQLError {
   const maximum = limits[limit];
   return failure("LIMIT_EXCEEDED", `${unit}; the limit is ${maximum}`, { limit, maximum });

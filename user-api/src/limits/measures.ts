@@ -1,4 +1,4 @@
-/** Measures a document before it is validated: what is found here need not fit the schema. */
+/** Measures a document before validation, so its fields may be unknown to the schema. */
 import {
   type FieldNode,
   type FragmentDefinitionNode,
@@ -15,7 +15,7 @@ import {
 
 export type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
 
-/** What the schema says of a field; undefined where the document does not fit it, and below introspection. */
+/** The schema's definition of a field; undefined for unknown fields and below introspection. */
 export interface Known {
   readonly typeName: string;
   readonly field: GraphQLField<unknown, unknown> | undefined;
@@ -23,9 +23,9 @@ export interface Known {
 
 /** How a document is measured. */
 export interface Measure {
-  /** A field's measure; `below` is the one of the fields below it, 0 without any; of introspection too. */
+  /** A field's measure, introspection included; `below` is the measure of its selection set, 0 without one. */
   field(node: FieldNode, below: number, known: Known): number;
-  /** Of fields that stand side by side. */
+  /** Combines the measures of sibling fields. */
   join(one: number, other: number): number;
 }
 
@@ -34,13 +34,13 @@ export interface MeasureOptions {
   readonly fragments: Fragments;
 }
 
-/** Introspection asks about the schema; graphql-js' MaxIntrospectionDepthRule bounds it. */
+/** Introspection fields. MaxIntrospectionDepthRule of graphql-js limits them. */
 export const isIntrospection = (node: FieldNode): boolean => node.name.value.startsWith("__");
 
 /**
  * Measures a selection set on a type. Each fragment is measured once, however often it is spread: fragments that
- * spread each other twice would take for ever. A fragment that spreads itself counts as 0 there;
- * NoFragmentCyclesRule refuses it.
+ * spread each other twice would otherwise take exponential time. A fragment that spreads itself counts as 0 at that
+ * place; NoFragmentCyclesRule rejects it.
  */
 export function measure(
   { selections: all, typeName: root }: { readonly selections: SelectionSetNode; readonly typeName: string },
@@ -58,7 +58,7 @@ export function measure(
   function ofSelection(selection: SelectionNode, typeName: string): number {
     switch (selection.kind) {
       case Kind.FIELD: {
-        // Below introspection there is nothing but names and aliases to find; its own measure says what that counts.
+        // Below introspection no definitions are looked up; `field` decides how introspection counts.
         const definition = isIntrospection(selection) ? undefined : fieldOf(schema, typeName, selection.name.value);
         const inner = definition === undefined ? "" : getNamedType(definition.type).name;
         const below = selection.selectionSet === undefined ? 0 : ofSet(selection.selectionSet, inner);
@@ -89,11 +89,11 @@ function fieldOf(schema: GraphQLSchema, typeName: string, name: string): GraphQL
   return Object.hasOwn(fields, name) ? fields[name] : undefined;
 }
 
-/** How many levels of fields there are. */
+/** The number of levels of fields. */
 export const depth: Measure = {
   field: (node, below) => (isIntrospection(node) ? 0 : 1 + below),
   join: Math.max,
 };
 
-/** How many fields the first level has, those of fragments included. */
+/** The number of fields on the first level, including those of fragments. */
 export const rootFields: Measure = { field: () => 1, join: (one, other) => one + other };

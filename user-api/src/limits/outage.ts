@@ -1,16 +1,16 @@
-/** Tells the log when Redis counts no requests, and when it does again. */
+/** Logs when Redis stops counting requests and when it counts them again. */
 import type { FastifyBaseLogger } from "fastify";
 
 export interface Outage {
-  /** It does not count. */
+  /** Redis failed to count. */
   lost(error: unknown): void;
-  /** It has counted: a connection alone does not say so, for one that is full or read-only takes those as well. */
+  /** Redis has counted. A connection alone does not show that: a full or read-only Redis accepts connections too. */
   back(): void;
-  /** Says nothing any more. */
+  /** Logs nothing more. */
   close(): void;
 }
 
-/** One that comes and goes with every request would fill the log: it is said to be away once in so long. */
+/** An outage that begins and ends with every request would fill the log: it is logged once in this time. */
 const QUIET = 30_000;
 
 export function makeOutage(log: Pick<FastifyBaseLogger, "info" | "warn">): Outage {

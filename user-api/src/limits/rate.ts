@@ -1,4 +1,4 @@
-/** How many requests a client may send in a minute. Counted in Redis when there are several replicas. */
+/** Limits requests per minute and client. Counted in Redis when there are several replicas. */
 import rateLimit, { normalizeIP, type RateLimitPluginOptions } from "@fastify/rate-limit";
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from "fastify";
 import { Redis, ReplyError } from "ioredis";
@@ -6,19 +6,19 @@ import type { Asker } from "../policy/who-asks.ts";
 import { makeOutage, type Outage } from "./outage.ts";
 
 export interface RateOptions {
-  /** 0: any number. */
+  /** 0: unlimited. */
   readonly requestsPerMinute: number;
   /** Undefined: each process counts for itself. */
   readonly redisUrl: string | undefined;
-  /** Of the counters' names in Redis. */
+  /** Prefix of the counters' names in Redis. */
   readonly redisPrefix: string;
   readonly log: FastifyBaseLogger;
 }
 
-/** Counts a request of a client. Resolves to the seconds until the next one is answered; null: this one is. */
+/** Counts a request of a client. Resolves to null if it is allowed, else to the seconds until the next one is. */
 export type CountRequest = (request: FastifyRequest) => Promise<number | null>;
 
-/** A request too many. */
+/** The client exceeded its rate. */
 export class TooManyRequests extends Error {
   readonly seconds: number;
 
@@ -33,9 +33,9 @@ export const tooManyRequests = (seconds: number): string => `Too many requests. 
 const COMMAND_TIMEOUT = 500;
 
 /**
- * Counters for the application; closed with it. Null: there is no limit. While Redis does not answer, each process
- * counts for itself: a directory that answers nobody because of a counter would be worse than one that answers too
- * many, and one without any limit is what somebody could want who can slow Redis down.
+ * Counters for the application; closed with it. Null: there is no limit. While Redis does not respond, each process
+ * counts for itself. Refusing all requests because of a counter would be worse than allowing too many. Without any
+ * limit, an attacker could remove it by slowing Redis down.
  */
 export async function countRequests(app: FastifyInstance, options: RateOptions): Promise<CountRequest | null> {
   const { requestsPerMinute: max, redisUrl, redisPrefix, log } = options;
@@ -52,19 +52,20 @@ export async function countRequests(app: FastifyInstance, options: RateOptions):
         return seconds;
       },
       (error: unknown) => {
-        // One that is full or a replica; one that is silent or away loses its connection.
+        // An error reply (Redis is full or a replica) keeps the connection. A silent or absent Redis loses its
+        // connection.
         if (error instanceof ReplyError) connection.lost(error);
         return here(request);
       },
     );
 }
 
-/** Clients of one kind that a process counts; the least recently seen begins again beyond that. */
+/** Clients of one kind that a process counts; beyond that the counter of the least recently seen is dropped. */
 const CLIENTS = 50_000;
 
 /**
- * Counters in this process. Consumers are counted apart: addresses are free to anybody who has a network of IPv6, and
- * would otherwise replace the counter of a consumer.
+ * Counters in this process. Consumers are counted apart: a client with an IPv6 network has any number of addresses,
+ * which would otherwise evict the counters of consumers.
  */
 async function ownCounters(app: FastifyInstance, max: number): Promise<CountRequest> {
   const ofConsumers = await counter(app, { max, cache: CLIENTS });
@@ -72,7 +73,7 @@ async function ownCounters(app: FastifyInstance, max: number): Promise<CountRequ
   return (request) => ((request.asker?.consumer ?? null) === null ? ofAddresses : ofConsumers)(request);
 }
 
-/** Each in a scope of its own, for the plugin has one store in each. Rejects when the store fails. */
+/** Each counter has a scope of its own, because the plugin has one store per scope. Rejects when the store fails. */
 async function counter(app: FastifyInstance, options: RateLimitPluginOptions): Promise<CountRequest> {
   const { promise, resolve } = Promise.withResolvers<ReturnType<FastifyInstance["createRateLimit"]>>();
   await app.register(async (scope) => {
@@ -91,7 +92,7 @@ async function counter(app: FastifyInstance, options: RateLimitPluginOptions): P
   };
 }
 
-/** What a rate is counted by. Who has one address of IPv6 has all of its /64. */
+/** The key of a client's counter. An IPv6 address counts as its /64, since one client usually has all of it. */
 export function keyOf(asker: Asker | null): string {
   if (asker === null) return "";
   const { consumer, address } = asker;
@@ -106,10 +107,10 @@ function connect(url: string, log: FastifyBaseLogger): Connection {
   const redis = new Redis(url, {
     connectTimeout: COMMAND_TIMEOUT,
     commandTimeout: COMMAND_TIMEOUT,
-    // A Redis that hangs holds up who asks first. The connection ends then, and with it the wait of all others; until
-    // there is another one, commands fail at once.
+    // A Redis that hangs delays the first request. The connection is then closed, which ends the wait of all others;
+    // until there is a new connection, commands fail at once.
     socketTimeout: COMMAND_TIMEOUT,
-    // What cannot be counted now is not counted later.
+    // A command that cannot be sent now is dropped, not sent later.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,

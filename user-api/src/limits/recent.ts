@@ -1,8 +1,8 @@
-/** Keeps what was used last. */
+/** A least-recently-used cache. */
 export class Recent<Value> {
   readonly #values = new Map<string, Value>();
   readonly #maximum: number;
-  /** The one that was used last: asking for it again changes no order. */
+  /** The most recently used entry: getting it again does not change the order. */
   #last: { readonly key: string; readonly value: Value } | undefined;
 
   constructor(maximum: number) {
@@ -13,7 +13,7 @@ export class Recent<Value> {
     if (this.#last?.key === key) return this.#last.value;
     const value = this.#values.get(key);
     if (value === undefined) return undefined;
-    // A map keeps the order in which keys came.
+    // A Map iterates in insertion order.
     this.#values.delete(key);
     this.#values.set(key, value);
     this.#last = { key, value };

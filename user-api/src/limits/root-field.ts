@@ -1,4 +1,4 @@
-/** Whether a subscription of a document may have no field at all. */
+/** Rejects subscriptions whose root field may be missing. */
 import {
   type FragmentDefinitionNode,
   GraphQLError,
@@ -11,16 +11,16 @@ import {
 const CONDITIONS: ReadonlySet<string> = new Set(["skip", "include"]);
 
 /**
- * The fault of a document with a subscription whose field stands under @skip or @include, which the specification forbids (Single Root
- * Field, by graphql-spec#860). graphql-js has that rule from 17 on; 16 fails with a TypeError when there is no field,
- * and its own rules throw when a variable decides, for they have none: whichever operation is asked for, they look at
- * all of the document. So this is to be asked before them.
+ * The error of a document with a subscription whose root field has @skip or @include, which the specification forbids
+ * (Single Root Field, graphql-spec#860). graphql-js has that rule from version 17. Version 16 fails with a TypeError
+ * when there is no field. Its validation rules throw when a variable decides, because they have no variables and check
+ * all operations of the document. So this check must run before them.
  */
 export function faultOfRoots(
   operations: readonly OperationDefinitionNode[],
   fragmentsOf: ReadonlyMap<string, FragmentDefinitionNode>,
 ): GraphQLError | null {
-  // By a list, since nobody has looked yet whether fragments spread themselves; each counts for all who spread it.
+  // Iterative, because fragment cycles are not checked yet; each fragment counts wherever it is spread.
   const fragments = new Map(fragmentsOf);
   const sets: SelectionSetNode[] = operations
     .filter(({ operation }) => operation === OperationTypeNode.SUBSCRIPTION)

@@ -1,7 +1,7 @@
-/** The time that an operation may take. */
+/** The time limit of operations. */
 import { failure } from "../errors.ts";
 
-/** Rejects with TIMEOUT when the work takes longer. graphql-js cannot be stopped: what it has begun goes on. */
+/** Rejects with TIMEOUT when the work takes longer. graphql-js cannot be cancelled: the work itself continues. */
 export type InTime = <Result>(work: Promise<Result>) => Promise<Result>;
 
 interface UnderWay {
@@ -11,18 +11,18 @@ interface UnderWay {
 }
 
 /**
- * One timer for all operations: all have the same time, so that they are due in the order in which they began. A timer
- * of its own for each costs more than executing a small one.
+ * One timer for all operations: all have the same limit, so they expire in the order in which they began. A timer for
+ * each would cost more than executing a small operation.
  */
 export function makeInTime(milliseconds: number): InTime {
   const underWay: UnderWay[] = [];
-  /** Of the first that may still be under way. */
+  /** Index of the first entry that may still be pending. */
   let first = 0;
   let timer: NodeJS.Timeout | undefined;
 
   function dropEnded(): void {
     while (first < underWay.length && underWay[first]?.late === undefined) first += 1;
-    // Rarely, so that the list is not moved by one for each operation.
+    // Only now and then, so that the list is not shifted for each operation.
     if (first < 64 && first < underWay.length) return;
     underWay.splice(0, first);
     first = 0;
@@ -44,7 +44,7 @@ export function makeInTime(milliseconds: number): InTime {
     const next = underWay[first];
     if (timer !== undefined || next === undefined) return;
     timer = setTimeout(look, Math.max(1, Math.ceil(next.due - performance.now())));
-    // Servers and sockets keep a process running; what is under way without them has nobody who waits.
+    // Servers and sockets keep the process running; without them no caller waits for the work.
     timer.unref();
   }
 

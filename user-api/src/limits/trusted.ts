@@ -1,4 +1,4 @@
-/** The manifest of trusted documents: what is executed when nothing else is. */
+/** The manifest of trusted documents: with it, only its documents are executed. */
 
 export interface TrustedDocuments {
   /** Texts by their ids. */
@@ -10,10 +10,10 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /**
- * Reads a manifest: a JSON object of texts by their ids (as Relay writes it), or one with a list `operations` of
- * `{ id, body }` (as Apollo's tools write it).
+ * Reads a manifest: a JSON object of texts by their ids (Relay's format), or one with a list `operations` of `{ id,
+ * body }` (the format of Apollo's tools).
  *
- * @returns the documents, or a sentence that says what is wrong.
+ * @returns the documents, or a sentence that describes the error.
  */
 export function readTrustedDocuments(text: string): TrustedDocuments | string {
   const form = "it must be a JSON object of documents by their ids, or have a list operations of {id, body}";

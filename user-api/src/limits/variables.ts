@@ -1,6 +1,6 @@
 const isNest = (value: unknown): value is object => typeof value === "object" && value !== null;
 
-/** Whether lists and objects nest deeper than `limit` in a JSON value. Looks no deeper than that, and does not recurse. */
+/** Whether lists and objects nest deeper than `limit` in a JSON value. Iterative, and stops at that depth. */
 export function nestsDeeper(value: unknown, limit: number): boolean {
   let level = isNest(value) ? [value] : [];
   for (let depth = 0; level.length > 0; depth++) {

@@ -1,4 +1,4 @@
-/** Whether the process lives and whether it can serve, for who runs it. */
+/** Liveness and readiness endpoints. */
 import { setTimeout } from "node:timers/promises";
 import type { FastifyInstance } from "fastify";
 import type { Events } from "../events/events.ts";
@@ -7,16 +7,16 @@ import type { UserStore } from "../store/store.ts";
 export interface HealthOptions {
   readonly store: Pick<UserStore, "ping">;
   readonly events: Pick<Events, "health">;
-  /** How long the store may take to answer. Default 3 s. */
+  /** The time in which the store must respond. Default 3 s. */
   readonly milliseconds?: number;
 }
 
 /**
- * `/healthz`: the process lives. `/readyz`: 200 when the store answers in time, else 503. Both tell of the events too; without
- * them users are created and read all the same, so they make nobody unready.
+ * `/healthz`: 200 while the process runs. `/readyz`: 200 when the store responds in time, else 503. Both report the
+ * events' state, which does not affect readiness: without events users are still created and read.
  */
 export function serveHealth(app: FastifyInstance, { store, events, milliseconds = 3_000 }: HealthOptions): void {
-  /** Who asks gets an answer even when the store has fallen silent. */
+  /** The request gets a response even when the store does not respond. */
   const silence = async (): Promise<never> => {
     await setTimeout(milliseconds, undefined, { ref: false });
     throw new Error(`no answer within ${milliseconds} ms`);

@@ -1,16 +1,16 @@
-/** The log: one JSON object a line. */
+/** The log: one JSON object per line. */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { FastifyBaseLogger } from "fastify";
 import { type DestinationStream, type LevelWithSilent as Level, type Logger, pino } from "pino";
 import { faultOf } from "./fault.ts";
 
-/** What a line says of a request: no headers and no query string, which hold credentials and what was asked. */
+/** The logged members of a request. Headers and the query string are left out: they hold credentials and queries. */
 function requestOf(request: { readonly method?: string; readonly url?: string; readonly ip?: string }) {
   return { method: request.method, path: request.url?.split("?", 1)[0], remoteAddress: request.ip };
 }
 
-/** Writes to standard output unless told otherwise, line by line: pino's own default may turn the last lines round. */
+/** Writes to standard output by default. Synchronous, because pino's default may reorder the last lines. */
 export function makeLog(
   level: string,
   destination: DestinationStream = pino.destination({ dest: 1, sync: true }),
@@ -21,7 +21,7 @@ export function makeLog(
 /** The header `traceparent` (W3C Trace Context, section 3.2), of this or a later version. */
 const TRACE_PARENT = /^(?!ff)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-[\da-f]{2}(?:-|$)/;
 
-/** What each line of a request has: its id, and where it belongs in the gateway's trace, if it is in one. */
+/** The members of every line of a request: its id, and the ids of the gateway's trace and span, if there is one. */
 export function bindingsOf({ headers }: Pick<IncomingMessage, "headers">): {
   readonly traceId?: string;
   readonly spanId?: string;
@@ -35,15 +35,15 @@ const thisProcess = randomUUID().slice(0, 13);
 let requests = 0;
 
 /**
- * A request's log. What its lines have in common is put together for the first line that is written: most requests
- * write one at most, and none where the level is higher.
+ * A request's log. Its child logger is created with the first line that is written: most requests write at most one,
+ * and none when the level is higher.
  */
 export class LogOfRequest implements FastifyBaseLogger {
   readonly #parent: FastifyBaseLogger;
   readonly #make: () => FastifyBaseLogger;
   #made: FastifyBaseLogger | undefined;
 
-  /** @param make the log itself, whose level is the parent's or higher. */
+  /** @param make Creates the child logger, whose level is the parent's or higher. */
   constructor(parent: FastifyBaseLogger, make: () => FastifyBaseLogger) {
     this.#parent = parent;
     this.#make = make;
@@ -97,7 +97,7 @@ export class LogOfRequest implements FastifyBaseLogger {
   }
 }
 
-/** The gateway's id for the request, so that both logs can be read together; else one of this process's own. */
+/** The gateway's request id, so that both logs can be correlated; otherwise a new one. */
 export function requestIdOf({ headers }: Pick<IncomingMessage, "headers">): string {
   const given = headers["x-request-id"];
   return typeof given === "string" && /^[\w.:-]{1,128}$/.test(given)

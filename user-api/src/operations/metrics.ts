@@ -1,4 +1,4 @@
-/** What is counted, in Prometheus' text at /metrics. No label takes more values than can be told in advance. */
+/** Metrics in Prometheus' text format at /metrics. The number of values of each label is bounded. */
 import type { FastifyInstance } from "fastify";
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { isCode } from "../errors.ts";
@@ -6,9 +6,9 @@ import type { Events } from "../events/events.ts";
 import type { Operation } from "../limits/documents.ts";
 import type { LiveCounts } from "../subscriptions/live.ts";
 
-/** Operations of one name that are counted by it; clients make names up, and what comes later is `other`. */
+/** Operation names with a label value of their own. Clients choose names, so further ones are counted as `other`. */
 const NAMES = 100;
-/** In UTF-16 units. A name may be as long as a request, and each that is counted stays. */
+/** In UTF-16 units. A name may be as long as a request, and counted names stay in memory. */
 export const LONGEST_NAME = 100;
 
 export interface MetricsOptions {
@@ -18,14 +18,14 @@ export interface MetricsOptions {
 }
 
 export interface Metrics {
-  /** `seconds` is null for a subscription, which has no end to wait for. */
+  /** `seconds` is null for a subscription, which has no duration to observe. */
   answered(operation: Operation, seconds: number | null, codes: readonly unknown[]): void;
-  /** A request of which nothing was executed. */
+  /** A request that failed before execution. */
   refused(codes: readonly unknown[]): void;
   limited(): void;
 }
 
-/** How often operations of one name and type were executed. */
+/** The counts of operations with one name and type. */
 interface Tally {
   readonly operation: string;
   readonly type: string;
@@ -33,7 +33,7 @@ interface Tally {
   error: number;
 }
 
-/** Where an operation is counted: found once, then only added to. */
+/** The counters of an operation, looked up once. */
 interface Known {
   readonly tally: Tally;
   readonly fields: readonly { count: number }[];
@@ -121,7 +121,7 @@ export function makeMetrics({ registry, live, events }: MetricsOptions): Metrics
     names.add(given);
     return given;
   }
-  /** Documents are kept, so that most operations come again and again. */
+  /** Documents are cached, so most operations recur as the same object. */
   const known = new WeakMap<Operation, Known>();
   function lookUp(operation: Operation): Known {
     const type = operation.node.operation;
@@ -152,8 +152,8 @@ export function makeMetrics({ registry, live, events }: MetricsOptions): Metrics
 }
 
 /**
- * `/metrics`, for who can reach the port. Through a gateway it is not there: a route that leads to /graphql often leads
- * to all paths, and the names of operations are nobody's business.
+ * `/metrics`, for clients that reach the port directly. Requests through a gateway get 404: a route to /graphql often
+ * covers all paths, and operation names must not become public.
  */
 export function serveMetrics(app: FastifyInstance, registry: Registry): void {
   app.get("/metrics", { logLevel: "warn" }, async ({ headers }, reply) => {

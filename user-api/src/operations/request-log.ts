@@ -1,7 +1,7 @@
-/** One line for each request that was answered. */
+/** Logs one line for each request. */
 import { type FastifyReply, type FastifyRequest, LogController } from "fastify";
 
-/** What of an answer is logged besides its request, status and time. */
+/** The logged members of an executed operation. */
 export interface AnsweredOperation {
   readonly operation?: string;
   readonly type: string;
@@ -14,7 +14,7 @@ declare module "fastify" {
   }
 }
 
-/** Fastify's own log has two lines, and knows nothing of operations. */
+/** Replaces Fastify's request log, which writes two lines and does not know operations. */
 export class RequestLog extends LogController {
   constructor() {
     super({ requestIdLogLabel: "requestId" });

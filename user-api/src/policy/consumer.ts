@@ -1,11 +1,11 @@
-/** The consumer that a gateway names in its headers. Believed only after policy/who-asks.ts has let the request in. */
+/** The consumer that a gateway names in its headers. Trusted only after policy/who-asks.ts has accepted the request. */
 import type { IncomingHttpHeaders } from "node:http";
 
 export interface Consumer {
   readonly id: string;
-  /** The id for a consumer that has no name. */
+  /** The id, for a consumer without a name. */
   readonly username: string;
-  /** What the policy calls scopes. */
+  /** The policy's scopes. */
   readonly tags: readonly string[];
 }
 
@@ -19,7 +19,7 @@ const listed = (value: string | undefined): readonly string[] =>
     .map((item) => item.trim())
     .filter((item) => item !== "");
 
-/** Null without a credential, and for the gateway's anonymous consumer: that one has shown nothing. */
+/** Null without a credential, and for the gateway's anonymous consumer, which presented no credential. */
 export function consumerOf(headers: IncomingHttpHeaders): Consumer | null {
   const id = single(headers["x-consumer-id"]);
   if (id === undefined || single(headers["x-anonymous-consumer"]) === "true") return null;

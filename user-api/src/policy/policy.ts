@@ -1,18 +1,18 @@
-/** Who may have which field. Checked inside the resolvers: whatever the way to a field is, the check stands before it. */
+/** Access control by field. It wraps the resolvers, so it applies to every path to a field. */
 import { defaultFieldResolver, type GraphQLFieldResolver, type GraphQLSchema, isObjectType } from "graphql";
 import { failure } from "../errors.ts";
 import type { Consumer } from "./consumer.ts";
 
-/** What a field may ask of whoever wants it. */
+/** What a field requires of the caller. */
 export type Demand =
   | { readonly kind: "anonymous" }
   | { readonly kind: "authenticated" }
-  /** One of the tags. */
+  /** At least one of the tags. */
   | { readonly kind: "scope"; readonly tags: readonly string[] };
 
 /**
- * What holds for root fields that no rule names. `open`: everybody may do everything. `anonymous-read`: mutations need
- * a consumer. `authenticated`: everything does.
+ * The default for root fields without a rule. `open`: no requirement. `anonymous-read`: mutations need a consumer.
+ * `authenticated`: all fields need one.
  */
 export type Access = "open" | "anonymous-read" | "authenticated";
 export const accesses = ["open", "anonymous-read", "authenticated"] as const satisfies readonly Access[];
@@ -25,7 +25,7 @@ export interface Policy {
   readonly rules: Rules;
 }
 
-/** The text of a demand: `anonymous`, `authenticated`, or `scope:writer|admin`. Null: it is none. */
+/** Parses a demand: `anonymous`, `authenticated`, or `scope:writer|admin`. Null: invalid. */
 export function demandOf(text: string): Demand | null {
   if (text === "anonymous" || text === "authenticated") return { kind: text };
   const tags = /^scope:([\w.:-]+(?:\|[\w.:-]+)*)$/.exec(text)?.[1]?.split("|");
@@ -37,7 +37,7 @@ function demandByAccess(access: Access, typeName: string): Demand {
   return { kind: needsConsumer ? "authenticated" : "anonymous" };
 }
 
-/** Throws UNAUTHENTICATED or FORBIDDEN, unless the consumer meets the demand. */
+/** Throws UNAUTHENTICATED or FORBIDDEN unless the consumer meets the demand. */
 export function enforce(demand: Demand, consumer: Consumer | null, field: string): void {
   if (demand.kind === "anonymous") return;
   if (consumer === null) {
@@ -47,7 +47,7 @@ export function enforce(demand: Demand, consumer: Consumer | null, field: string
   throw failure("FORBIDDEN", `${field} needs a consumer with the tag ${demand.tags.join(" or ")}`);
 }
 
-/** The rules' fields that the schema does not have. */
+/** Fields in the rules that the schema does not have. */
 export function unknownFields({ rules }: Policy, schema: GraphQLSchema): readonly string[] {
   return Object.keys(rules).filter((field) => {
     const [typeName = "", fieldName = "", more] = field.split(".");
@@ -66,8 +66,8 @@ const guarded =
   };
 
 /**
- * Puts the policy before the schema's resolvers and subscriptions, in place. Fields that demand nothing keep the
- * resolver that they have, none included: the default one is the quickest.
+ * Wraps the schema's resolvers and subscriptions, in place. Fields without a demand keep their resolver, or none: the
+ * default resolver is the fastest.
  */
 export function applyPolicy(schema: GraphQLSchema, { access, rules }: Policy): void {
   const roots: readonly unknown[] = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()];
@@ -78,7 +78,7 @@ export function applyPolicy(schema: GraphQLSchema, { access, rules }: Policy): v
       const rule = Object.hasOwn(rules, coordinate) ? rules[coordinate] : undefined;
       const demand = rule ?? (roots.includes(type) ? demandByAccess(access, type.name) : undefined);
       if (demand === undefined || demand.kind === "anonymous") continue;
-      // Following events is what a subscription's field gives; each event was allowed with it.
+      // Guards the subscription once; its events need no further check.
       if (field.subscribe) field.subscribe = guarded(field.subscribe, demand, coordinate);
       else field.resolve = guarded(field.resolve ?? defaultFieldResolver, demand, coordinate);
     }

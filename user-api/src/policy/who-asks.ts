@@ -1,4 +1,4 @@
-/** Who asks, as the gateway says in the headers that it adds (and that it removes when a client sends them). */
+/** Identifies the caller by the headers that the gateway adds (and removes when a client sends them). */
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { BlockList, isIP, isIPv6 } from "node:net";
@@ -6,34 +6,34 @@ import type { GraphQLError } from "graphql";
 import { failure } from "../errors.ts";
 import { type Consumer, consumerOf, single } from "./consumer.ts";
 
-/** Carries the secret that the gateway shares with us: `upstream_headers` of its Service adds it. */
+/** Carries the secret that the gateway shares with this service: `upstream_headers` of its Service adds it. */
 export const SECRET_HEADER = "x-gateway-secret";
 
-/** A request as far as it tells who asks. */
+/** The members of a request that identify its caller. */
 export interface Asking {
   readonly headers: IncomingHttpHeaders;
-  /** The address of the connection's other end, never one out of a header. */
+  /** The peer address of the connection, never one from a header. */
   readonly remoteAddress: string | undefined;
 }
 
-/** Whom a request comes from. */
+/** The caller of a request. */
 export interface Asker {
-  /** Null for nobody: no gateway, no credential, or the gateway's anonymous consumer. */
+  /** Null without a gateway, without a credential, and for the gateway's anonymous consumer. */
   readonly consumer: Consumer | null;
-  /** Where the client is: what the gateway says, else the connection's other end. */
+  /** The client's address: as the gateway reports it, else the peer address of the connection. */
   readonly address: string;
-  /** Whether the gateway has shown its secret. */
+  /** Whether the request carried the gateway's secret. */
   readonly gateway: boolean;
 }
 
 export interface TrustOptions {
-  /** Undefined: nobody's headers are believed. */
+  /** Undefined: consumer headers are ignored. */
   readonly gatewaySecret: string | undefined;
-  /** Whether programs of this machine may ask without a gateway. */
+  /** Whether requests from loopback are accepted without a gateway. */
   readonly directCalls: boolean;
 }
 
-/** Answers who asks, or why that request is refused. Used for requests and for upgrades alike. */
+/** The caller, or the error with which the request is refused. Used for requests and for upgrades alike. */
 export type WhoAsks = (asking: Asking) => Asker | { readonly refusal: GraphQLError };
 
 const loopback = new BlockList();
@@ -42,14 +42,14 @@ loopback.addAddress("::1", "ipv6");
 
 /** IPv4 in IPv6 (::ffff:127.0.0.1) counts as the IPv4 address. */
 export function isLoopback(address: string | undefined): boolean {
-  // What it nearly always is, told without asking the list.
+  // The usual addresses, without searching the list.
   if (address === "127.0.0.1" || address === "::1" || address === "::ffff:127.0.0.1") return true;
   return address !== undefined && loopback.check(address, isIPv6(address) ? "ipv6" : "ipv4");
 }
 
 /**
- * Whether a browser asks for a page of another name than this machine's. Its owner may have pointed that name here
- * (DNS rebinding): to the browser such a page is one of ours.
+ * Whether a browser requests this service under a host name that is not this machine's. The owner of that name may
+ * have pointed it here (DNS rebinding), and the browser then treats that site's pages as same-origin.
  */
 function isRebound({ host = "", origin, "sec-fetch-site": site }: IncomingHttpHeaders): boolean {
   if (origin === undefined && site === undefined) return false;
@@ -63,13 +63,13 @@ export function makeWhoAsks({ gatewaySecret, directCalls }: TrustOptions): WhoAs
   const expected = gatewaySecret === undefined ? null : digest(gatewaySecret);
   return ({ headers, remoteAddress }) => {
     const shown = headers[SECRET_HEADER];
-    // Digests have one length, and comparing them takes the same time wherever they differ.
+    // Digests have equal length, and comparing them takes constant time.
     if (expected !== null && typeof shown === "string" && timingSafeEqual(digest(shown), expected)) {
       const address = single(headers["x-real-ip"]) ?? remoteAddress ?? "";
       return { consumer: consumerOf(headers), address, gateway: true };
     }
     if (expected !== null && shown !== undefined) return refused("The secret in X-Gateway-Secret is not ours");
-    // Without the secret nothing that the headers say of a consumer is believed.
+    // Without the secret, consumer headers are ignored.
     if (directCalls && isLoopback(remoteAddress)) {
       if (isRebound(headers))
         return { refusal: failure("FORBIDDEN", "Only pages of this machine may ask without a gateway") };

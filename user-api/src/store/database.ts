@@ -1,11 +1,11 @@
-/** What the store needs of a database that speaks Postgres' SQL. */
+/** The interface of a database that speaks the SQL of Postgres. */
 
 export type Row = Readonly<Record<string, unknown>>;
 
 export interface Database {
-  /** One statement with `$1` parameters. */
+  /** Runs one statement with `$1` parameters. */
   query(text: string, values?: readonly unknown[]): Promise<readonly Row[]>;
-  /** Many statements without parameters, all or none of them. */
+  /** Runs several statements without parameters in one transaction. */
   script(text: string): Promise<void>;
   close(): Promise<void>;
 }

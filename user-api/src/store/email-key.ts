@@ -1,43 +1,43 @@
-/** The form in which addresses are compared: two are one when they have the same key. */
+/** The form in which email addresses are compared: addresses with the same key are equal. */
 import { domainToASCII, domainToUnicode } from "node:url";
 
 /**
- * Text in one form, however its letters and accents are written. Small letters alone do not tell: ΐ has no capital
- * letter in one piece, ß has two capital ones, s and ſ have the same. Between small and capital letters comes the
- * composed form (NFC), which neither keeps.
+ * Case folding that also unifies composed and decomposed accents. Lower case alone is not enough: ΐ has no upper case
+ * in one code point, ß has two upper-case forms, and s and ſ share one. The composed form (NFC) is restored between
+ * the conversions, because case conversion does not preserve it.
  *
- * Made here and not by the database, whose lower() depends on its locale.
+ * Done here and not by the database, whose lower() depends on its locale.
  */
 const folded = (text: string): string =>
   text
     .normalize("NFC")
-    // First the small letters: some capital ones, as ẞ, are no other's capital letter.
+    // Lower case first: some capital letters, such as ẞ, are not the upper case of any letter.
     .toLowerCase()
     .toUpperCase()
     .toLowerCase()
     .normalize("NFC")
-    // A capital Σ has two small letters, one of them for the end of words.
+    // Σ has two lower-case forms, one of them for the end of words.
     .replaceAll("ς", "σ");
 
-/** Domains of these characters alone are written in one way, but for capital letters and for labels in Punycode. */
+/** Domains of these characters have one spelling, apart from case and from labels in Punycode. */
 const PLAIN = /^(?!.*xn--)[\x21-\x7e]*$/i;
 
-/** What divides the parts of a URL (WHATWG URL, forbidden host code points): `domainToASCII` reads no further, or decodes. */
+/** Delimiters of a URL (WHATWG URL, forbidden host code points): `domainToASCII` stops at them, or decodes them. */
 const DIVIDERS = /[\s#/:<>?@[\\\]^|%]/;
 
 /**
- * A domain in ASCII and small letters, as it is asked for in the DNS (UTS 46, ToASCII), after compatibility forms such
- * as full-width letters were replaced (NFKC). Null: it is none.
+ * A domain in lower-case ASCII, as in DNS queries (UTS 46, ToASCII), after NFKC has replaced compatibility forms such
+ * as full-width letters. Null: not a domain.
  */
 export function asciiDomain(domain: string): string | null {
-  // Unicode keeps the ideographic full stop, which IDNA takes for a dot.
+  // NFKC keeps the ideographic full stop, which IDNA treats as a dot.
   const compatible = domain.normalize("NFKC").replaceAll("。", ".");
   if (PLAIN.test(compatible)) return compatible.toLowerCase();
   if (DIVIDERS.test(compatible)) return null;
   return domainToASCII(compatible) || null;
 }
 
-/** Domains that differ by ß and ss or by ς and σ are one, as local parts are. */
+/** Domains that differ only by ß and ss, or by ς and σ, are equal, like local parts. */
 function domainKey(domain: string): string {
   const ascii = asciiDomain(domain);
   if (ascii === null) return folded(domain);
@@ -47,8 +47,8 @@ function domainKey(domain: string): string {
 }
 
 /**
- * An address whose local part is folded and whose domain is in ASCII. Whoever changes it adds a step to the migrations
- * that makes all keys anew.
+ * An address with a folded local part and an ASCII domain. A change to this function needs a new migration step that
+ * computes all keys again.
  */
 export function emailKey(email: string): string {
   const at = email.lastIndexOf("@") + 1;
@@ -56,8 +56,8 @@ export function emailKey(email: string): string {
 }
 
 /**
- * The form of the versions before step 3 of the migrations. While a rolling update goes on, their replicas make keys by
- * it that step 3 does not find any more, so that adding an address looks for this form too. Until a later step makes all
- * keys anew once more: by then no replica of those versions is left.
+ * The key of versions before step 3 of the migrations. During a rolling update their replicas still write such keys
+ * after step 3 has run, so adding an address checks this form too. It can be removed together with a later step that
+ * computes all keys again, when no replica of those versions can be left.
  */
 export const formerEmailKey = folded;

@@ -1,19 +1,19 @@
-/** One process per folder: a file that names its holder. */
+/** Locks a folder for one process: a lock file names the process. */
 import { mkdir, readFile, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** The folder belongs to another running process. */
+/** The folder is locked by another running process. */
 export class FolderInUse extends Error {
   override readonly name = "FolderInUse";
 }
 
 /**
- * A process as the lock names it: its pid and, on Linux, when it started. A pid alone is used again (in a container
- * it is the same after every restart), and the leftover of a killed process would lock the folder for ever.
+ * A process as the lock names it: its pid and, on Linux, its start time. Pids are reused (in a container the pid is
+ * the same after every restart), and the lock file of a killed process would otherwise lock the folder for ever.
  */
 async function identity(pid: number): Promise<string> {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
-  // proc_pid_stat(5): the name, field 2, may hold spaces and brackets; the start time is field 22.
+  // proc_pid_stat(5): the name, field 2, may contain spaces and brackets; the start time is field 22.
   const started = stat
     .slice(stat.lastIndexOf(")") + 2)
     .split(" ")
@@ -30,14 +30,14 @@ function runs(pid: number): boolean {
   }
 }
 
-/** The pid of the running process that wrote the lock, or null when it is gone. */
+/** The pid of the running process that wrote the lock, or null when it has ended. */
 async function holderOf(lock: string): Promise<number | null> {
   const pid = Number.parseInt(lock, 10);
   if (!Number.isSafeInteger(pid) || pid <= 0 || !runs(pid)) return null;
   return (await identity(pid)) === lock.trim() ? pid : null;
 }
 
-/** Makes the folder and takes it for this process. Resolves to what gives it back; rejects with FolderInUse. */
+/** Creates and locks the folder. Resolves to a function that unlocks it; rejects with FolderInUse. */
 export async function lockFolder(folder: string): Promise<() => Promise<void>> {
   await mkdir(folder, { recursive: true });
   const file = join(folder, "lock");

@@ -1,9 +1,9 @@
-/** Asks the database for many at once what many requests ask for at the same time. */
+/** Combines concurrent lookups of many requests into few database queries. */
 
 export interface GatherOptions {
-  /** Questions under way at a time. What is asked meanwhile waits and goes as one. */
+  /** Queries in flight at a time. Lookups that arrive meanwhile wait and share the next query. */
   readonly parallel: number;
-  /** Keys of one question; a caller's keys are never divided. */
+  /** Keys per query; one caller's keys are never split. */
   readonly most: number;
 }
 
@@ -14,8 +14,8 @@ interface Waiting<Value> {
 }
 
 /**
- * Under load a round trip to the database costs more than what it brings. Nobody gets the answer to a question that was
- * asked before theirs: what a caller has written it reads again. `ask` gets each key once; all get the same map.
+ * Under load a round trip to the database costs more than its result. A caller never gets the result of a query that
+ * was sent before its lookup, so it reads its own writes. `ask` gets each key once; all callers get the same map.
  */
 export function gather<Value>(
   ask: (keys: readonly string[]) => Promise<ReadonlyMap<string, Value>>,
@@ -25,7 +25,7 @@ export function gather<Value>(
   let underWay = 0;
   let scheduled = false;
 
-  /** Those who wait longest, as many as go into one question. */
+  /** The callers that have waited longest, as many as fit into one query. */
   function take(): readonly Waiting<Value>[] {
     let keys = 0;
     const end = waiting.findIndex((one, index) => {
@@ -63,7 +63,7 @@ export function gather<Value>(
       waiting.push({ keys, resolve, reject });
       if (scheduled || underWay >= parallel) return;
       scheduled = true;
-      // Behind all requests that have arrived by now.
+      // After all requests that have already arrived.
       setImmediate(next);
     });
 }

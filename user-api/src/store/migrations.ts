@@ -1,16 +1,19 @@
-/** The tables, as numbered steps that are each applied once. */
+/** The tables, as numbered migration steps; each is applied once. */
 import type { Database } from "./database.ts";
 import { emailKey } from "./email-key.ts";
 
-/** The tables are older than this program. */
+/** The database lacks migration steps of this version. */
 export class NotMigrated extends Error {
   override readonly name = "NotMigrated";
 }
 
-/** SQL, or what SQL cannot do: that may run more than once, and by several replicas at a time. */
+/**
+ * SQL, or a function for changes that SQL cannot make. A function may run more than once, and on several replicas at a
+ * time.
+ */
 type Step = string | ((database: Database) => Promise<void>);
 
-/** Steps in order; the number is the position, from 1. Never edit one that was released: add another. */
+/** Steps in order; a step's number is its position, from 1. Never edit a released step: add another. */
 const steps: readonly Step[] = [
   `create table users (
     id uuid primary key,
@@ -32,13 +35,13 @@ const steps: readonly Step[] = [
   renewEmailKeys,
 ];
 
-/** Rows that are read at a time: a statement on a table of any size ends in time. */
+/** Rows read at a time, so that each statement is short on a table of any size. */
 const PAGE = 10_000;
 
 /**
- * Steps 2 and 3: keys of addresses as emailKey makes them since. Of users whose addresses are one by that, one has the new key
- * (who has it already, else the oldest). The others stay and keep the keys that they had, which nobody gets any more.
- * Replicas of the former version go on adding users meanwhile and behind it: see formerEmailKey.
+ * Steps 2 and 3: computes all keys again with emailKey. Of users whose addresses have the same new key, one gets it:
+ * the user that has it already, else the oldest. The others keep their former keys, which no new user gets. Replicas
+ * of the former version continue to add users during and after this step: see formerEmailKey.
  */
 async function renewEmailKeys(database: Database): Promise<void> {
   let after: unknown = "00000000-0000-0000-0000-000000000000";
@@ -57,24 +60,25 @@ async function renewEmailKeys(database: Database): Promise<void> {
   }
 }
 
-/** Gives a user a key that nobody has. */
+/** Gives a user the key unless another user has it. */
 async function giveKey(database: Database, { id, key }: { readonly id: unknown; readonly key: string }): Promise<void> {
   const free = "not exists (select from users where email_key = $2)";
   try {
     await database.query(`update users set email_key = $2 where id = $1 and ${free}`, [id, key]);
   } catch (error) {
-    // Somebody has taken it behind the look, which the index refuses: then the user keeps the former key.
+    // Another user got the key after the check, and the unique index rejected the update: the user keeps the former
+    // key.
     const [taken] = await database.query("select id from users where email_key = $1", [key]);
     if (taken === undefined) throw error;
   }
 }
 
-/** Any number will do, as long as no other program on the same database takes it. */
+/** An arbitrary number that no other program on the same database may use. */
 const LOCK = 5_823_001;
 
 /**
- * Brings a database of any age to the newest step. A step in SQL runs as one implicit transaction: several replicas
- * that start at once wait for each other at the lock, and a failing step leaves nothing behind.
+ * Applies all missing steps. A step in SQL runs as one implicit transaction: replicas that start at the same time wait
+ * for each other at the lock, and a failing step leaves nothing behind.
  */
 export async function migrateTables(database: Database): Promise<void> {
   for (const [index, step] of steps.entries()) {
@@ -97,7 +101,7 @@ const scriptOf = (step: string, number: number): string => `
     end if;
   end $step$;`;
 
-/** How many steps a database has had; 0 for one without our tables. */
+/** The number of applied steps; 0 for a database without our tables. */
 export async function stepsOf(database: Database): Promise<number> {
   const [found] = await database.query("select to_regclass('user_api_migrations') is not null as exists");
   if (found?.exists !== true) return 0;
@@ -105,7 +109,7 @@ export async function stepsOf(database: Database): Promise<number> {
   return typeof row?.step === "number" ? row.step : 0;
 }
 
-/** Rejects with NotMigrated unless all steps were applied. One that has more serves a newer program too. */
+/** Rejects with NotMigrated unless all steps were applied. A database of a newer version is accepted. */
 export async function requireMigrated(database: Database): Promise<void> {
   const had = await stepsOf(database);
   if (had >= steps.length) return;

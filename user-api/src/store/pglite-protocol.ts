@@ -1,4 +1,4 @@
-/** What the thread that runs PGlite and the thread that uses it say to each other. */
+/** The messages between the PGlite worker thread and the main thread. */
 
 export interface Call {
   readonly id: number;
@@ -7,7 +7,7 @@ export interface Call {
   readonly values: readonly unknown[];
 }
 
-/** `id` 0 is the answer to the start. */
+/** `id` 0 is the response to the start. */
 export type Answer =
   | { readonly id: number; readonly rows: readonly Readonly<Record<string, unknown>>[]; readonly failure?: undefined }
   | { readonly id: number; readonly rows?: undefined; readonly failure: string };

@@ -1,4 +1,4 @@
-/** Runs PGlite in a thread of its own: it is Postgres in WebAssembly, and a query blocks the thread that it runs in. */
+/** Runs PGlite in a worker thread: it is Postgres in WebAssembly, and a query blocks its thread. */
 import { parentPort, workerData } from "node:worker_threads";
 import { PGlite } from "@electric-sql/pglite";
 import type { Answer, Call } from "./pglite-protocol.ts";
@@ -29,7 +29,7 @@ port.on("message", (call: Call) => {
     (rows) => say({ id: call.id, rows }),
     (error: unknown) => {
       say({ id: call.id, failure: sentence(error) });
-      // What WebAssembly has broken off stays broken. Nobody handles this, so the thread ends.
+      // A WebAssembly trap leaves PGlite unusable. Throwing it uncaught ends the thread.
       if (error instanceof Error && error.name === "RuntimeError") throw error;
     },
   );

@@ -1,4 +1,4 @@
-/** The embedded database: Postgres in this process, its files in a folder or only in memory. */
+/** The embedded database: Postgres in this process, with its files in a folder or in memory. */
 import { mkdir } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { Worker } from "node:worker_threads";
@@ -7,9 +7,9 @@ import { lockFolder } from "./folder-lock.ts";
 import type { Answer, Call } from "./pglite-protocol.ts";
 
 export interface PgliteOptions {
-  /** Where the files live; made when it is missing. In memory when unset: what is written ends with the process. */
+  /** The data folder; created when missing. Unset: in memory, lost when the process ends. */
   readonly folder?: string;
-  /** Told when the thread has ended by itself: nothing will be answered any more. Default: nobody is told. */
+  /** Called when the thread has ended by itself; later queries fail. Default: ignored. */
   readonly onDeath?: (error: Error) => void;
 }
 
@@ -18,7 +18,7 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/** Starts the thread and waits until PGlite answers. Rejects with FolderInUse when another process has the folder. */
+/** Starts the thread and waits until PGlite is ready. Rejects with FolderInUse when another process has the folder. */
 export async function openPglite({ folder, onDeath }: PgliteOptions = {}): Promise<Database> {
   const unlock = folder === undefined ? async () => undefined : await lockFolder(folder);
   const files = folder === undefined ? undefined : join(folder, "pglite");
@@ -31,7 +31,7 @@ export async function openPglite({ folder, onDeath }: PgliteOptions = {}): Promi
   const waiting = new Map<number, Waiting>();
   let last = 0;
   let lost: Error | undefined;
-  /** From the first answer until it is closed. */
+  /** From the first response until closing. */
   let serves = false;
 
   const fail = (error: Error): void => {
@@ -81,7 +81,7 @@ export async function openPglite({ folder, onDeath }: PgliteOptions = {}): Promi
     },
     async close() {
       serves = false;
-      // A thread that died has closed nothing and cannot be asked to; the folder is given back all the same.
+      // A dead thread has not closed the database and cannot be asked to; the folder is unlocked all the same.
       if (lost === undefined) await call("close").finally(stop);
       else await stop();
     },

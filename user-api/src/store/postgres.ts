@@ -1,17 +1,17 @@
-/** A database server, through a pool of connections. */
+/** A Postgres server, through a connection pool. */
 import { Pool } from "pg";
 import type { Database } from "./database.ts";
 
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database`. */
   readonly url: string;
-  /** Told when an idle connection breaks. The pool replaces it; without a listener the process would end. */
+  /** Called when an idle connection breaks. The pool replaces it; without a listener the process would end. */
   readonly onLost: (error: Error) => void;
-  /** What a statement may take. Default 10 s. */
+  /** The time limit of a statement. Default 10 s. */
   readonly milliseconds?: number;
 }
 
-/** A server that is there ends its statements itself, and says so, before its silence ends a connection. */
+/** Added to the client's time limit: a live server cancels the statement itself first, with a proper error. */
 const SILENCE = 1_000;
 
 /** Connects on first use. A connection attempt fails after 5 s. */
@@ -24,17 +24,17 @@ export function openPostgres({ url, onLost, milliseconds = 10_000 }: PostgresOpt
     statement_timeout: milliseconds,
     keepAlive: true,
   });
-  // A server that vanished without a word would keep the connection for as long as TCP tries, a quarter of an hour.
+  // If a server vanishes, TCP retries for about a quarter of an hour; this limit fails the query earlier.
   const query_timeout = milliseconds + SILENCE;
   pool.on("error", onLost);
   return {
     async query(text, values = []) {
-      // pg takes a timeout with a statement; its types know one for the connection alone.
+      // pg accepts a timeout per statement; its types have it for the connection only.
       const statement = { text, values: [...values], query_timeout };
       return (await pool.query(statement)).rows;
     },
     async script(text) {
-      // Without parameters pg uses the simple protocol, in which many statements are one implicit transaction.
+      // Without parameters pg uses the simple protocol, where several statements form one implicit transaction.
       await pool.query(text);
     },
     close: () => pool.end(),

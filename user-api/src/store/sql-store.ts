@@ -1,4 +1,4 @@
-/** The store over a database: the same SQL whether a server or PGlite runs it. */
+/** The store on a database: the same SQL for a Postgres server and for PGlite. */
 import type { Database, Row } from "./database.ts";
 import { emailKey, formerEmailKey } from "./email-key.ts";
 import { type GatherOptions, gather } from "./gather.ts";
@@ -20,15 +20,18 @@ function withPostsOf(row: Row): UserWithPosts {
   return { id, name, email, posts: postsOf(row.titles) };
 }
 
-/** Two, so that one slow question does not hold up all others. */
+/** Two, so that one slow query does not block all others. */
 const GATHERED: GatherOptions = { parallel: 2, most: 2_000 };
 
 export interface UserStoreOptions {
-  /** Default true. False: a database that is not up to date is refused with NotMigrated. */
+  /** Default true. False: a database with missing migration steps is refused with NotMigrated. */
   readonly migrate?: boolean;
 }
 
-/** Migrates the database and serves users from it. Owns it: closing the store closes the database, a failure too. */
+/**
+ * Migrates the database and opens the store on it. Owns the database: closing the store closes it, and so does a
+ * failure here.
+ */
 export async function openUserStore(database: Database, { migrate = true }: UserStoreOptions = {}): Promise<UserStore> {
   try {
     if (migrate) await migrateTables(database);
@@ -53,7 +56,7 @@ export async function openUserStore(database: Database, { migrate = true }: User
   }, GATHERED);
 
   const postsByUser = gather<readonly Post[]>(async (userIds) => {
-    // A row for each user: three posts would be three rows, each with the user's id.
+    // One row per user: three posts would otherwise be three rows, each with the user's id.
     const rows = await database.query(
       `select user_id, json_agg(title order by id) as titles from posts where user_id = any($1::uuid[]) group by user_id`,
       [userIds],
@@ -66,7 +69,7 @@ export async function openUserStore(database: Database, { migrate = true }: User
       if (after === undefined && first === undefined) {
         return (await database.query("select id, name, email from users order by id")).map(userOf);
       }
-      // A limit of null is none.
+      // `limit null` is no limit.
       const rows = await database.query("select id, name, email from users where id > $1 order by id limit $2", [
         after ?? FIRST_ID,
         first ?? null,
@@ -75,7 +78,7 @@ export async function openUserStore(database: Database, { migrate = true }: User
     },
 
     user(id, { posts = false } = {}) {
-      // The server refuses to compare a uuid with anything else; here that is just an id that nobody has.
+      // The server rejects comparing a uuid with other text; here such an id is just unknown.
       if (!UUID.test(id)) return Promise.resolve(null);
       const key = id.toLowerCase();
       return (posts ? usersWithPostsById : usersById)([key]).then((found) => found.get(key) ?? null);
@@ -88,7 +91,7 @@ export async function openUserStore(database: Database, { migrate = true }: User
         `insert into users (id, name, email, email_key) select $1::uuid, $2, $3, $4
          where not exists (select from users where email_key = $5)
          on conflict (email_key) do nothing returning id`,
-        // Where both rules say the same, the index does: null is nobody's key, and nothing is looked for.
+        // When both keys are equal, the unique index decides; null matches no row, so the check finds none.
         [id, name, email, key, former === key ? null : former],
       );
       return added.length === 1;

@@ -1,4 +1,4 @@
-/** What every store must do, whatever keeps it. Called by the test of each implementation. */
+/** The conformance suite of `UserStore`. The test of each implementation calls it. */
 import assert from "node:assert/strict";
 import { randomUUIDv7 } from "node:crypto";
 import { after, before, describe, it } from "node:test";
@@ -24,7 +24,7 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
     };
     let posts = 0;
     const post = (userId: string, title: string | null) => {
-      // Those of one millisecond are in no order by a clock.
+      // UUIDv7 of one millisecond are in no defined order, so the ids are made here.
       const id = `01a1fd36-0000-7000-8000-${String(++posts).padStart(12, "0")}`;
       return database.query("insert into posts (id, user_id, title) values ($1, $2, $3)", [id, userId, title]);
     };
@@ -143,10 +143,10 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
       const old = [
         ["Ann@Example.org", "ann@example.org"],
         ["straße@example.org", "straße@example.org"],
-        // Two that were taken for two: the older has the new key.
+        // Two spellings that the former key distinguished: the older user gets the new key.
         ["ταΐζω@example.org", "ταΐζω@example.org"],
         ["ΤΑΪ\u0301ΖΩ@example.org", "ταϊ\u0301ζω@example.org"],
-        // Two of which the younger has it already.
+        // Two spellings of which the younger user has the new key already.
         ["ſam@example.org", "ſam@example.org"],
         ["sam@example.org", "sam@example.org"],
         // Two spellings of a domain.
@@ -161,7 +161,7 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
       }
       await database.query("delete from user_api_migrations where step > 1");
       const before = await store.users();
-      // Replicas that start together.
+      // Replicas that start at the same time.
       const migrated = await Promise.all(
         Array.from({ length: 3 }, () => openUserStore({ ...database, close: async () => undefined })),
       );
@@ -223,7 +223,7 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
         async query(text, values) {
           if (!text.startsWith("update users") || values?.[1] !== key) return database.query(text, values);
           await insert(key);
-          // As the server does it when the look was before.
+          // The error of a server when another user gets the key between check and update.
           return database.query("update users set email_key = $2 where id = $1", values);
         },
       };

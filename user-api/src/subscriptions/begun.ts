@@ -1,8 +1,8 @@
 import type { Receiver } from "./receiver.ts";
 
 /**
- * An operation that has begun, until its end. It has nothing of the request: a subscription lives for as long as its
- * client likes, and the text and the variables that it began with must not.
+ * An operation from its begin to its end. It keeps no reference to the request: a subscription may live for long, and
+ * the text and variables of its request must not stay in memory.
  */
 export class Begun implements Receiver {
   readonly #receiver: Receiver;
@@ -33,13 +33,13 @@ export class Begun implements Receiver {
     this.#receiver.complete();
   }
 
-  /** Called at the end, or at once when that is over. */
+  /** Registers a callback for the end; called at once if the operation has ended. */
   onEnd(end: () => void): void {
     if (this.#over) end();
     else this.#ends.push(end);
   }
 
-  /** Nobody wants to hear more. */
+  /** The receiver has left. */
   end(): void {
     this.#over = true;
     for (const end of this.#ends.splice(0)) end();

@@ -1,36 +1,36 @@
-/** Results as server-sent events: graphql-sse's protocol in its distinct connections mode, one response an operation. */
+/** Results as server-sent events: graphql-sse's protocol in distinct connections mode, one response per operation. */
 import type { ServerResponse } from "node:http";
 import type { GraphQLFormattedError } from "graphql";
 import type { Receiver } from "./receiver.ts";
 
 export interface EventStreamOptions {
-  /** Bytes that may wait for one stream; beyond it the client is too slow, and its stream ends with an error. */
+  /** Bytes that may be buffered for one stream; beyond it the client is too slow and its stream ends with an error. */
   readonly streamBytes: number;
   /**
-   * How often a comment shows that the stream lives, so that nobody in between cuts it. A stream that has ended is cut
-   * when its client has read nothing of what still waits for twice that time.
+   * The interval of comments that keep intermediaries from closing an idle stream. After its end, a stream is cut when
+   * its client reads nothing of the buffered data for twice that time.
    */
   readonly heartbeatMilliseconds: number;
   readonly slow: () => readonly GraphQLFormattedError[];
 }
 
 export interface EventStreams {
-  /** Answers by an operation, unless nobody is there any more. Headers that others set stay. */
+  /** Responds with the results of an operation, unless the client has left. Headers set before are kept. */
   open(response: ServerResponse, begin: (receiver: Receiver) => () => void, closed: () => void): void;
   size(): number;
-  /** Ends all, behind what was sent to them and without the word that they are complete: clients ask again. */
+  /** Ends all streams after their buffered data, without the event `complete`, so that clients subscribe again. */
   close(): void;
   cut(): void;
 }
 
-/** JSON has no line breaks, so every result is one line. */
+/** JSON contains no raw line breaks, so every result is one line. */
 const eventOf = (name: "next" | "complete", data: string): string => `event: ${name}\ndata: ${data}\n\n`;
 const errorsOf = (errors: readonly GraphQLFormattedError[]): string => eventOf("next", JSON.stringify({ errors }));
-// Browsers pass events without data by.
+// Browsers ignore events without data.
 const COMPLETE = eventOf("complete", "");
 
 export function makeEventStreams({ streamBytes, heartbeatMilliseconds, slow }: EventStreamOptions): EventStreams {
-  /** With what ends each, behind a last text. */
+  /** The function that ends each stream, after an optional last text. */
   const open = new Map<ServerResponse, (text?: string) => void>();
   const heartbeat = setInterval(() => {
     for (const response of open.keys()) {
@@ -51,8 +51,9 @@ export function makeEventStreams({ streamBytes, heartbeatMilliseconds, slow }: E
         if (response.writableEnded) return;
         stop();
         response.end(text);
-        // Reading is what a client still has to do. Node counts what the system takes as activity, so that one that
-        // reads slowly stays. The response goes with its connection; by itself it would wait for those before it.
+        // Only the client's reading is awaited now. Node counts data accepted by the kernel as activity, so a slow
+        // reader is not cut. The connection is cut, not the response, because a response may wait for earlier ones on
+        // the connection.
         connection.setTimeout(2 * heartbeatMilliseconds, cut);
       };
       const gone = (): void => {
@@ -63,21 +64,22 @@ export function makeEventStreams({ streamBytes, heartbeatMilliseconds, slow }: E
       };
       open.set(response, end);
       response.once("close", gone);
-      // A response behind others on its connection is not told of that one's end.
+      // A response queued behind others gets no event when its connection closes.
       connection.once("close", gone);
-      // When the client ends its side, Node ends ours, and each further write would fail: so before it does.
+      // When the client half-closes, Node ends our side and each further write would fail; this listener runs before
+      // that.
       connection.prependOnceListener("end", end);
-      // As many may be under way on a connection as its client likes.
+      // A client may pipeline any number of requests on a connection.
       connection.setMaxListeners(0);
-      // Fastify listens for the first error only, and a second one that nobody hears ends the process.
+      // Fastify listens for the first error only, and a second error without a listener would end the process.
       response.on("error", cut);
       response.writeHead(200, {
         "content-type": "text/event-stream; charset=utf-8",
         "cache-control": "no-store",
-        // nginx would keep events until it has a bufferful.
+        // Without it, nginx buffers events.
         "x-accel-buffering": "no",
       });
-      // Some browsers take the stream for open only when something of it has come.
+      // Some browsers report the stream as open only after the first bytes.
       response.write(":\n\n");
       stop = begin({
         next(result) {

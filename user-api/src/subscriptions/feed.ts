@@ -1,4 +1,4 @@
-/** Brings created users to those who follow. */
+/** Sends created users to subscribers. */
 import { setImmediate } from "node:timers/promises";
 import {
   type DocumentNode,
@@ -20,18 +20,18 @@ export interface Following {
   readonly document: DocumentNode;
   readonly operationName: string | undefined;
   readonly variables: Readonly<Record<string, unknown>> | undefined;
-  /** Operations with the same key get the same result: one text, one operation, one set of variables, one asker. */
+  /** Operations with the same key get the same result: same text, operation, variables and consumer. */
   readonly key: string;
-  /** The resolvers' context for one event. */
+  /** Makes the resolvers' context for one event. */
   readonly context: () => object;
 }
 
 export interface Feed {
-  /** Sends the receiver a result for every user who is created from now on. Returns what ends it. */
+  /** Sends the receiver a result for every user created from now on. Returns a function that stops it. */
   follow(following: Following, receiver: Receiver): () => void;
-  /** How many operations follow. */
+  /** The number of subscribed operations. */
   size(): number;
-  /** Resolves when every user who was created so far has been sent. */
+  /** Resolves when every user created so far has been sent. */
   settled(): Promise<void>;
   close(): void;
 }
@@ -39,44 +39,44 @@ export interface Feed {
 export interface FeedOptions {
   readonly schema: GraphQLSchema;
   readonly events: Pick<Events, "subscribe">;
-  /** The result for clients: codes in place of causes. */
+  /** Formats a result for clients: error codes instead of causes. */
   readonly present: (result: ExecutionResult) => object;
-  /** What one event may take; one that takes longer is told as an error. */
+  /** The time limit for one event; exceeding it is sent as an error. */
   readonly milliseconds: number;
-  /** The error for those who cannot be told of a user, because earlier ones are not through. */
+  /** The error for subscribers of a group with too many pending users. */
   readonly overrun: () => readonly GraphQLFormattedError[];
 }
 
-/** When a receiver began to follow. */
+/** The moment when a receiver subscribed. */
 interface Joined {
-  /** Users whom its group had been told of by then. */
+  /** The number of users that its group had been given at that moment. */
   readonly told: number;
-  /** Who has an id of an earlier time was certainly there before. */
+  /** Users whose id has an earlier time existed before. */
   readonly milliseconds: number;
 }
 
-/** Everybody who asks the same. */
+/** All receivers with the same key. */
 interface Group {
   readonly following: Following;
   readonly receivers: Map<Receiver, Joined>;
-  /** Resolves when all that the group was told of is sent. */
+  /** Resolves when all users given to the group are sent. */
   tail: Promise<void>;
-  /** Users whom the group was told of. */
+  /** The number of users given to the group. */
   told: number;
-  /** Those of them who are not sent yet. */
+  /** The number of users that are not sent yet. */
   waiting: number;
 }
 
-/** Users whom a group may wait for, while the store answers slowly. */
+/** Pending users per group, while the store responds slowly. */
 const MOST_WAITING = 1_000;
 /**
- * How far the clocks of replicas may differ, by which ids are made (events/repair.ts reads so much more). When messages
- * come again after they could not be carried, users come whom a follower of this moment must not hear of.
+ * The maximum difference between clocks of replicas, which make the ids (events/repair.ts reads as far back). After an
+ * outage of the transport, users arrive that a new subscriber must not get.
  */
 const CLOCKS_DIFFER = 20_000;
-/** Ids of another form say nothing of when they were made. */
+/** Ids of another form contain no time of creation. */
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7/;
-/** Receivers served before others get their turn at the processor. */
+/** Receivers served before the event loop gets a turn. */
 const SLICE = 256;
 
 const newGroup = (following: Following): Group => ({
@@ -87,7 +87,7 @@ const newGroup = (following: Following): Group => ({
   waiting: 0,
 });
 
-/** Executes a subscription once for each event and group, however many follow. Users come in the order of the events. */
+/** Executes a subscription once for each event and group, however many receivers it has. Keeps the order of events. */
 export function makeFeed({ schema, events, present, milliseconds, overrun }: FeedOptions): Feed {
   const groups = new Map<string, Group>();
   const inTime = makeInTime(milliseconds);
@@ -112,11 +112,11 @@ export function makeFeed({ schema, events, present, milliseconds, overrun }: Fee
     return JSON.stringify(present(result));
   }
 
-  /** @param number of the user among those whom the group was told of. */
+  /** @param number The position of the user among those given to the group. */
   async function send({ following, receivers }: Group, user: User, number: number): Promise<void> {
     const created = UUID_V7.test(user.id) ? momentOf(user.id) : Number.POSITIVE_INFINITY;
     const isFor = ({ told, milliseconds }: Joined): boolean => told < number && created >= milliseconds;
-    // They may all have gone while earlier users were sent.
+    // All of them may have left while earlier users were sent.
     if (!receivers.values().some(isFor)) return;
     const result = await resultOf(following, user);
     let served = 0;

@@ -1,20 +1,20 @@
-/** Who asks over a WebSocket, when its first message says so. */
+/** Identifies the caller of a WebSocket by the payload of `connection_init`. */
 import type { IncomingHttpHeaders } from "node:http";
 import { isDeepStrictEqual } from "node:util";
 import { type Consumer, consumerOf } from "../policy/consumer.ts";
 import type { Asker, WhoAsks } from "../policy/who-asks.ts";
 import type { Payload } from "./socket-message.ts";
 
-/** Members that say who asks: the headers by which the gateway does, in any case. */
+/** Payload members that claim an identity: the gateway's headers, in any case. */
 const CLAIM = /^x-(?:consumer-|credential-|anonymous-consumer$|gateway-secret$)/i;
 
 export interface InitOptions {
-  /** Whom the request that opened the socket comes from. */
+  /** The caller of the request that opened the socket. */
   readonly opener: Asker;
   readonly whoAsks: WhoAsks;
 }
 
-/** The claims as headers; null when one is no text, or is made twice. */
+/** The claims as headers; null when one is not a string, or is given twice. */
 function claimsIn(payload: Payload): IncomingHttpHeaders | null {
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(payload)) {
@@ -26,7 +26,7 @@ function claimsIn(payload: Payload): IncomingHttpHeaders | null {
   return headers;
 }
 
-/** What the gateway says of a consumer. */
+/** The headers that the gateway sends for a consumer. */
 const headersOf = ({ id, username, tags }: Consumer): IncomingHttpHeaders => ({
   "x-consumer-id": id,
   "x-consumer-username": username,
@@ -34,11 +34,11 @@ const headersOf = ({ id, username, tags }: Consumer): IncomingHttpHeaders => ({
 });
 
 /**
- * Whom the operations of a socket come from, by the payload of `connection_init`. Null: it says what it may not.
+ * The caller of a socket's operations, by the payload of `connection_init`. Null: the payload claims another identity.
  *
- * A gateway that has shown its secret when the socket was opened has said who it is, or that it is nobody. Payloads pass
- * through it unread, so they come from the client: no secret in them makes it anybody else, and none is compared, for
- * the answer would tell whoever guesses whether it is the right one. Behind another opener the secret is asked for.
+ * If the opening request carried the gateway's secret, the gateway has already identified the caller, or left it
+ * anonymous. It forwards payloads unread, so their claims come from the client. A secret in them is not even compared,
+ * because the result would tell an attacker whether a guess was right. Claims behind another opener need the secret.
  */
 export function askerOfInit(payload: Payload, { opener, whoAsks }: InitOptions): Asker | null {
   const claims = claimsIn(payload);
@@ -46,7 +46,7 @@ export function askerOfInit(payload: Payload, { opener, whoAsks }: InitOptions):
   if (Object.keys(claims).length === 0) return opener;
   if (opener.gateway) {
     const { consumer } = opener;
-    // What the payload leaves out it does not deny.
+    // Claims may be incomplete: missing members are filled in from the consumer.
     const named = consumerOf({ ...(consumer === null ? {} : headersOf(consumer)), ...claims });
     return isDeepStrictEqual(named, consumer) ? opener : null;
   }

@@ -1,28 +1,28 @@
-/** Bounds on sockets and event streams. Each is a setting. */
+/** Limits for sockets and event streams. Each is a setting. */
 
 /** Bounds on what clients may hold. */
 export interface LiveLimits {
-  /** Sockets and event streams that may be open together. */
+  /** Sockets and event streams that may be open at a time. */
   readonly connections: number;
-  /** Those of them that one client may have; 0: any number. */
+  /** Sockets and event streams per client; 0: unlimited. */
   readonly clientConnections: number;
-  /** Bytes that the requests and documents of one client's operations may take. */
+  /** Bytes of memory for the requests and documents of one client's operations. */
   readonly clientBytes: number;
-  /** Operations that one socket may have under way. */
+  /** Concurrent operations per socket. */
   readonly operations: number;
-  /** Bytes that may wait for one operation of a socket. */
+  /** Bytes that may be buffered for one operation of a socket. */
   readonly operationBytes: number;
-  /** Bytes that may wait for one socket or event stream. */
+  /** Bytes that may be buffered for one socket or event stream. */
   readonly connectionBytes: number;
-  /** How long a client may take for `connection_init`. */
+  /** The time for a client to send `connection_init`. */
   readonly initMilliseconds: number;
-  /** How often a client must show that it is there, and is shown that we are. */
+  /** The interval of pings and comments by which both sides detect a dead connection. */
   readonly heartbeatMilliseconds: number;
 }
 
 export const defaultLiveLimits: LiveLimits = {
   connections: 20_000,
-  // Whoever comes by a route with one key is one consumer, and so are all users behind it: a quarter of what there is.
+  // All users behind one API key are one consumer, so it gets a quarter of all connections.
   clientConnections: 5_000,
   clientBytes: 8 * 1024 * 1024,
   operations: 100,

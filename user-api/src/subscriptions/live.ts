@@ -1,4 +1,4 @@
-/** Subscriptions of an application: its sockets, event streams and their end. */
+/** The subscriptions of an application: its sockets and event streams, and their shutdown. */
 import { randomUUID } from "node:crypto";
 import fastifyWebsocket from "@fastify/websocket";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
@@ -21,27 +21,27 @@ export interface LiveOptions extends Pick<OperationsOptions, "check" | "execute"
   readonly schema: GraphQLSchema;
   readonly events: Events;
   readonly limits: LiveLimits;
-  /** What an event may take for those who follow. */
+  /** The time limit for one event. */
   readonly milliseconds: number;
-  /** Bytes of one frame of a client. */
+  /** Bytes per frame of a client. */
   readonly frameBytes: number;
-  /** Where sockets are opened. A GET route of this path must be registered later. */
+  /** The path of sockets. A GET route of this path must be registered later. */
   readonly path: string;
-  /** Who asks by a request or by the socket that began as one. */
+  /** The caller of a request, or of the socket that it opened. */
   readonly callerOf: (request: FastifyRequest) => Omit<Caller, "share">;
-  /** The name of the client whose connection it is. */
+  /** The client's key for limits per client. */
   readonly clientOf: (request: FastifyRequest) => string;
-  /** Whether the payload of connection_init may pass. What it says of who asks holds from then on. */
+  /** Whether the payload of connection_init is accepted. The identity in it then applies to the socket. */
   readonly permits: (payload: Payload, request: FastifyRequest) => boolean;
 }
 
 export interface Live {
-  /** Answers a request by an event stream. */
+  /** Responds to a request with an event stream. */
   stream(ask: Ask, request: FastifyRequest, reply: FastifyReply): void;
   counts(): LiveCounts;
-  /** Begins nothing more, waits for others, finishes what is queued, and tells all clients that this server goes. */
+  /** Starts no more operations, waits for `others`, sends what is queued, and closes connections as going away. */
   drain(others: Promise<unknown>): Promise<void>;
-  /** Ends what is still open. */
+  /** Cuts connections that are still open. */
   cut(): void;
 }
 
@@ -49,17 +49,19 @@ export interface LiveCounts {
   readonly sockets: number;
   readonly streams: number;
   readonly subscriptions: number;
-  /** Sockets, streams and operations so far that ended because their client was slower than its events. */
+  /** The number of sockets, streams and operations that ended because their client was slower than its events. */
   readonly slow: number;
 }
 
-/** Why there is no further connection. */
+/** The messages for a refused connection. */
 const FULL = {
   connections: "There are as many connections as there may be",
   clientConnections: "This client has as many connections as it may have",
 } as const;
 
-/** What a request takes, about. One that nests too deep to be written at all is refused for it later on. */
+/**
+ * The approximate size of a request. One that nests too deep for JSON.stringify counts as `most`; it is refused later.
+ */
 function bytesOf(ask: Ask, most: number): number {
   try {
     return JSON.stringify(ask).length;
@@ -72,7 +74,7 @@ function bytesOf(ask: Ask, most: number): number {
 export async function makeLive(app: FastifyInstance, options: LiveOptions): Promise<Live> {
   const { schema, events, limits, frameBytes, path, callerOf, clientOf, permits } = options;
   const { connectionBytes, heartbeatMilliseconds } = limits;
-  // Events belong to no request; whoever is told of a fault finds its line by an id all the same.
+  // Events belong to no request; a new id connects the error that clients see with its log line.
   const occasion = () => {
     const requestId = randomUUID();
     return { log: app.log.child({ requestId }), requestId };
@@ -110,13 +112,13 @@ export async function makeLive(app: FastifyInstance, options: LiveOptions): Prom
   const shares = makeShares(limits);
   let going = false;
 
-  /** A connection more, or the reason why there is none. */
+  /** Counts a new connection, or returns the limit that it exceeds. */
   function enter(request: FastifyRequest): Share | "connections" | "clientConnections" {
     if (sockets.size() + streams.size() >= limits.connections) return "connections";
     return shares.enter(clientOf(request)) ?? "clientConnections";
   }
 
-  /** Who is at the other end of a socket: as the opening request says, and from `connection_init` on as that says. */
+  /** The peer of a socket: identified by the opening request, and from `connection_init` on by its payload. */
   function peerOf(request: FastifyRequest): Peer | Closing {
     if (going) return GOING;
     const entered = enter(request);
@@ -130,7 +132,7 @@ export async function makeLive(app: FastifyInstance, options: LiveOptions): Prom
         let { share } = caller;
         if (clientOf(request) !== before) {
           share.leave();
-          // Among all there are it has its place already.
+          // The total was checked already.
           const own = shares.enter(clientOf(request));
           if (own === null) return [1013, FULL.clientConnections];
           share = own;
@@ -139,7 +141,7 @@ export async function makeLive(app: FastifyInstance, options: LiveOptions): Prom
         return null;
       },
       begin(request, receiver, { bytes, kept }) {
-        // Nobody would wait for its end: the client asks again elsewhere once it is told that we go.
+        // The shutdown would not wait for it: the client subscribes again elsewhere once its connection is closed.
         if (going) return () => undefined;
         return operations.begin({ ask: asAsk(request), bytes, kept }, caller, receiver);
       },
@@ -162,7 +164,7 @@ export async function makeLive(app: FastifyInstance, options: LiveOptions): Prom
     slow: () => refusal("slow"),
   });
 
-  // Before the plugin's own hook, which turns what it finds on a route into a handler of sockets.
+  // Before the plugin's own hook, which turns the route's `wsHandler` into a socket handler.
   app.addHook("onRoute", (route) => {
     if (route.url === path && route.method === "GET") {
       route.wsHandler = (socket, request) => sockets.opened(socket, request);
@@ -175,7 +177,7 @@ export async function makeLive(app: FastifyInstance, options: LiveOptions): Prom
       handleProtocols: (offered) => offered.has(SUBPROTOCOL) && SUBPROTOCOL,
     },
     errorHandler: (error, socket, request) => {
-      // Frames that break the WebSocket protocol itself; ws has closed with the code for it.
+      // An invalid WebSocket frame; ws has closed the socket with the matching code.
       request.log.info({ err: error }, "a socket failed");
       if (socket.readyState === socket.OPEN) socket.terminate();
     },

@@ -1,4 +1,4 @@
-/** Runs operations for sockets and event streams, by the same checks as for requests. */
+/** Runs operations for sockets and event streams, with the same checks as for requests. */
 import { createHash } from "node:crypto";
 import {
   createSourceEventStream,
@@ -19,37 +19,37 @@ import type { Feed } from "./feed.ts";
 import type { Receiver } from "./receiver.ts";
 import type { Share } from "./shares.ts";
 
-/** Who asks for an operation. */
+/** The caller of an operation. */
 export interface Caller extends Occasion {
   readonly consumer: Consumer | null;
-  /** What the connection's client may keep. */
+  /** The memory share of the connection's client. */
   readonly share: Share;
-  /** Whether the request's method promises to change nothing. */
+  /** Whether the request's method is safe (RFC 9110). */
   readonly safe?: boolean;
-  /** Counts an operation against the client's rate; null: it may begin. Absent where a request was counted for it. */
+  /** Counts an operation against the client's rate; null: allowed. Absent where the request was counted already. */
   readonly count?: () => Promise<GraphQLError | null>;
 }
 
-/** What a client has sent: an operation that it asks for, or why that is none. */
+/** A client's message: the operation that it requests, or the error in it. */
 export interface Sent {
   readonly ask: Ask | GraphQLError;
-  /** What it takes as it came. */
+  /** Size of the request as received. */
   readonly bytes: number;
-  /** What of it the connection keeps until the operation ends, such as its id. */
+  /** Bytes that the connection keeps until the operation ends, such as its id. */
   readonly kept: number;
 }
 
 export interface Operations {
-  /** Begins an operation. The receiver hears of its end exactly once, unless it is stopped before by what is returned. */
+  /** Begins an operation. The receiver gets its end exactly once, unless the returned function stops it before. */
   begin(sent: Sent, caller: Caller, receiver: Receiver): () => void;
-  /** Resolves when nothing is under way but subscriptions, and those have sent what they were told of. */
+  /** Resolves when only subscriptions are left, and those have sent all pending events. */
   settled(): Promise<void>;
 }
 
-/** A checked operation and what goes with it. */
+/** A checked operation with its context. */
 export interface Asked {
   readonly operation: Operation;
-  /** Those that the operation declares: nobody reads others. */
+  /** Only the variables that the operation declares. */
   readonly variables: Variables | undefined;
   readonly operationName: string | undefined;
 }
@@ -58,29 +58,29 @@ interface Beginning {
   readonly begun: Begun;
   /** See Sent. */
   readonly kept: number;
-  /** Gives back what the request took. */
+  /** Releases the bytes of the request. */
   readonly passed: () => void;
 }
 
 export interface OperationsOptions {
   readonly schema: GraphQLSchema;
   readonly feed: Feed;
-  /** The operation that is asked for, or everything that is wrong with it. */
+  /** Checks the requested operation; returns it or all of its errors. */
   readonly check: Documents["valid"];
-  /** Executes a query or a mutation, as a request would. */
+  /** Executes a query or a mutation, as for a request. */
   readonly execute: (operation: Asked, caller: Caller) => Promise<FormattedExecutionResult>;
-  /** Told of each subscription that begins, or with the errors why it does not. */
+  /** Called for each subscription that begins, or with the errors for which it does not. */
   readonly onFollow: (operation: Operation, errors: readonly GraphQLFormattedError[]) => void;
   /** The resolvers' context, new for each execution. */
   readonly contextOf: (caller: Pick<Caller, "consumer">) => object;
-  /** The error for a client whose operations would keep more than they may. */
+  /** The error for a client whose operations would exceed its memory share. */
   readonly tooMuch: () => GraphQLError;
 }
 
-/** What it takes that somebody follows, besides what is followed; a floor, so that nobody follows without bound. */
+/** The fixed cost of a subscriber, besides its document; it bounds the number of subscriptions. */
 const FOLLOWER_BYTES = 200;
 
-/** What a document takes in memory for each of its tokens, at most, as measured with graphql-js 16. */
+/** Memory of a document per token, at most; measured with graphql-js 16. */
 const TOKEN_BYTES = 500;
 
 function tokensOf({ loc }: DocumentNode): number {
@@ -92,7 +92,7 @@ function tokensOf({ loc }: DocumentNode): number {
 const formatted = (errors: readonly GraphQLError[], caller: Caller): readonly GraphQLFormattedError[] =>
   errors.map((error) => present(error, caller));
 
-/** A fault as GraphQL errors. mercurius throws one error that carries all that validation has found. */
+/** Converts an error to GraphQL errors. mercurius throws all validation errors in one. */
 function errorsIn(fault: unknown): readonly GraphQLError[] {
   if (fault instanceof GraphQLError) return [fault];
   if (typeof fault === "object" && fault !== null && "errors" in fault && Array.isArray(fault.errors)) {
@@ -102,13 +102,15 @@ function errorsIn(fault: unknown): readonly GraphQLError[] {
   return [new GraphQLError(originalError.message, { originalError })];
 }
 
-/** graphql-js passes by what is not declared. By entries, because a variable may be called __proto__. */
+/** Drops undeclared variables, which graphql-js ignores. Uses entries, because a variable may be called __proto__. */
 function declaredOf({ node }: Operation, given: Variables): Variables {
   const names = (node.variableDefinitions ?? []).map(({ variable }) => variable.name.value);
   return Object.fromEntries(names.filter((name) => Object.hasOwn(given, name)).map((name) => [name, given[name]]));
 }
 
-/** The same for all who ask the same, and what it is made of. A hash, so that not each of them keeps the text. */
+/**
+ * A key that equal subscriptions share, with the values in it. A hash, so that not each subscription keeps the text.
+ */
 function keyOf({ operation, operationName, variables }: Asked, consumer: Consumer | null) {
   const text = JSON.stringify([operation.source, operationName, variables, consumer]);
   return { key: createHash("sha256").update(text).digest("base64"), length: text.length };
@@ -118,7 +120,7 @@ export function makeOperations(options: OperationsOptions): Operations {
   const { schema, feed, check, execute, onFollow, contextOf, tooMuch } = options;
   const single = new UnderWay();
 
-  /** Whether the subscription may begin: its variables fit and its resolver has no objection. */
+  /** Checks that the subscription may begin: its variables fit, and its `subscribe` resolver throws no error. */
   async function refusalOf({ operation, variables, operationName }: Asked, caller: Caller) {
     const stream = await createSourceEventStream({
       schema,
@@ -130,7 +132,7 @@ export function makeOperations(options: OperationsOptions): Operations {
     return "errors" in stream ? (stream.errors ?? []) : null;
   }
 
-  /** What one who follows keeps; null: the client would keep too much. */
+  /** Reserves the memory of a subscription; null: the client's share is exceeded. */
   function keepFollowed(asked: Asked, { consumer, share }: Caller, kept: number) {
     const { key, length } = keyOf(asked, consumer);
     const own = share.keep(FOLLOWER_BYTES + kept);
@@ -149,7 +151,7 @@ export function makeOperations(options: OperationsOptions): Operations {
     if (begun.over) return;
     const { operation, operationName, variables } = asked;
     const { consumer } = caller;
-    // Nothing of the request itself stays.
+    // The request itself is no longer needed.
     passed();
     const followed = refusal === null ? keepFollowed(asked, caller, kept) : null;
     const errors = formatted(refusal ?? (followed === null ? [tooMuch()] : []), caller);
@@ -192,7 +194,7 @@ export function makeOperations(options: OperationsOptions): Operations {
   }
 
   async function begin({ ask, bytes, kept }: Sent, caller: Caller, begun: Begun): Promise<void> {
-    // At once, for counting may take time in which more come.
+    // Reserved at once: counting may take time, during which more operations arrive.
     const release = caller.share.keep(bytes);
     if (release !== null) begun.onEnd(release);
     const tooMany = (await caller.count?.()) ?? null;

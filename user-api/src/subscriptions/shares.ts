@@ -1,24 +1,24 @@
-/** What each client holds by its sockets and event streams, so that none takes what is there for all. */
+/** Limits the connections and memory that each client holds, so that one client cannot exhaust them for all. */
 
 /** One connection of a client. */
 export interface Share {
-  /** Counts what an operation keeps. Returns what gives it back; null: the client would hold too much. */
+  /** Reserves memory for an operation. Returns a function that releases it; null: the client's limit is exceeded. */
   keep(bytes: number): (() => void) | null;
-  /** The same for what all operations of the client share that have the key: counted once. */
+  /** Like `keep`, for memory that all operations of the client with this key share: counted once. */
   keepShared(key: string, bytes: number): (() => void) | null;
-  /** The connection has ended. What its operations keep, they give back themselves. */
+  /** The connection has ended. Its operations release their memory themselves. */
   leave(): void;
 }
 
 export interface Shares {
-  /** A connection more of the client; null: it has as many as it may have. */
+  /** Counts a new connection of the client; null: its limit is reached. */
   enter(client: string): Share | null;
 }
 
 export interface SharesOptions {
-  /** Connections that one client may have; 0: any number. */
+  /** Connections per client; 0: unlimited. */
   readonly clientConnections: number;
-  /** Bytes that the operations of one client may keep. */
+  /** Bytes of memory for the operations of one client. */
   readonly clientBytes: number;
 }
 
@@ -26,7 +26,7 @@ interface Client {
   readonly name: string;
   connections: number;
   bytes: number;
-  /** How many operations share what has the key; a symbol is that of one operation alone. */
+  /** The number of operations that share a key; a symbol is the key of a single operation. */
   readonly shared: Map<string | symbol, number>;
 }
 

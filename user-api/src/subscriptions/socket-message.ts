@@ -1,10 +1,10 @@
 /** The messages that a client of graphql-transport-ws may send. */
 import type { Variables } from "../limits/cost.ts";
 
-/** A JSON object of the client's. */
+/** A JSON object from the client. */
 export type Payload = Readonly<Record<string, unknown>>;
 
-/** A GraphQL request in its shape. */
+/** The members of a GraphQL request. */
 export interface OperationRequest {
   readonly query: string;
   readonly operationName?: string | null | undefined;
@@ -27,7 +27,7 @@ const isRecord = (value: unknown): value is Payload =>
 
 const absent = (value: unknown): value is null | undefined => value === undefined || value === null;
 
-/** Whether a value has the shape of a GraphQL request; what is in it is for others to judge. */
+/** Whether a value has the shape of a GraphQL request; its members are validated elsewhere. */
 export function isOperationRequest(value: unknown): value is OperationRequest {
   return (
     isRecord(value) &&

@@ -1,47 +1,48 @@
 /**
  * One socket of graphql-transport-ws (the protocol text of the graphql-ws project), without the network.
  *
- * The server parts that exist break the protocol where clients notice: mercurius 16 validates no subscription, keeps no
- * init timeout and lets a second operation take the id of the first; graphql-ws 6.4 ends a new operation by the end of an
- * earlier one of the same id, answers messages that only servers send with 4500, and fails to close on a long id.
+ * Existing server libraries violate the protocol in ways that clients notice. mercurius 16 does not validate
+ * subscriptions, has no init timeout, and lets a second operation reuse the id of an active one. graphql-ws 6.4 ends a
+ * new operation when an earlier one with the same id ends, closes with 4500 for messages that only servers send, and
+ * fails to close the socket for a long id.
  */
 import type { GraphQLFormattedError } from "graphql";
 import type { Receiver } from "./receiver.ts";
 import { type OperationRequest, type Payload, readMessage, type Subscribe } from "./socket-message.ts";
 
 export interface Session {
-  /** A frame of the client; null for one that is no text. */
+  /** A frame from the client; null for a frame that is not text. */
   received(text: string | null): void;
-  /** The socket is gone, or was closed by us: all operations stop, and what still comes is passed by. */
+  /** The socket has closed, on either side: all operations stop, and later frames are ignored. */
   ended(): void;
 }
 
-/** How a socket is closed. */
+/** The close frame's code and reason. */
 export type Closing = readonly [code: number, reason: string];
 
 export interface SessionOptions {
-  /** Queues a frame. `operation` is whom its bytes are counted for, until they have left. */
+  /** Queues a frame. `operation` accounts for its bytes until they are sent. */
   readonly send: (frame: string, operation?: Outflow) => void;
   readonly close: (code: number, reason: string) => void;
-  /** @param size what the request takes as it came, and what of it is kept here: its id. */
+  /** @param size The bytes of the request as received, and those of them that are kept here: its id. */
   readonly begin: (
     request: OperationRequest,
     receiver: Receiver,
     size: { readonly bytes: number; readonly kept: number },
   ) => () => void;
-  /** Lets the payload of connection_init pass, or tells how to close the socket. */
+  /** Accepts the payload of connection_init (null), or returns how to close the socket. */
   readonly admit: (payload: Payload | undefined) => Closing | null;
-  /** Told once the client may begin operations. */
+  /** Called once the client may begin operations. */
   readonly acknowledged: () => void;
-  /** Operations that may be under way at a time. */
+  /** Concurrent operations. */
   readonly operations: number;
-  /** Bytes that may wait for one operation. */
+  /** Bytes that may be buffered for one operation. */
   readonly operationBytes: number;
-  /** The errors for a fault of the client's that concerns one operation. */
+  /** The errors for a client's fault that concerns one operation. */
   readonly refusal: (reason: "operations" | "slow") => readonly GraphQLFormattedError[];
 }
 
-/** Bytes of one operation that have not left yet. */
+/** The bytes of one operation that are not sent yet. */
 export interface Outflow {
   bytes: number;
 }
@@ -99,7 +100,7 @@ export function makeSession(options: SessionOptions): Session {
 
     const operation: Operation = { bytes: 0, stop: () => undefined };
     active.set(id, operation);
-    // An id is free again once its operation has ended; what the former one still says must not reach the next.
+    // An id is free again once its operation has ended; output of the former operation must not reach the next.
     const forget = (): boolean => active.get(id) === operation && active.delete(id);
     const receiver: Receiver = {
       next(result) {
@@ -131,7 +132,7 @@ export function makeSession(options: SessionOptions): Session {
     try {
       text = JSON.stringify({ type: "pong", payload });
     } catch {
-      // A text that nests ten thousands of levels can be read, but not written.
+      // JSON.parse accepts ten thousands of levels of nesting that JSON.stringify fails on.
     }
     if (text === undefined) shut(4400, "Invalid ping message: payload nests too deep");
     else send(text);
@@ -151,7 +152,7 @@ export function makeSession(options: SessionOptions): Session {
   };
 }
 
-/** A close frame has room for 123 bytes of reason, and an id is the client's. */
+/** A close frame has room for 123 bytes of reason, and the client chooses the id in it. */
 function limited(reason: string): string {
   if (Buffer.byteLength(reason) <= 123) return reason;
   return `${Buffer.from(reason)

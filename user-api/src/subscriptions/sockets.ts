@@ -1,47 +1,49 @@
-/** WebSockets: heartbeat, bounds on what waits to be read, and the end of all. The protocol is socket-session.ts. */
+/** WebSockets: heartbeat, bounded buffers and shutdown. The protocol is in socket-session.ts. */
 import type { FastifyRequest } from "fastify";
 import type { WebSocket } from "ws";
 import { type Closing, makeSession, type Session, type SessionOptions } from "./socket-session.ts";
 
-/** Who is at the other end. */
+/** The client of a socket. */
 export interface Peer extends Pick<SessionOptions, "begin" | "admit"> {
-  /** The socket is gone. */
+  /** The socket has closed. */
   readonly left: () => void;
 }
 
 export interface SocketOptions extends Pick<SessionOptions, "operations" | "operationBytes" | "refusal"> {
-  /** Who opens a socket, or how it is closed at once. */
+  /** Identifies the client that opens a socket, or returns how to close it at once. */
   readonly peerOf: (request: FastifyRequest) => Peer | Closing;
-  /** Bytes that may wait for one socket; beyond it the client is too slow, and the socket is closed with 1013. */
+  /**
+   * Bytes that may be buffered for one socket; beyond it the client is too slow, and the socket is closed with 1013.
+   */
   readonly socketBytes: number;
-  /** How long a client may take for `connection_init`. */
+  /** The time for a client to send `connection_init`. */
   readonly initMilliseconds: number;
-  /** How often a client must show that it is there. */
+  /** The interval of pings. */
   readonly heartbeatMilliseconds: number;
-  /** Told of every socket that was closed because its client is slower than its events. */
+  /** Called for every socket that was closed because its client is slower than its events. */
   readonly onSlow: () => void;
 }
 
 export interface Sockets {
-  /** Takes over a socket right after its handshake, or closes it. */
+  /** Manages a socket from its handshake on, or closes it. */
   opened(socket: WebSocket, request: FastifyRequest): void;
-  /** How many are open. */
+  /** The number of open sockets. */
   size(): number;
-  /** Closes all with 1001 (going away) behind what was sent to them. */
+  /** Closes all sockets with 1001 (going away) after their buffered data. */
   close(): void;
-  /** Ends what is still open, and the heartbeat. */
+  /** Cuts sockets that are still open, and stops the heartbeat. */
   cut(): void;
 }
 
 export const SLOW = "This client is slower than its events";
-/** How sockets are closed when the server ends. */
+/** The close frame when the server shuts down. */
 export const GOING: Closing = [1001, "The server is shutting down"];
 
 export function makeSockets(options: SocketOptions): Sockets {
   const { socketBytes, initMilliseconds, heartbeatMilliseconds, onSlow, peerOf } = options;
   const open = new Map<WebSocket, Session>();
   const answered = new WeakSet<WebSocket>();
-  // A peer that vanished without a word (half-open) is found only by asking.
+  // A half-open connection is found only by pings.
   const heartbeat = setInterval(() => {
     for (const socket of open.keys()) {
       if (!answered.delete(socket)) socket.terminate();
@@ -49,7 +51,7 @@ export function makeSockets(options: SocketOptions): Sockets {
     }
   }, heartbeatMilliseconds).unref();
 
-  /** A client may go on sending for as long as it does not answer the close: nothing of it is heard. */
+  /** A client may keep sending until it answers the close frame: its messages are ignored. */
   function shut(socket: WebSocket, session: Session, [code, reason]: Closing): void {
     session.ended();
     socket.close(code, reason);
@@ -95,7 +97,7 @@ export function makeSockets(options: SocketOptions): Sockets {
         session.received(isBinary ? null : String(data));
       });
       socket.on("pong", () => answered.add(socket));
-      // Not by ws itself: it answers pings of a client that reads nothing until the memory is full.
+      // Not by ws itself, which would buffer pongs without limit for a client that reads nothing.
       socket.on("ping", (data: Buffer) => {
         if (socket.readyState === socket.OPEN && socket.bufferedAmount <= socketBytes) socket.pong(data);
       });

@@ -1,4 +1,4 @@
-/** What the tests of subscriptions share. */
+/** Helpers for the tests of subscriptions. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, connect, type Socket } from "node:net";
@@ -18,14 +18,14 @@ export const create = (name: string) => ({
   query: `mutation { createUser(name: "${name}", email: "${name}@example.org") { id } }`,
 });
 
-/** What a test has begun; `endAll` is for afterEach. */
+/** Clean-up functions of the running test; call `endAll` in afterEach. */
 const ends: (() => unknown)[] = [];
 export const atEnd = (end: () => unknown): void => void ends.push(end);
 export async function endAll(): Promise<void> {
   for (const end of ends.splice(0).reverse()) await end();
 }
 
-/** The application on a port. */
+/** The application, listening on a port. */
 export async function listening(options: TestOptions = {}) {
   const { app, logged } = await testApp(options);
   atEnd(() => app.close());
@@ -38,13 +38,13 @@ export async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await setImmediate();
 }
 
-/** Resolves once as many subscriptions as named are under way: the server says nothing of its own to a subscriber. */
+/** Resolves once `count` subscriptions are active: the protocol does not acknowledge a subscription. */
 export const following = (app: FastifyInstance, count: number): Promise<void> =>
   until(() => app.live.counts().subscriptions === count);
 
 type Result = FormattedExecutionResult<Record<string, unknown>>;
 
-/** A client library: the results of an operation. Rejects with the errors of one that cannot run. */
+/** A client library under test: the results of an operation. Rejects with the errors of one that cannot run. */
 export interface Client {
   readonly name: string;
   iterate(port: number, operation: OperationRequest): AsyncIterableIterator<Result>;
@@ -70,7 +70,7 @@ export const clients: readonly Client[] = [
   },
 ];
 
-/** The first result. Rejects with the errors of an operation that cannot run, which a stream gives as its result. */
+/** The first result. Rejects with the errors of an operation that cannot run, which a stream sends as its result. */
 export async function firstOf(client: Client, port: number, operation: OperationRequest): Promise<Result> {
   for await (const result of client.iterate(port, operation)) {
     if (result.data === undefined) throw result.errors;
@@ -88,7 +88,7 @@ export interface SocketOptions {
   readonly autoPong?: boolean;
 }
 
-/** A bare socket, for what a proper client never does. */
+/** A plain WebSocket, for messages that a client library never sends. */
 export async function bareSocket(url: string, { protocol, ...options }: SocketOptions = {}): Promise<WebSocket> {
   const socket = new WebSocket(url, protocol ?? "graphql-transport-ws", options);
   atEnd(() => socket.terminate());
@@ -96,7 +96,7 @@ export async function bareSocket(url: string, { protocol, ...options }: SocketOp
   return socket;
 }
 
-/** A bare socket that may subscribe. */
+/** A plain WebSocket after `connection_ack`. */
 export async function acknowledged(url: string, options: SocketOptions = {}): Promise<WebSocket> {
   const socket = await bareSocket(url, options);
   socket.send(init);
@@ -110,7 +110,7 @@ export async function nextMessage(socket: WebSocket): Promise<Record<string, unk
   return JSON.parse(String(data));
 }
 
-/** A connection by hand, which sends what it is told to and reads nothing of its own. */
+/** A TCP connection that sends only what the test writes and reads nothing by itself. */
 export async function rawConnection(port: number): Promise<Socket> {
   const raw = connect(port, "127.0.0.1");
   atEnd(() => raw.destroy());
@@ -131,7 +131,7 @@ export const upgradeTo = (port: number): string =>
     "\r\n",
   ].join("\r\n");
 
-/** A text in a frame of a client, masked by zeros. */
+/** A text in a client's frame, masked by zeros. */
 export function frameOf(text: string): Buffer {
   const payload = Buffer.from(text);
   const head = Buffer.from([0x81, 0xfe, 0, 0, 0, 0, 0, 0]);
@@ -141,7 +141,7 @@ export function frameOf(text: string): Buffer {
 
 export const CLOSE_FRAME = Buffer.from([0x88, 0x80, 0, 0, 0, 0]);
 
-/** A socket by hand, right behind its handshake, and what came with that. */
+/** A TCP connection after the WebSocket handshake, with any bytes that followed it. */
 export async function rawSocket(port: number): Promise<{ raw: Socket; rest: Buffer }> {
   const raw = await rawConnection(port);
   raw.write(upgradeTo(port));

@@ -1,4 +1,4 @@
-/** Which requests may become a WebSocket. */
+/** Decides which requests may become a WebSocket. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { GraphQLError } from "graphql";
 import { failure } from "../errors.ts";
@@ -8,7 +8,7 @@ export const SUBPROTOCOL = "graphql-transport-ws";
 
 export interface UpgradeOptions {
   readonly consumer: Consumer | null;
-  /** Origins that are as good as our own; `*` for all. */
+  /** Origins that are treated like our own; `*` for all. */
   readonly origins: readonly string[];
 }
 
@@ -19,12 +19,12 @@ function first(header: string | string[] | undefined): string | undefined {
 }
 
 /**
- * The reason to refuse, or null. Browsers send an origin and ask nobody before they open a WebSocket to another site:
- * without this check any page could follow the directory of whoever looks at it. A consumer has shown a credential
- * that the page must have had.
+ * The error with which an upgrade is refused, or null. Browsers send an Origin but no preflight for a WebSocket to
+ * another site: without this check, any page that a user visits could subscribe to the directory. A consumer has
+ * presented a credential, which the page must have known.
  */
 export function refusalOf(headers: IncomingHttpHeaders, { consumer, origins }: UpgradeOptions): GraphQLError | null {
-  // The first one is what the server will choose.
+  // The first one is the one that the server will choose.
   if (first(headers["sec-websocket-protocol"]) !== SUBPROTOCOL) {
     return failure("BAD_REQUEST", `The WebSocket subprotocol must be ${SUBPROTOCOL}`);
   }
