@@ -1,4 +1,4 @@
-/** Puts a node together: source -> intake -> compile -> runtime -> proxy, and the listener that tells how it fares. */
+/** Assembles a node: source -> intake -> compile -> runtime -> proxy, and the status listener. */
 import { randomUUID } from "node:crypto";
 import {
   emptySnapshot,
@@ -37,40 +37,40 @@ import type { WorkersReport } from "./workers/workers.ts";
 export interface GatewayOptions {
   readonly settings: GatewaySettings;
   readonly log: Logger;
-  /** What documents come from. Default: what the settings say. */
+  /** The source of documents. Default: chosen by the settings. */
   readonly source?: (node: NodeStatusSource) => Source;
-  /** Counters for rate-limiting with policy `cluster`. Default: those of the database that documents come from. */
+  /** Counters for rate-limiting with policy `cluster`. Default: those of the database source. */
   readonly clusterCounters?: Counters;
-  /** Other listeners of this process, which no upstream may be. */
+  /** Other listeners of this process; upstream addresses must not point to them. */
   readonly ownListeners?: readonly ListenAddress[];
 }
 
 export interface Gateway {
   readonly proxy: ListenAddress;
-  /** Null when nothing is answered over TLS. */
+  /** Null without a TLS listener. */
   readonly proxyTls: ListenAddress | null;
   readonly status: ListenAddress;
   readonly state: () => NodeState;
   /**
-   * Turns a target of an upstream by somebody's order, on this node alone, until its health is found to be another.
+   * Sets the health of an upstream's target manually, on this node only, until a health check changes it.
    *
-   * @param address `host:port` of the target; null: whatever it is
-   * @returns false when the node has no such target, or the upstream does not look at health
+   * @param address `host:port` of the target; null: all its addresses @returns false if the node has no such target, or
+   * the upstream has no health checks
    */
   setTargetHealth(upstreamId: string, targetId: string, address: string | null, healthy: boolean): boolean;
-  /** Opens the access log anew after its file was moved away; null where it is no file. */
+  /** Reopens the access log after its file was moved; null when the log is not a file. */
   readonly reopenLogs: (() => void) | null;
-  /** Fails readiness, takes no more connections, finishes what is under way within the drain time, and stops. */
+  /** Fails readiness, accepts no more connections, finishes open requests within the drain time, and stops. */
   close(): Promise<void>;
 }
 
-/** What a node reads from. */
+/** A source and the parts that belong to it. */
 interface Origin {
   readonly source: Source;
   readonly clusterCounters?: Counters;
 }
 
-/** Only what reads from there is loaded. */
+/** Loads only the modules of the configured source. */
 async function originOf(settings: GatewaySettings, log: Logger, node: NodeStatusSource): Promise<Origin> {
   if (settings.source === "file") {
     if (!settings.file) throw new SettingsError(`${names.file.variable} must be set: the declarative file to serve`);
@@ -103,7 +103,7 @@ async function pushSourceOf(settings: GatewaySettings, log: Logger): Promise<Sou
   return createPushSource({ listen, token: pushToken, ...journal, operatorTimeout: patience, log });
 }
 
-/** What a person has to mend in the files is told in one line. */
+/** An error that the user must fix in the files is reported in one line. */
 function unfit(error: Error): never {
   throw error instanceof PemError ? new SettingsError(error.message) : error;
 }
@@ -138,7 +138,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
   });
   const expiries = new CertificateExpiries();
   let served: Snapshot = emptySnapshot;
-  /** Unix seconds at which a document was last taken. */
+  /** Unix seconds of the last accepted document. */
   let succeeded: number | null = null;
   const intake = createIntake({
     node,
@@ -270,11 +270,11 @@ function observersOf(settings: GatewaySettings, node: string): ObserversPlan {
   };
 }
 
-/** By collection. */
+/** Number of entities by collection. */
 const entityCounts = ({ hash: _hash, endpoints: _endpoints, ...collections }: Snapshot): Record<string, number> =>
   Object.fromEntries(Object.entries(collections).map(([name, { size }]) => [name, size]));
 
-/** Whether a prometheus plugin asks for the health of targets. */
+/** Whether a prometheus plugin is configured to report the health of targets. */
 const showsTargets = ({ plugins }: Snapshot): boolean =>
   plugins
     .values()

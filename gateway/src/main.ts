@@ -2,12 +2,13 @@
 /**
  * Command `sluice`.
  *
- * The young generation begins with two halves of 8 MB, and stays so. A proxy makes garbage with every request: with V8's
- * small beginning collections took a fifth of its CPU, with 4 MB they took three times what they take with 8, with 16
- * the same as with 8. Without an end it grows to 32 while a document is taken over, in which all stays, and remains so.
+ * The young generation has two fixed semi-spaces of 8 MB. A proxy creates garbage with every request: with V8's small
+ * initial size, collections used a fifth of the CPU; with 4 MB they used three times as much as with 8 MB, and 16 MB
+ * was no better than 8 MB. Without a maximum, V8 grows it to 32 MB while a document is applied, because all of that
+ * survives, and never shrinks it.
  *
- * Threads share two of malloc's arenas: with one for each, what V8's compilers have used stays in all of them (about 10 MB
- * with one worker, 20 MB with several).
+ * Threads share two malloc arenas: with one arena per thread, memory that V8's compilers used stays in every arena
+ * (about 10 MB with one worker, 20 MB with several).
  */
 import { readArguments } from "@sluice/model/serving";
 import type { Command } from "./commands/command.ts";
@@ -15,7 +16,7 @@ import { version } from "./version.ts";
 
 interface Listed {
   readonly summary: string;
-  /** What a command runs is loaded by it alone: a node has no use for a Kubernetes client, nor for the memory it takes. */
+  /** Each command loads its own modules: a node does not need the memory of a Kubernetes client. */
   readonly load: () => Promise<{ readonly command: Command }>;
 }
 

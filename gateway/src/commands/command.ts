@@ -1,4 +1,4 @@
-/** What a command of `sluice` is. */
+/** The interface of a `sluice` command. */
 import {
   type Checked,
   type CommandArguments,
@@ -9,10 +9,10 @@ import {
 } from "@sluice/model/serving";
 import type { Logger } from "pino";
 
-/** Something that goes on until it is told to stop. */
+/** A started command that runs until it is stopped. */
 export interface Running {
   close(): Promise<void>;
-  /** What SIGHUP asks for; null or absent: nothing, it ends the process. */
+  /** The action on SIGHUP. Null or absent: no action; SIGHUP ends the process. */
   readonly reopenLogs?: (() => void) | null;
 }
 
@@ -20,23 +20,23 @@ export interface Call<Values> {
   readonly settings: Values;
   readonly given: GivenArguments;
   readonly log: Logger;
-  /** Writes to the standard output, as it is. */
+  /** Writes to standard output, unchanged. */
   readonly print: (text: string) => void;
 }
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** A command whatever its settings are. */
+/** A command, independent of the type of its settings. */
 export interface Command {
-  /** What `--help` prints before the settings; ends with a newline. */
+  /** `--help` prints this text before the settings. It ends with a newline. */
   readonly usage: string;
-  /** What may follow the command's name. */
+  /** The arguments allowed after the command's name. */
   readonly arguments: CommandArguments;
   readonly declarations: Declarations;
-  /** Whether it does its work and ends: its log goes to the standard error then. */
+  /** True for a command that finishes by itself: its log is then written to standard error. */
   readonly ends: boolean;
   readonly settings: (env: Readonly<Record<string, string | undefined>>) => Checked<Values & { logLevel: string }>;
-  /** What goes on, or the exit code; undefined is 0. */
+  /** Resolves to a running command, or to the exit code; undefined means 0. */
   readonly run: (call: Call<Values>) => Promise<Running | number | undefined>;
 }
 
@@ -46,7 +46,7 @@ interface Description<Declared extends Declarations> {
   readonly arguments?: CommandArguments;
   readonly settings: Declared;
   readonly ends?: boolean;
-  /** @throws Refused, or SettingsError, for what the caller can mend. */
+  /** @throws Refused, or SettingsError, for errors that the user can fix. */
   readonly run: (call: Call<Settings<Declared>>) => Promise<Running | number | undefined>;
 }
 
@@ -63,10 +63,10 @@ export function defineCommand<const Declared extends Declarations>(description: 
   };
 }
 
-/** The command did not do what it was told, for a reason that the caller can mend. */
+/** The command failed for a reason that the user can fix. */
 export class Refused extends Error {
   override readonly name = "Refused";
-  /** Each with the place where it stands, as editors read it. */
+  /** Each error with its position, in the format that editors parse. */
   readonly faults: readonly string[];
 
   constructor(message: string, faults: readonly string[] = []) {
@@ -75,7 +75,7 @@ export class Refused extends Error {
   }
 }
 
-/** The command's arguments have no meaning together; the message says why. */
+/** The command's arguments contradict each other; the message gives the reason. */
 export class Misused extends Error {
   override readonly name = "Misused";
 }

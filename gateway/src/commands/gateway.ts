@@ -1,4 +1,4 @@
-/** `sluice gateway`: a node. */
+/** `sluice gateway`: starts a node. */
 import { startGateway } from "../gateway.ts";
 import { gatewaySettings } from "../settings/gateway.ts";
 import { defineCommand } from "./command.ts";

@@ -1,4 +1,4 @@
-/** `sluice migrations` at a terminal. */
+/** The `sluice migrations` command, with questions asked at the terminal. */
 import { createInterface } from "node:readline/promises";
 import { migrationsSettings } from "../settings/migrations.ts";
 import { defineCommand } from "./command.ts";

@@ -1,4 +1,4 @@
-/** `sluice migrations`: the tables of the database, with the commands, words and exit codes of Kong's. */
+/** `sluice migrations`: the tables of the database, with Kong's subcommands, wording and exit codes. */
 import { type CommandArguments, type GivenArguments, readSettings } from "@sluice/model/serving";
 import { databaseSettings } from "../settings/database.ts";
 import { SettingsError } from "../settings/error.ts";
@@ -36,13 +36,16 @@ export interface MigrationsCommand {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly print: (line: string) => void;
   readonly printFault: (line: string) => void;
-  /** Asks a person; undefined when there is none. */
+  /** Asks the user. Undefined when there is no terminal. */
   readonly ask?: ((question: string) => Promise<string>) | undefined;
-  /** Other migrations than this version's, for tests. */
+  /** Replaces the migrations of this version, for tests. */
   readonly migrations?: readonly Migration[];
 }
 
-/** Milliseconds for a statement: some rewrite a table. Also how long one process waits for another's migrations. */
+/**
+ * Milliseconds for one statement, because some rewrite a table. Also the limit for waiting on another process's
+ * migrations.
+ */
 const TIMEOUT = 60_000;
 
 type Run = (command: MigrationsCommand, database: Database, yes: boolean) => Promise<number>;

@@ -1,4 +1,4 @@
-/** Runs a command: its settings, its log, its end, and what it says when it fails. */
+/** Runs a command: reads its settings, opens its log, handles signals and explains failures. */
 import { type Address, type Declarations, listSettings, readArguments } from "@sluice/model/serving";
 import { pino } from "pino";
 import { SettingsError } from "../settings/error.ts";
@@ -9,13 +9,13 @@ import { type Command, Misused, Refused, type Running } from "./command.ts";
 type Values = Readonly<Record<string, unknown>>;
 
 export interface Invocation {
-  /** As messages call the command: `sluice start`. */
+  /** The command's name in messages: `sluice start`. */
   readonly name: string;
   readonly args: readonly string[];
 }
 
 /**
- * Sets the exit code: 1 when it failed, 2 for invalid arguments. What goes on stops at the first SIGTERM or SIGINT.
+ * Sets the exit code: 1 for a failure, 2 for invalid arguments. A running command stops at the first SIGTERM or SIGINT.
  */
 export async function runCommand(command: Command, { name, args }: Invocation): Promise<void> {
   const given = readArguments(args, command.arguments);
@@ -39,7 +39,7 @@ export async function runCommand(command: Command, { name, args }: Invocation): 
       fail(error.message);
       for (const fault of error.faults) process.stderr.write(`${fault}\n`);
     } else fail(explain(error as SystemError, settings.value, command.declarations));
-    // Listeners that are up already would keep the process alive.
+    // Listeners that have already started would keep the process alive.
     process.exit();
   }
 }
@@ -48,7 +48,7 @@ function helpOf({ usage, declarations }: Command): string {
   return `${usage}\nSettings are environment variables; an empty one counts as unset.\n\n${listSettings(declarations)}`;
 }
 
-/** What a person reads whose arguments are not understood. */
+/** The message for invalid arguments. */
 export const misuse = (name: string, message: string): string => `${name}: ${message}\nTry '${name} --help'.\n`;
 
 function refuseArguments(text: string): void {
@@ -77,7 +77,7 @@ interface SystemError extends Error {
   readonly port?: number;
 }
 
-/** One line that says what to change; anything unexpected is a bug and keeps its stack. */
+/** One line that says what to change. An unexpected error is a bug and keeps its stack. */
 function explain(error: SystemError, settings: Values, declarations: Declarations): string {
   if (error.code === "EADDRINUSE") {
     const taken = Object.keys(declarations).find((name) => (settings[name] as Partial<Address>)?.port === error.port);

@@ -12,10 +12,10 @@ import type { OpenedStore } from "../stores/open.ts";
 import { version } from "../version.ts";
 import { defineCommand } from "./command.ts";
 
-/** What is read by the node and written by the admin listener. */
+/** The node reads these; the admin listener writes them. */
 interface Shared extends OpenedStore {
   source(node: NodeStatusSource): Source;
-  /** For rate-limiting with policy `cluster`, which only a database has. */
+  /** For rate-limiting with policy `cluster`, which needs a database. */
   readonly clusterCounters?: Counters;
 }
 
@@ -36,7 +36,7 @@ A node and the admin API in one process, over a database or a declarative file.
   settings: startSettings,
   async run({ settings, log }) {
     const shared = await share(settings, log);
-    // Settings that only other commands have keep their defaults; nothing here reads them.
+    // Settings that only other commands declare keep their defaults; they are not read here.
     const node = { ...defaultsOf(gatewaySettings), ...settings };
     const gateway = await startGateway({
       settings: node,
@@ -66,7 +66,7 @@ A node and the admin API in one process, over a database or a declarative file.
   },
 });
 
-/** On this node alone; the others find out by their own checks. */
+/** Applies to this node only; other nodes rely on their own health checks. */
 const setHealthOf =
   ({ setTargetHealth }: Pick<Gateway, "setTargetHealth">): SetHealth =>
   async ({ upstream, target, address, healthy }) =>

@@ -1,4 +1,4 @@
-/** Start-up settings of who may use the admin listener. */
+/** Start-up settings for access to the admin listener. */
 import { defineSettings, type Settings } from "@sluice/model/serving";
 
 export const accessSettings = defineSettings({

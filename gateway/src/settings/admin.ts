@@ -19,7 +19,7 @@ export const adminSettings = defineSettings({
     variable: "SLUICE_STORE",
     kind: "choice",
     words: ["cluster", "directory", "database", "file"],
-    // The same for every command: nothing is written to a cluster that was not named.
+    // The same default for every command: a cluster is only written to if it was named.
     default: "database",
     description:
       "Where entities are kept: custom resources in a cluster, the same in a folder, rows of a database, or a " +

@@ -1,4 +1,6 @@
-/** Start-up settings of whatever reads or writes a database. Names and defaults as Kong's `pg_*` where it has them. */
+/**
+ * Start-up settings of all commands that use a database. Names and defaults follow Kong's `pg_*` where Kong has them.
+ */
 import { defineSettings, type Settings } from "@sluice/model/serving";
 
 export const databaseSettings = defineSettings({

@@ -1,4 +1,4 @@
-/** Start-up settings of whatever reads or writes a declarative file. */
+/** Start-up settings of all commands that use a declarative file. */
 import { defineSettings, type Settings } from "@sluice/model/serving";
 
 export const fileSettings = defineSettings({

@@ -1,4 +1,4 @@
-/** Start-up settings of what looks on while requests are served. */
+/** Start-up settings of the access log and of tracing. */
 import { defineSettings, type Settings } from "@sluice/model/serving";
 import { SettingsError } from "./error.ts";
 
@@ -53,13 +53,13 @@ export const observerSettings = defineSettings({
 
 export type ObserverSettings = Settings<typeof observerSettings>;
 
-/** The file of the access log; null: standard output. Undefined when it is off. */
+/** The file of the access log; null: standard output. Undefined when the access log is off. */
 export function accessLogFile({ accessLog }: ObserverSettings): string | null | undefined {
   if (accessLog === "off") return undefined;
   return accessLog === "stdout" ? null : accessLog;
 }
 
-/** Where spans go; null when tracing is off. Throws when nobody has said. */
+/** The URL that spans are sent to; null when tracing is off. Throws when tracing is on without an endpoint. */
 export function tracesUrl({ tracing, otlpEndpoint, otlpTracesEndpoint }: ObserverSettings): string | null {
   if (tracing === "off") return null;
   const { otlpEndpoint: general, otlpTracesEndpoint: special, tracing: setting } = observerSettings;

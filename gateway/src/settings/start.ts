@@ -27,7 +27,7 @@ export const startSettings = defineSettings({
 
 export type StartSettings = Settings<typeof startSettings>;
 
-/** What a process has whose environment says nothing: for the settings that only other commands have. */
+/** The values for an empty environment: used for the settings that only other commands declare. */
 export function defaultsOf<const Declared extends Declarations>(declarations: Declared): Settings<Declared> {
   const { value, violations } = readSettings(declarations, {});
   if (violations) throw new TypeError("these settings cannot all be left out");

@@ -1,6 +1,6 @@
 /**
- * The database source: everything at the start, then each change as soon as it is written (LISTEN and NOTIFY). Twice a
- * second the node says that it lives and which revision it serves; the answer tells it of changes that it missed.
+ * The database source: reads everything at the start, then each change as soon as it is written (LISTEN and NOTIFY).
+ * Twice a second the node sends a heartbeat with the revision that it serves; the reply reveals changes that it missed.
  */
 import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
 import { applyChange, applyDocument, describeViolation } from "@sluice/model";
@@ -12,43 +12,46 @@ import { type Revision, readChanges } from "../stores/database/read-changes.ts";
 import { READ_NEWER, type SnapshotSink, type Source, type SourceLog } from "./source.ts";
 
 export interface DatabaseSourceOptions {
-  /** The caller's to close, after the source has stopped. */
+  /** The caller closes it after the source has stopped. */
   readonly database: Database;
   readonly log: SourceLog;
-  /** How the node is known to others: where its status listener is. Asked when it is up. */
+  /** How other processes reach the node: the address of its status listener. Called once that listens. */
   readonly place: () => { readonly address: string; readonly status: string | null };
-  /** Told at once, before the database is, which revision the node serves: for who waits in the same process. */
+  /** Called as soon as the node serves a revision, before the database is informed: for waits in the same process. */
   readonly onServed?: (node: string, revision: number) => void;
-  /** Milliseconds between signs of life. Default 500: a node that is silent for 2 s is left out of waits. */
+  /** Milliseconds between heartbeats. Default 500: a node that is silent for 2 s is left out of waits. */
   readonly heartbeat?: number;
 }
 
 /**
- * Writes in a row share a delivery. As a multiple of what the last one took: for how long after it a change counts as
- * one in a row.
+ * Successive changes are delivered together. A change counts as successive if it comes within this multiple of the last
+ * delivery's duration.
  */
 const ROW = 10;
-/** Milliseconds: how long the first of a row waits for others at most, and how long it waits for the next. */
+/**
+ * Maximum milliseconds that the first of several successive changes is delayed for the others, and that the next is
+ * awaited.
+ */
 const MAX_REST = 10;
 const MAX_PAUSE = 4;
 
-/** What stands in a database may count in it. */
+/** Rate-limiting may use the database as its counter store here. */
 const HERE = { ...READ_NEWER, database: true };
 
 export function createDatabaseSource(options: DatabaseSourceOptions): Source {
   const { database, log, place, onServed, heartbeat = 500 } = options;
   let seen: Revision | null = null;
-  /** The number whose content was refused: it is not tried again before something changes. */
+  /** The revision that was rejected: it is not tried again before the next change. */
   let refused = -1;
   let trouble: string | null = null;
   let working: Promise<void> = Promise.resolve();
-  /** The newest number that a signal told and that was not worked at yet. */
+  /** The newest revision that was signalled and not yet processed. */
   let heard = 0;
   let signals = 0;
-  /** The last delivery, as of performance.now(). */
+  /** The end of the last delivery, from performance.now(). */
   let ended = Number.NEGATIVE_INFINITY;
   let took = 0;
-  /** What the node has to say before it says something else. */
+  /** The last heartbeat; the next one is sent after it. */
   let said: Promise<unknown> = Promise.resolve();
   let unsaid = false;
   let waiting = false;
@@ -59,7 +62,7 @@ export function createDatabaseSource(options: DatabaseSourceOptions): Source {
   let known: string | null = null;
   let stopped = false;
 
-  /** Delivers what is new. True when the node serves another revision than before. */
+  /** Delivers new changes. True when the node serves another revision than before. */
   async function follow(intake: SnapshotSink): Promise<boolean> {
     const { revision, document, change } = await readChanges(database, seen);
     if (stopped || (seen?.number === revision.number && seen.epoch === revision.epoch)) return false;
@@ -83,7 +86,10 @@ export function createDatabaseSource(options: DatabaseSourceOptions): Source {
     return true;
   }
 
-  /** One word after the other, each of what is served then. Resolves to the newest revision of the database. */
+  /**
+   * Sends heartbeats one after the other, each with the revision served at that time. Resolves to the newest revision
+   * of the database.
+   */
   function say(intake: SnapshotSink, news: boolean): Promise<Revision> {
     const next = said.then(() => {
       if (news) unsaid = false;
@@ -94,7 +100,7 @@ export function createDatabaseSource(options: DatabaseSourceOptions): Source {
     return next;
   }
 
-  /** The node need not wait until its word is heard: what comes meanwhile is delivered. */
+  /** Not awaited: changes that come in the meantime are delivered. */
   function sayNews(intake: SnapshotSink): void {
     if (unsaid) return;
     unsaid = true;
@@ -115,19 +121,19 @@ export function createDatabaseSource(options: DatabaseSourceOptions): Source {
     }
   }
 
-  /** In a row of changes: until none has come for as long as a delivery takes. */
+  /** During successive changes, waits until none has come for as long as a delivery lasts. */
   async function rest(): Promise<void> {
     const from = performance.now();
     if (from - ended > took * ROW) return;
     for (let before = -1; before !== signals && performance.now() - from < MAX_REST; ) {
       before = signals;
       if (took >= 1) await sleep(Math.min(took, MAX_PAUSE));
-      // What has come while the timer ran late is heard first.
+      // Notifications that arrived while the timer was late are handled first.
       await turn();
     }
   }
 
-  /** Signals that come while one is worked at are one: it reads all that there is. */
+  /** Notifications that come while one is pending are merged: it reads all changes. */
   function hear(intake: SnapshotSink, number: number): void {
     signals += 1;
     heard = Math.max(heard, number);
@@ -137,7 +143,7 @@ export function createDatabaseSource(options: DatabaseSourceOptions): Source {
       waiting = false;
       const newest = heard;
       heard = 0;
-      // Read already, together with another.
+      // It was read already, together with another one.
       if (seen && newest <= seen.number) return undefined;
       return work(intake, async () => {
         await rest();
@@ -160,7 +166,7 @@ export function createDatabaseSource(options: DatabaseSourceOptions): Source {
   return {
     async start(intake) {
       await requireMigrated(database);
-      // First the ears, then the eyes: what is written in between is heard of.
+      // Listen first, then read: a change written in between is signalled.
       end = await database.listen(CHANGES_CHANNEL, (number) => hear(intake, numberOf(number)));
       await follow(intake);
       await say(intake, true);
@@ -175,11 +181,11 @@ export function createDatabaseSource(options: DatabaseSourceOptions): Source {
       end?.();
       await working;
       await said;
-      // The others need not wait for it until it counts as silent.
+      // Otherwise waits for the nodes would include it until it counts as silent.
       if (known !== null) await removeNode(database, known).catch(() => undefined);
     },
   };
 }
 
-/** Null: whatever there is. */
+/** Null: the newest revision, whatever its number. */
 const numberOf = (signal: string | null): number => (signal === null ? Number.POSITIVE_INFINITY : Number(signal) || 0);

@@ -1,7 +1,4 @@
-/**
- * The status listener: how the node fares, whether it is ready for traffic, and its metrics.
- * It tells nothing that is secret and changes nothing.
- */
+/** The status listener: state, readiness and metrics of the node. It reveals no secrets and changes nothing. */
 import type { NodeState } from "@sluice/model";
 import type { UpstreamsHealthReport } from "../balance/health-report.ts";
 import { DATA_LINES } from "../plugins/prometheus/data-lines.ts";
@@ -12,28 +9,28 @@ import { type StatusServer, startStatusServer, Text } from "./server.ts";
 
 export interface StatusFacts {
   readonly state: () => NodeState;
-  /** Why there is no newer document than the one that is served; null when all is well. */
+  /** The reason why the node does not serve the newest document; null without a problem. */
   readonly trouble: () => string | null;
   readonly draining: () => boolean;
   readonly connections: () => Connections | Promise<Connections>;
-  /** What the heaps of other threads take, when `connections` was last asked. Absent: there are none. */
+  /** Heap sizes of the other threads, as of the last call of `connections`. Absent: there are no other threads. */
   readonly heap?: () => Heap;
-  /** Why nobody takes clients' requests; null when somebody does. Absent: somebody always does. */
+  /** The reason why no worker accepts requests of clients; null when one does. Absent: a worker always does. */
   readonly unserved?: () => string | null;
   readonly metrics: NodeMetrics;
-  /** How the targets of upstreams fare, as this node sees them. */
+  /** The health of all targets as this node sees it. */
   readonly upstreams: () => UpstreamsHealthReport | Promise<UpstreamsHealthReport>;
-  /** Destinations to which the node made no connection lately, because their addresses may not be reached. */
+  /** Destinations that the node recently refused to connect to, because their addresses are not allowed. */
   readonly refused: () => Promise<readonly RefusedDestination[]>;
 }
 
-/** Kong's word for "nothing yet": 32 zeros. */
+/** Kong's hash of an empty configuration: 32 zeros. */
 const NO_HASH = "0".repeat(32);
 
 /**
- * What Kong's GET /status tells of a process, whatever it does.
+ * The members of Kong's GET /status that describe the process.
  *
- * @param heap Of its other threads.
+ * @param heap Heap sizes of its other threads.
  */
 export function processMembers(
   { requests, ...connections }: Connections,
@@ -49,7 +46,7 @@ export function processMembers(
   };
 }
 
-/** The body of GET /status: Kong's members, with the node's own beside them. */
+/** The body of GET /status: Kong's members and the node's own. */
 export async function statusBody(facts: StatusFacts): Promise<Readonly<Record<string, unknown>>> {
   const { node, hash, revision, version } = facts.state();
   return {
@@ -59,7 +56,7 @@ export async function statusBody(facts: StatusFacts): Promise<Readonly<Record<st
   };
 }
 
-/** Why the node wants no traffic now; null when it is ready. */
+/** The reason why the node is not ready for traffic; null when it is ready. */
 export function notReady(facts: StatusFacts): string | null {
   if (facts.draining()) return "draining";
   const unserved = facts.unserved?.() ?? null;
@@ -76,7 +73,7 @@ export function startStatusListener(
   return startStatusServer(
     {
       "/status": async () => ({ body: await statusBody(facts) }),
-      // That it is answered is all that it tells: a node that drains, or has no document, must not be restarted.
+      // Always 200: a node that drains, or has no document, must not be restarted.
       "/status/live": () => ({ body: { message: "live" } }),
       "/status/ready"() {
         const reason = notReady(facts);
@@ -85,7 +82,7 @@ export function startStatusListener(
       "/upstreams/health": async () => ({ body: await facts.upstreams() }),
       "/metrics"({ accept }) {
         const { metrics } = facts;
-        // The admin listener, which adds up the nodes.
+        // A request of the admin listener, which adds up the metrics of all nodes.
         if (accept === DATA_LINES) return { body: new Text(DATA_LINES, metrics.data) };
         return { body: new Text(metrics.contentType, metrics.text) };
       },

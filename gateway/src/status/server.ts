@@ -1,6 +1,6 @@
 /**
- * Answers GET at a few paths, on node:http itself: that is in memory already, and every node would take a web framework
- * along for four answers.
+ * Answers GET on a few paths with plain node:http. That module is loaded anyway; a web framework would cost every node
+ * memory for four answers.
  */
 import { once } from "node:events";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
@@ -8,7 +8,7 @@ import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 
-/** Not by an import; see proxy/response/reason-phrases.ts. */
+/** Loaded without an import; see proxy/response/reason-phrases.ts. */
 const { createServer } = process.getBuiltinModule("node:http");
 
 export interface Answer {
@@ -18,7 +18,7 @@ export interface Answer {
   readonly body: object | Text;
 }
 
-/** A text that is made as it is read. */
+/** A text that is generated while it is sent. */
 export class Text {
   readonly contentType: string;
   readonly pieces: () => AsyncIterable<string>;
@@ -29,12 +29,12 @@ export class Text {
   }
 }
 
-/** By path, without a slash at its end. */
+/** By path, without a trailing slash. */
 export type Answers = Readonly<Record<string, (headers: IncomingHttpHeaders) => Answer | Promise<Answer>>>;
 
 export interface StatusServer {
   readonly address: { readonly host: string; readonly port: number };
-  /** Cuts off what is under way. */
+  /** Cuts off open requests. */
   close(): Promise<void>;
 }
 
@@ -67,7 +67,7 @@ async function respond(answers: Answers, request: IncomingMessage, response: Ser
   if (body instanceof Text) {
     response.writeHead(status, { "content-type": body.contentType });
     if (request.method === "HEAD") response.end();
-    // A reader that goes early is nobody's fault.
+    // A client that disconnects early is not an error.
     else await pipeline(Readable.from(body.pieces()), response).catch(() => undefined);
     return;
   }

@@ -1,4 +1,4 @@
-/** Counters of `policy: cluster` in the thread of a worker: the database is the control thread's. */
+/** Counters of `policy: cluster` in a worker thread, which asks the control thread: only that has the database. */
 import type { RateLimitingConfig } from "@sluice/model";
 import type { Counter, Counters, Taken } from "../plugins/rate-limiting/counters.ts";
 import type { WorkerMessage } from "./messages.ts";

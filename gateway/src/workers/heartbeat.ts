@@ -1,7 +1,7 @@
 /**
- * Whether the event loops of workers turn. Each counts in a word of its own in shared memory, which asks nobody for
- * time; the control thread looks whether the words change. It counts its own looks, and no time: while the whole
- * process stood still, nobody was stuck.
+ * Detects workers whose event loop is blocked. Each worker increments its own word in shared memory, which needs no
+ * message; the control thread checks whether the words change. It counts checks instead of time, so that a pause of the
+ * whole process blames no worker.
  */
 
 /** @param count Workers, numbered from 1 */
@@ -10,42 +10,42 @@ export const createHeartbeatMemory = (count: number): SharedArrayBuffer =>
 
 export interface HeartbeatOptions {
   readonly beats: SharedArrayBuffer;
-  /** Milliseconds without a beat after which a worker is stuck. */
+  /** Milliseconds without a beat after which a worker counts as stuck. */
   readonly timeout: number;
 }
 
-/** Looks in that time. */
+/** Number of checks within the timeout. */
 const CHECKS_PER_TIMEOUT = 10;
-/** Milliseconds between two beats at the most. */
+/** Maximum milliseconds between two beats. */
 const MAX_INTERVAL = 1000;
 
-/** Beats from now on, as long as the thread lives. */
+/** Beats from now on until the thread ends. */
 export function startHeartbeat({ beats, timeout }: HeartbeatOptions, owner: number): void {
   const words = new Int32Array(beats);
   setInterval(() => Atomics.add(words, owner, 1), Math.min(timeout / CHECKS_PER_TIMEOUT / 2, MAX_INTERVAL)).unref();
 }
 
-/** The control thread's watch over all workers. */
+/** The control thread's monitor of all workers. */
 export class HeartbeatMonitor {
   readonly #words: Int32Array;
   readonly #timer: NodeJS.Timeout;
-  /** By number: the beats at the last look, and for how many looks they have been the same. */
+  /** By worker number: the beats at the last check, and the number of checks since they changed. */
   readonly #seen = new Map<number, { beats: number; looks: number }>();
   readonly #onStuck: (owner: number) => void;
 
-  /** @param onStuck Told once of each that is watched */
+  /** @param onStuck Called once for each watched worker that gets stuck */
   constructor({ beats, timeout }: HeartbeatOptions, onStuck: (owner: number) => void) {
     this.#words = new Int32Array(beats);
     this.#onStuck = onStuck;
     this.#timer = setInterval(() => this.#check(), timeout / CHECKS_PER_TIMEOUT).unref();
   }
 
-  /** It has begun to beat. */
+  /** Called when the worker has begun to beat. */
   watch(owner: number): void {
     this.#seen.set(owner, { beats: Atomics.load(this.#words, owner), looks: 0 });
   }
 
-  /** It is no more. */
+  /** Called when the worker has ended. */
   unwatch(owner: number): void {
     this.#seen.delete(owner);
   }

@@ -1,24 +1,24 @@
-/** The metrics of a node: its own, and what its workers have counted. */
+/** Merges the metrics of a node with the counts of its workers. */
 import { AggregatorRegistry, type MetricObject } from "prom-client";
 import { type Metrics, type Part, partsOf, type RuntimeMetrics, Sum, textOf, writeData } from "../plugins/index.ts";
 
-/** A turn of the event loop for every slice of it: to be sent as it comes. */
+/** Each piece is generated in its own turn of the event loop: send the pieces as they come. */
 export interface NodeMetrics {
-  /** In Prometheus' text format. */
+  /** In Prometheus text format. */
   text(): AsyncIterable<string>;
   /** See data-lines.ts. */
   data(): AsyncIterable<string>;
-  /** Of `text`. */
+  /** The content type of `text`. */
   readonly contentType: string;
 }
 
-/** What is asked at every scrape. */
+/** Read at every scrape. */
 export interface MetricSources {
-  /** Null when the node's own metrics have it all. */
+  /** Null when the node's own metrics are complete. */
   readonly counted: () => Promise<AsyncIterable<Part> | null>;
-  /** Of this thread. */
+  /** The runtime metrics of this thread. */
   readonly runtime: RuntimeMetrics;
-  /** Of other threads, as they told when they were last asked what they counted. */
+  /** The runtime metrics of other threads, as of the last request for their counts. */
   readonly otherRuntimes: () => readonly MetricObject[];
 }
 

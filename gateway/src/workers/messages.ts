@@ -1,4 +1,4 @@
-/** What the control thread and the thread of a worker tell each other. Everything is plain data. */
+/** Messages between the control thread and a worker thread. All are plain data. */
 import type { Change, RateLimitingConfig } from "@sluice/model";
 import type { MetricObject } from "prom-client";
 import type { HealthUpdate } from "../balance/balancer.ts";
@@ -13,9 +13,9 @@ import type { ConnectionLimitsMemory } from "./shared-connection-limits.ts";
 import type { StartWorkersOptions } from "./start-workers.ts";
 import type { WorkerPlan } from "./worker.ts";
 
-/** What a thread begins with. */
+/** The initial data of a thread. */
 export interface WorkerThreadData {
-  /** 1 and up; 0 is the control thread. */
+  /** From 1; 0 is the control thread. */
   readonly number: number;
   readonly plan: WorkerPlan;
   readonly memory: CountersMemory;
@@ -25,11 +25,11 @@ export interface WorkerThreadData {
   readonly logging: { readonly level: string; readonly bindings: Readonly<Record<string, unknown>> };
   readonly hasClusterCounters: boolean;
   readonly document: SnapshotDelta;
-  /** Of the targets that are not simply healthy. */
+  /** The targets whose health is not the default `healthy`. */
   readonly health: readonly HealthUpdate[];
 }
 
-/** From the snapshot that the thread serves to the next. */
+/** The change from the snapshot that the thread serves to the next one. */
 export interface SnapshotDelta {
   readonly change: Change;
   readonly hash: string;
@@ -54,7 +54,7 @@ export type WorkerMessage =
   | { readonly kind: "failed"; readonly error: SerializedError }
   | { readonly kind: "health"; readonly news: HealthUpdate }
   | { readonly kind: "report"; readonly report: WorkerThreadReport }
-  /** Some of what was counted; `counted` comes after the last. */
+  /** A part of the counts; `counted` follows the last part. */
   | { readonly kind: "part"; readonly part: Part }
   | { readonly kind: "counted"; readonly runtime: readonly MetricObject[] }
   | {
@@ -71,7 +71,7 @@ export interface WorkerThreadReport {
   readonly refused: readonly RefusedDestination[];
 }
 
-/** An error as a message carries it: copies of errors lose all but message and stack. */
+/** An error as sent in a message: structured clones of errors keep only message and stack. */
 export interface SerializedError {
   readonly message: string;
   readonly stack?: string;

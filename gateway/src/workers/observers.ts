@@ -1,4 +1,4 @@
-/** Who looks on while a worker serves. What is switched off is not even loaded. */
+/** The access log and tracing of a worker. Only the enabled ones are loaded. */
 import type { Snapshot } from "@sluice/model";
 import type { AccessLogPlan } from "../proxy/observability/access-log/access-log.ts";
 import { combineObservers, type Observer } from "../proxy/observability/observer.ts";
@@ -11,13 +11,13 @@ export interface ObserversPlan {
   readonly tracing: TracingPlan | null;
 }
 
-/** Null when nobody looks on. Rejects when the access log cannot be opened. */
+/** Null when both are off. Rejects when the access log cannot be opened. */
 export async function openObservers(
   { accessLog, tracing }: ObserversPlan,
   options: { readonly snapshot: () => Snapshot; readonly log: ProxyLog },
 ): Promise<Observer | null> {
   const observers: Observer[] = [];
-  // First, so that the access log knows the traces that it has begun.
+  // First, so that the access log can record the traces that tracing began.
   if (tracing !== null)
     observers.push((await import("../proxy/observability/tracing/tracing.ts")).openTracing(tracing, options.log));
   if (accessLog !== null) {

@@ -1,17 +1,17 @@
-/** Answers to one question, for all who ask it before it is answered. */
+/** Shares one pending report among all callers that request it before it arrives. */
 export class PendingReport {
   readonly #send: () => void;
   readonly #timeout: number;
   #awaited: PromiseWithResolvers<void> | null = null;
   #progress = 0;
 
-  /** @param patience Milliseconds without a sign after which an answer is not waited for any longer. */
+  /** @param patience Milliseconds without progress after which the callers stop waiting. */
   constructor(put: () => void, patience: number) {
     this.#send = put;
     this.#timeout = patience;
   }
 
-  /** Resolves when the answer has come, or nothing has for too long. */
+  /** Resolves when the report has arrived, or after `patience` without progress. */
   async request(): Promise<void> {
     if (this.#awaited === null) {
       this.#awaited = Promise.withResolvers();
@@ -28,7 +28,7 @@ export class PendingReport {
     }
   }
 
-  /** A part of it has come. */
+  /** A part of the report has arrived. */
   markProgress(): void {
     this.#progress++;
   }

@@ -1,29 +1,32 @@
 /**
- * How many connections each address has over all workers of a node. Every worker has a table of its own, into which
- * nobody else writes: open addressing of fixed size, a row of which is a count and the 128 bits of the address' hash.
- * A row whose count is nothing may become another address'. Of a worker that died the counts are wiped out.
+ * Counts the connections of each client address over all workers of a node. Every worker has its own table and only
+ * writes there. The table uses open addressing with a fixed size; a row holds a count and the 128-bit hash of the
+ * address. A row whose count is zero may be reused for another address. When a worker dies, its counts are cleared.
  */
 import { keyedHash } from "../plugins/rate-limiting/keyed-hash.ts";
 
 export interface SharedAddressCountsOptions {
   /** See `addressBytes`. */
   readonly buffer: SharedArrayBuffer;
-  /** Of the hash. */
+  /** The key of the hash. */
   readonly key: Uint32Array;
-  /** Workers that share the buffer. */
+  /** Number of workers that share the buffer. */
   readonly workers: number;
-  /** Which of them this is: 1 to `workers`. */
+  /** The number of this worker: 1 to `workers`. */
   readonly owner: number;
-  /** Connections of one address. */
+  /** Maximum connections of one address. */
   readonly limit: number;
 }
 
 const ROW = 5;
-/** How many rows an address may lie in. At most a fourth of a table is used: that none of them is free does not happen. */
+/**
+ * Number of rows that are probed for an address. At most a quarter of a table is in use, so running out of rows does
+ * not happen.
+ */
 const PROBES = 64;
 const SPARE = 4;
 
-/** Bytes for so many workers, each of which has so many connections at the most. */
+/** Bytes for this number of workers, each with at most this number of connections. */
 export function addressBytes(workers: number, connections: number): number {
   const rows = 2 ** Math.ceil(Math.log2(Math.max(connections * SPARE, PROBES)));
   return workers * rows * ROW * Int32Array.BYTES_PER_ELEMENT;
@@ -42,12 +45,15 @@ export class SharedAddressCounts {
     this.#limit = limit;
   }
 
-  /** False: the address has as many as it may have. Of several at once for the last place it may be that none gets it. */
+  /**
+   * False when the address has reached its limit. When several connections race for the last place, all of them may be
+   * refused.
+   */
   enter(address: string): boolean {
     const hash = keyedHash(address, this.#key);
     const row = this.#row(hash);
     if (row < 0) return false;
-    // First in, then counted: of two who do so at once at least one sees the other.
+    // Add first, then sum: of two workers that do so at once, at least one sees the other's count.
     Atomics.add(this.#own, row, 1);
     let sum = 0;
     for (const table of this.#tables) sum += countIn(table, hash);
@@ -60,7 +66,7 @@ export class SharedAddressCounts {
     Atomics.sub(this.#own, this.#row(keyedHash(address, this.#key)), 1);
   }
 
-  /** The address' own row, or one that becomes it; -1: none is free. */
+  /** The row of the address, or a free row claimed for it; -1: none is free. */
   #row(hash: Int32Array): number {
     const table = this.#own;
     let free = -1;
@@ -74,10 +80,10 @@ export class SharedAddressCounts {
   }
 }
 
-/** The worker of this number is no more, and its connections with it. */
+/** Clears the counts of a worker that has ended, because its connections ended with it. */
 export function releaseWorkerAddresses(buffer: SharedArrayBuffer, workers: number, owner: number): void {
   const table = tablesOf(buffer, workers)[owner - 1] ?? new Int32Array(0);
-  // What was never written the system has not even given.
+  // Rows that were never written are skipped: a write would make the system allocate their pages.
   for (let row = 0; row < table.length; row += ROW) if (table[row] !== 0) Atomics.store(table, row, 0);
 }
 
@@ -102,7 +108,7 @@ function countIn(table: Int32Array, hash: Int32Array): number {
     const row = rowAt(table, hash, probe);
     if (!isOf(table, row, hash)) continue;
     const count = Atomics.load(table, row);
-    // Else the row became another's before its count was read.
+    // Otherwise the row was reused for another address before its count was read.
     if (isOf(table, row, hash)) return count;
   }
   return 0;

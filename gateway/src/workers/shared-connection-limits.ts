@@ -1,6 +1,6 @@
 /**
- * How many connections of clients all workers of a node have, together and of each address: one word for each worker,
- * and a table where addresses are limited, so that those of one that died can be given back.
+ * Counts client connections over all workers of a node, in total and by address. Each worker has its own word, and a
+ * table if addresses are limited, so that the counts of a dead worker can be released.
  */
 import { getRandomValues } from "node:crypto";
 import { HASH_KEY_WORDS } from "../plugins/rate-limiting/keyed-hash.ts";
@@ -10,11 +10,11 @@ import { addressBytes, releaseWorkerAddresses, SharedAddressCounts } from "./sha
 
 export type ConnectionLimits = Pick<ProxySettings, "maxConnections" | "maxConnectionsPerAddress">;
 
-/** What workers are given, by a message. */
+/** Sent to workers in a message. */
 export interface ConnectionLimitsMemory {
   readonly workers: number;
   readonly limits: ConnectionLimits;
-  /** A word for each worker, behind one of nobody's. */
+  /** One word per worker; word 0 is unused. */
   readonly counts: SharedArrayBuffer;
   /** Null: addresses are not limited. */
   readonly addresses: { readonly buffer: SharedArrayBuffer; readonly key: Uint32Array } | null;
@@ -37,7 +37,7 @@ export function createConnectionLimitsMemory(workers: number, limits: Connection
   };
 }
 
-/** Never more than the limits; of several that come at once for the last place it may be that none gets it. */
+/** The limits are never exceeded. When several connections race for the last place, all of them may be refused. */
 export function sharedConnectionLimits(
   { workers, limits, counts, addresses }: ConnectionLimitsMemory,
   owner: number,
@@ -47,7 +47,7 @@ export function sharedConnectionLimits(
     addresses && new SharedAddressCounts({ ...addresses, workers, owner, limit: limits.maxConnectionsPerAddress });
   const leave = () => void Atomics.sub(words, owner, 1);
   const take = () => {
-    // First in, then counted: of two who do so at once at least one sees the other.
+    // Add first, then sum: of two workers that do so at once, at least one sees the other's count.
     Atomics.add(words, owner, 1);
     let sum = 0;
     for (let at = 0; at < words.length; at++) sum += Atomics.load(words, at);
@@ -69,7 +69,7 @@ export function sharedConnectionLimits(
   };
 }
 
-/** The owner is no more, and its connections with it. */
+/** Releases the counts of a worker that has ended, because its connections ended with it. */
 export function releaseWorkerConnections({ counts, addresses, workers }: ConnectionLimitsMemory, owner: number): void {
   Atomics.store(new Int32Array(counts), owner, 0);
   if (addresses !== null) releaseWorkerAddresses(addresses.buffer, workers, owner);

@@ -1,4 +1,4 @@
-/** One worker, in the control thread. */
+/** A single worker, run in the control thread. */
 import { createCounters } from "../plugins/index.ts";
 import { connectBehind } from "../proxy/upstream/connect.ts";
 import { createGuard } from "../proxy/upstream/guard.ts";

@@ -1,4 +1,4 @@
-/** Starts as many workers as the settings ask for. */
+/** Starts the configured number of workers. */
 import { availableParallelism } from "node:os";
 import type { Logger } from "pino";
 import type { BalancerTools } from "../compile/balancers.ts";
@@ -11,10 +11,10 @@ import type { Workers } from "./workers.ts";
 export interface StartWorkersOptions extends Pick<BalancerTools, "onHealthTransition"> {
   readonly plan: WorkerPlan;
   readonly log: Logger;
-  /** Of the node: what one worker in this thread counts, it counts here. */
+  /** The metrics of the node; a worker in this thread counts there directly. */
   readonly metrics: Metrics;
   readonly metricsOptions: { readonly compat: boolean; readonly nodeId: string; readonly version: string };
-  /** Milliseconds after which a thread whose event loop does not turn is replaced. */
+  /** Milliseconds after which a thread with a blocked event loop is replaced. */
   readonly workerTimeout: number;
   /** Counters of `policy: cluster`. */
   readonly clusterCounters?: Counters;

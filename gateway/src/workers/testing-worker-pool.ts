@@ -1,4 +1,4 @@
-/** A pool in front of an upstream for tests, and a hand on its threads. */
+/** A worker pool in front of a test upstream, and control over its threads. */
 import { createServer, type RequestListener } from "node:http";
 import { Session } from "node:inspector/promises";
 import type { AddressInfo } from "node:net";
@@ -45,7 +45,7 @@ export async function startTestPool(
       observers: { accessLog: null, tracing: null },
       authorities: [],
     },
-    // What threads write by themselves goes to the standard output: what is tested here they do not write.
+    // Output that threads write themselves goes to standard output; the log lines under test do not come from there.
     log: pino({ level: "error" }, { write: (line: string) => void log.push(JSON.parse(line)) }),
     metrics: createMetrics(metricsOptions),
     metricsOptions,
@@ -67,7 +67,7 @@ export async function startUpstream(context: TestContext, listener: RequestListe
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Keeps one of the threads busy for so many milliseconds; `over` resolves when it has time again. */
+/** Blocks the event loop of one thread for this many milliseconds; `over` resolves when it responds again. */
 export async function blockOneThread(
   context: TestContext,
   milliseconds: number,

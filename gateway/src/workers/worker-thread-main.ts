@@ -1,4 +1,4 @@
-/** The thread of a worker. */
+/** Entry point of a worker thread. */
 import { hostname } from "node:os";
 import { pid } from "node:process";
 import { getHeapStatistics } from "node:v8";
@@ -33,7 +33,7 @@ const counters = createCounters({
   ...(cluster && { cluster }),
 });
 let snapshot = adoptChange(emptySnapshot, start.document.change, start.document.hash);
-// What a thread begins with stays with it: without this, all that has been replaced since would be kept.
+// The initial data lives as long as the thread: without this, replaced entities would never be freed.
 Reflect.deleteProperty(start, "document");
 
 function handle(worker: RunningWorker, order: ControlMessage): void {
@@ -83,7 +83,7 @@ function report({ proxy }: RunningWorker): void {
   });
 }
 
-/** What the node as a whole has, such as the size of its process, the control thread tells. */
+/** Metrics of the node as a whole, such as the size of its process, are reported by the control thread. */
 async function count(): Promise<void> {
   for await (const part of partsOf(metrics.tables)) post({ kind: "part", part });
   post({ kind: "counted", runtime: await runtime() });
@@ -108,7 +108,7 @@ try {
   });
   for (const news of start.health) worker.runtime().balancers.get(news.upstreamId)?.adoptHealth(news);
   startHeartbeat(start.heartbeat, start.number);
-  // What came while the worker started has waited.
+  // Messages that arrived during the start have been queued.
   port.on("message", (order: ControlMessage) => handle(worker, order));
   post({ kind: "listening", address: worker.proxy.address, tlsAddress: worker.proxy.tlsAddress });
 } catch (error) {

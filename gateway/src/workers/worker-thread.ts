@@ -19,7 +19,7 @@ import { PendingReport } from "./pending-report.ts";
 
 export interface WorkerThreadOptions {
   readonly start: WorkerThreadData;
-  /** What the thread begins with. */
+  /** The initial data of the thread. */
   readonly snapshot: Snapshot;
   readonly onHealthUpdate: (news: HealthUpdate) => void;
   readonly clusterCounters: Counters | undefined;
@@ -30,25 +30,25 @@ export interface ListenAddresses {
   readonly tlsAddress: ListenAddress | null;
 }
 
-/** Milliseconds that a thread may be silent when it is to report; then it is told of by its last report. */
+/** Milliseconds that a thread may take to report; after that its last report is used. */
 const REPORT_TIMEOUT = 1000;
 
 /**
- * Megabytes of a thread's young generation, which V8 cuts in three: halves of 8 MB, as in the command's first line. A
- * first line that begins with more (`--min-semi-space-size`) takes this limit away from threads, too.
+ * Megabytes of a thread's young generation. V8 divides it in three, so the semi-spaces have 8 MB, as in the first line
+ * of the command. A larger `--min-semi-space-size` in that line would override this limit for threads, too.
  */
 const YOUNG_GENERATION_MB = 24;
 
 export class WorkerThread {
-  /** Resolves when it listens. */
+  /** Resolves when the worker listens. */
   readonly started: Promise<ListenAddresses>;
-  /** Resolves when it is no more, with why. */
+  /** Resolves with the reason when the thread has ended. */
   readonly ended: Promise<Error>;
-  /** Its `nodejs_*`, as it last told; empty before the first time. */
+  /** Its `nodejs_*` metrics as last reported; empty before the first report. */
   runtime: readonly MetricObject[] = [];
   /** The last report; null before the first. */
   report: WorkerThreadReport | null = null;
-  /** What it had counted when it was last asked. */
+  /** Its counts as of the last request. */
   parts: readonly Part[] = [];
   #counted: Part[] = [];
   readonly #options: Pick<WorkerThreadOptions, "onHealthUpdate" | "clusterCounters">;
@@ -56,9 +56,9 @@ export class WorkerThread {
   readonly #listening = Promise.withResolvers<ListenAddresses>();
   readonly #closed = Promise.withResolvers<void>();
   #current: Snapshot;
-  /** Why it ends. */
+  /** The reason for its end. */
   #cause: Error | undefined;
-  /** Whoever waits until the thread serves what it was told to, or has said why it does not. */
+  /** The pending `serve` call: resolved when the thread serves the snapshot or reports why it cannot. */
   #served: ((error: Error | null) => void) | null = null;
   readonly #reports: PendingReport;
   readonly #counts: PendingReport;
@@ -73,7 +73,7 @@ export class WorkerThread {
     this.#reports = new PendingReport(() => this.#post({ kind: "report" }), REPORT_TIMEOUT);
     this.#counts = new PendingReport(() => this.#post({ kind: "count" }), REPORT_TIMEOUT);
     this.started = this.#listening.promise;
-    // Not everybody who makes one waits for it.
+    // Not every caller awaits `started`.
     this.started.catch(() => undefined);
     this.ended = new Promise((resolve) => {
       this.#worker.on("error", (error) => {
@@ -93,10 +93,10 @@ export class WorkerThread {
   }
 
   /**
-   * Resolves to null once the thread serves the snapshot, or is no more; to the error when it cannot. One after the
-   * other.
+   * Resolves to null once the thread serves the snapshot, or has ended; to the error if it cannot serve it. One call at
+   * a time.
    *
-   * @param stepFrom From what the thread has to the snapshot.
+   * @param stepFrom Computes the delta from the thread's snapshot to the new one.
    */
   async serve(snapshot: Snapshot, stepFrom: (before: Snapshot) => SnapshotDelta): Promise<Error | null> {
     if (this.#current === snapshot) return null;
@@ -117,7 +117,7 @@ export class WorkerThread {
     this.#post({ kind: "reopen" });
   }
 
-  /** Resolves when `report` is fresh, or the thread has no time to report. */
+  /** Resolves when `report` is fresh, or when the thread does not answer in time. */
   refreshReport(): Promise<void> {
     return this.#reports.request();
   }
@@ -127,7 +127,7 @@ export class WorkerThread {
     return this.#counts.request();
   }
 
-  /** Drains; a thread that does not end by itself soon after the deadline is ended. */
+  /** Drains; a thread that does not end soon after the deadline is terminated. */
   async close({ deadline }: { readonly deadline: number }): Promise<void> {
     this.#post({ kind: "close", deadline });
     const timer = setTimeout(() => this.#closed.resolve(), deadline + REPORT_TIMEOUT);
@@ -136,7 +136,7 @@ export class WorkerThread {
     await this.terminate();
   }
 
-  /** Ends it at once. @param reason That `ended` tells; default: none but that it has ended */
+  /** Ends the thread at once. @param reason The error of `ended`; default: a general message */
   async terminate(reason?: Error): Promise<void> {
     this.#cause ??= reason;
     await this.#worker.terminate();

@@ -1,4 +1,6 @@
-/** A worker: snapshot -> compile -> runtime -> proxy. It is the same in the control thread and in a thread of its own. */
+/**
+ * A worker: snapshot -> compile -> runtime -> proxy. The same code runs in the control thread and in a worker thread.
+ */
 import { emptySnapshot, type Snapshot } from "@sluice/model/serving";
 import type { BalancerTools } from "../compile/balancers.ts";
 import { compile } from "../compile/compile.ts";
@@ -11,44 +13,44 @@ import { holdRuntime } from "../runtime/holder.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { type ObserversPlan, openObservers } from "./observers.ts";
 
-/** What is plain data of what a worker is made of. */
+/** The part of a worker's options that is plain data. */
 export interface WorkerPlan {
   readonly engine: "http1" | "reply-from";
   readonly listen: ListenAddress;
-  /** Null: nothing is answered over TLS. */
+  /** Null: no TLS listener. */
   readonly listenTls: ListenAddress | null;
   readonly settings: ProxySettings;
   readonly observers: ObserversPlan;
-  /** PEM certificates of authorities that connections of plugins trust beside those that Node brings. */
+  /** PEM certificates of authorities that plugin connections trust in addition to those of Node. */
   readonly authorities: readonly string[];
 }
 
 export interface WorkerOptions extends BalancerTools {
   readonly plan: WorkerPlan;
-  /** Whether others listen on the same addresses. */
+  /** Whether other workers listen on the same addresses. */
   readonly reusePort: boolean;
-  /** In front of every connection that the worker makes. */
+  /** Checks every connection that the worker makes. */
   readonly guard: Guard;
-  /** Those of the node; absent: this worker has them all. */
+  /** The connection slots shared by the node; absent: this worker has all of them. */
   readonly connectionSlots?: ConnectionSlots;
   readonly log: ProxyLog;
   readonly services: PluginServices;
-  /** Served from the beginning. */
+  /** Served from the start. */
   readonly snapshot?: Snapshot;
 }
 
 export interface RunningWorker {
   readonly proxy: ProxyListener;
   readonly runtime: () => Runtime;
-  /** Compiles the snapshot and serves it from now on. When it throws, what was served goes on. */
+  /** Compiles the snapshot and serves it. If it throws, the previous snapshot stays active. */
   swap(snapshot: Snapshot): void;
-  /** Opens files anew that were moved away. */
+  /** Reopens files that were moved. */
   reopenLogs(): void;
-  /** Drains; after `deadline` milliseconds what is left is cut off. */
+  /** Drains; open requests are cut off after `deadline` milliseconds. */
   close(options: { readonly deadline: number }): Promise<void>;
 }
 
-/** Only the engine that is chosen is loaded. */
+/** Only the configured engine is loaded. */
 const engines: Readonly<Record<WorkerPlan["engine"], () => Promise<CreateProxy>>> = {
   http1: async () => (await import("../proxy/http1/listener.ts")).createProxy,
   "reply-from": async () => (await import("../proxy/reply-from/listener.ts")).createProxy,

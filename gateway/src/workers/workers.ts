@@ -1,4 +1,4 @@
-/** What serves the clients of a node: one worker in the control thread, or several in threads of their own. */
+/** The workers of a node: one in the control thread, or several in their own threads. */
 import type { Snapshot } from "@sluice/model";
 import type { MetricObject } from "prom-client";
 import type { Balancer } from "../balance/balancer.ts";
@@ -9,35 +9,35 @@ import type { RefusedDestination } from "../proxy/upstream/refused-destinations.
 
 export interface Workers {
   readonly address: ListenAddress;
-  /** Null when nothing is answered over TLS. */
+  /** Null without a TLS listener. */
   readonly tlsAddress: ListenAddress | null;
-  /** Resolves once every worker serves it. When it rejects, all go on with what they served. */
+  /** Resolves once every worker serves the snapshot. When it rejects, all workers keep the previous one. */
   serve(snapshot: Snapshot): Promise<void>;
-  /** Those of what is served, by upstream id. A change of health here is one of all workers. */
+  /** The balancers of the served snapshot, by upstream id. A health change made here applies to all workers. */
   balancers(): ReadonlyMap<string, Balancer>;
   report(): Promise<WorkersReport>;
-  /** What threads have counted; null when everything is counted in the control thread. */
+  /** The counts of the threads; null when everything is counted in the control thread. */
   metricParts(): Promise<AsyncIterable<Part> | null>;
-  /** What `nodejs_*` the threads told when they were last asked what they counted; empty without threads. */
+  /** The `nodejs_*` metrics of the threads as of the last request for their counts; empty without threads. */
   runtimeMetrics(): readonly MetricObject[];
-  /** Why nobody takes requests; null when somebody does. */
+  /** The reason why no worker accepts requests; null when one does. */
   unavailableReason(): string | null;
-  /** Opens files anew that were moved away. */
+  /** Reopens files that were moved. */
   reopenLogs(): void;
-  /** Drains all; after `deadline` milliseconds what is left is cut off. */
+  /** Drains all workers; open requests are cut off after `deadline` milliseconds. */
   close(options: { readonly deadline: number }): Promise<void>;
 }
 
 export interface WorkersReport {
-  /** Of all workers since the start of the node. */
+  /** Totals of all workers since the start of the node. */
   readonly connections: Connections;
-  /** Bytes of the heaps of all threads but the control thread. */
+  /** Bytes of the heaps of all threads except the control thread. */
   readonly heap: Heap;
-  /** Destinations to which workers made no connection, because their addresses may not be reached. */
+  /** Destinations that workers refused to connect to, because their addresses are not allowed. */
   readonly refused: readonly RefusedDestination[];
 }
 
-/** Sums, member by member. */
+/** Sums each member. */
 export function addConnections(all: readonly Connections[]): Connections {
   const sum = { accepted: 0, handled: 0, active: 0, reading: 0, writing: 0, waiting: 0, requests: 0 };
   for (const each of all) {

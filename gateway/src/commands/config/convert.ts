@@ -14,7 +14,7 @@ import { writeNew } from "./write-new.ts";
 interface Order {
   readonly from: string;
   readonly to: "custom-resources" | "declarative";
-  /** Undefined: the terminal. */
+  /** Undefined: standard output. */
   readonly out: string | undefined;
 }
 

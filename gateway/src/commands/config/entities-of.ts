@@ -1,8 +1,8 @@
-/** The entities of a document, filled. */
+/** The entities of a document, with defaults filled in. */
 import { checkEntity, collections, type LoadedDocument } from "@sluice/model";
 import type { EntityLists } from "../../stores/difference.ts";
 
-/** The document must be a good one. What stands under `_sluice` is left out: stores have no place for it. */
+/** The document must be valid. Members under `_sluice` are left out: stores cannot hold them. */
 export function entitiesOf({ document }: Pick<LoadedDocument, "document">): EntityLists {
   const lists = collections.map((collection) => [
     collection,

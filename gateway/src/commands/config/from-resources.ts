@@ -1,4 +1,4 @@
-/** Custom resources as the entities that they stand for, each with the resource that it came from. Pure. */
+/** Translates custom resources to entities, each with the resource that it comes from. Pure. */
 import {
   type CheckedTranslation,
   classOf,
@@ -15,18 +15,18 @@ import type { EntityLists } from "../../stores/difference.ts";
 
 export interface ReadOptions {
   readonly homeNamespace: string;
-  /** Resources of other classes are left out. */
+  /** Resources of other classes are ignored. */
   readonly class: string;
 }
 
 export interface ResourceFault<From> {
   readonly from: From;
-  /** Starts at the resource. */
+  /** The path begins at the resource. */
   readonly path: Path;
   readonly message: string;
 }
 
-/** All entities; or all faults, and no entities. */
+/** All entities; or all errors and no entities. */
 export type ReadResources<From> =
   | { readonly lists: EntityLists; readonly faults?: undefined }
   | { readonly faults: readonly ResourceFault<From>[]; readonly lists?: undefined };
@@ -51,13 +51,13 @@ export function fromResources<From>(
     homeNamespace,
     resolve: (kind, namespace, name) => ids.get(`${kind} ${namespace} ${name}`),
     read: (kind, namespace, name) => others.get(`${kind} ${namespace} ${name}`),
-    // Who may refer to what is for the cluster to say that the resources are applied to.
+    // The cluster to which the resources are applied decides about references between namespaces.
     isReferenceAllowed: () => true,
     namespacesOpenTo: () => [],
   } satisfies Omit<TranslateOptions, "audience">;
 
   const translated = ours.flatMap(({ from, resource }) => {
-    // Nodes get a config with what stands in Secrets, and no keys; a file needs both.
+    // For the audience "nodes", a config includes values from Secrets, but keys are left out; a file needs both.
     const audience = sluiceKindOf(resource) === "Plugin" ? "nodes" : "admin";
     return translate(resource, { ...asking, audience }).map((item) => ({ from, item }));
   });
@@ -73,7 +73,7 @@ const keyOf = ({ apiVersion, kind, metadata: { namespace, name } }: Resource): s
 
 type Translated<From> = { readonly from: From; readonly item: CheckedTranslation };
 
-/** What is wrong only beside the others: names that are taken. */
+/** Errors that only appear across resources: duplicate names. */
 function together<From>(found: ReadonlyMap<Collection, readonly Translated<From>[]>): ReadResources<From> {
   const lists = Object.fromEntries(
     collections.map((name) => [name, (found.get(name) ?? []).map(({ item }) => plain(item.entity))]),

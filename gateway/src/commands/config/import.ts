@@ -1,4 +1,4 @@
-/** `sluice config import`: what a declarative file says is created in a store, or changed; nothing is deleted. */
+/** `sluice config import`: creates or updates the entities of a declarative file in a store. Deletes nothing. */
 import { collections, describeViolation, entities, type LoadedText, nameOf } from "@sluice/model";
 import { writesBetween } from "../../stores/difference.ts";
 import { openStore } from "../../stores/open.ts";
@@ -57,7 +57,7 @@ function refusal(file: string, { loaded, fault, write }: Refusal): Refused {
   return new Refused(`${file} is not imported, nothing was written:`, faults);
 }
 
-/** Where the entity stands in the file: by its id, or its name if the store has given it the id of its own. */
+/** The entity's path in the file: found by its id, or by its name if the store assigned the id. */
 function pathOf({ document, origins }: LoadedText, { collection, entity }: Exclude<Write, { op: "remove" }>) {
   const items = (document[collection] ?? []) as readonly object[];
   const name = nameOf(collection, entity);

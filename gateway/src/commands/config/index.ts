@@ -1,4 +1,4 @@
-/** `sluice config`: what can be done with declarative files. */
+/** `sluice config`: subcommands for declarative files. */
 import type { CommandArguments } from "@sluice/model/serving";
 import { configSettings } from "../../settings/config.ts";
 import { defineCommand } from "../command.ts";
@@ -44,12 +44,12 @@ const parts: Readonly<Record<string, Listed>> = {
     usage: "convert FILE|FOLDER --to custom-resources|declarative [--out FOLDER|FILE]",
     arguments: { positionals: ["FILE|FOLDER"], options: { to: { type: "string" }, out: { type: "string" } } },
     summary: "turns a declarative file into custom resources, or a folder of them into a file",
-    // Custom resources bring a Kubernetes client, which takes its time to load.
+    // Loaded on demand: custom resources need the Kubernetes client, which is slow to load.
     part: async (call) => (await import("./convert.ts")).convert(call),
   },
 };
 
-/** As Kong calls them. */
+/** Kong's names for these subcommands. */
 const aliases: Readonly<Record<string, string>> = { db_import: "import", db_export: "export" };
 
 const usage = `usage: sluice config COMMAND

@@ -1,10 +1,10 @@
-/** `sluice config init`: a declarative file to begin with. */
+/** `sluice config init`: writes an example declarative file. */
 import type { Part } from "./part.ts";
 import { writeNew } from "./write-new.ts";
 
 /**
- * The configuration begins where the first `#` of each line is taken away: by hand, by an editor, or by `sed s/^#//`. So
- * text has two, and what is YAML then has no space behind its one.
+ * The example becomes active when the first `#` of each line is removed: by hand, by an editor, or by `sed s/^#//`. So
+ * comments begin with two `#`, and YAML lines have no space after their one `#`.
  */
 const example = (
   file: string,
@@ -39,7 +39,7 @@ _format_version: "3.0"
 #      - key: change-me
 `;
 
-/** As a shell takes it for one word, on one line. */
+/** Quotes the file name as one word of a shell, on one line. */
 const shellWord = (file: string): string => {
   if (/^[\w./@%+=:,][\w./@%+=:,-]*$/.test(file)) return file;
   return `-- '${file.replaceAll("'", "'\\''").replaceAll(/\s/g, " ")}'`;

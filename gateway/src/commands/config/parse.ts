@@ -1,4 +1,4 @@
-/** `sluice config parse`: every fault of a declarative file, and what in it has no effect. */
+/** `sluice config parse`: prints every error of a declarative file, and warns of parts that have no effect. */
 import type { Part } from "./part.ts";
 import { readDeclarative } from "./read.ts";
 

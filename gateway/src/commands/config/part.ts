@@ -1,7 +1,7 @@
 import type { ConfigSettings } from "../../settings/config.ts";
 import type { Call } from "../command.ts";
 
-/** A call of one of the commands below `sluice config`. */
+/** A call of a `sluice config` subcommand. */
 export type PartCall = Call<ConfigSettings>;
 
 export type Part = (call: PartCall) => Promise<void>;

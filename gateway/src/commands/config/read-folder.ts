@@ -1,4 +1,4 @@
-/** A folder of custom resources, or one file with some, as the entities that they stand for. */
+/** Reads the entities from a folder of custom resources, or from one file of them. */
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { formatPath, locatePath, type ParsedResource, parseResources } from "@sluice/crds";
@@ -11,7 +11,7 @@ interface From extends ParsedResource {
   readonly text: string;
 }
 
-/** @throws Refused with every fault and its place. */
+/** @throws Refused with every error and its position. */
 export async function readFolder(path: string, options: ReadOptions): Promise<EntityLists> {
   const held: { readonly from: From; readonly resource: ParsedResource["content"] }[] = [];
   const faults: string[] = [];
@@ -32,7 +32,7 @@ export async function readFolder(path: string, options: ReadOptions): Promise<En
   return read.lists;
 }
 
-/** Sorted; hidden files and folders are left out, as the store in a folder leaves them out. */
+/** Sorted. Hidden files and folders are skipped, as in the directory store. */
 async function filesOf(path: string): Promise<readonly string[]> {
   if (!(await stat(path)).isDirectory()) return [path];
   const entries = (await readdir(path, { withFileTypes: true })).filter(({ name }) => !name.startsWith("."));

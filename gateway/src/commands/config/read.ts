@@ -1,4 +1,4 @@
-/** A declarative file as the commands read it. */
+/** Reads a declarative file for the commands. */
 import { readFile } from "node:fs/promises";
 import {
   type Checked,
@@ -11,11 +11,11 @@ import {
 import { Refused } from "../command.ts";
 
 export interface ReadOptions extends Pick<LoadOptions, "database"> {
-  /** Gets a sentence for each warning. */
+  /** Called with a sentence for each warning. */
   readonly warn: (sentence: string) => void;
 }
 
-/** @throws Refused with every fault and its place. */
+/** @throws Refused with every error and its position. */
 export async function readDeclarative(file: string, { warn, ...options }: ReadOptions): Promise<LoadedText> {
   const text = await readFile(file, "utf8");
   const loaded = good(file, loadText(text, { ...options, file }));
@@ -23,7 +23,7 @@ export async function readDeclarative(file: string, { warn, ...options }: ReadOp
   return loaded;
 }
 
-/** @throws Refused with every fault and its place. */
+/** @throws Refused with every error and its position. */
 export function good<Value>(file: string, { value, violations }: Checked<Value>): Value {
   if (!violations) return value;
   const count = violations.length === 1 ? "1 fault" : `${violations.length} faults`;

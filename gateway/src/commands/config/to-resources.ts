@@ -1,4 +1,4 @@
-/** Entities as the custom resources that stand for them, with their keys and certificates in Secrets. Pure. */
+/** Translates entities to custom resources, with their keys and certificates in Secrets. Pure. */
 import {
   certificateSecret,
   credentialSecret,
@@ -21,7 +21,7 @@ import type { EntityLists } from "../../stores/difference.ts";
 
 export interface ResourceOptions {
   readonly namespace: string;
-  /** `spec.class`; undefined: the default class is not said. */
+  /** `spec.class`. Undefined: the field is left out, which means the default class. */
   readonly class: string | undefined;
 }
 
@@ -32,7 +32,7 @@ export interface EntityFaults {
 }
 
 export interface MadeResources {
-  /** Each after those that it refers to. */
+  /** Each resource follows the resources that it refers to. */
   readonly resources: readonly Resource[];
   readonly faults: readonly EntityFaults[];
 }
@@ -84,7 +84,7 @@ export function toResources(lists: EntityLists, { namespace, class: ofClass }: R
   return { resources: tellsTimes(lists) ? resources : resources.map(withoutTimes), faults };
 }
 
-/** Whether the file tells any time: where it tells none, an object in a cluster tells its own. */
+/** Whether any entity has a timestamp. Without one, an object in a cluster uses its own creation time. */
 const tellsTimes = (lists: EntityLists): boolean =>
   collections.some((name) =>
     lists[name]?.some((entity: { readonly created_at: number; readonly updated_at?: number }) => {

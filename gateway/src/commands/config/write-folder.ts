@@ -6,12 +6,12 @@ import { Refused } from "../command.ts";
 import { writeNew } from "./write-new.ts";
 
 export interface WriteFolderOptions {
-  /** Undefined: all of them are printed as one text for `kubectl apply -f -`. */
+  /** Undefined: all resources are printed as one text for `kubectl apply -f -`. */
   readonly folder: string | undefined;
   readonly print: (text: string) => void;
 }
 
-/** @throws Refused when one of the files is there: none is written then. */
+/** @throws Refused when one of the files exists; then no file is written. */
 export async function writeFolder(
   resources: readonly Resource[],
   { folder, print }: WriteFolderOptions,
@@ -28,7 +28,7 @@ export async function writeFolder(
   print(`${files.length} resources are written to ${folder}\n`);
 }
 
-/** As the store in a folder lays them out. */
+/** The layout of the directory store. */
 const fileOf = ({ kind, metadata: { name } }: Resource): string => join(kind.toLowerCase(), `${name}.yaml`);
 
 function absent(error: { readonly code?: unknown }): readonly string[] {

@@ -1,8 +1,8 @@
-/** New files: none that is there is ever written over. */
+/** Writes a new file. An existing file is never overwritten. */
 import { writeFile } from "node:fs/promises";
 import { Refused } from "../command.ts";
 
-/** @param mode Of the file; default: for its owner alone, because there are keys in it. */
+/** @param mode Mode of the file. Default: readable by the owner only, because the file contains keys. */
 export async function writeNew(file: string, text: string, mode = 0o600): Promise<void> {
   try {
     await writeFile(file, text, { flag: "wx", mode });

@@ -1,4 +1,4 @@
-/** Lists of entities in few bytes: of a hundred thousand the texts of their ids would take many megabytes. */
+/** A compact form of lists of entities: the id strings of a hundred thousand entities would use many megabytes. */
 import { type Collection, collections } from "@sluice/model/serving";
 
 export interface EntityId {
@@ -7,23 +7,23 @@ export interface EntityId {
   readonly id: string;
 }
 
-/** One text for an entity. */
+/** A unique key for an entity. */
 export const idKey = ({ collection, id }: EntityId): string => `${collection}/${id}`;
 
-/** Which lists are meant: from one to the one before another. */
+/** A range of lists: `from` inclusive, `to` exclusive. */
 export interface ListRange {
   readonly from: number;
   readonly to: number;
 }
 
-/** The bytes of an entity: the collection, and the UUID's 16. */
+/** Bytes per entity: one for the collection and 16 for the UUID. */
 const SIZE = 17;
 
-/** As it goes from process to process. */
+/** The form in which ids are sent between processes. */
 export type PackedIds = Pick<EntityIds, "offsets" | "bytes">;
 
 export class EntityIds {
-  /** Where each list begins, in entities, and where the last one ends. */
+  /** The index of each list's first entity, and the total number of entities at the end. */
   readonly offsets: Uint32Array;
   readonly bytes: Uint8Array;
 
@@ -55,7 +55,7 @@ export class EntityIds {
     return this.slice({ from: 0, to: this.offsets.length - 1 });
   }
 
-  /** With other lists in the place of these. */
+  /** A copy in which other lists replace this range. */
   replace({ from, to }: ListRange, { offsets, bytes }: EntityIds): EntityIds {
     const [start = 0, end = 0] = [this.offsets[from], this.offsets[to]];
     const added = offsets.at(-1) ?? 0;

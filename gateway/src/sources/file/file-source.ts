@@ -1,6 +1,6 @@
 /**
- * The file source: a declarative file (YAML or JSON), read again whenever it changes. A large one is read in a process
- * of its own, and the node takes over what has changed.
+ * The file source: a declarative file (YAML or JSON), read again whenever it changes. A large file is read in a
+ * separate process; the node then applies only the changes.
  */
 import { type FSWatcher, watch } from "node:fs";
 import { basename, dirname } from "node:path";
@@ -27,37 +27,37 @@ import { adoptFileEdit, changeFromReading, findReferences, type ServedText } fro
 export interface FileSourceOptions {
   readonly file: string;
   readonly log: SourceLog;
-  /** Milliseconds between looks at the file, for file systems that do not tell of changes. Default 1000. */
+  /** Milliseconds between polls of the file, for file systems that report no changes. Default 1000. */
   readonly interval?: number;
-  /** The text and what it says are kept for those who ask what was `taken`. Default false. */
+  /** Keeps the text and its content for `content()`. Default false. */
   readonly keepContent?: boolean;
   /** See `SLUICE_UNPROTECT_WAIT`. Milliseconds; default 2000. */
   readonly unprotectWait?: number;
 }
 
-/** A text of the file, and what it says. */
+/** A text of the file, and its content. */
 export interface FileContent {
   readonly text: string;
-  /** Worked out when it is first asked for, if it is not known already. */
+  /** Computed on the first call, unless it is known already. */
   loaded(): LoadedData;
 }
 
-/** A file source for one who writes the file too, in the same process. */
+/** A file source for a process that also writes the file. */
 export interface FileSource extends Source {
-  /** What was last found good, or delivered; null before the start, and where nothing is to be kept. */
+  /** The content that was last accepted or delivered; null before the start, and without `keepContent`. */
   content(): FileContent | null;
-  /** Of the snapshot that is served; null before the start. */
+  /** Hash of the snapshot that is served; null before the start. */
   hash(): string | null;
-  /** Runs when the file has just been looked at, while nobody looks at it again. */
+  /** Runs right after a check of the file; no other check runs at the same time. */
   exclusively<Result>(run: () => Promise<Result>): Promise<Result>;
   /**
-   * Serves what the caller of `alone` has just written: nobody has to read it to know what it says. Where it was not
-   * `saved`, it is served until the file changes.
+   * Serves what the caller of `exclusively` has just written, without reading the file again. If it was not `saved` to
+   * the file, it is served until the file changes.
    */
   deliver(text: string, snapshot: Snapshot, how: { readonly saved: boolean }): Promise<void>;
 }
 
-/** Characters of a text that is read here: it takes no longer than to start a process for it. */
+/** A text of at most this many characters is read in this process: that is no slower than starting another one. */
 const MAX_INLINE_LENGTH = 16 * 1024;
 
 /** The text is read again later. */
@@ -65,7 +65,7 @@ const POSTPONED: Checked<Snapshot> = { violations: [] };
 
 const sentences = (violations: readonly Violation[]): string => violations.map(describeViolation).join("\n");
 
-/** What the node says after it took a text. */
+/** The result of applying a text. */
 interface AppliedText {
   readonly state: NodeState;
   readonly loaded: LoadedData | undefined;
@@ -84,7 +84,7 @@ function fileContent(text: string, load: typeof loadText, known?: LoadedData): F
   };
 }
 
-/** A node that reads its file aside has no use for it, nor for the memory that it takes. */
+/** Loaded on demand: a node that reads its file in another process does not need this module and its memory. */
 const loadLoader = async (): Promise<typeof loadText> => (await import("@sluice/model")).loadText;
 
 export function createFileSource(options: FileSourceOptions): FileSource {
@@ -98,9 +98,9 @@ export function createFileSource(options: FileSourceOptions): FileSource {
   let trouble: string | null = null;
   const fileText = createFileText(file);
   const reader = createReaderProcess();
-  /** The text that is served, where it is a large one: its next edit is compared with it. */
+  /** The text that is served, if it is a large one: it is compared with the next edit. */
   let served: ServedText | null = null;
-  /** A text that takes protection from routes, and since when it has stood in the file. */
+  /** A text that removes protection from routes, and the time since which it has been in the file. */
   let held: { readonly text: string; readonly since: number } | null = null;
   let heldTimer: NodeJS.Timeout | undefined;
   let stopped = false;
@@ -111,8 +111,8 @@ export function createFileSource(options: FileSourceOptions): FileSource {
   };
 
   /**
-   * Whether the text has to wait because a route would go on without what protects it: it may be half of what is being
-   * written. A file that took the place of another one is whole.
+   * Whether the text must wait because a route would lose a plugin that protects it: the file may be half written. A
+   * file that replaced another one is complete.
    */
   function mustPostpone(text: string, previous: Snapshot, next: Snapshot): boolean {
     const lost = fileText.wasReplaced() ? null : lostProtection(previous, next);
@@ -132,14 +132,14 @@ export function createFileSource(options: FileSourceOptions): FileSource {
     return true;
   }
 
-  /** Reads the file and delivers it when its text is new. Leaves the reason in `trouble` when it cannot be taken. */
+  /** Reads the file and delivers it when its text is new. Sets `trouble` to the reason when the text is rejected. */
   async function checkFile(intake: SnapshotSink): Promise<void> {
     let text: string | null;
     try {
       text = await fileText.read();
     } catch (error) {
       const reason = `${file}: ${(error as Error).message}`;
-      // At the start the error that ends the process tells it.
+      // At the start, the error that ends the process contains the reason.
       if (trouble !== reason && hash !== null) log.error({ file }, reason);
       trouble = reason;
       return;
@@ -169,7 +169,7 @@ export function createFileSource(options: FileSourceOptions): FileSource {
   async function applyText(intake: SnapshotSink, text: string): Promise<Checked<AppliedText>> {
     if (text.length <= MAX_INLINE_LENGTH) return applyInline(intake, text);
     const edited = await applyEdit(intake, text);
-    // Those who ask what was `taken` need the whole text read, though it is served by now.
+    // `content()` needs the whole text read, though the edit is served already.
     return edited === null || (keepContent && edited.value) ? applyInProcess(intake, text) : edited;
   }
 
@@ -190,7 +190,7 @@ export function createFileSource(options: FileSourceOptions): FileSource {
     return { value: { state, loaded, warnings } };
   }
 
-  /** Null: the text as a whole must be read. */
+  /** Null: the whole text must be read. */
   async function applyEdit(intake: SnapshotSink, text: string): Promise<Checked<AppliedText> | null> {
     if (served === null) return null;
     const edit = findEdit(served.text, text);
@@ -232,7 +232,10 @@ export function createFileSource(options: FileSourceOptions): FileSource {
     return { value: { state: taken.value, loaded, warnings: value.warnings } };
   }
 
-  /** Nothing that stands in a file leads here: what was served goes on, and the file is looked at again. */
+  /**
+   * Handles errors other than those in the file's content: the previous snapshot stays active, and the file is checked
+   * again.
+   */
   function failed(error: Error): void {
     if (stopped) return;
     trouble = `${file}: ${error.message}`;
@@ -247,7 +250,7 @@ export function createFileSource(options: FileSourceOptions): FileSource {
         const fate = "nothing is served, and clients cannot connect, until it is valid and this process starts again";
         throw new SettingsError(`the declarative file is refused, and there is no earlier one: ${fate}\n${trouble}`);
       }
-      // The folder, not the file: editors and atomic writers put a new file in the old one's place.
+      // Watches the folder: editors and atomic writers replace the file, which ends a watch of the file itself.
       watcher = watch(dirname(file), (_event, name) => {
         if (name === null || name === basename(file)) scheduleCheck();
       });

@@ -1,34 +1,34 @@
-/** The text of a file that others write, when nobody writes it. */
+/** Reads a file that other processes write, once it is no longer being written. */
 import { createHash, hash } from "node:crypto";
 import { open, stat } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 
 export interface FileText {
-  /** Null: it is the text that is known. Rejects when the file cannot be read; then no text is known. */
+  /** Null: the text has not changed. Rejects when the file cannot be read; then no text is known. */
   read(): Promise<string | null>;
-  /** The caller knows the text, and that it stands in the file. */
+  /** The caller knows the text, and knows that the file contains it. */
   know(text: string): void;
-  /** The text that was read last is served: `wasReplaced` compares with its file from now on. */
+  /** The text that was read last is now served: `wasReplaced` compares with its file from now on. */
   accept(): void;
-  /** The text that was read last is told again by the next `read`. */
+  /** Makes the next `read` return the text again that was read last. */
   forget(): void;
   /**
-   * Whether the text that was read last stands in another file than the one that was accepted, and that file was moved
-   * there after it was written: then it is complete. A rename changes a file's change time and not its write time. False
-   * where the file was written in its place, as an editor or a shell's `>` does, and where it was moved in the same tick of
-   * the file system's clock (4 ms on Linux) in which it was written.
+   * Whether the text that was read last is in another file than the accepted one, moved there after it was written:
+   * then it is complete. A rename changes a file's ctime but not its mtime. False for a file that was written in place,
+   * as editors or a shell's `>` do, and for one that was written and moved within one clock tick of the file system (4
+   * ms on Linux).
    */
   wasReplaced(): boolean;
 }
 
-/** Milliseconds for which a file that changed must stay the same: it may be in the middle of being written. */
+/** Milliseconds for which a changed file must stay the same, because it may be half written. */
 const SETTLE = 150;
-/** How often that is tried before the caller is told that the file is never at rest. */
+/** Attempts before `read` fails because the file keeps changing. */
 const SETTLE_TRIES = 20;
 
 /**
- * Milliseconds after which whoever writes a file gives it another time: two seconds is the coarsest that file systems
- * have. From then on what they tell of the file is asked for alone, and not its text.
+ * Milliseconds after which another write certainly changes the file's timestamp: the coarsest resolution of file
+ * systems is two seconds. After that only the metadata is checked and the text is not read.
  */
 const REST = 2500;
 
@@ -36,7 +36,10 @@ const PIECE = 64 * 1024;
 
 const hashOf = (content: string | Buffer): string => hash("sha256", content);
 
-/** Piece by piece in one buffer: of a large file, buffers that wait for a collection would take many times its size. */
+/**
+ * Reads piece by piece into one buffer: for a large file, buffers awaiting garbage collection would use many times its
+ * size.
+ */
 async function hashOfFile(file: string): Promise<string> {
   const digest = createHash("sha256");
   const piece = Buffer.allocUnsafeSlow(PIECE);
@@ -49,18 +52,18 @@ async function hashOfFile(file: string): Promise<string> {
 }
 
 /**
- * Reads whole files, one after the other, into one buffer: of a large file, buffers that wait for a collection would take
- * many times its size. They are not given back by `ArrayBuffer.transfer`: from the first detached buffer on V8 checks for
- * it with every access to any typed array, and each request costs 3 % more.
+ * Reads whole files, one after the other, into one buffer: for a large file, buffers awaiting garbage collection would
+ * use many times its size. `ArrayBuffer.transfer` is not used to free them: after the first detached buffer, V8 checks
+ * every access to any typed array, which costs 3 % per request.
  */
 class WholeFile {
   #room: Buffer = Buffer.alloc(0);
 
-  /** The text of the file; null when it does not have this hash any more. */
+  /** The text of the file; null when its hash has changed. */
   async textOf(file: string, wanted: string): Promise<string | null> {
     await using handle = await open(file);
     const { size } = await handle.stat();
-    // One byte more: a file that has grown is not taken for the one that was hashed.
+    // One more byte reveals a file that has grown since it was hashed.
     if (this.#room.length <= size) this.#room = Buffer.allocUnsafeSlow(size + Math.ceil(size / 8) + 1);
     let length = 0;
     for (;;) {
@@ -77,7 +80,7 @@ interface Facts {
   readonly inode: bigint;
   readonly all: string;
   readonly changedAt: number;
-  /** It was moved, or its attributes were set, after it was written. */
+  /** Its ctime is later than its mtime: it was moved, or its attributes were set, after it was written. */
   readonly isMoved: boolean;
 }
 
@@ -91,11 +94,13 @@ async function factsOf(file: string): Promise<Facts> {
 export function createFileText(file: string, rest = REST): FileText {
   let known: string | null = null;
   const whole = new WholeFile();
-  /** What the file system tells, since when, and whether the text was read long enough after that. */
+  /**
+   * The file's metadata, the time since which it has been the same, and whether the text was read `rest` after that.
+   */
   let told: { readonly facts: string; readonly since: number; certain: boolean } | null = null;
-  /** Of the file as it was read last. */
+  /** The metadata at the last read. */
   let last: Facts | null = null;
-  /** Of the text that is served; null: whichever holds the text that is known. */
+  /** The inode of the served text's file; null: that of whichever file next holds the known text. */
   let accepted: bigint | null = null;
 
   async function look(): Promise<Facts> {
@@ -103,7 +108,7 @@ export function createFileText(file: string, rest = REST): FileText {
     return last;
   }
 
-  /** Whether nothing can have changed since the text was read. */
+  /** Whether the file cannot have changed since its text was read. */
   function rests({ all }: Facts): boolean {
     const now = performance.now();
     if (told?.facts !== all) told = { facts: all, since: now, certain: false };
@@ -112,10 +117,10 @@ export function createFileText(file: string, rest = REST): FileText {
     return false;
   }
 
-  /** Of a process that starts: most files were written long before. */
+  /** True for most files when a process starts: they were written long before. */
   const isOld = ({ changedAt }: Facts): boolean => Math.abs(Date.now() - changedAt) > 2 * SETTLE;
 
-  /** Null: it is the text that is known. */
+  /** Null: the text has not changed. */
   async function settled(begun: Facts, isFirst: boolean): Promise<string | null> {
     let facts = begun;
     for (let left = SETTLE_TRIES; ; left--) {
@@ -124,7 +129,7 @@ export function createFileText(file: string, rest = REST): FileText {
       if (!isFirst || !isOld(facts) || left < SETTLE_TRIES) await sleep(SETTLE);
       const before = facts;
       facts = await look();
-      // Only now as a text: of a large file it takes many times the memory of a hash.
+      // Decoded only now: for a large file, the text uses many times the memory of a hash.
       const text = facts.all === before.all ? await whole.textOf(file, found) : null;
       if (text !== null) {
         known = found;

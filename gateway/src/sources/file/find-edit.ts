@@ -1,32 +1,35 @@
 /**
- * A large declarative file after an edit of some of its items: only these are read and checked, so that a change of one
- * route among a hundred thousand is served at once.
+ * Finds the edited items of a large declarative file. Only these are read and checked, so a change of one route among a
+ * hundred thousand is served at once.
  */
 import { type ChangedItems, type Collection, collections, type DividedText, divideText } from "@sluice/model/serving";
 import type { ListRange } from "./entity-ids.ts";
 
-/** Items of one list that follow each other. */
+/** Consecutive items of one list. */
 export interface ListedItems {
   readonly collection: Collection;
   readonly count: number;
 }
 
-/** Items that an edit put in the place of others. */
+/** Items that replace others in an edit. */
 export interface EditedItems {
-  /** Items of the text before, which are not in the text any more. */
+  /** Items of the old text that are no longer in the new one. */
   readonly removed: ListRange;
-  /** What stands in their place, list by list. */
+  /** The items that replace them, list by list. */
   readonly added: readonly ListedItems[];
   readonly changed: ChangedItems;
 }
 
-/** Characters of edited items; from more of them on the whole text is read. */
+/** Maximum characters of edited items; above that, the whole text is read. */
 const MAX_EDITED_LENGTH = 4 * 1024 * 1024;
 
-/** An anchor of YAML where a node may begin, or text that looks like one: items that are not edited may refer to it. */
+/** A YAML anchor where a node may begin, or text that looks like one: unedited items may refer to it. */
 const ANCHOR = /(?:^|[\s,[{:])&/;
 
-/** Null when the whole text must be read: it is not made of items, much has changed, or items that have anchors. */
+/**
+ * Null when the whole text must be read: it is not divided into items, the edit is too large, or its items have
+ * anchors.
+ */
 export function findEdit(before: string, text: string): EditedItems | null {
   const [dividedBefore, divided] = [divideText(before), divideText(text)];
   if (dividedBefore === null || divided === null || dividedBefore.head !== divided.head) return null;
@@ -60,11 +63,11 @@ export function findEdit(before: string, text: string): EditedItems | null {
   return { removed: { from: first, to: oldEnd }, added, changed: { head: divided.head, items: lines } };
 }
 
-/** How many items each list has, in the order of the text. */
+/** The number of items per list, in the order of the text. */
 export const countItems = ({ lists }: DividedText): readonly ListedItems[] =>
   lists.map(({ collection, starts }) => ({ collection, count: starts.length }));
 
-/** Where all items of a text stand, in its order; in few bytes, because there may be hundreds of thousands. */
+/** The positions of all items of a text, in its order. Compact, because there may be hundreds of thousands. */
 interface ItemPositions {
   readonly starts: Uint32Array;
   readonly ends: Uint32Array;
@@ -86,7 +89,7 @@ function itemPositions({ lists }: DividedText): ItemPositions {
   return places;
 }
 
-/** Whether two items stand in the same lists and places, as far as their texts are shifted. */
+/** Whether two items have the same lists and positions, apart from the shift of their texts. */
 function isSamePosition(old: ItemPositions, at: number, items: ItemPositions, other: number, shift: number): boolean {
   return (
     old.lists[at] === items.lists[other] &&
@@ -106,7 +109,7 @@ function listsOf({ lists }: ItemPositions, { from, to }: ListRange): readonly Li
   return found;
 }
 
-/** Characters that are compared at a time: equal ones are found many times faster in one piece. */
+/** Characters per comparison: comparing whole pieces is many times faster than single characters. */
 const PIECE = 64 * 1024;
 
 function lengthOfSameStart(one: string, other: string): number {

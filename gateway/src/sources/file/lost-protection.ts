@@ -1,6 +1,6 @@
 /**
- * Whether a route that is served goes on without a plugin that protected it. In a file that is being written that is
- * what the rest of the text has not said yet.
+ * Detects routes that would lose a plugin that protects them. In a file that is being written, the plugin may be in the
+ * part that is still missing.
  */
 import { isDeepStrictEqual } from "node:util";
 import {
@@ -13,7 +13,7 @@ import {
   type SnapshotRoute,
 } from "@sluice/model/serving";
 
-/** The first plugin and route that are found, in words; null: none. What is compared grows with what differs. */
+/** Describes the first plugin and route that are found; null: none. The cost grows with the number of differences. */
 export function lostProtection(before: Snapshot, now: Snapshot): string | null {
   if (collections.every((name) => before[name] === now[name])) return null;
   const lost = differences<SnapshotPlugin>(before.plugins, now.plugins).flatMap(({ before: was, after }) =>
@@ -37,10 +37,10 @@ export function lostProtection(before: Snapshot, now: Snapshot): string | null {
 }
 
 /**
- * Requests that a protected route does not take any more may be taken by another route, such as one for all paths. What
- * is lost then if a route without the protection leads to the same upstream.
+ * Requests that a protected route no longer matches may match another route, such as one for all paths. Protection is
+ * lost if such a route leads to the same upstream without the plugin.
  *
- * @param left Routes as they were, which take less now, or have gone
+ * @param left The previous state of routes that match fewer requests now, or were removed
  */
 function lostByRequests(left: readonly SnapshotRoute[], before: Snapshot, { now, there }: Now): string | null {
   if (left.length === 0) return null;
@@ -63,13 +63,13 @@ function lostByRequests(left: readonly SnapshotRoute[], before: Snapshot, { now,
   return null;
 }
 
-/** Where a route leads; several services may have one address. */
+/** The upstream address of a route; several services may share one address. */
 function addressOf({ service }: SnapshotRoute, { services }: Snapshot): string | undefined {
   const found = service && services.get(service.id);
   return found ? `${found.host}:${found.port}` : undefined;
 }
 
-/** Whether the route may have taken requests before that it does not take now. */
+/** Whether the route may have matched requests that it no longer matches. */
 function leavesRequests(was: SnapshotRoute, now: SnapshotRoute): boolean {
   const lists = [
     [was.paths, now.paths],
@@ -82,7 +82,7 @@ function leavesRequests(was: SnapshotRoute, now: SnapshotRoute): boolean {
   return !isDeepStrictEqual(was.headers ?? null, now.headers ?? null);
 }
 
-/** Of lists that say which requests are taken; an empty one says all. */
+/** For lists that restrict which requests match; an empty list matches all. */
 const isNarrowed = (was: readonly unknown[], now: readonly unknown[]): boolean =>
   now.length > 0 && (was.length === 0 || was.some((one) => !now.includes(one)));
 
@@ -99,7 +99,7 @@ type Scope = Pick<SnapshotPlugin, "name" | "route" | "service" | "consumer">;
 const keyOf = ({ name, route, service, consumer }: Scope): string =>
   [name, route?.id, service?.id, consumer?.id].join("/");
 
-/** Whether it acts on all on which the other acts. */
+/** Whether the plugin applies wherever the other one applies. */
 const protectsAlike = (plugin: SnapshotPlugin, other: SnapshotPlugin): boolean =>
   protects(plugin) &&
   keyOf(plugin) === keyOf(other) &&
@@ -116,7 +116,7 @@ const scopesOf = ({ plugins }: Snapshot): ReadonlyMap<string, SnapshotPlugin> =>
 function isLost(plugin: SnapshotPlugin, route: SnapshotRoute | undefined, { now, there }: Now): boolean {
   if (!route) return false;
   const { name, consumer } = plugin;
-  // Without the consumer nobody asks as this consumer.
+  // Without the consumer, no request can authenticate as it.
   if (consumer && !now.consumers.has(consumer.id)) return false;
   const { id, service } = route;
   const places = [
@@ -131,7 +131,7 @@ function isLost(plugin: SnapshotPlugin, route: SnapshotRoute | undefined, { now,
   });
 }
 
-/** Routes on which it acted. */
+/** The routes to which the plugin applied. */
 function routesOf({ route, service }: SnapshotPlugin, { routes }: Snapshot): Iterable<SnapshotRoute> {
   if (route) {
     const one = routes.get(route.id);
@@ -140,6 +140,6 @@ function routesOf({ route, service }: SnapshotPlugin, { routes }: Snapshot): Ite
   return service ? routes.values().filter((one) => one.service?.id === service.id) : routes.values();
 }
 
-/** What protects routes by their service, found by it: a route that moves takes all else with it. */
+/** The protecting plugins of each service, by its id: for routes that move to another service. */
 const ofServices = ({ plugins }: Snapshot): ReadonlyMap<string | undefined, readonly SnapshotPlugin[]> =>
   Map.groupBy(plugins.values().filter(protects), ({ service }) => service?.id);

@@ -1,4 +1,7 @@
-/** From a declarative file's text to what differs from the text before, in plain data: a process tells it another. */
+/**
+ * Reads a declarative file's text and computes the difference from the previous text, as plain data that one process
+ * can send to another.
+ */
 import {
   type BucketHashes,
   byId,
@@ -18,22 +21,22 @@ import {
 import { type EntityId, EntityIds, idKey, type PackedIds } from "./entity-ids.ts";
 import { countItems, type EditedItems } from "./find-edit.ts";
 
-/** Without the places of everything in the text, which take more memory than all the rest. */
+/** Without the position of each node of the text; positions use more memory than all the rest. */
 export type LoadedData = Omit<LoadedText, "positionOf">;
 
 export interface ReadRequest {
   readonly text: string;
-  /** Named in faults. */
+  /** Named in errors. */
   readonly file: string;
-  /** Of what is served; null: it is not known, and everything in the text is told. */
+  /** Hashes of the served snapshot; null: unknown, so the whole content is returned. */
   readonly before: BucketHashes | null;
-  /** Whether the data that stands in the text is wanted too. */
+  /** Whether the parsed document is wanted too. */
   readonly withData: boolean;
 }
 
 /** Some items of a text, to be read without the others. */
 export interface EditRequest extends Pick<EditedItems, "added" | "changed"> {
-  /** Ids of what other items hold, by `idKey`, as far as it was asked for; null: it does not exist. */
+  /** Ids of entities in other items, by `idKey`, as far as they were requested; null: the entity does not exist. */
   readonly known: Readonly<Record<string, string | null>>;
 }
 
@@ -43,24 +46,24 @@ export interface EditReading {
   readonly put: LoadedItems["put"];
 }
 
-/** References of the items to what other items hold: collections, and ids or names. */
+/** References to entities in other items: collections, and ids or names. */
 export interface MissingReferences {
   readonly wanted: readonly EntityId[];
 }
 
 export interface FileReading {
-  /** What the buckets hold that differ from `before`. */
+  /** The content of the buckets that differ from `before`. */
   readonly put: Change["put"];
   readonly endpoints: Readonly<
     Record<string, Snapshot["endpoints"] extends ReadonlyMap<string, infer List> ? List : never>
   >;
   /** The buckets that differ; null: all. */
   readonly places: ReadonlySet<number> | null;
-  /** Of the snapshot. */
+  /** Hash of the snapshot. */
   readonly hash: string;
-  /** For the request after this one. */
+  /** Passed to the next request as `before`. */
   readonly hashes: BucketHashes;
-  /** Null when the text is not made of items. */
+  /** Null when the text is not divided into items. */
   readonly ids: PackedIds | null;
   readonly kept: Omit<LoadedData, "snapshot"> | null;
   readonly warnings: LoadedData["warnings"];
@@ -93,7 +96,7 @@ export function readFileText({ text, file, before, withData }: ReadRequest): Che
   };
 }
 
-/** Null when the items have faults: reading the whole text finds which. */
+/** Null when the items have errors: reading the whole text reports them. */
 export function readFileEdit({ added, changed, known }: EditRequest): EditReading | MissingReferences | null {
   const wanted: EntityId[] = [];
   const loaded = loadItems(changed, (collection, id) => {
@@ -114,7 +117,7 @@ function idsOfItems(text: string, { document, origins }: Pick<LoadedText, "docum
   return divided && idsByItem(countItems(divided), origins, (name) => (document[name] ?? []).map(idOf));
 }
 
-/** An entity's origin begins with the list and the index of the item that holds it. */
+/** An entity's origin begins with the list and index of its item. */
 function idsByItem(
   lists: EditedItems["added"],
   origins: FlatDocument["origins"],

@@ -1,4 +1,4 @@
-/** Entry of the process that reads texts of declarative files. It ends when the node's channel does. */
+/** Entry point of the process that reads declarative files. It ends when the channel to the node closes. */
 
 import { type EditRequest, type ReadRequest, readFileEdit, readFileText } from "./read-file.ts";
 import { splitResult } from "./result-chunks.ts";

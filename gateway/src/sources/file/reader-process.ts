@@ -1,7 +1,7 @@
 /**
- * Reads a declarative file in a process of its own: parsing and checking thousands of entities takes seconds, in which
- * the node has requests to serve. The process ends soon after, and what it took of memory is free again: of a thread,
- * V8 and malloc would keep it for the node (of 10,000 routes 90 MB for a while, and 15 MB for good).
+ * Reads a declarative file in a separate process: parsing and checking thousands of entities takes seconds, during
+ * which the node must serve requests. The process ends soon after, which frees its memory. V8 and malloc would keep the
+ * memory of a thread (for 10,000 routes 90 MB for a while, and 15 MB permanently).
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { extname } from "node:path";
@@ -9,26 +9,26 @@ import type { Checked } from "@sluice/model";
 import type { EditReading, EditRequest, FileReading, MissingReferences, ReadRequest } from "./read-file.ts";
 import { ResultAssembler, type ResultChunk } from "./result-chunks.ts";
 
-/** One call at a time. Both reject when the process fails, or when it was ended. */
+/** One call at a time. Both methods reject when the process fails or is ended. */
 export interface ReaderProcess {
   read(request: ReadRequest): Promise<Checked<FileReading>>;
-  /** Null where the whole text must be read. */
+  /** Null when the whole text must be read. */
   edit(request: EditRequest): Promise<EditReading | MissingReferences | null>;
-  /** Ends what is under way. */
+  /** Aborts a pending call. */
   end(): Promise<void>;
 }
 
-/** Milliseconds that a process waits for another text: who edits a file, saves it more than once. */
+/** Milliseconds that an idle process waits for another text: a file is often saved several times in a row. */
 const IDLE_TIMEOUT = 5000;
 
 const ENDED = "the process that reads the file has ended";
 
-/** For a process that reads little: of V8's young generation every half is memory that is soon touched. */
+/** For a process that reads little: every semi-space of V8's young generation is soon resident memory. */
 const SMALL_HEAP_FLAGS = ["--min-semi-space-size=1", "--max-semi-space-size=1"];
 
 type Request = { readonly read: ReadRequest } | { readonly edit: EditRequest };
 
-/** What the process says at the end of a call. */
+/** The last message of a call. */
 type Answer = Checked<FileReading> | { readonly edit: EditReading | MissingReferences | null };
 
 interface Waiting {
@@ -99,7 +99,7 @@ export function createReaderProcess(): ReaderProcess {
 
   return {
     async read(request) {
-      // Nobody edits what is read for the first time.
+      // The first read is usually not followed by an edit.
       return (await call({ read: request }, request.before === null ? 0 : IDLE_TIMEOUT)) as Checked<FileReading>;
     },
     async edit(request) {

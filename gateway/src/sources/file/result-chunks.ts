@@ -1,17 +1,17 @@
 /**
- * What was read of a file, on its way from the process that reads it. In one piece it would be a message of megabytes,
- * and what Node makes of that stays in the node's memory until the next collection of old garbage, which may be long.
+ * Splits the result of reading a file into messages. As one message it would have megabytes, and the memory that Node
+ * allocates for it would stay until the next major garbage collection, which may be much later.
  */
 import type { Change, Checked, Collection } from "@sluice/model";
 import { collections } from "@sluice/model/serving";
 import type { FileReading } from "./read-file.ts";
 
-/** Some of the entities that a change puts; or what was read, without what came before it. */
+/** Some of the entities to put; or the rest of the result, without the entities of earlier messages. */
 export type ResultChunk =
   | { readonly collection: Collection; readonly entities: readonly object[] }
   | { readonly read: Checked<FileReading> };
 
-/** Entities in a message. */
+/** Entities per message. */
 const CHUNK_SIZE = 200;
 
 export function* splitResult(read: Checked<FileReading>): Iterable<ResultChunk> {
@@ -27,8 +27,8 @@ export function* splitResult(read: Checked<FileReading>): Iterable<ResultChunk> 
 }
 
 /**
- * The same entities, with one list or record where several are equal. As a copy keeps who is who, the node and each of
- * its workers have one, too: the references and protocols of 10,000 routes take megabytes.
+ * Replaces equal lists and records of the entities by one shared object. Structured clones keep shared objects shared,
+ * so this also holds for the node and its workers: the references and protocols of 10,000 routes use megabytes.
  */
 function deduplicated(entities: readonly object[]): readonly object[] {
   const known = new Map<string, unknown>();
@@ -43,11 +43,11 @@ function deduplicated(entities: readonly object[]): readonly object[] {
   );
 }
 
-/** Puts messages together again. */
+/** Reassembles the messages. */
 export class ResultAssembler {
   #put: Partial<Record<Collection, object[]>> = {};
 
-  /** What was read, when that was the last message; null: there are others to come. */
+  /** The result if this was the last message; null: more messages follow. */
   add(message: ResultChunk): Checked<FileReading> | null {
     if ("collection" in message) {
       const { collection, entities } = message;

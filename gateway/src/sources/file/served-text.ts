@@ -1,4 +1,4 @@
-/** The text of a large file that a node serves, and the changes that a new text or an edit causes. */
+/** The text of a large file that a node serves, and the changes from a new text or an edit. */
 import { isDeepStrictEqual } from "node:util";
 import {
   adoptEdit,
@@ -21,7 +21,10 @@ export interface ServedText {
   readonly ids: EntityIds;
 }
 
-/** What the edit's items refer to, by `idKey`: ids by ids or names. Null: only an item that is gone held it, or none. */
+/**
+ * Resolves the references of the edited items, by `idKey`, from ids or names to ids. Null: the entity does not exist,
+ * or only in a removed item.
+ */
 export function findReferences(
   { snapshot, ids }: ServedText,
   removed: ListRange,
@@ -43,7 +46,7 @@ export function findReferences(
   return known;
 }
 
-/** Null when the edit does not fit to the other items: reading the whole text finds why. */
+/** Null when the edit conflicts with the other items: reading the whole text reports why. */
 export function adoptFileEdit(
   served: ServedText,
   { text, removed }: { readonly text: string; readonly removed: ListRange },
@@ -52,12 +55,12 @@ export function adoptFileEdit(
   const ids = new EntityIds(packed);
   const stays = new Set(ids.all().map(idKey));
   const held = served.ids.slice(removed);
-  // One entity in two items would be put once here.
+  // An entity that is in two items would be put only once here.
   const known = new Set(held.map(idKey));
   const isElsewhere = ({ collection, id }: EntityId) => served.snapshot[collection].has(id);
   if (ids.all().some((one) => !known.has(idKey(one)) && isElsewhere(one))) return null;
   const gone = held.filter((one) => !stays.has(idKey(one)));
-  // Its endpoints stand in the head.
+  // Its endpoints are in the head of the document.
   if (gone.some(({ collection, id }) => collection === "services" && served.snapshot.endpoints.has(id))) return null;
   const idsIn = (name: Collection): readonly string[] =>
     gone.filter(({ collection }) => collection === name).map(({ id }: EntityId) => id);

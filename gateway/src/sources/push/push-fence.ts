@@ -1,15 +1,15 @@
 /**
- * Which pushes a node still takes: nothing of a term lower than the highest that it has seen, and
- * nothing older than what it serves. An operator that lost its lead and does not know it yet is kept out so.
+ * Decides which pushes a node accepts: none of a term lower than the highest term seen, and none older than the
+ * document that it serves. This rejects an operator that lost its leadership without knowing it yet.
  */
 import type { PushPlace } from "@sluice/model";
 
 export interface PushFence {
-  /** The highest term that was seen. */
+  /** The highest term seen. */
   term(): number;
-  /** Why the push comes too late; null when it does not. Its term has been seen from then on. */
+  /** Why the push is outdated; null when it is not. Records the term of the push. */
   outdatedReason(place: PushPlace): string | null;
-  /** The push is served. */
+  /** Records that the push is served. */
   markServed(place: PushPlace): void;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The HTTP side of the push listener, on node:http itself: on a node of one worker it runs between requests of clients,
- * and with Fastify it took a fifth longer.
+ * The HTTP side of the push listener, with plain node:http: on a node with one worker it competes with requests of
+ * clients, and Fastify took a fifth longer.
  */
 import { once } from "node:events";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
@@ -10,7 +10,7 @@ import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import type { PemTexts } from "@sluice/model";
 
-/** Not by an import; see proxy/response/reason-phrases.ts. */
+/** Loaded without an import; see proxy/response/reason-phrases.ts. */
 const { createServer } = process.getBuiltinModule("node:http");
 
 export type PushMethod = "GET" | "PUT" | "PATCH";
@@ -22,40 +22,41 @@ export interface PushAnswer {
 
 export interface PushServerOptions {
   readonly listen: { readonly host: string; readonly port: number };
-  /** Clients must show a certificate that `ca` has signed. Absent: no TLS. */
+  /** Clients must present a certificate signed by `ca`. Absent: no TLS. */
   readonly tls?: PemTexts;
-  /** Bytes of the largest body. */
+  /** Maximum bytes of a body. */
   readonly maxBytes: number;
-  /** Why the caller may not ask; null when it may. Its body has not been read then. */
+  /** Why the caller is not authorized; null when it is. Called before the body is read. */
   readonly stranger: (request: IncomingMessage) => string | null;
-  /** @param body Parsed, and nothing else; undefined with GET. */
+  /** @param body The parsed JSON, not yet validated; undefined with GET. */
   readonly answer: (method: PushMethod, body: unknown) => Promise<PushAnswer>;
 }
 
 export interface PushServer {
   readonly address: { readonly host: string; readonly port: number };
   /**
-   * Shows and trusts these from the next connection on; those that there are end after their next answer. Only with `tls`.
+   * Uses these certificates for new connections; existing connections are closed after their next response. Only with
+   * `tls`.
    *
-   * @throws when they do not belong together; then all stays as it is.
+   * @throws when certificate and key do not match; then nothing changes.
    */
   renew(tls: PemTexts): void;
-  /** Cuts off what is under way. */
+  /** Cuts off open requests. */
   stop(): Promise<void>;
 }
 
 const PATH = "/document";
 const FIXED = { minVersion: "TLSv1.3" } as const;
 /**
- * Milliseconds; the operator's own is shorter. With very many nodes it asks each every few minutes, and the end of a
- * connection tells it that the node's process has ended.
+ * Milliseconds; the operator's own timeout is shorter. With very many nodes it polls each only every few minutes, and a
+ * closed connection tells it that the node's process has ended.
  */
 const KEEP_ALIVE = 612_000;
 
 /** Rejects when the address cannot be listened on. */
 export async function startPushServer(options: PushServerOptions): Promise<PushServer> {
   const { listen, tls } = options;
-  /** Connections that were let in by the certificates of now. */
+  /** Connections that were accepted with the current certificates. */
   let current = new WeakSet<Socket>();
   const serve: RequestListener = (request, response) => {
     const { socket } = request;
@@ -116,7 +117,7 @@ async function answerTo(request: IncomingMessage, options: PushServerOptions): P
 const isMethod = (method: string | undefined): method is PushMethod =>
   method === "GET" || method === "PUT" || method === "PATCH";
 
-/** Null when it is too long. Rejects when it does not come to its end. */
+/** Null when the body is too long. Rejects when it is cut off. */
 function bodyOf(request: IncomingMessage, maxBytes: number): Promise<Buffer | null> {
   if (Number(request.headers["content-length"] ?? 0) > maxBytes) return Promise.resolve(null);
   return new Promise((resolve, reject) => {
@@ -136,7 +137,7 @@ function bodyOf(request: IncomingMessage, maxBytes: number): Promise<Buffer | nu
 
 const gunzipped = promisify(gunzip);
 
-/** Null when it is too long, undefined when it cannot be read. */
+/** Null when it is too long, undefined when it cannot be decompressed. */
 async function unzipped(bytes: Buffer, maxBytes: number): Promise<string | null | undefined> {
   try {
     return (await gunzipped(bytes, { maxOutputLength: maxBytes })).toString();
@@ -150,7 +151,7 @@ function send(response: ServerResponse, { status, body }: PushAnswer, stays: boo
   response.writeHead(status, {
     "content-type": "application/json; charset=utf-8",
     "content-length": Buffer.byteLength(text),
-    // The rest of what is too long is not waited for.
+    // The rest of a body that is too long is not read.
     ...((status === 413 || !stays) && { connection: "close" }),
   });
   response.end(text);

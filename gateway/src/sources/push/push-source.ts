@@ -1,7 +1,7 @@
 /**
- * The push source: a listener that takes documents from the operator (the table of requests stands in
- * @sluice/model, push.ts). The caller proves who it is by a client certificate (a subject alternative name, the
- * operator's) or by a token; there is no way to run it without one of them.
+ * The push source: a listener that receives documents from the operator (the request table is in @sluice/model,
+ * push.ts). The caller authenticates with a client certificate (the operator's DNS name in its subject alternative
+ * names) or with a token; one of the two is required.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
@@ -35,19 +35,21 @@ export interface PushSourceOptions {
   /** The client's certificate must be signed by `ca` and carry the DNS name `client`. */
   readonly tls?: PemTexts & {
     readonly client: string;
-    /** Where the texts were read: they are read again when the files change. Absent: they stay as they are. */
+    /**
+     * The files that the texts were read from: they are read again when they change. Absent: the texts never change.
+     */
     readonly files?: PemFiles;
   };
-  /** Bytes of the largest document; default 256 MiB. */
+  /** Maximum bytes of a document; default 256 MiB. */
   readonly maxBytes?: number;
-  /** Keeps what was pushed last, for a start without an operator. Absent: nothing does. */
+  /** Stores the last push, for a start without an operator. Absent: nothing is stored. */
   readonly journal?: SnapshotJournal;
-  /** Milliseconds for which the operator is waited for before what was kept is served. Default 5000. */
+  /** Milliseconds to wait for the operator before the stored document is served. Default 5000. */
   readonly operatorTimeout?: number;
   readonly log?: SourceLog;
 }
 
-/** A push source that also tells where it listens, for tests and the start-up line. */
+/** A push source that exposes its listen address, for tests and the start-up log line. */
 export interface PushSource extends Source {
   address(): { readonly host: string; readonly port: number };
 }
@@ -63,7 +65,10 @@ export function createPushSource(options: PushSourceOptions): PushSource {
   let following: { close(): void } | undefined;
   const expected = token ? digest(`Bearer ${token}`) : undefined;
 
-  /** Sockets by whether their client is the operator: to look at a certificate takes longer than to apply a change. */
+  /**
+   * Whether the client of each socket is the operator. Cached because parsing a certificate takes longer than applying
+   * a change.
+   */
   const operators = new WeakMap<Socket, boolean>();
 
   function isOperator(socket: Socket, client: string): boolean {
@@ -89,10 +94,10 @@ export function createPushSource(options: PushSourceOptions): PushSource {
   const fence = createPushFence();
   let kept: JournaledSnapshot | null = null;
   let waiting: NodeJS.Timeout | undefined;
-  /** Why what is served may be old; null: the operator pushed it. */
+  /** Why the served document may be outdated; null: the operator pushed it. */
   let trouble: string | null = null;
 
-  /** Serves what was kept, unless something was pushed meanwhile. */
+  /** Serves the stored document, unless a push has arrived in the meantime. */
   async function serveJournaled(intake: SnapshotSink, { place, snapshot }: JournaledSnapshot): Promise<void> {
     let overtaken = false;
     const taken = await intake.update(place.revision, (previous) => {
@@ -120,7 +125,7 @@ export function createPushSource(options: PushSourceOptions): PushSource {
     async start(intake) {
       const stateOf = (): NodeState => ({ ...intake.state(), term: fence.term() });
 
-      /** Takes a push in its turn; `next` is asked for what it makes of the snapshot that is served then. */
+      /** Applies a push after those before it; `next` computes the new snapshot from the one served at that time. */
       async function take(
         push: PushDocument | PushChange,
         next: (previous: Snapshot) => Checked<Snapshot> | "stale",
@@ -216,7 +221,7 @@ const refused = (message: string, violations: readonly Violation[]): PushRefused
   violations: violations.slice(0, 100),
 });
 
-/** What the operator never sends. */
+/** The response to a body that the operator never sends. */
 const refusalOf = (member: "document" | "change"): PushAnswer => ({
   status: 400,
   body: refused(

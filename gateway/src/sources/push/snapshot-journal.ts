@@ -1,8 +1,9 @@
 /**
- * Keeps what the operator pushed last in a file, so that a node that starts while there is no operator has something to
- * serve. The file is a journal, one push a line: a document, and the changes since. So a change costs what it is long,
- * however large the document is; once the changes are as long as the document, a new one is written in its place. A
- * line whose writing was cut off is none. Nothing waits for the file: what cannot be kept is served all the same.
+ * Stores the operator's last push in a file, so that a node that starts without an operator has a document to serve.
+ * The file is a journal with one push per line: a document and the changes after it. So storing a change costs time in
+ * proportion to its length, however large the document is. Once the changes are as long as the document, a new document
+ * replaces them. An incomplete last line is ignored. Serving never waits for the file: a push that cannot be stored is
+ * served all the same.
  */
 import { randomBytes } from "node:crypto";
 import { type FileHandle, open, readFile, rename, rm } from "node:fs/promises";
@@ -28,11 +29,11 @@ export interface JournaledSnapshot {
 }
 
 export interface SnapshotJournal {
-  /** What was kept, checked as a push is; null when there is nothing. Never rejects. */
+  /** The stored document, validated like a push; null when there is none. Never rejects. */
   read(): Promise<JournaledSnapshot | null>;
-  /** Keeps a push that is taken, and what it leads to, as soon as the file is free. */
+  /** Stores an accepted push, and the snapshot that results from it, once earlier writes are done. */
   append(push: PushDocument | PushChange, leadsTo: Snapshot): void;
-  /** Resolves when all is written. */
+  /** Resolves when everything is written. */
   close(): Promise<void>;
 }
 
@@ -41,33 +42,33 @@ export interface SnapshotJournalOptions {
   readonly log: SourceLog;
 }
 
-/** Bytes of changes below which no new document is written in their place. */
+/** Bytes of changes below which the file is not compacted to a new document. */
 const MIN_COMPACTION_BYTES = 256 * 1024;
-/** Changes that wait for the file; when there are more, the document is written. */
+/** Maximum number of queued changes; above it, the whole document is written. */
 const MAX_QUEUED_LINES = 1000;
 
 const lineOf = (push: PushDocument | PushChange): string => `${JSON.stringify(push)}\n`;
 
 export function createSnapshotJournal({ file, log }: SnapshotJournalOptions): SnapshotJournal {
   let latest: JournaledSnapshot | null = null;
-  /** Lines that are to be added; null: the document is to be written. */
+  /** Lines to be appended; null: the whole document is to be written. */
   let lines: string[] | null = null;
   let base = 0;
   let added = 0;
   let writing: Promise<void> | null = null;
   let isTold = false;
 
-  /** Beside its place first, so that a reader finds the old one or the new one. */
+  /** Written to a temporary file first, so that a reader finds either the old document or the new one. */
   async function writeDocument({ place, snapshot }: JournaledSnapshot): Promise<void> {
     const temporary = `${file}.${randomBytes(6).toString("hex")}`;
     const handle = await open(temporary, "wx", 0o600);
     try {
       let bytes = 0;
       for (const chunk of documentText({ place, snapshot })) {
-        // A single write to a disk that is nearly full writes a part and is content.
+        // On a nearly full disk, a single write may write only a part without an error.
         await handle.writeFile(chunk);
         bytes += Buffer.byteLength(chunk);
-        // Requests are served between them.
+        // Requests are served between chunks.
         await nextTurn();
       }
       await handle.sync();
@@ -102,7 +103,8 @@ export function createSnapshotJournal({ file, log }: SnapshotJournalOptions): Sn
         else await append(text);
         isTold = false;
       } catch (error) {
-        // A full disk, for example. The next push writes all of it; what was kept before may end in half a line.
+        // For example a full disk. The next push writes the whole document; until then the file may end in an
+        // incomplete line.
         lines = null;
         if (!isTold) log.error({ file, err: error }, "cannot keep the document");
         isTold = true;
@@ -124,7 +126,8 @@ export function createSnapshotJournal({ file, log }: SnapshotJournalOptions): Sn
     append(push, snapshot) {
       const { term = 0, revision } = push;
       latest = { place: { term, revision }, snapshot };
-      // After a start the first push is a document, whatever it came as: the file may end in half a line.
+      // The first push after a start is written as a document, even if it is a change: the file may end in an
+      // incomplete line.
       if ("document" in push || (lines && lines.length >= MAX_QUEUED_LINES)) lines = null;
       else lines?.push(lineOf(push));
       writing ??= write().finally(() => {
@@ -137,7 +140,7 @@ export function createSnapshotJournal({ file, log }: SnapshotJournalOptions): Sn
   };
 }
 
-/** The document as one line, in pieces of some hundred entities. */
+/** The document as one line, in chunks of some hundred entities. */
 function* documentText({ place, snapshot }: JournaledSnapshot): Generator<string> {
   const { term, revision } = place;
   const { _format_version, _sluice, ...collections } = snapshotToDocument(snapshot);
@@ -154,7 +157,7 @@ function* documentText({ place, snapshot }: JournaledSnapshot): Generator<string
   yield "}}\n";
 }
 
-/** What the lines lead to, as far as they are whole and good. */
+/** The result of the lines, up to the first that is incomplete or invalid. */
 function replay(text: string): JournaledSnapshot | null {
   const [first, ...others] = text.split("\n").slice(0, -1);
   const begun = first === undefined ? null : documentIn(first);
