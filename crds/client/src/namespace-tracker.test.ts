@@ -1,4 +1,4 @@
-/** A cache whose namespaces come and go, and kinds that a cluster may not know. */
+/** A cache whose namespaces are added and removed, and kinds that a cluster may not serve. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {

@@ -11,7 +11,7 @@ const resource = (metadata: Partial<Resource["metadata"]>): Resource => ({
   metadata: { name: "users", namespace: "default", uid: "u", generation: 2, resourceVersion: "100", ...metadata },
 });
 
-/** What was read, what was written, whether that is seen. */
+/** A name, the resource as read, the write, and whether the resource reflects it. */
 const sights: readonly (readonly [string, Resource | undefined, Partial<Written>, boolean])[] = [
   ["the generation", resource({}), { generation: 2 }, true],
   ["a later generation", resource({ generation: 3 }), { generation: 2 }, true],

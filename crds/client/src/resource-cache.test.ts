@@ -16,7 +16,7 @@ interface Watch extends Omit<WatchOptions, "signal"> {
   readonly observer: Observer;
 }
 
-/** A cache of Services and Secrets over watches that the test speaks for. */
+/** A cache of Services and Secrets over watches that the test drives. */
 function scene(namespaces: readonly string[] = []) {
   const watches: Watch[] = [];
   const changes: boolean[] = [];
@@ -206,7 +206,7 @@ test("a watch is believed when it tells of something later and not of what was w
   cache.recordWrite("Service", service("5"));
   observer.changed(resource("b", "4"));
   assert.deepEqual(there(), ["a@5", "b@4"]);
-  // It was removed by somebody while the watch was interrupted.
+  // It was removed while the watch was interrupted.
   observer.replaced([resource("b", "4")]);
   observer.changed(resource("b", "7"));
   assert.deepEqual(there(), ["b@7"]);

@@ -1,8 +1,11 @@
-/** Resources as this client reads and writes them: plain Kubernetes objects, whatever holds them. */
+/**
+ * Resources as this client reads and writes them: plain Kubernetes objects, whether a cluster or a directory holds
+ * them.
+ */
 
 /**
- * Kinds of ours (group sluice.dev), and others that are read or, as a Lease, written. `CoreService` is v1 Service.
- * A Namespace lies in no namespace: of it only the name is read. ReferenceGrant is the Gateway API's.
+ * Sluice's own kinds (group sluice.dev), and foreign kinds that are read or, like Lease, written. `CoreService` is v1
+ * Service. A Namespace has no namespace; only its name is read. ReferenceGrant is the Gateway API's.
  */
 export type SluiceKind = "Certificate" | "Upstream" | "Service" | "Route" | "Plugin" | "Consumer";
 export type CoreKind = "Secret" | "CoreService" | "EndpointSlice" | "Lease" | "Namespace" | "ReferenceGrant";
@@ -42,7 +45,7 @@ export interface Condition {
 
 export interface Resource {
   readonly apiVersion: string;
-  /** The Kubernetes kind ("Service" for a core Service too: apiVersion tells them apart). */
+  /** The Kubernetes kind ("Service" for a core Service too: apiVersion distinguishes them). */
   readonly kind: string;
   readonly metadata: Metadata;
   readonly spec?: Readonly<Record<string, unknown>>;
@@ -60,9 +63,9 @@ export interface Ref {
 }
 
 /**
- * Which resources of a kind; all of them by default. Of Secrets only those are asked for that are meant for Sluice:
- * those with the label `sluice.dev/credential`, and those of the type kubernetes.io/tls, because cert-manager and
- * others who write these put no label of ours on them. Both selectors given: those that match both.
+ * Selects resources of a kind; default all. Only Secrets meant for Sluice are requested: those with the label
+ * `sluice.dev/credential`, and those of type kubernetes.io/tls, because cert-manager and others that write these do not
+ * set Sluice's label. If both selectors are given, a resource must match both.
  */
 export interface Selectors {
   readonly namespace?: string;
@@ -72,21 +75,21 @@ export interface Selectors {
   readonly fields?: string;
 }
 
-/** Told what a watched kind holds. Level-triggered: after `replaced` everything before it is forgotten. */
+/** Receives the contents of a watched kind. Level-triggered: `replaced` supersedes everything before it. */
 export interface Observer {
   /** All resources of the kind, after the first and every further list. The kind is synced from here on. */
   replaced(resources: readonly Resource[]): void;
   changed(resource: Resource): void;
   removed(resource: Resource): void;
   /**
-   * The kind cannot be read for now and is not synced any more; the client goes on trying, and `replaced` tells when
-   * it can be read again. For logs and readiness. An interruption of some seconds is not told.
+   * The kind cannot be read and is no longer synced. The client keeps trying, and calls `replaced` when it succeeds.
+   * For logs and readiness. Interruptions of a few seconds are not reported.
    */
   lost?(error: Error): void;
   /**
-   * An attempt to read the kind has failed; null: one has succeeded since, though it brought no list. What was read
-   * before counts as long as nothing is `lost`, which is trouble too, until `replaced`. A stream that ends is none, nor
-   * is an interruption that the next attempt bridges. For those who are asked how things stand.
+   * A read of the kind failed; null: a read has succeeded since, though it brought no list. Earlier results count until
+   * `lost`, which also counts as trouble until `replaced`. The end of a stream is no trouble, nor is an interruption
+   * that the next attempt bridges. For status reports.
    */
   trouble?(error: Error | null): void;
 }
@@ -94,8 +97,8 @@ export interface Observer {
 export interface WatchOptions extends Selectors {
   readonly signal: AbortSignal;
   /**
-   * Whether resources of ours come with what their writers keep about them: managedFields, and kubectl's copy of what it
-   * applied. They take more memory than all the rest. Default true.
+   * Whether Sluice's own kinds are delivered with managedFields and kubectl's last-applied annotation. These take more
+   * memory than all the rest. Default true.
    */
   readonly bookkeeping?: boolean;
 }
@@ -104,29 +107,29 @@ export interface ApplyOptions {
   /** The field manager. */
   readonly manager: string;
   /**
-   * `absent`: fail with a Conflict when it exists. `{uid, resourceVersion}`: fail with a Conflict when it is not that
-   * very object at that version. Unset: create or update.
+   * `absent`: fail with a Conflict if the object exists. `{uid, resourceVersion}`: fail with a Conflict unless it is
+   * that object at that version. Unset: create or update.
    */
   readonly expect?: "absent" | { readonly uid: string; readonly resourceVersion: string };
-  /** Take fields that other managers own. */
+  /** Take over fields that other managers own. */
   readonly force?: boolean;
   /**
-   * Who owns which fields from now on, written before and with `expect` as an object: what this manager is to take away
-   * by leaving it out of the apply has to be its own. It changes nothing else, so that nobody sees a half of the write.
-   * Where there are no managers it is not needed.
+   * The field ownership from now on, written before the apply and only with `expect` as an object. To remove a field by
+   * omitting it, the manager must own it. This step changes nothing else, so no reader sees half of the write. Not
+   * needed where there are no field managers.
    */
   readonly managedFields?: Metadata["managedFields"];
 }
 
 export interface RemoveOptions {
-  /** Fail with a Conflict when it is another object by now. */
+  /** Fail with a Conflict if it is another object now. */
   readonly uid?: string;
 }
 
-/** A write that lost: the object exists, changed meanwhile, or belongs to another manager. */
+/** A write that lost a race or met another owner: the object exists, has changed, or belongs to another manager. */
 export class Conflict extends Error {
   readonly reason: "exists" | "changed" | "owned";
-  /** With `owned`: who owns which fields. */
+  /** With `owned`: the owning manager of each field. */
   readonly owners: readonly { readonly manager: string; readonly field: string }[];
   constructor(reason: Conflict["reason"], message: string, owners: Conflict["owners"] = []) {
     super(message);
@@ -136,23 +139,23 @@ export class Conflict extends Error {
   }
 }
 
-/** The holder of the resources refuses the object: schema, CEL or admission. The message is the holder's own. */
+/** The API server or the directory refuses the object: schema, CEL or admission. The message is the original one. */
 export class Rejected extends Error {
   override readonly name = "Rejected";
 }
 
-/** The kind is not served (its CRD is gone): what was read of it says nothing about what there is. Given to `lost`. */
+/** The kind is not served (its CRD is gone): earlier results say nothing about what exists. Passed to `lost`. */
 export class UnknownKind extends Error {
   override readonly name = "UnknownKind";
 }
 
-/** A time in which no other process writes. */
+/** A period in which no other process writes. */
 export interface MutexHold {
-  /** Another process may have written since this one's last turn. */
+  /** Another process may have held the mutex since this one last did. */
   readonly othersMayHaveWritten: boolean;
   /**
-   * Whether nobody else can have begun a turn: a process that was stopped for long may have lost its own. Absent where a
-   * turn cannot be lost while its process lives.
+   * Whether this process still holds the mutex: one that was suspended for long may have lost it. Absent where the
+   * mutex cannot be lost while its process lives.
    */
   readonly isHeld?: () => boolean;
 }
@@ -160,11 +163,11 @@ export interface MutexHold {
 export interface ConditionsOptions {
   readonly manager: string;
   /**
-   * The resource as the caller has read it, if the manager has written no status since: it is not read again. The
-   * conditions are then all that the manager has to say: those of its own that are not among them may go.
+   * The resource as the caller has read it, if the manager has written no status since; it is then not read again. The
+   * given conditions are then the manager's full set: its other conditions may be removed.
    */
   readonly read?: Resource;
-  /** Ends it while an API server keeps it waiting; what was sent may have happened. */
+  /** Ends the wait for the API server; the request may have been executed. */
   readonly signal?: AbortSignal;
 }
 
@@ -172,20 +175,20 @@ export interface ConditionsOptions {
 export interface ResourceClient {
   get(ref: Ref): Promise<Resource | null>;
   list(kind: Kind, options?: Selectors): Promise<readonly Resource[]>;
-  /** Lists and then follows the kind until the signal aborts. Never throws: trouble goes to `lost`. */
+  /** Lists and then follows the kind until the signal aborts. Never throws: errors go to `lost`. */
   watch(kind: Kind, observer: Observer, options: WatchOptions): void;
   /**
-   * Opens all watches anew where they stand. For callers who know that the way to the holder was broken for a while: a
-   * stream that died without a word is noticed only when something that it must bring is overdue, after a minute.
+   * Reopens all watches at their position. For callers that know of a connection loss: a stream that died silently is
+   * noticed only when a bookmark is overdue, after a minute.
    */
   rewatch(): void;
   /** Server-side apply of the full set of fields that the manager owns. Never touches status. */
   apply(kind: Kind, resource: Resource, options: ApplyOptions): Promise<Resource>;
-  /** Resolves when it is gone or was never there (false). */
+  /** Resolves when the resource is gone; false if it did not exist. */
   remove(ref: Ref, options?: RemoveOptions): Promise<boolean>;
-  /** Writes conditions of ours into the status, keeping other writers' conditions; no write when nothing changes. */
+  /** Writes Sluice's conditions into the status and keeps those of other writers; no write when nothing changes. */
   setConditions(ref: Ref, conditions: readonly Condition[], options: ConditionsOptions): Promise<void>;
-  /** Tells people about a resource (`kubectl describe`); repeated ones are counted, not piled up. */
+  /** Records an Event on a resource (`kubectl describe`); repeats are counted instead of listed. */
   recordEvent(
     ref: Ref,
     event: {
@@ -196,8 +199,8 @@ export interface ResourceClient {
     },
   ): Promise<void>;
   /**
-   * Runs while nobody else does under this name, in any process: those who ask are taken one after the other. In a
-   * cluster by a Lease of this name. Rejects when somebody else keeps it for long.
+   * Runs exclusively under this name across all processes, in turn. In a cluster this is a Lease of this name. Rejects
+   * when another process holds it for too long.
    */
   withMutex<Result>(
     of: { readonly namespace: string; readonly name: string },
@@ -206,13 +209,13 @@ export interface ResourceClient {
   close(): Promise<void>;
 }
 
-/** Who leads, as a Lease says it. */
+/** The leader according to a Lease. */
 export interface LeaseRecord {
-  /** Empty: nobody. */
+  /** Empty: no holder. */
   readonly holder: string;
-  /** Milliseconds after which a Lease that was not renewed is anybody's. */
+  /** Milliseconds without renewal after which another process may take the Lease. */
   readonly duration: number;
-  /** Grows whenever the holder changes. */
+  /** Incremented whenever the holder changes. */
   readonly transitions: number;
 }
 
@@ -223,9 +226,9 @@ export interface VersionedLease extends LeaseRecord {
 
 /** One Lease. Every call rejects when its signal aborts. */
 export interface LeaseStore {
-  /** Null: there is none. */
+  /** Null: the Lease does not exist. */
   read(signal: AbortSignal): Promise<VersionedLease | null>;
-  /** Rejects with a Conflict when the Lease is not what was seen before; null: when there is one. */
+  /** Rejects with a Conflict when the Lease is not the one given (null: when a Lease exists). */
   write(
     record: LeaseRecord,
     options: { readonly before: VersionedLease | null; readonly signal: AbortSignal },
@@ -233,19 +236,21 @@ export interface LeaseStore {
   close(): Promise<void>;
 }
 
-/** Small things of the operator's own, kept where its resources are. Bytes are what the operator has encrypted. */
+/**
+ * Storage for the operator's own state, in the same place as its resources. The bytes are encrypted by the operator.
+ */
 export interface StateBackend {
-  /** The key to all of it, 32 random bytes; made at the first call, whoever makes it. */
+  /** The encryption key, 32 random bytes; created by the first call of any process. */
   key(): Promise<Buffer>;
-  /** What the manifest says, and its version; null: there is none. */
+  /** The manifest's text and version; null if there is none. */
   manifest(): Promise<{ readonly text: string; readonly version: string } | null>;
-  /** Rejects with a Conflict when the manifest is not of that version; null: when there is one. */
+  /** Rejects with a Conflict when the manifest does not have that version (null: when one exists). */
   putManifest(text: string, before: string | null): Promise<string>;
   /** Names of all parts, used or not. */
   parts(): Promise<readonly string[]>;
-  /** Null: there is no such part. */
+  /** Null: the part does not exist. */
   part(name: string): Promise<Buffer | null>;
-  /** A part of this name has this content, if it is there already. At most 1 MiB; names are of a-z and 0-9. */
+  /** Stores a part. An existing part of this name has the same content. At most 1 MiB; names consist of a-z and 0-9. */
   putPart(name: string, content: Buffer): Promise<void>;
   removePart(name: string): Promise<void>;
   close(): Promise<void>;

@@ -1,4 +1,6 @@
-/** The chart's roles are what the clients of this folder need; RBAC on a real API server is proven in test/cluster. */
+/**
+ * The chart's roles grant exactly what the clients of this folder need; test/cluster tests RBAC on a real API server.
+ */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -17,7 +19,7 @@ const role = (name: string): Readonly<Record<string, readonly Rule[]>> =>
   parse(readFileSync(new URL(`${name}-role.yaml`, files), "utf8"));
 const plurals = resourceKinds.map((kind) => kinds[kind].plural).sort();
 
-/** The verbs for resources of ours; with `status` those for their status. */
+/** The verbs for Sluice's resources; with `/status`, those for their status. */
 const verbsOf = (rules: readonly Rule[] | undefined, status: "" | "/status") =>
   rules
     ?.filter(

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { Conflict, type Resource } from "../resource.ts";
 import { createLeaseMutex, type LeaseMutexOptions } from "./lease-mutex.ts";
 
-/** One Lease, and a clock that moves when somebody sleeps. */
+/** One Lease, and a clock that advances when a mutex sleeps. */
 function machine() {
   let lease: Resource | null = null;
   let now = 0;

@@ -1,4 +1,4 @@
-/** What a status costs the API server. That it is right is told by test/conformance/resource-client. */
+/** The requests that a status write costs. Its results are tested in test/conformance/resource-client. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Condition, Resource } from "../resource.ts";
@@ -41,7 +41,7 @@ async function callsOf(conditions: readonly Condition[], read: Resource | undefi
 }
 
 const rejected: Condition = { ...accepted, status: "False", reason: "Invalid" };
-/** What is said, what the caller has read, and the calls that it takes. */
+/** A name, the conditions, the resource as the caller has read it, and the expected calls. */
 const cases: readonly (readonly [string, readonly Condition[], Resource | undefined, readonly string[]])[] = [
   ["a first status", [accepted], route(), ["PATCH"]],
   ["another status", [rejected], route(said), ["PATCH"]],

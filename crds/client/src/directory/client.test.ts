@@ -67,7 +67,7 @@ const manager = "sluice-admin";
 const names = async (client: ResourceClient) =>
   (await client.list("Service")).map(({ metadata }) => metadata.name).join(",");
 
-/** Follows the Services; what is there by name. */
+/** Watches the Services; their current state by name. */
 async function following(client: ResourceClient) {
   const held = new Map<string, Resource>();
   const told: string[] = [];
@@ -364,7 +364,7 @@ test("a directory that is moved away while its files are read has not lost what 
     assert.equal((await client.list("Service")).length, 200);
     const away = `${directory}-away`;
     const listing = client.list("Service");
-    // Its names are read in another thread, and its files, some at a time, after that.
+    // Its folder is listed in another thread, and its files are read in batches after that.
     await new Promise((resolve) => setImmediate(resolve));
     renameSync(directory, away);
     try {

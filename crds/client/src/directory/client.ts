@@ -1,4 +1,4 @@
-/** Resources in a directory of YAML files, for machines without a cluster. Several processes may share it. */
+/** Resource client for a directory of YAML files, for machines without a cluster. Several processes may share it. */
 import { existsSync, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Log } from "../log.ts";
@@ -16,24 +16,24 @@ import { createSubscription, type Selection, type Subscription, select } from ".
 import { applyResource, newConditions, removeResource, type WriteContext, writeConditions } from "./writer.ts";
 
 export interface DirectoryClientOptions {
-  /** Holds `*.yaml`, `*.yml` and `*.json`, in sub-folders too, with any number of documents. */
+  /** Contains any number of resources in `*.yaml`, `*.yml` and `*.json` files, including in sub-folders. */
   readonly directory: string;
   readonly log: Log;
-  /** See `SLUICE_UNPROTECT_WAIT`. Milliseconds; default 2000. */
+  /** Milliseconds; default 2000. See `SLUICE_UNPROTECT_WAIT`. */
   readonly unprotectWait?: number;
 }
 
-/** Equal events within this time are told once. */
+/** Milliseconds. Equal events within this window are logged once. */
 const eventWindow = 10 * 60_000;
 
-/** A directory that is not there yet is no error: watches wait for it. */
+/** A directory that does not exist yet is no error: watches wait for it. */
 export function createDirectoryClient(options: DirectoryClientOptions): ResourceClient {
   const { directory: path, log, unprotectWait = 2000 } = options;
   const directory = resolve(path);
   const onWait = (path: string, wait: number) => feed.recheckAfter(path, wait);
   const folder = createDirectoryReader({ directory, log, unprotectWait, onWait });
   const lock = createFileLock(join(directory, statusFolder, "lock"));
-  // Statuses are written beside the resources: neither writer waits for the other.
+  // Statuses are written to files of their own, so that writers of resources and of statuses never wait for each other.
   const statusLock = createFileLock(join(directory, statusFolder, "status-lock"));
   const place: WriteContext = { directory, folder, withRecordLock: statusLock.run };
   const feed = createSubscriptions(directory, folder);
@@ -47,15 +47,15 @@ export function createDirectoryClient(options: DirectoryClientOptions): Resource
     const path = join(directory, statusFolder);
     if (existsSync(path)) return;
     try {
-      // Not recursive: a directory that is not there is a mistake of the settings.
+      // Not recursive: a directory whose parent does not exist is a mistake in the settings.
       mkdirSync(path);
     } catch (error) {
-      // Another process was quicker.
+      // Another process created it first.
       if (!existsSync(path)) throw error;
     }
   }
 
-  /** At the first write under a lock: what was left behind must not stay for ever, nor keep anybody from writing. */
+  /** At the first write under a lock: files left by killed writers must not accumulate, nor block a write. */
   async function removeLeftoversOnce(within: FileLock): Promise<void> {
     if (isTidy.has(within)) return;
     isTidy.add(within);
@@ -85,7 +85,7 @@ export function createDirectoryClient(options: DirectoryClientOptions): Resource
 
     async list(kind, { namespace, ...selectors } = {}) {
       const view = await folder.rescan();
-      // Who compares a list with what a watch has told need not wait for the file system's word.
+      // A caller that compares this list with its watch need not wait for a file system notification.
       feed.publish(view);
       return select(view, { kind, namespace, matches: parseSelectors(selectors) });
     },
@@ -102,7 +102,7 @@ export function createDirectoryClient(options: DirectoryClientOptions): Resource
       feed.add(createSubscription({ selection, observer, log, signal: either }), either);
     },
 
-    // A folder is looked at again and again, whatever its file system tells: no stream can die.
+    // The directory is rescanned periodically whatever its file system reports: a watch cannot go stale.
     rewatch() {},
 
     apply: (kind, resource, { expect }) => write(lock, () => applyResource(place, { kind, resource, expect })),
@@ -110,7 +110,7 @@ export function createDirectoryClient(options: DirectoryClientOptions): Resource
 
     async setConditions(ref, conditions) {
       const known = (await folder.refresh()).entries.get(refKey(ref));
-      // Most calls have nothing new to say and need no lock.
+      // Most calls change nothing and need no lock.
       if (newConditions(known, conditions) || newConditions(await folder.find(ref), conditions))
         await write(statusLock, () => writeConditions(place, { ref, conditions }));
     },
@@ -143,16 +143,16 @@ export function createDirectoryClient(options: DirectoryClientOptions): Resource
 
 interface Subscriptions {
   add(subscription: Subscription, signal: AbortSignal): void;
-  /** Something was written here: subscribers need not wait for the file system to say so. */
+  /** This process has written a file: subscribers need not wait for a file system notification. */
   refresh(): void;
-  /** A file is to be looked at again, after milliseconds. */
+  /** Rereads the file after `wait` milliseconds. */
   recheckAfter(path: string, wait: number): void;
-  /** The directory was looked at, and this came of it. */
+  /** Shows subscribers the view of a scan, or a newer one. */
   publish(view: DirectoryView): void;
   close(): void;
 }
 
-/** Shows every new view to all who follow. The directory is watched while there is anybody. */
+/** Passes every new view to the subscribers. The directory is watched while there are any. */
 function createSubscriptions(directory: string, folder: DirectoryReader): Subscriptions {
   const subscriptions = new Set<Subscription>();
   let watcher: Watcher | undefined;

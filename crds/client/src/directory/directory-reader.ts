@@ -1,4 +1,4 @@
-/** The directory as it is now: looked at as a whole, read again only where it changed. */
+/** Reads the current state of the directory: scans list all files, but reread only those that changed. */
 import { statSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
@@ -25,44 +25,44 @@ import { parseRecord, recordPath, type StatusRecord, statusFolder } from "./view
 export interface DirectoryReader {
   /** A view that is no older than the call. Rejects when the directory cannot be read. */
   rescan(): Promise<DirectoryView>;
-  /** The last view with all that `touched` tells of since: what a change costs does not grow with the directory. */
+  /** The last view updated by all paths passed to `markChanged` since. The cost does not grow with the directory. */
   refresh(): Promise<DirectoryView>;
-  /** The newest view; what a look gives may be older by the time it is heard of. */
+  /** The newest view; one returned by `rescan` may already be outdated when its caller receives it. */
   latestView(): DirectoryView | undefined;
   /**
-   * A file was written or removed, by whomever; its path is relative to the directory. False: what that means is not
-   * known without a look at everything.
+   * Records that a process wrote or removed a file; the path is relative to the directory. False: the effect is unknown
+   * without a full scan.
    *
-   * @param isWhole It was put in its place in one step: if it is the file that was read there is no news in it.
+   * @param isWhole The file was put in place in one step: if it is the file that was read, it has not changed since.
    */
   markChanged(path: string, isWhole?: boolean): boolean;
-  /** The resource as it is; quick when its files have not changed since the last view. */
+  /** The resource in its current state; fast when its files have not changed since the last view. */
   find(ref: Ref): Promise<ViewEntry | undefined>;
-  /** The same, but somebody else may have put it into a file of another name a moment ago. */
+  /** Like `find`, but also finds a resource that another process has just put into a file of another name. */
   findAfterRescan(ref: Ref): Promise<ViewEntry | undefined>;
 }
 
 const parallel = 64;
 
-/** How often a process that starts looks again for files that are at rest. */
+/** How many times the first scan is repeated to wait for files to settle. */
 const FIRST_TRIES = 20;
 
-/** Milliseconds for which a look at everything tells what is not there, at the least: many files take long to look at. */
+/** Milliseconds for which a full scan is trusted about absent resources, at the least; longer when scans take long. */
 const isRecent = 2000;
 
-/** All that was read. */
+/** The files and status records that were read. */
 interface Content {
   readonly sources: Map<string, SourceFile>;
-  /** Records by `keyOf`. */
+  /** Records by `refKey`. */
   readonly records: Map<string, CachedFile<StatusRecord | null>>;
 }
 
 export interface DirectoryReaderOptions {
   readonly directory: string;
   readonly log: Log;
-  /** See `SLUICE_UNPROTECT_WAIT`. Milliseconds. */
+  /** Milliseconds. See `SLUICE_UNPROTECT_WAIT`. */
   readonly unprotectWait: number;
-  /** Told of a file that others write and that does not count yet: it is to be looked at again, after milliseconds. */
+  /** Called for a file that has not settled yet: it is to be reread after `wait` milliseconds. */
   readonly onWait: (path: string, wait: number) => void;
 }
 
@@ -92,7 +92,7 @@ export function createDirectoryReader({
   const records = createFileCache<StatusRecord | null>(parseRecord);
   let view: DirectoryView | undefined;
   let content: Content | undefined;
-  /** What the view was made of. */
+  /** The content from which the view was built. */
   let shown: Content | undefined;
   let lookedAt = Number.NEGATIVE_INFINITY;
   let recent = isRecent;
@@ -100,10 +100,10 @@ export function createDirectoryReader({
   let next: Promise<DirectoryView> | undefined;
   let following: Promise<DirectoryView> | undefined;
   const dirty = new Set<string>();
-  /** What was touched while everything is being read: it may have been read before. */
+  /** Paths marked during a full scan, which may have read them before the change. */
   let during: Set<string> | undefined;
 
-  /** What is being written when a process starts is waited for: without it the rest may be open. */
+  /** At the start, files still being written are awaited: without them the others might be unprotected. */
   async function scan(): Promise<DirectoryView> {
     const isFirst = content === undefined;
     for (let tries = FIRST_TRIES; ; tries--) {
@@ -134,12 +134,14 @@ export function createDirectoryReader({
     }
   }
 
-  /** A directory that was moved away while it was read looks as if all in it had been removed. Throws then. */
+  /**
+   * A directory that was moved away during the scan looks as if all its files had been removed. Throws in that case.
+   */
   function assertDirectoryExists(): void {
     statSync(directory);
   }
 
-  /** Reads what the set holds, and what comes into it meanwhile; all of these. */
+  /** Reads the paths in the set, including those added meanwhile; returns all that were read. */
   async function readAll(into: Content, paths: Set<string>): Promise<readonly string[]> {
     const all: string[] = [];
     while (paths.size > 0) {
@@ -180,7 +182,7 @@ export function createDirectoryReader({
     return view;
   }
 
-  /** The view when nothing but these files and their records may have changed. */
+  /** Updates the view when only these files and their records may have changed. */
   function updateViewPartly(now: Content, paths: readonly string[]): DirectoryView {
     const before = shown;
     if (!before || !view) return updateView(now);
@@ -212,7 +214,7 @@ export function createDirectoryReader({
       throw error;
     }
     if (content === now) return updateViewPartly(now, taken);
-    // A look at everything has ended meanwhile, and may have begun before.
+    // A full scan has ended meanwhile, and may have read these files before the change.
     for (const path of taken) dirty.add(path);
     return content ? catchUp(content) : rescan();
   }
@@ -253,7 +255,7 @@ export function createDirectoryReader({
     return running;
   }
 
-  /** Those who ask while a scan runs share the next one: theirs must begin after they asked. */
+  /** Calls during a scan share the next one, because a scan must start after the call. */
   function rescan(): Promise<DirectoryView> {
     if (next) return next;
     if (!running) return start();
@@ -265,7 +267,7 @@ export function createDirectoryReader({
     return next;
   }
 
-  /** The file of the resource that a record belongs to; undefined: there is none, or it is no record. */
+  /** The file of the resource that a record belongs to; undefined if there is none or the path is not a record's. */
   function ownerOf(record: string): string | undefined {
     const [, folder, namespace, name] = /^[^/]+\/([^/]+)\/([^/_]+)_([^/]+)\.json$/.exec(record) ?? [];
     const kind = (Object.keys(kindNames) as Kind[]).find((one) => one.toLowerCase() === folder);
@@ -305,7 +307,7 @@ export function createDirectoryReader({
   };
 }
 
-/** A file that is the same was read as the same object. */
+/** Compares by identity: an unchanged file is the same cached object. */
 function isSame(now: Content, before: Content | undefined): boolean {
   if (now.sources.size !== before?.sources.size || now.records.size !== before.records.size) return false;
   for (const [path, { file }] of now.sources) if (before.sources.get(path)?.file !== file) return false;
@@ -313,7 +315,9 @@ function isSame(now: Content, before: Content | undefined): boolean {
   return true;
 }
 
-/** A file that does not parse keeps what it held: a slip while editing, or half a file, must not take a route down. */
+/**
+ * A file that does not parse keeps its previous content: an editing mistake or half a file must not take a route down.
+ */
 function readContent(text: string, before: CachedFile<FileContent> | undefined): FileContent {
   const parsed = parseResources(text);
   if (!parsed.broken && !losesResource(parsed, before?.value.good))
@@ -323,7 +327,7 @@ function readContent(text: string, before: CachedFile<FileContent> | undefined):
   return { good, goodAt, faults: parsed.faults, broken: true };
 }
 
-/** Whether one of the documents may be a resource that the file held, and is none now. */
+/** Whether a resource of the file is missing now and a faulty document may be that resource. */
 function losesResource({ resources, faults }: ParsedFile, before: ParsedFile | undefined): boolean {
   if (faults.length === 0 || before === undefined) return false;
   const found = new Set(resources.map((placed) => refKey(refOf(placed))));
@@ -342,7 +346,7 @@ async function inBatches<Item, Result>(
 ): Promise<readonly Result[]> {
   const results: Result[] = [];
   for (let from = 0; from < items.length; from += parallel) {
-    // Others have their turn in between.
+    // Yields to the event loop between batches.
     if (from > 0) await setImmediate();
     results.push(...(await Promise.all(items.slice(from, from + parallel).map(run))));
   }

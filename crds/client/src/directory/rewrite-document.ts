@@ -1,23 +1,25 @@
-/** Changes one document of a file: what does not change keeps its bytes, and within it its comments and order. Pure. */
+/**
+ * Changes one document of a file. Other documents keep their bytes; the changed one keeps its comments and order. Pure.
+ */
 import { editNode } from "@sluice/model";
 import { type Document, parseAllDocuments, stringify, visit } from "yaml";
 import type { Resource } from "../resource.ts";
 
 type Raw = Record<string, unknown>;
 
-/** A new file with one resource. */
+/** The text of a new file with one resource. */
 export function printResource(resource: Resource): string {
   return stringify(rawOf(resource, {}), { lineWidth: 0 });
 }
 
-/** The text with the document at `index` saying `content`. */
+/** The text with the document at `index` replaced by `content`. */
 export function replaceDocument(text: string, index: number, content: Resource): string {
   return splice(text, index, (document, source) => {
     const raw = document.toJS() as Raw;
     const wanted = rawOf(content, raw);
-    // JSON has no comments to keep and no other way to be written.
+    // JSON has no comments to preserve and is simply reprinted.
     if (source.trimStart().startsWith("{")) return `${JSON.stringify(wanted, null, 2)}\n`;
-    // An edit of what an alias repeats would change both places.
+    // Editing a node that an alias repeats would change both places.
     if (hasAlias(document)) document.contents = document.createNode(wanted) as unknown as typeof document.contents;
     else editNode(document, document.contents, wanted);
     return document.toString({
@@ -28,7 +30,7 @@ export function replaceDocument(text: string, index: number, content: Resource):
   });
 }
 
-/** The text without the document at `index`; null when no other has content. */
+/** The text without the document at `index`; null when no other document has content. */
 export function removeDocument(text: string, index: number): string | null {
   const others = parseAllDocuments(text).filter((document, at) => at !== index && document.contents !== null);
   return others.length === 0 ? null : splice(text, index, () => "");
@@ -44,7 +46,7 @@ function splice(text: string, index: number, print: (document: Document.Parsed, 
   return text.slice(0, start) + print(document, text.slice(start, end)) + text.slice(end);
 }
 
-/** The content as a person writes it: the namespace `default` is not said, Secrets keep no second copy of their data. */
+/** The content as a person writes it: without the namespace `default`, and without a second copy of a Secret's data. */
 function rawOf(content: Resource, before: Raw): Raw {
   const { apiVersion, kind, metadata, ...members } = content;
   const { name, namespace, labels, annotations } = metadata;

@@ -1,4 +1,4 @@
-/** What the operator keeps of its own beside a folder of resources: files that only their owner may read. */
+/** The operator's own state beside a directory of resources, in files that only their owner may read. */
 import { createHash, randomBytes } from "node:crypto";
 import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,13 +12,13 @@ const PART = /^part-([a-z0-9]+)$/;
 
 const versionOf = (text: string): string => createHash("sha256").update(text).digest("hex");
 
-/** @param directory That of the resources. @param name Of a folder in its hidden one. */
+/** @param directory The directory of the resources. @param name The state's folder inside the hidden folder. */
 export function createDirectoryStateBackend(directory: string, name: string): StateBackend {
   const folder = join(directory, statusFolder, name);
   const at = (file: string) => join(folder, file);
 
   async function prepare(): Promise<void> {
-    // Not recursive above the hidden folder: a directory that is not there is a mistake of the settings.
+    // Not recursive above the hidden folder: a directory that does not exist is a mistake in the settings.
     await mkdir(join(directory, statusFolder)).catch(unlessThere);
     await mkdir(folder, { mode: 0o700 }).catch(unlessThere);
     await chmod(folder, 0o700);

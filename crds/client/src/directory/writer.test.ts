@@ -1,4 +1,4 @@
-/** Writes beside people who edit the same files and know of no lock. */
+/** Writes to files that people edit at the same time without a lock. */
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -26,7 +26,7 @@ async function bench(run: (directory: string, file: string) => Promise<void>): P
   }
 }
 
-/** A folder in which somebody saves a file right after each of the first looks. */
+/** A folder whose files are edited right after each of the first reads. */
 function edited(directory: string, edits: (() => void)[]): DirectoryReader {
   const quiet = () => {};
   const log = { info: quiet, warn: quiet, error: quiet };

@@ -1,6 +1,6 @@
 /**
- * Changes to the files of a directory. Those of resources run under one lock and return once they are on the disk, those
- * of the records beside them under another one.
+ * Writes to the files of a directory. Writes of resources run under one lock and return once they are on disk; writes
+ * of status records run under another lock.
  */
 import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
@@ -28,7 +28,7 @@ import { printRecord, recordPath, type StatusRecord } from "./view/status-record
 export interface WriteContext {
   readonly directory: string;
   readonly folder: DirectoryReader;
-  /** Runs while nobody else writes a record. */
+  /** Runs under the lock of the records. */
   readonly withRecordLock: <Result>(run: () => Promise<Result>) => Promise<Result>;
 }
 
@@ -46,7 +46,9 @@ interface RemoveRequest {
 export const applyResource = (place: WriteContext, application: ApplyRequest): Promise<Resource> =>
   retryOnEdit(() => applyOnce(place, application));
 
-/** Removes it from every file in which it stands: else the next file's would come to life. */
+/**
+ * Removes the resource from every file that defines it: otherwise the definition in the next file would take effect.
+ */
 export async function removeResource(place: WriteContext, removal: RemoveRequest): Promise<boolean> {
   let removed = false;
   while (await retryOnEdit(() => removeOnce(place, removal))) removed = true;
@@ -55,17 +57,17 @@ export async function removeResource(place: WriteContext, removal: RemoveRequest
 }
 
 const attempts = 8;
-/** Milliseconds; all pauses together are longer than files take to be at rest. */
+/** Milliseconds; all pauses together are longer than files take to settle. */
 const PAUSE = 20;
 
-/** Works the write out anew from what the file holds now, all its checks included. */
+/** Repeats the write, including all its checks, on the file's new content. */
 async function retryOnEdit<Result>(write: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await write();
     } catch (error) {
       if (!(error instanceof EditedConflict) || attempt === attempts) throw error;
-      // What somebody saves counts once the file is at rest.
+      // An edit counts once the file has settled.
       await sleep(attempt * PAUSE);
     }
   }
@@ -107,7 +109,7 @@ function checkExpectation(ref: Ref, held: ViewEntry | undefined, expect: ApplyOp
   throw new Conflict("changed", `${title} ${held ? "has been changed" : "has been removed"}; read it again`);
 }
 
-/** Another process may have made it since we looked, and then in the file where we would. */
+/** Another process may have created the resource since the scan, in the file that this one would create. */
 async function findUnseen(
   directory: string,
   { folder, ref }: { folder: DirectoryReader; ref: Ref },
@@ -115,9 +117,9 @@ async function findUnseen(
   return existsSync(pathFor(directory, ref)) ? (await folder.rescan()).entries.get(refKey(ref)) : undefined;
 }
 
-/** `<kind>/<name>.yaml`, with the namespace in front of the name where it is not the default one. */
+/** `<kind>/<name>.yaml`, with the namespace before the name unless it is `default`. */
 function pathFor(directory: string, { kind, namespace, name }: Ref, count = 1): string {
-  // A name has no underscore: it cannot be taken for another one.
+  // Names contain no underscore, so file names are unambiguous.
   const stem = namespace === "default" ? name : `${namespace}_${name}`;
   return join(directory, kind.toLowerCase(), `${stem}${count === 1 ? "" : `_${count}`}.yaml`);
 }
@@ -145,7 +147,7 @@ async function removeOnce(place: WriteContext, { ref, uid }: RemoveRequest): Pro
   return true;
 }
 
-/** Puts in place what `change` makes of the file's text; null: without the file. */
+/** Replaces the file's text by the result of `change`; null removes the file. */
 async function rewriteFile(
   place: WriteContext,
   held: ViewEntry,
@@ -162,19 +164,19 @@ async function rewriteFile(
   const text = change(before);
   if (text === null) return removeAtomically(full);
   checkOutcome(path, text, { held, content });
-  // The new file has a new time of birth: what stood in the old one must not get younger.
+  // The new file has a new birth time: the creation times of its resources must not change.
   for (const placed of file.value.good.resources) await recordCreationTime(place, refOf(placed), file.bornAt);
   await writeAtomically(full, text, { after: file.changedAt, replaces: before });
 }
 
-/** Whether the same resources stand at the same places. */
+/** Whether the same resources are at the same positions. */
 function isUnchanged(now: ParsedFile, good: ParsedFile): boolean {
   const places = ({ resources }: ParsedFile) =>
     canonical(resources.map(({ document, content }) => ({ document, content })));
   return !now.broken && places(now) === places(good);
 }
 
-/** A rewrite that loses or changes anything else must not reach the disk, whatever the file's tricks. */
+/** A rewrite that loses or changes anything else must not reach the disk, whatever YAML features the file uses. */
 function checkOutcome(
   path: string,
   text: string,
@@ -200,7 +202,7 @@ async function recordCreationTime(
   });
 }
 
-/** All conditions of a resource as they would be written; null when there is nothing to write. */
+/** All conditions of a resource after the merge; null when nothing changes. */
 export const newConditions = (
   held: ViewEntry | undefined,
   conditions: readonly Condition[],
@@ -223,11 +225,11 @@ export async function writeConditions(
   });
   folder.markChanged(held.source.path);
   if ((await folder.refresh()).entries.has(refKey(ref)) || (await folder.find(ref))) return;
-  // Who has removed the resource meanwhile has removed the record before it was written.
+  // The resource was removed meanwhile, and its record before this one was written.
   rmSync(path, { force: true });
 }
 
-/** A lost record is written again by whoever finds the status wrong: no need to wait for the disk. */
+/** Not durable: a lost record is rewritten once the operator finds the status wrong. */
 async function writeRecord(path: string, record: StatusRecord): Promise<void> {
   makeFolderOf(path);
   await writeAtomically(path, printRecord(record), { durable: false });

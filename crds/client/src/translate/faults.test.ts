@@ -5,7 +5,7 @@ import { keyAuth, options, resource } from "./testing-example.ts";
 import { translate } from "./translate.ts";
 import { describeResourceViolation } from "./violation-paths.ts";
 
-/** Faults: kind, spec, namespace, sentences, reasons. */
+/** Violations: kind, spec, namespace, messages, reasons. */
 const faults: readonly (readonly [string, ResourceKind, object, string, readonly string[], readonly string[]])[] = [
   [
     "a Certificate that is not there",

@@ -1,26 +1,26 @@
-/** Which entity a resource stands for. Needs nothing but the resource, so that references can be resolved by it. */
+/** Which entity a resource represents. Depends on the resource alone, so that it can serve to resolve references. */
 import { apiVersion, type Collection, DEFAULT_CLASS, deriveId, kinds, type ResourceKind } from "@sluice/model";
 import type { Resource } from "../resource.ts";
 
 export interface Identity {
   readonly kind: ResourceKind;
   readonly collection: Collection;
-  /** What the id is derived from, and what no two resources of a kind may share: the older one has it. */
+  /** The id is derived from it. No two resources of a kind may share a key: the older one wins. */
   readonly key: string;
-  /** `spec.id`, else derived from the key. */
+  /** `spec.id`, or else derived from the key. */
   readonly id: string;
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** The kind of a resource of ours; undefined for other resources, core Services among them. */
+/** The Sluice kind of a resource; undefined for other resources, core Services among them. */
 export function sluiceKindOf(resource: Pick<Resource, "apiVersion" | "kind">): ResourceKind | undefined {
   return resource.apiVersion === apiVersion && Object.hasOwn(kinds, resource.kind)
     ? (resource.kind as ResourceKind)
     : undefined;
 }
 
-/** `spec.class`, or that of the resources of its namespace that have none. */
+/** `spec.class`, or else the class of its namespace. */
 export const classOf = ({ spec }: Pick<Resource, "spec">, ofNamespace: string = DEFAULT_CLASS): string =>
   text(spec?.class) ?? ofNamespace;
 
@@ -28,15 +28,15 @@ export const classOf = ({ spec }: Pick<Resource, "spec">, ofNamespace: string = 
 export const qualifiedName = ({ metadata }: Pick<Resource, "metadata">, homeNamespace: string): string =>
   metadata.namespace === homeNamespace ? metadata.name : `${metadata.namespace}.${metadata.name}`;
 
-/** The kind's own member that names the entity, when `spec.name` does not. */
+/** The member of the kind that names the entity when `spec.name` does not. */
 const namingMembers: Readonly<Partial<Record<ResourceKind, string>>> = { Plugin: "instanceName", Consumer: "username" };
 
 /**
- * The key is `spec.name`; else a Plugin's `instanceName` or a Consumer's `username`, so that the id is the one that the
- * same entity has in a declarative file; else the qualified name. An invalid `spec.id` is ignored here: translation
+ * The key is `spec.name`, or else a Plugin's `instanceName` or a Consumer's `username`, so that the id equals that of
+ * the same entity in a declarative file; or else the qualified name. An invalid `spec.id` is ignored here: translation
  * reports it.
  *
- * @throws TypeError for a resource that is not of ours.
+ * @throws TypeError for a resource of a kind that is not Sluice's.
  */
 export function identityOf(resource: Resource, homeNamespace: string): Identity {
   const kind = sluiceKindOf(resource);

@@ -40,7 +40,7 @@ const reading = (secrets: readonly Resource[] = []): TranslateOptions => ({
   audience: "admin",
 });
 
-/** What a server or a file would give back. */
+/** The resource as a server or a file would return it. */
 function stored<Name extends ResourceCollection>(
   collection: Name,
   entity: Entities[Name],

@@ -1,4 +1,4 @@
-/** Keys and passwords in core Secrets: reading them for a translation, and making one for a key. */
+/** Keys and passwords in core Secrets: reading them for a translation, and creating one for a key. */
 import { createHash } from "node:crypto";
 import { CREDENTIAL_LABEL, type Credential, type KeyAuthEntry, type SecretRef } from "@sluice/model";
 import type { Resource } from "../resource.ts";
@@ -11,7 +11,7 @@ export interface SecretValue {
   readonly secret: Resource;
 }
 
-/** The entry of a labelled Secret, or why there is none. */
+/** The entry of a labelled Secret, or a violation. */
 export function readSecret(
   { name, key, ...ref }: SecretRef,
   place: ReferenceOrigin,
@@ -38,7 +38,7 @@ export function readSecret(
   return { value, secret };
 }
 
-/** `stringData` is what a person writes; the API server turns it into `data`, a folder of files does not. */
+/** People write `stringData`; the API server converts it to `data`, a directory does not. */
 export function entryOf({ data, stringData }: Resource, key: string): string | undefined {
   const written = Object(stringData) as Readonly<Record<string, unknown>>;
   if (Object.hasOwn(written, key) && typeof written[key] === "string") return written[key];
@@ -46,22 +46,22 @@ export function entryOf({ data, stringData }: Resource, key: string): string | u
   return typeof encoded === "string" ? Buffer.from(encoded, "base64").toString("utf8") : undefined;
 }
 
-/** The label and its value that every Secret carries which the admin listener has made. */
+/** The label of every Secret that the admin listener creates. */
 export const MANAGED_BY = { label: "app.kubernetes.io/managed-by", value: "sluice-admin" } as const;
 
-/** Whether the admin listener made the Secret: what it was given in clear it shows in clear. */
+/** Whether the admin listener created the Secret. It returns in clear what it was given in clear. */
 export const isManaged = ({ metadata }: Pick<Resource, "metadata">): boolean =>
   metadata.labels?.[MANAGED_BY.label] === MANAGED_BY.value;
 
-/** What nodes know of a key. */
+/** The hash by which nodes know a key. */
 export const hashKey = (key: string): string => createHash("sha256").update(key, "utf8").digest("hex");
 
-/** The entry in the Secrets that we make. */
+/** The entry's name in Secrets created here. */
 const KEY = "key";
 
 /**
- * A Secret for a credential's key, and the entry of `spec.keyAuth` that refers to it. The name follows from the id, so
- * that writing the same credential again writes the same Secret.
+ * A Secret for a credential's key, and the entry of `spec.keyAuth` that refers to it. The name is derived from the id,
+ * so that writing the same credential again writes the same Secret.
  *
  * @throws TypeError when the credential has no key.
  */

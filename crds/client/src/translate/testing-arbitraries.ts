@@ -1,4 +1,4 @@
-/** Arbitrary entities, for round trips through other forms. */
+/** Arbitrary entities for round-trip property tests. */
 import type { Collection } from "@sluice/model";
 import fc from "fast-check";
 import { elliptic, first } from "../../../../tools/programs/pairs.ts";
@@ -7,11 +7,11 @@ import { CERTIFICATE, CONSUMER, ROUTE, SERVICE, UPSTREAM } from "./testing-examp
 const word = fc.stringMatching(/^[a-z][a-z0-9]{0,12}$/);
 const maybe = <Value>(value: fc.Arbitrary<Value>) => fc.option(value);
 const words = (from: fc.Arbitrary<string>) => fc.uniqueArray(from, { minLength: 1, maxLength: 3 });
-/** A host name that no address can be mistaken for. */
+/** A host name that cannot be mistaken for an IP address. */
 const host = fc.stringMatching(/^[a-z][a-z0-9]{0,9}(\.[a-z]{1,5})?$/);
 const flag = fc.boolean();
 const milliseconds = fc.integer({ min: 1, max: 2 ** 31 - 2 });
-/** A name may hold anything beyond ASCII, dots and capitals. */
+/** Names may contain any non-ASCII characters, dots and capitals. */
 const name = fc.stringMatching(/^[A-Za-z0-9._~é😀-]{1,40}$/u);
 const common = {
   id: fc.uuid(),
@@ -32,7 +32,7 @@ const sections = fc.record({
 });
 const certificateReference = maybe(fc.constant({ id: CERTIFICATE }));
 
-/** Entities before they are filled. */
+/** Entities before defaults are filled in. */
 export const arbitraries: { readonly [Name in Collection]: fc.Arbitrary<object> } = {
   certificates: fc
     .record({

@@ -1,4 +1,4 @@
-/** A small world for the tests of translation: home namespace, a Service, a Route, a Consumer, and Secrets. */
+/** Example resources for translation tests: home namespace, a Service, a Route, a Consumer, and Secrets. */
 import { apiVersion, type ResourceKind } from "@sluice/model";
 import { elliptic, first } from "../../../../tools/programs/pairs.ts";
 import type { Resource } from "../resource.ts";

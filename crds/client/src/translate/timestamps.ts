@@ -1,19 +1,19 @@
-/** When an entity was created and changed, as its resource tells: Unix time in seconds. */
+/** Creation and update times of an entity according to its resource, as Unix time in seconds. */
 import type { Metadata } from "../resource.ts";
 
-/** Written by the admin listener, because the API server sets creation times itself. */
+/** Written by the admin listener, because the API server sets its own creation times. */
 export const CREATED_AT = "sluice.dev/created-at";
 export const UPDATED_AT = "sluice.dev/updated-at";
 
 /** The admin listener's field manager. */
 const ADMIN = "sluice-admin";
 
-/** Times of entities that stand inside a resource, where they differ from its own: `{"<id>": [created, updated]}`. */
+/** Times of nested entities that differ from the resource's own: `{"<id>": [created, updated]}`. */
 export const CHILD_TIMES = "sluice.dev/child-times";
 
 type Times = Readonly<Record<string, readonly [created: number, updated: number]>>;
 
-/** What the annotation says, whoever wrote it: what is none of ours is passed over. */
+/** Parses the annotation; invalid entries are ignored, since anyone may have written it. */
 export function childTimes(annotation: string | undefined): Times {
   if (annotation === undefined) return {};
   try {
@@ -32,7 +32,7 @@ interface Timed {
   readonly updated_at: number;
 }
 
-/** The annotation for the children of a parent; undefined when all have its times. */
+/** The annotation for a parent's children; undefined when all have the parent's times. */
 export function writeChildTimes(parent: Omit<Timed, "id">, children: readonly Timed[]): string | undefined {
   const own = children.filter(
     ({ created_at, updated_at }) => created_at !== parent.created_at || updated_at !== parent.updated_at,
@@ -41,18 +41,18 @@ export function writeChildTimes(parent: Omit<Timed, "id">, children: readonly Ti
   return JSON.stringify(Object.fromEntries(own.map((child) => [child.id, [child.created_at, child.updated_at]])));
 }
 
-/** When the holder of the resources got the object, whatever its annotations say. */
+/** The object's own creationTimestamp, whatever its annotations. */
 export const bornAt = ({ creationTimestamp }: Metadata): number | undefined => unixTime(creationTimestamp);
 
-/** The annotation, else the creation of the object; undefined when it says neither. */
+/** The annotation, or else the object's creationTimestamp; undefined when both are missing. */
 export const createdAt = ({ annotations, creationTimestamp }: Metadata): number | undefined =>
   annotated(annotations?.[CREATED_AT]) ?? unixTime(creationTimestamp);
 
 /**
- * The latest of the annotation and the writes to anything but the status; else the creation.
+ * The latest of the annotation and the writes to anything but the status, or else the creation time.
  *
- * The admin listener's writes are told by its annotation: the API server dates them later, and some, as the end of a
- * batch, change nothing of the entity.
+ * For the admin listener's own writes the annotation counts: the API server dates them later, and some, such as the end
+ * of a batch, do not change the entity.
  */
 export function updatedAt(metadata: Metadata): number | undefined {
   const told = annotated(metadata.annotations?.[UPDATED_AT]);

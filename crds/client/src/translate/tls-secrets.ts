@@ -1,4 +1,4 @@
-/** Certificates and their private keys in core Secrets: reading them for a translation, and making one. */
+/** Certificates and their private keys in core Secrets: reading them for a translation, and creating one. */
 import {
   type Certificate,
   checkEntity,
@@ -16,12 +16,12 @@ type Member = keyof typeof tlsEntries;
 const members = Object.entries(tlsEntries) as [Member, string][];
 
 export interface FoundCertificate {
-  /** `cert`, `key` and, when the Secret has them, `cert_alt` and `key_alt`; empty when there is any violation. */
+  /** `cert` and `key`, and `cert_alt` and `key_alt` if the Secret has them; empty when there is any violation. */
   readonly members: Partial<Record<Member, string>>;
   readonly violations: readonly ResourceViolation[];
 }
 
-/** What a Secret of the type kubernetes.io/tls holds, checked, so that a broken one is told as such. */
+/** The certificate of a kubernetes.io/tls Secret, validated here so that errors name the Secret. */
 export function readCertificate(
   { name, ...ref }: NameRef,
   place: ReferenceOrigin,
@@ -57,7 +57,7 @@ export function readCertificate(
   return { members: given, violations: [] };
 }
 
-/** The model's sentence in the words of the Secret. It quotes neither certificate nor key. */
+/** The model's message in terms of the Secret. It quotes neither certificate nor key. */
 function sentence(secret: string, { path: [member], message }: Violation): string {
   const entry = tlsEntries[member as Member];
   const words = members.reduce((text, [name, written]) => text.replaceAll(`'${name}'`, `'${written}'`), message);
@@ -67,8 +67,8 @@ function sentence(secret: string, { path: [member], message }: Violation): strin
 }
 
 /**
- * A Secret for a certificate and its key, and the reference to it for `spec.secretRef`. The name follows from the id,
- * so that writing the same certificate again writes the same Secret.
+ * A Secret for a certificate and its key, and the reference to it for `spec.secretRef`. The name is derived from the
+ * id, so that writing the same certificate again writes the same Secret.
  */
 export function certificateSecret(
   certificate: Certificate,

@@ -1,4 +1,4 @@
-/** A translation that knows what it relied on, for callers who keep it as long as it holds. */
+/** A translation that records its lookups, so that callers can cache it until one of them changes. */
 import type { Resource } from "../resource.ts";
 import { type CheckedTranslation, translate } from "./translate.ts";
 import type { CrossNamespaceReference, TranslateOptions } from "./translation.ts";
@@ -7,7 +7,7 @@ export type TranslationLookups = Pick<TranslateOptions, "resolve" | "read" | "is
 
 export interface TrackedTranslation {
   readonly translated: readonly CheckedTranslation[];
-  /** Whether everything that was asked for (references, Secrets, core Services) still has the same answer. */
+  /** Whether all lookups (references, Secrets, core Services) still have the same results. */
   isCurrent(ask: TranslationLookups): boolean;
 }
 
@@ -40,7 +40,7 @@ interface RecordedLookup {
   readonly answer: unknown;
 }
 
-// Made here, so that they keep nothing but what they ask: there are tens of thousands of them.
+// Created outside of the translation's scope, so that the tens of thousands of closures retain nothing else.
 const resolving =
   (...of: Parameters<TranslationLookups["resolve"]>) =>
   (from: TranslationLookups) =>

@@ -1,4 +1,4 @@
-/** Translation and the model's check in one: what of a resource can be served, and what is wrong with it. */
+/** Translation and validation combined: a resource's valid entities and its violations. */
 import { checkEntity, type Entity, type Violation } from "@sluice/model";
 import type { Resource } from "../resource.ts";
 import { toEntities } from "./to-entities/to-entities.ts";
@@ -6,11 +6,11 @@ import type { TranslatedEntity, TranslateOptions } from "./translation.ts";
 import { resourceViolations } from "./violation-paths.ts";
 
 export interface CheckedTranslation extends TranslatedEntity {
-  /** The filled entity (with `_sluice` for nodes); undefined when there is any violation. */
+  /** The entity with defaults (and `_sluice` for nodes); undefined when there is any violation. */
   readonly entity?: Entity;
 }
 
-/** As `toEntities`, and every item checked. Violations name places in the resource. */
+/** Like `toEntities`, with every item validated. Violations have paths in the resource. */
 export function translate(resource: Resource, options: TranslateOptions): readonly CheckedTranslation[] {
   return toEntities(resource, options).map((translated) => {
     const checked = checkEntity(translated.collection, translated.item);
@@ -20,7 +20,7 @@ export function translate(resource: Resource, options: TranslateOptions): readon
   });
 }
 
-/** Sentences quote the value that is wrong, and conditions, Events and logs are read by more people than Secrets. */
+/** Violations quote the invalid value, and conditions, Events and logs have more readers than Secrets. */
 function withoutSecret({ path, message }: Violation, secretPaths: TranslatedEntity["secretPaths"] = []): Violation {
   const secret = secretPaths.some((own) => own.every((step, index) => step === path[index]));
   return { path, message: secret ? "the value from the Secret is not valid here" : message };

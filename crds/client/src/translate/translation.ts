@@ -1,17 +1,20 @@
-/** What translation takes and gives. */
+/** Input and output types of translation. */
 import type { Collection, ResourceKind, Violation } from "@sluice/model";
 import type { Resource } from "../resource.ts";
 
 export type Path = Violation["path"];
 
-/** A fault in a resource. Its path starts at the resource's root: `["spec", "readTimeout"]`. */
+/** A violation in a resource. Its path starts at the resource's root: `["spec", "readTimeout"]`. */
 export interface ResourceViolation extends Violation {
-  /** The condition that it makes False. */
+  /** The condition that the violation sets to False. */
   readonly condition: "Accepted" | "ResolvedRefs";
   readonly reason: Reason;
 }
 
-/** CamelCase words that programs may match. NotAllowed goes with Accepted, Invalid with both, the others with ResolvedRefs. */
+/**
+ * Reasons in CamelCase that programs may match. NotAllowed belongs to Accepted, Invalid to both, the others to
+ * ResolvedRefs.
+ */
 export type Reason =
   | "Invalid"
   | "NotAllowed"
@@ -25,7 +28,7 @@ export type Reason =
   | "RefNotPermitted"
   | "SecretNotFound";
 
-/** A reference that leaves its namespace, as a ReferenceGrant of the other one may allow it. */
+/** A reference across namespaces, which a ReferenceGrant in the target namespace may allow. */
 export interface CrossNamespaceReference {
   readonly from: { readonly kind: ResourceKind; readonly namespace: string };
   readonly to: {
@@ -35,52 +38,53 @@ export interface CrossNamespaceReference {
   };
 }
 
-/** What a translation may ask for. An answer that changes later calls for a new translation. */
+/** Lookups of a translation. If a result changes later, the resource must be translated again. */
 export interface TranslateOptions {
   readonly homeNamespace: string;
-  /** The id of the entity that a resource of ours stands for; undefined when there is no such resource. */
+  /** The id of the entity of a Sluice resource; undefined when there is no such resource. */
   readonly resolve: (kind: ResourceKind, namespace: string, name: string) => string | undefined;
   /** A Secret or a core Service; undefined when there is none. */
   readonly read: (kind: "Secret" | "CoreService", namespace: string, name: string) => Resource | undefined;
-  /** Whether a reference may leave its namespace. */
+  /** Whether a cross-namespace reference is allowed. */
   readonly isReferenceAllowed: (crossing: CrossNamespaceReference) => boolean;
   /** Other namespaces whose routes the keys of this namespace's Consumers open. */
   readonly namespacesOpenTo: (namespace: string) => readonly string[];
   /**
-   * `nodes`: keys of consumers as hashes, config with the members from Secrets, and `_sluice`. `admin`: keys in clear, config with
-   * members from Secrets that the admin listener made and from no others, no `_sluice`, and core Services are not looked for.
+   * `nodes`: consumers' keys as hashes, config with the members from Secrets, and `_sluice`. `admin`: keys in clear,
+   * config with members only from Secrets that the admin listener created, no `_sluice`, and no lookup of core
+   * Services.
    */
   readonly audience: "nodes" | "admin";
 }
 
-/** Another resource of ours. */
+/** A reference to another Sluice resource. */
 export interface ResourceReference {
   readonly kind: ResourceKind;
   readonly namespace: string;
   readonly name: string;
 }
 
-/** A core Service that a Service of ours stands for: its endpoints come from its EndpointSlices. */
+/** The core Service behind a Service of Sluice: its endpoints come from EndpointSlices. */
 export interface BackendService {
   readonly namespace: string;
   readonly name: string;
   readonly port: number;
 }
 
-/** One entity of a resource, unchecked. */
+/** One entity of a resource, not yet validated. */
 export interface TranslatedEntity {
   readonly collection: Collection;
-  /** Flat, in snake_case, references as `{ id }`; one that was not found is `{}`, which no check lets through. */
+  /** Flat, in snake_case, references as `{ id }`; an unresolved one is `{}`, which every check rejects. */
   readonly item: Readonly<Record<string, unknown>> & { readonly id: string };
-  /** Where members of the item stand in the resource, when not at the place that their spelling says. */
+  /** Paths of members in the resource that do not follow from their spelling. */
   readonly sourcePaths: Readonly<Record<string, Path>>;
-  /** Where the item stands in the resource: `["spec"]`, `["spec", "keyAuth", 0]`. */
+  /** The item's path in the resource: `["spec"]`, `["spec", "keyAuth", 0]`. */
   readonly basePath: Path;
   readonly violations: readonly ResourceViolation[];
-  /** The resources that it cannot do without, as far as they can be told. */
+  /** The resources that it requires, as far as they are known. */
   readonly references?: readonly ResourceReference[];
   /** Services only. */
   readonly backend?: BackendService;
-  /** Plugins and services only: paths into the item of what came from Secrets and must not be written down. */
+  /** Plugins and services only: paths in the item of values from Secrets, which must not be logged or shown. */
   readonly secretPaths?: readonly Path[];
 }

@@ -1,8 +1,10 @@
-/** From a fault in an entity to the place where a person wrote it. */
+/** Maps violations of an entity to positions in the resource. */
 import { camelPath, type Violation } from "@sluice/model";
 import type { Path, ResourceViolation, TranslatedEntity } from "./translation.ts";
 
-/** `["read_timeout"]` of a service -> `["spec", "readTimeout"]`. A fault of the whole entity is one of its base. */
+/**
+ * `["read_timeout"]` of a service -> `["spec", "readTimeout"]`. A violation of the whole entity maps to its base path.
+ */
 export function resourcePath(
   { collection, sourcePaths, basePath }: Pick<TranslatedEntity, "collection" | "sourcePaths" | "basePath">,
   path: Path,
@@ -13,8 +15,10 @@ export function resourcePath(
   return [...basePath, ...camelPath(collection, path)];
 }
 
-/** The model's violations of an item as violations of its resource. Where translation has said something
- * already, about the place itself, above or below it, they are left out. */
+/**
+ * The model's violations of an item as violations of its resource. Those at, above or below a path that translation has
+ * already reported are dropped.
+ */
 export function resourceViolations(
   translated: TranslatedEntity,
   violations: readonly Violation[],
@@ -26,7 +30,7 @@ export function resourceViolations(
     .map((violation) => ({ ...violation, condition: "Accepted", reason: "Invalid" }));
 }
 
-/** Everything would start with the spec as a whole. */
+/** A violation of the whole spec would otherwise cover all others. */
 const startsWith = (path: Path, start: Path): boolean =>
   start.length > 1 && start.every((step, index) => step === path[index]);
 

@@ -12,9 +12,9 @@ import { KubeConfig } from "./kube-config.ts";
 interface Served {
   readonly connection: Connection;
   readonly requests: string[];
-  /** What was told of them. */
+  /** The arguments of `onRequestEnd`. */
   readonly answered: readonly CompletedRequest[];
-  /** TCP connections that were made. */
+  /** The number of TCP connections made. */
   sockets(): number;
 }
 
@@ -56,7 +56,7 @@ test("uses its TCP connections again, with the credentials of the kubeconfig", (
         assert.deepEqual(await connection.call({ method: "GET", path: "/api/v1/secrets", query: { limit: 5 } }), {
           ok: true,
         });
-      // One may not be free again in the very moment in which its answer is read.
+      // A connection may not be free again at the moment when its response is read.
       assert.ok(sockets() <= 2, `${sockets()} connections`);
       assert.deepEqual(new Set(requests), new Set(["GET /prefix/api/v1/secrets?limit=5 Bearer t0ken"]));
     },
@@ -64,7 +64,7 @@ test("uses its TCP connections again, with the credentials of the kubeconfig", (
 
 test("a call whose connection is still being made ends with its signal", async (t) => {
   const accepted = Promise.withResolvers<Socket>();
-  // Nobody answers its TLS.
+  // The server never answers the TLS handshake.
   const server = listenPlain(accepted.resolve);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const config = new KubeConfig();

@@ -13,7 +13,7 @@ const resource = (name: string, resourceVersion: string): Resource => ({
 });
 const minutes = (count: number) => count * 60_000;
 
-/** Runs a reflector on a fake until the case is over. */
+/** Runs a reflector on a fake until the test case ends. */
 async function reflecting(run: (fake: Fake) => Promise<void>): Promise<void> {
   const fake = createFake();
   try {

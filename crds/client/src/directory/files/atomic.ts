@@ -1,10 +1,10 @@
 /**
- * Changes files so that a reader sees the old or the new one and never a part, also after a power cut. A new one stands
- * beside its place under a hidden name first, and an old one goes by way of such a name: `targetOf` tells it, so that
- * who watches the folder knows that there is nothing to wait for.
+ * Atomic file changes: a reader sees the old or the new content and never a part, also after a power cut. A new file is
+ * first written beside its target under a hidden name, and a removed one is first renamed to such a name. `targetOf`
+ * recognizes these names, so that a watcher of the folder need not wait for more writes.
  *
- * Calls that only touch the system's caches are synchronous: each way through the thread pool costs ten times the call.
- * Those that change a folder are not: they wait while the system writes what came before to the disk.
+ * Calls that only touch the system's caches are synchronous: a round trip through the thread pool costs ten times the
+ * call. Calls that change a folder are asynchronous: they block while the system flushes earlier writes to disk.
  */
 import { randomBytes } from "node:crypto";
 import {
@@ -28,24 +28,24 @@ import { promisify } from "node:util";
 import { Conflict } from "../../resource.ts";
 import { readTextIfExists } from "./file-cache.ts";
 
-// Of these the forms with callbacks are cheaper than those of node:fs/promises.
+// The callback versions of these are cheaper than those of node:fs/promises.
 const [opened, synced, renamed, unlinked] = [promisify(open), promisify(fsync), promisify(rename), promisify(unlink)];
 
-/** Milliseconds: more than the clocks of file systems are coarse. */
+/** Milliseconds; more than the timestamp granularity of file systems. */
 const MTIME_LEAD = 20;
 
 export interface WriteOptions {
-  /** For a new file; an existing one keeps its own. */
+  /** The mode of a new file; an existing one keeps its mode. */
   readonly mode?: number;
   /** Milliseconds: the file's mtime becomes later than this even when the clock is coarse or was set back. */
   readonly after?: number;
-  /** Whether it must survive a power cut. Default true. */
+  /** Whether the write must survive a power cut. Default true. */
   readonly durable?: boolean;
-  /** The text that is to be replaced. Rejects with `Edited` when the file holds another by now. */
+  /** The text to replace. Rejects with `EditedConflict` when the file no longer holds it. */
   readonly replaces?: string;
 }
 
-/** Somebody saved the file since it was read: people and their editors hold no lock. */
+/** The file was saved since it was read: people and their editors hold no lock. */
 export class EditedConflict extends Conflict {
   constructor(path: string) {
     super("changed", `${path} was edited in the meantime`);
@@ -64,14 +64,15 @@ export async function writeAtomically(
     const file = await opened(temporary, "wx", existing ? existing.mode & 0o777 : mode);
     try {
       writeFileSync(file, text);
-      // Before the time of the move: so a reader sees that all had been written then (patience.ts).
+      // An mtime before the rename's ctime shows readers that the content was complete at the rename
+      // (file-settling.ts).
       const changedAt = Math.max(fstatSync(file).mtimeMs - MTIME_LEAD, after + 2) / 1000;
       futimesSync(file, changedAt, changedAt);
       if (durable) await synced(file);
     } finally {
       closeSync(file);
     }
-    // As late as can be: what is saved between this look and the next step is lost.
+    // Checked as late as possible: an edit saved between this check and the rename is lost.
     if (replaces !== undefined && readTextIfExists(target) !== replaces) throw new EditedConflict(path);
     await renamed(temporary, target);
   } catch (error) {
@@ -81,14 +82,14 @@ export async function writeAtomically(
   if (durable) await syncFolder(dirname(target));
 }
 
-/** Calls on an open file, such as the one that finds the disk full, say what failed and not on which file. */
+/** Errors of calls on an open file, such as ENOSPC, lack the path. */
 function withPath(error: unknown, path: string): unknown {
   const { syscall, path: told } = error as NodeJS.ErrnoException;
   if (error instanceof Error && syscall !== undefined && told === undefined) error.message += ` '${path}'`;
   return error;
 }
 
-/** Durable, too. Rejects when there is no such file. */
+/** Durable as well. Rejects when the file does not exist. */
 export async function removeAtomically(path: string): Promise<void> {
   const temporary = temporaryOf(path);
   await renamed(path, temporary);
@@ -96,14 +97,14 @@ export async function removeAtomically(path: string): Promise<void> {
   await syncFolder(dirname(path));
 }
 
-/** A rename would replace a symbolic link by the file. */
+/** A rename onto a symbolic link would replace the link itself. */
 function resolveLink(path: string): string {
   const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink();
   if (!isLink) return path;
   try {
     return realpathSync(path);
   } catch {
-    // It leads nowhere.
+    // The link is dangling.
     return path;
   }
 }
@@ -111,12 +112,12 @@ function resolveLink(path: string): string {
 const temporaryOf = (path: string): string =>
   join(dirname(path), `.${basename(path)}.${randomBytes(6).toString("hex")}`);
 
-/** The name of the file that is written or removed by way of this one beside it; undefined for all others. */
+/** The target of a temporary file name that `temporaryOf` made; undefined for all other names. */
 export const targetOf = (name: string): string | undefined => /^\.(.+)\.[0-9a-f]{12}$/.exec(name)?.[1];
 
 /**
- * Removes what writers of a file left beside it when they were killed in the middle. For who holds the file's lock: a
- * writer that lives has such files, too.
+ * Removes temporary files that killed writers of this file left behind. The caller must hold the file's lock, because a
+ * running writer has such files too.
  */
 export async function removeUnfinished(path: string): Promise<void> {
   const target = realpathSync(path);

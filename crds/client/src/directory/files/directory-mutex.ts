@@ -1,4 +1,4 @@
-/** One writer after the other among several processes that share a directory. */
+/** A mutex across the processes that share a directory. */
 import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,11 +8,11 @@ import { createFileLock } from "./file-lock.ts";
 
 export interface DirectoryMutex {
   run<Result>(run: (turn: MutexHold) => Promise<Result>): Promise<Result>;
-  /** Resolves when all that were asked for so far are over. */
+  /** Resolves when all runs requested so far have ended. */
   close(): Promise<void>;
 }
 
-/** @param folder Must be there by the first turn. */
+/** @param folder Must exist by the first run. */
 export function createDirectoryMutex(folder: string, name: string): DirectoryMutex {
   const me = randomUUID();
   const lock = createFileLock(join(folder, `${name}-lock`));

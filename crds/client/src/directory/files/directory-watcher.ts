@@ -1,4 +1,6 @@
-/** Tells that a directory may have changed: at once by the system's notifications, and now and then because those fail. */
+/**
+ * Reports possible changes in a directory: at once through system notifications, and periodically in case those fail.
+ */
 import { watchFolders } from "./watched-folders.ts";
 
 export interface Watcher {
@@ -7,23 +9,27 @@ export interface Watcher {
 
 export interface WatcherOptions {
   readonly directory: string;
-  /** Milliseconds between two rescans at the least. Default 1,000. */
+  /** Minimum milliseconds between two rescans. Default 1,000. */
   readonly interval?: number;
   /**
-   * The paths that changed, relative to the directory; undefined: any may have. Resolves when that was looked at.
+   * Receives the changed paths, relative to the directory; undefined: any may have changed. Resolves once they have
+   * been processed.
    *
-   * @param areWhole They were changed in one step each, by writers of ours.
+   * @param areWhole Each was changed in one step, by a writer of Sluice.
    */
   readonly onChange: (paths: ReadonlySet<string> | undefined, areWhole: boolean) => Promise<void>;
 }
 
-/** An editor or a copy writes in several steps: they are one change. Our own writers' files need no wait. */
+/**
+ * Milliseconds. An editor or a copy writes in several steps, which count as one change. Sluice's own writes need no
+ * wait.
+ */
 const quiet = 20;
-/** But a file that is written all the time must not hold up the others. */
+/** Milliseconds. A file that is written continuously must not delay the others. */
 const maxQuiet = 200;
-/** A rescan of many files takes long: it is done so seldom that this part of the time goes into it. */
+/** The share of time that rescans may use: the longer they take, the rarer they are. */
 export const rescanShare = 1 / 20;
-/** Milliseconds between two rescans at the most. */
+/** Maximum milliseconds between two rescans. */
 export const maxRescanInterval = 30_000;
 
 export function watchDirectory({ directory, interval = 1000, onChange }: WatcherOptions): Watcher {
@@ -33,13 +39,13 @@ export function watchDirectory({ directory, interval = 1000, onChange }: Watcher
   let firstAt = 0;
   let paths: Set<string> | undefined = new Set();
 
-  /** Those of which nothing more is to come. */
+  /** Files whose change is complete. */
   const whole = new Set<string>();
 
   function onPathChanged(path: string | null, isWhole: boolean): void {
     if (path !== null && isWhole) {
       paths?.delete(path);
-      // All that the system has to tell comes before.
+      // setImmediate runs after all pending notifications were delivered.
       if (whole.size === 0) setImmediate(reportComplete);
       whole.add(path);
       return;
@@ -64,7 +70,7 @@ export function watchDirectory({ directory, interval = 1000, onChange }: Watcher
     if (!stopped) void onChange(changed, true);
   }
 
-  // The rescans do without notifications where the system has none left or the directory is not there yet.
+  // Where the system has no watches left or the directory does not exist yet, the rescans work without notifications.
   const folders = watchFolders(directory, onPathChanged);
 
   function scheduleRescan(pause: number): void {

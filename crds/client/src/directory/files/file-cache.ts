@@ -1,41 +1,41 @@
-/** Reads files again only when they changed. */
+/** A cache that rereads a file only when it has changed. */
 import { hash } from "node:crypto";
 import { type BigIntStats, readFileSync, statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { FileSettling } from "./file-settling.ts";
 
-/** A file as it was read; the very same object as long as the file is the same. */
+/** A file as read; the same object as long as the file is unchanged. */
 export interface CachedFile<Value> {
   readonly value: Value;
-  /** Milliseconds since the epoch: the last change of its content, and its making. */
+  /** Milliseconds since the epoch: the file's mtime and its birth time. */
   readonly changedAt: number;
   readonly bornAt: number;
 }
 
 export interface FileCache<Value> {
-  /** Undefined: there is no such file. Rejects when it cannot be read. */
+  /** Undefined: the file does not exist. Rejects when it cannot be read. */
   read(path: string): Promise<CachedFile<Value> | undefined>;
-  /** It was read, and is the file that was read; only an edit at that very moment would not be seen. */
+  /** Whether the file is unchanged since it was read; only an edit at the very moment of the read would be missed. */
   isCurrent(path: string): boolean;
-  /** Forgets all files but these. */
+  /** Drops all other files from the cache. */
   retainOnly(paths: ReadonlySet<string>): void;
 }
 
 interface Known<Value> {
   readonly stamp: string;
   readonly digest: string;
-  /** Read so soon after its change that a further change may carry the same times. */
+  /** Read so soon after its change that a later change may have the same timestamps. */
   readonly recent: boolean;
   readonly read: CachedFile<Value>;
 }
 
-/** File times are coarse: two changes within this many milliseconds may look like one. */
+/** Milliseconds. File timestamps are coarse: two changes within this time may look like one. */
 const granularity = 100;
 
 /**
- * Undefined: there is no such file. Synchronous, like the look at its times: for small files each way through the
- * thread pool costs ten times the call.
+ * Undefined: the file does not exist. Synchronous like the stat: for small files a round trip through the thread pool
+ * costs ten times the call.
  */
 export function readTextIfExists(path: string): string | undefined {
   try {
@@ -50,13 +50,13 @@ const factsOf = (path: string): BigIntStats | undefined => statSync(path, { bigi
 const stampOf = ({ ino, size, mtimeNs, ctimeNs }: BigIntStats): string => `${ino} ${size} ${mtimeNs} ${ctimeNs}`;
 
 export interface FileCacheOptions<Value> {
-  /** Absent: only writers of ours write these files, each in one step. */
+  /** Absent: only Sluice writes these files, each in one step. */
   readonly patience?: FileSettling<Value>;
-  /** Told when a file does not count yet, with the milliseconds after which to look at it again. */
+  /** Called when a file has not settled yet, with the milliseconds after which to reread it. */
   readonly onWait?: (path: string, wait: number) => void;
 }
 
-/** `parse` also gets the value before, of the same path. */
+/** `parse` also receives the previous value of the same path. */
 export function createFileCache<Value>(
   parse: (text: string, before: CachedFile<Value> | undefined) => Value,
   { patience, onWait }: FileCacheOptions<Value> = {},
@@ -114,7 +114,7 @@ export function createFileCache<Value>(
 
 export const isResourceFile = (path: string): boolean => /\.(ya?ml|json)$/.test(path);
 
-/** Paths of files below a folder, relative to it and sorted; hidden ones and folders behind links are left out. */
+/** Sorted paths of files below a folder, relative to it, without hidden files and folders behind links. */
 export async function listFiles(folder: string, isWanted: (name: string) => boolean): Promise<readonly string[]> {
   const found: string[] = [];
   const look = async (below: string): Promise<void> => {
@@ -122,7 +122,7 @@ export async function listFiles(folder: string, isWanted: (name: string) => bool
     for (const entry of entries) {
       if (entry.name.startsWith(".")) continue;
       const path = join(below, entry.name);
-      // A folder may go while we look.
+      // A folder may be removed during the listing.
       if (entry.isDirectory()) await look(path).catch(undefinedIfMissing);
       else if (isWanted(entry.name)) found.push(path);
     }
@@ -131,7 +131,7 @@ export async function listFiles(folder: string, isWanted: (name: string) => bool
   return found.sort();
 }
 
-/** For `catch`: undefined for a file that is not there, the error otherwise. */
+/** For `catch`: undefined for a missing file; rethrows other errors. */
 export function undefinedIfMissing(error: unknown): undefined {
   if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR"))
     return undefined;

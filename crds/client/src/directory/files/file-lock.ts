@@ -1,24 +1,24 @@
-/** One writer at a time in a directory, among all processes of the machine, in the order in which they come. */
+/** A lock on a directory across all processes of the machine, granted in the order of arrival. */
 import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 
 export interface FileLock {
-  /** Runs while nobody else does. Rejects when the lock is held elsewhere for 10 s. */
+  /** Runs exclusively. Rejects when another process holds the lock for 10 s. */
   run<Result>(run: () => Promise<Result>): Promise<Result>;
-  /** Resolves when all that was asked for so far is done. */
+  /** Resolves when all runs requested so far have ended. */
   close(): Promise<void>;
 }
 
 const timeout = 10_000;
-/** Milliseconds between two tries at the most. */
+/** Maximum milliseconds between two attempts. */
 const longestWait = 4;
 
 /**
- * The kernel holds the lock (through SQLite, as Node has no flock), so it ends with its process however that ends:
- * a file with a pid in it can neither be taken over without a race nor be told from one whose pid was given again.
- * The file stays empty; it is made on the first use. A second one beside it (`-next`) keeps the place of who comes
- * next: else a process with much to write, which leaves short gaps only, would let nobody else in.
+ * The kernel holds the lock (through SQLite, as Node has no flock), so it ends with its process in every case. A file
+ * with a pid can neither be taken over without a race nor be told from one whose pid was reused. The file stays empty
+ * and is created on first use. A second one beside it (`-next`) holds the place of the next process: otherwise a
+ * process with many writes, which leaves only short gaps, would starve the others.
  */
 export function createFileLock(path: string): FileLock {
   const door = createLockFile(path);
@@ -65,13 +65,13 @@ async function acquire(door: LockFile, until: number): Promise<void> {
 
 interface LockFile {
   readonly path: string;
-  /** False: somebody else is in. */
+  /** False: another process holds the lock. */
   tryAcquire(): boolean;
   release(): void;
   close(): void;
 }
 
-/** A file that nothing refers to any more is closed by the collector, also while somebody waits within its lock. */
+/** The garbage collector closes an unreferenced database, even while its lock is held. */
 const heldFiles = new Set<DatabaseSync>();
 
 function createLockFile(path: string): LockFile {
@@ -84,11 +84,11 @@ function createLockFile(path: string): LockFile {
   }
 
   function open(): DatabaseSync {
-    // The directory may have been removed and made again: who comes now opens another file.
+    // The directory may have been removed and created again: other processes would then open a different file.
     if (opened && opened.inode !== inode()) close();
     if (!opened) {
       opened = { file: new DatabaseSync(path), inode: inode() };
-      // There is nothing to undo: no need to make and remove a file at every turn.
+      // Nothing is ever rolled back, so no journal file needs to be created and removed for every lock.
       opened.file.exec("PRAGMA journal_mode = MEMORY");
     }
     return opened.file;

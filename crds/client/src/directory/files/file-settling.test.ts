@@ -1,4 +1,4 @@
-/** Files of resources that others write, in the middle of being written. */
+/** Resource files that another program is still writing. */
 import assert from "node:assert/strict";
 import { appendFileSync, mkdtempSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -43,7 +43,7 @@ const ref = (name: string, kind: Kind = "Service") => ({ kind, namespace: "defau
 const names = async (client: ResourceClient) =>
   (await client.list("Service")).map(({ metadata }) => metadata.name).join(",");
 
-/** Names of the Services that a watch has told of. */
+/** Names of the Services that a watch has delivered. */
 async function following(client: ResourceClient): Promise<ReadonlySet<string>> {
   const held = new Set<string>();
   let isTold = false;
@@ -82,7 +82,7 @@ const keyAuth = guard("  plugin: key-auth\n  targetRefs:\n    - kind: Service\n 
 const both = `${service("web")}---\n${keyAuth}`;
 const LONG_WAIT = 60_000;
 
-/** What is written into the file of a key-auth, and whether the log tells that it waits. */
+/** Contents written to the file of a key-auth plugin, and whether the log reports a wait. */
 const edits: readonly (readonly [what: string, text: string, waits: boolean])[] = [
   ["nothing", "", true],
   ["a beginning without the plugin", service("web"), true],
@@ -116,9 +116,9 @@ for (const [what, text, waits] of edits)
       }
       await waitFor(told, { what: "the wait" });
       assert.equal(await isChanged(), false);
-      // The same, put in its place by a rename, is complete.
+      // The same content put in place by a rename is complete.
       writeFileSync(join(directory, "web.yaml.new"), text === "" ? service("other") : text);
-      // As if it had been written some time before it is moved.
+      // As if it had been written some time before the move.
       utimesSync(join(directory, "web.yaml.new"), 1, 1);
       renameSync(join(directory, "web.yaml.new"), join(directory, "web.yaml"));
       await waitFor(isChanged, { what: "the file that was replaced" });
@@ -140,7 +140,10 @@ const route = (name: string, paths: string) =>
 const all = route("all", "    - /\n");
 const routes = `${service("web")}${all}${route("admin", "    - /admin\n    - /secret\n")}`;
 
-/** What is written into a file of Routes, of which a Plugin elsewhere may protect some, and whether the log tells that it waits. */
+/**
+ * Contents written to a file of Routes, some of which a Plugin in another file may protect, and whether the log reports
+ * a wait.
+ */
 const routeEdits: readonly (readonly [what: string, text: string, waits: boolean])[] = [
   ["a beginning without a Route", service("web") + all, true],
   ["a beginning without the last path of a Route", routes.replace("    - /secret\n", ""), true],

@@ -1,19 +1,19 @@
 /**
- * When a file that others write counts: once nothing more is to come. Until then it is what it was before. A reader sees
- * files in the middle of being written, and half a file may be one that protects nothing.
+ * Decides when a file written by other programs has settled; until then its previous content counts. A reader may see a
+ * file in the middle of a write, and half a file may lack a protecting plugin.
  */
 import type { BigIntStats } from "node:fs";
 
 export interface FileSettling<Value> {
   /**
-   * Milliseconds for which the file has to be left as it is until it counts; 0: it does.
+   * Milliseconds for which the file must stay unchanged before it counts; 0: it counts now.
    *
-   * @param change What was read, undefined for a file that is new, and what would be read now.
+   * @param change The content that counts (undefined for a new file) and the content now.
    */
   waitFor(file: ObservedFile, change: { readonly before: Value | undefined; readonly now: Value }): number;
-  /** The file is read as it is. */
+  /** The file's present state counts. */
   accept(file: ObservedFile): void;
-  /** The file has gone. */
+  /** The file was removed. */
   forget(path: string): void;
 }
 
@@ -24,22 +24,22 @@ export interface ObservedFile {
 }
 
 export interface FileSettlingOptions<Value> {
-  /** See `SLUICE_UNPROTECT_WAIT`. Milliseconds. */
+  /** Milliseconds. See `SLUICE_UNPROTECT_WAIT`. */
   readonly unprotectWait: number;
-  /** What the change takes away that protects something, in words; null: nothing. */
+  /** Describes the protection that the change removes; null if none. */
   readonly lostProtection: (before: Value, now: Value) => string | null;
-  /** Told once for each change that waits because of what it takes away. */
+  /** Called once for each change that waits because it removes protection. */
   readonly onWait: (path: string, lost: string) => void;
 }
 
-/** Milliseconds for which a file must be as it is, and no other file may change. */
+/** Milliseconds for which the file must be unchanged and no other file may change. */
 const SETTLE = 150;
-/** Milliseconds after which other files are not waited for any more. */
+/** Milliseconds after which changes of other files are ignored. */
 const MAX_SETTLE = 1000;
 
 interface ObservedChange {
   readonly stamp: string;
-  /** Of performance.now(). */
+  /** By performance.now(). */
   readonly since: number;
   isTold: boolean;
 }
@@ -50,9 +50,9 @@ export function createFileSettling<Value>({
   onWait,
 }: FileSettlingOptions<Value>): FileSettling<Value> {
   const seen = new Map<string, ObservedChange>();
-  /** Inodes of what counts. */
+  /** Inodes of the accepted files. */
   const accepted = new Map<string, bigint>();
-  /** Of any file, of performance.now(). */
+  /** The last change of any file, by performance.now(). */
   let changedAt = Number.NEGATIVE_INFINITY;
 
   function observe({ path, facts }: ObservedFile, age: number): ObservedChange {
@@ -71,7 +71,7 @@ export function createFileSettling<Value>({
     waitFor(file, { before, now }) {
       const { path, facts, isEmpty } = file;
       const age = Date.now() - Number(facts.ctimeMs);
-      // Another file that was moved here, or whose times were set, after all was written: by our writers, `mv` or `tar`.
+      // A new inode with ctime after mtime was moved here or had its times set when complete: by Sluice, `mv` or `tar`.
       const isMoved = facts.ctimeNs > facts.mtimeNs && accepted.get(path) !== facts.ino;
       if (isMoved && !isEmpty) return 0;
       const current = observe(file, age);

@@ -1,16 +1,16 @@
-/** What writers leave beside their files when they are killed in the middle. A Secret's holds key material. */
+/** Removes temporary files that killed writers left behind. Those of Secrets contain key material. */
 import { lstatSync, rmSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { targetOf } from "./atomic.ts";
 import { isResourceFile, undefinedIfMissing } from "./file-cache.ts";
 
-/** Milliseconds for which such a file may be of somebody who lives but does not hold our lock, such as a copy. */
+/** Milliseconds. A younger file may belong to a running program that does not hold the lock, such as a copy. */
 const minAge = 60_000;
 
 /**
- * Removes them below a folder, but not in hidden folders. For who holds the lock of those who write there: a writer that
- * lives has such files, too.
+ * Removes them below a folder, but not in hidden folders. The caller must hold the lock of the writers in the folder,
+ * because a running writer has such files too.
  */
 export async function removeStaleTemporaryFiles(folder: string): Promise<void> {
   const entries = (await readdir(folder, { withFileTypes: true }).catch(undefinedIfMissing)) ?? [];

@@ -10,10 +10,10 @@ import { type WatchedFolders, watchFolders } from "./watched-folders.ts";
 interface Scene {
   readonly directory: string;
   readonly folders: WatchedFolders;
-  /** Waits until this was told; null: anything may have changed. */
+  /** Waits for a notification of this path; null: anything may have changed. */
   told(path: string | null): Promise<void>;
   readonly all: (string | null)[];
-  /** What was told as changed in one step. */
+  /** Paths reported as changed in one step. */
   readonly whole: (string | null)[];
 }
 
@@ -66,7 +66,7 @@ test("follows a folder that is new, and one that took the place of another", () 
     renameSync(join(directory, "new"), join(directory, "old"));
     mkdirSync(join(directory, "new"));
     await told(null);
-    // The notifications of both come at once, and each is followed when it comes.
+    // The notifications of both arrive at once, and each is handled on arrival.
     await new Promise((resolve) => setImmediate(resolve));
     for (const path of ["old/b.yaml", "new/b.yaml"]) {
       writeFileSync(join(directory, path), "");

@@ -1,6 +1,6 @@
 /**
- * The system's notifications for a folder and all below it, one watch for each folder. Node's own recursive watch has
- * one for each file, and looks through all of them at every change.
+ * File system notifications for a folder tree, with one watch per folder. Node's recursive watch uses one per file and
+ * scans all of them at every change.
  */
 import { type FSWatcher, readdirSync, statSync, watch } from "node:fs";
 import { extname, join } from "node:path";
@@ -8,7 +8,7 @@ import { statusFolder } from "../view/status-record.ts";
 import { targetOf } from "./atomic.ts";
 
 export interface WatchedFolders {
-  /** Watches folders that are new, or others than before under their names. True when there were any. */
+  /** Watches folders that are new or were replaced. True when there were any. */
   refresh(): boolean;
   stop(): void;
 }
@@ -19,14 +19,14 @@ interface Watched {
 }
 
 /**
- * Told the path of what changed, relative to the directory; null: anything may have.
+ * Receives the changed path, relative to the directory; null: anything may have changed.
  *
- * @param isWhole The file was put in its place, or taken from it, in one step by a writer of ours: nothing more is to
- * come. Others' files may be told in the middle of being written.
+ * @param isWhole A writer of Sluice put the file in place or removed it in one step: the change is complete. Files of
+ * other programs may be reported in the middle of a write.
  */
 export type ChangeListener = (path: string | null, isWhole: boolean) => void;
 
-/** What the system tells of a name in a folder. */
+/** A notification for a name in a folder. */
 interface FileSystemEvent {
   readonly event: string;
   readonly name: string | null;
@@ -40,7 +40,7 @@ export function watchFolders(directory: string, notice: ChangeListener): Watched
     watched.delete(below);
   }
 
-  /** True when it is watched from now on. */
+  /** True if the folder was not watched before. */
   function watchFolder(below: string): boolean {
     const full = join(directory, below);
     const inode = statSync(full).ino;
@@ -57,7 +57,10 @@ export function watchFolders(directory: string, notice: ChangeListener): Watched
     return true;
   }
 
-  /** What cannot be watched, because it has gone or the system has no watches left, is seen by the rescans. */
+  /**
+   * Folders that cannot be watched, because they are gone or the system has no watches left, are covered by the
+   * rescans.
+   */
   function watchTree(below: string): boolean {
     try {
       let isNew = watchFolder(below);
@@ -77,7 +80,7 @@ export function watchFolders(directory: string, notice: ChangeListener): Watched
     notice(path !== null && event === "rename" && isNewFolder(path) ? null : path, false);
   }
 
-  /** What is in it was not told of. */
+  /** The contents of a new folder produce no notifications of their own. */
   const isNewFolder = (path: string): boolean => (watched.has(path) || isFolder(path)) && watchTree(path);
 
   const isFolder = (path: string): boolean =>
@@ -92,15 +95,15 @@ export function watchFolders(directory: string, notice: ChangeListener): Watched
 }
 
 /**
- * A move between a hidden name of our writers and the file it stands for is told as two events, one right after the
- * other. The returned function gives the file's name at the second one.
+ * A move between a temporary file of Sluice and its target produces two consecutive events. The returned function gives
+ * the target's name at the second one.
  */
 function createPairing(): (told: FileSystemEvent) => string | undefined {
   let last: string | null = null;
   let paired: string | undefined;
   return ({ event, name }) => {
     const before = last;
-    // What was moved to a hidden name is removed next, and that is no half of another move.
+    // The unlink of a file that was moved to a temporary name comes next, and is not half of another move.
     last = event === "rename" && name !== paired ? name : null;
     if (last === null || before === null) return undefined;
     const [hidden, target] = last.startsWith(".") ? [last, before] : [before, last];
@@ -111,6 +114,6 @@ function createPairing(): (told: FileSystemEvent) => string | undefined {
   };
 }
 
-/** Hidden ones are others' business, and files that are being written. */
+/** Hidden files belong to other programs or are still being written. */
 const isWatchedName = (below: string, name: string): boolean =>
   !name.startsWith(".") || (below === "" && name === statusFolder);

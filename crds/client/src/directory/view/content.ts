@@ -1,4 +1,4 @@
-/** What a person's YAML says of a resource, in the form that the API would give it. Pure. */
+/** Converts a person's YAML to the form in which the Kubernetes API would return the resource. Pure. */
 import { hash } from "node:crypto";
 import { canonical, uuidV5 } from "@sluice/model";
 import { isSluiceKind, kindNames } from "../../kinds.ts";
@@ -9,10 +9,10 @@ type Raw = Readonly<Record<string, unknown>>;
 const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const label = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const defaultNamespace = "default";
-/** Labels and annotations with this prefix belong to Sluice; all others to the person who wrote the file. */
+/** Labels and annotations with this prefix belong to Sluice; all others belong to the author of the file. */
 const ourPrefix = "sluice.dev/";
 
-/** Why the API would refuse the object whatever its kind's schema; undefined when it would not. */
+/** Why the API would refuse the object's metadata, whatever the schema of its kind; undefined if it would not. */
 export function metadataProblem(kind: Kind, raw: Raw): string | undefined {
   const { metadata, spec } = raw;
   if (!isMap(metadata)) return "metadata: required, a map";
@@ -30,7 +30,7 @@ export function metadataProblem(kind: Kind, raw: Raw): string | undefined {
   return undefined;
 }
 
-/** Of a raw object without faults. Status and what only an API server sets are left out. */
+/** The resource of a valid raw object, without status and the members that only an API server sets. */
 export function normalizeContent(kind: Kind, raw: Raw): Resource {
   const { status: _, stringData, ...members } = raw;
   const { name, namespace = defaultNamespace, labels, annotations } = raw.metadata as unknown as Metadata;
@@ -52,8 +52,8 @@ export function normalizeContent(kind: Kind, raw: Raw): Resource {
 }
 
 /**
- * The content after an apply. The holder has no field managers: what is applied replaces everything, except the
- * labels and annotations of other people.
+ * The content after an apply. A directory has no field managers: an apply replaces everything except labels and
+ * annotations that are not Sluice's.
  */
 export function applyContent(kind: Kind, before: Resource | undefined, applied: Resource): Resource {
   const after = normalizeContent(kind, applied as unknown as Raw);
@@ -75,12 +75,14 @@ function keepOthersEntries(
   return Object.keys(all).length > 0 ? all : undefined;
 }
 
-/** `<kind>/<namespace>/<name>`: one resource in the directory. */
+/** `<kind>/<namespace>/<name>`: identifies a resource in the directory. */
 export function refKey({ kind, namespace, name }: Ref): string {
   return `${kind}/${namespace}/${name}`;
 }
 
-/** The same in every process and after every restart: there is nobody to hand out random ones. */
+/**
+ * Derived from the ref, so that it is equal in every process and after every restart: no server assigns random uids.
+ */
 export function uidOf(ref: Ref): string {
   return uuidV5("6d9dc6a5-1d0c-4c7e-9b5e-0f8b2f6d3c11", refKey(ref));
 }

@@ -1,4 +1,4 @@
-/** All resources of a directory at one moment, from its files and the records beside them. Pure. */
+/** All resources of a directory at one moment, built from its files and status records. Pure. */
 import { seconds } from "../../conditions.ts";
 import { isSluiceKind } from "../../kinds.ts";
 import type { Kind, Ref, Resource } from "../../resource.ts";
@@ -8,10 +8,10 @@ import { withChanges } from "./layered-map.ts";
 import type { FileProblem, ParsedFile, ParsedResource } from "./parse-resources.ts";
 import type { StatusRecord } from "./status-record.ts";
 
-/** A file's last good content, and what is wrong with it now. */
+/** A file's last valid content, and its present faults. */
 export interface FileContent {
   readonly good: ParsedFile;
-  /** Of the file's times when it was good. */
+  /** The file's timestamps when it was last valid. */
   readonly goodAt?: { readonly changedAt: number; readonly bornAt: number };
   readonly faults: readonly FileProblem[];
   readonly broken: boolean;
@@ -32,26 +32,26 @@ export interface ViewEntry {
 }
 
 export interface DirectoryView {
-  /** By `keyOf`. */
+  /** By `refKey`. */
   readonly entries: ReadonlyMap<string, ViewEntry>;
   /** Sentences that begin with `file:line:column:`. */
   readonly problems: readonly string[];
-  /** Grows from view to view. */
+  /** Increases from view to view. */
   readonly version: number;
-  /** Keys of what may differ between the last versions, the newest last; what came before was made from nothing. */
+  /** Keys that may differ between the last versions, the newest last. Empty for a view without predecessor. */
   readonly steps: readonly ViewChange[];
 }
 
 interface ViewChange {
-  /** The version before. */
+  /** The previous version. */
   readonly from: number;
   readonly keys: ReadonlySet<string>;
 }
 
-/** A view that was not shown for so many steps is compared as a whole. */
+/** A subscriber that is behind by more steps compares the whole view. */
 const MANY_STEPS = 32;
 
-/** Keys of what may differ from the view of an earlier version; undefined: nobody knows. */
+/** Keys that may differ from the view of an earlier version; undefined: unknown. */
 export function changedSince({ version, steps }: DirectoryView, earlier: number): Iterable<string> | undefined {
   if (earlier === version) return [];
   const index = steps.findIndex(({ from }) => from === earlier);
@@ -62,7 +62,7 @@ export function refOf(placed: ParsedResource): Ref {
   return { kind: placed.kind, namespace: placed.content.metadata.namespace, name: placed.content.metadata.name };
 }
 
-/** `sources` sorted by path: of several places of one resource the first counts. */
+/** `sources` is sorted by path: of several definitions of one resource, the first counts. */
 export function buildView(
   sources: readonly SourceFile[],
   records: ReadonlyMap<string, CachedFile<StatusRecord | null>>,
@@ -97,10 +97,10 @@ export interface FileChange {
 }
 
 /**
- * What `buildView` would make, in another order, at the cost of these changes; undefined where it takes a look at all
- * files: when something is wrong, or one resource stands in two places.
+ * The result of `buildView`, in another order, at a cost proportional to the changes. Undefined when all files must be
+ * considered: when there are problems, or one resource is defined twice.
  *
- * @param changes Files that are others than when the view before was made, or have other records.
+ * @param changes Files that differ from those of the previous view, or whose records do.
  */
 export function changeView(
   before: DirectoryView,
@@ -145,7 +145,7 @@ function entryOf(
   return { kind: placed.kind, resource: toResource(placed, source, record), placed, source, record };
 }
 
-/** What makes the generation move. */
+/** The generation changes with this hash. */
 export function specHash(resource: Resource): string {
   return contentHash(resource.spec ?? {});
 }
@@ -171,8 +171,8 @@ function toResource(placed: ParsedResource, { file }: SourceFile, record: ViewEn
 }
 
 /**
- * The time of the file's change in milliseconds, unless the record knows the generation of this very spec: so all
- * processes agree without talking, and a change elsewhere in the file moves nothing once a status was written.
+ * The file's change time in milliseconds, unless the record has a generation for this very spec. All processes thus
+ * agree without communication, and once a status was written a change elsewhere in the file does not affect it.
  */
 function generationOf(content: Resource, record: StatusRecord | undefined, changedAt: number): number {
   const changed = Math.floor(changedAt);

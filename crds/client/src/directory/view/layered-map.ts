@@ -1,12 +1,12 @@
-/** A map with some entries changed, at the cost of these alone: it shares the others with the map before. Pure. */
+/** A map with some entries changed, at a cost proportional to the changes: it shares the base map. Pure. */
 
-/** What changed since the large map below was made; undefined: taken away. */
+/** Changes since the large map below was built; undefined: removed. */
 type Changes<Value> = ReadonlyMap<string, Value | undefined>;
 
-/** With more changes than this the large map is made anew. */
+/** With more changes than this, the large map is rebuilt. */
 const MANY = 128;
 
-/** @param changes An entry that is undefined is taken away. */
+/** @param changes Entries that are undefined are removed. */
 export function withChanges<Value extends object>(
   before: ReadonlyMap<string, Value>,
   changes: Changes<Value>,

@@ -1,12 +1,12 @@
-/** Where a member of a resource stands in the text of its file. Pure. */
+/** The position of a resource's member in the text of its file. Pure. */
 import { isMap, isScalar, isSeq, LineCounter, parseAllDocuments } from "yaml";
 import type { Path } from "../../translate/index.ts";
 import type { Position } from "./parse-resources.ts";
 
 /**
- * A member at its name, an item at its start; something that is missing at what should hold it.
+ * The position of a member's name or an item's start; for a missing node, that of its parent.
  *
- * @param document Which document of the text, from 0.
+ * @param document The index of the document in the text, from 0.
  */
 export function locatePath(text: string, document: number, path: Path): Position {
   const lineCounter = new LineCounter();

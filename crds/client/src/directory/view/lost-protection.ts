@@ -1,11 +1,11 @@
-/** Whether a file that changes takes a plugin away that protects something, or a Route that may be protected. Pure. */
+/** Whether a changed file loses a protecting plugin, or a Route that a plugin may protect. Pure. */
 import { isDeepStrictEqual } from "node:util";
 import { mayProtect } from "@sluice/model";
 import { refKey } from "./content.ts";
 import { refOf } from "./directory-view.ts";
 import type { ParsedFile, ParsedResource } from "./parse-resources.ts";
 
-/** The plugin in words, or that nothing is left; null: what protected goes on. */
+/** Describes the lost plugin or Route, or the loss of all content; null: no protection is lost. */
 export function lostProtection(before: ParsedFile, now: ParsedFile): string | null {
   if (before.resources.length > 0 && now.resources.length === 0) return "all that it held";
   const left = new Map(now.resources.map((placed) => [refKey(refOf(placed)), placed]));
@@ -22,10 +22,10 @@ export function lostProtection(before: ParsedFile, now: ParsedFile): string | nu
 
 const nameOf = (placed: ParsedResource): string => `${refOf(placed).namespace}/${refOf(placed).name}`;
 
-/** Members of a Route that say which requests it takes. */
+/** Members of a Route that match requests. */
 const matching = ["paths", "hosts", "methods", "snis"] as const;
 
-/** Whether the Route takes less because it is gone, or because one of its lists ends before its end. */
+/** Whether the Route matches fewer requests because it is gone or one of its lists was truncated. */
 function isCut(was: ParsedResource, now: ParsedResource | undefined): boolean {
   if (!now) return true;
   return matching.some((name) => {
@@ -44,7 +44,7 @@ const protects = (placed: ParsedResource): boolean => {
   return placed.kind === "Plugin" && enabled !== false && mayProtect(plugin);
 };
 
-/** It is the same plugin, and for the same requests; its config may be another. */
+/** The same plugin for the same requests; its config may differ. */
 function isAlike(one: ParsedResource, other: ParsedResource): boolean {
   const scopeOf = (placed: ParsedResource) => {
     const { plugin, targetRefs, protocols, class: className } = specOf(placed);

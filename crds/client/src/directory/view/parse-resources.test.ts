@@ -41,7 +41,7 @@ test("says where a text is no YAML", () => {
 test("says where a bracket that is not closed was opened, also of very many", () => {
   for (const [depth, column] of [
     [1, 10],
-    // The parser looks no deeper.
+    // The parser's depth limit.
     [100_000, undefined],
   ] as const) {
     const paths = `${"[".repeat(depth)}/a`;

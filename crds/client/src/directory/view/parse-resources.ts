@@ -1,4 +1,4 @@
-/** The text of a file as the resources that stand in it. Pure. */
+/** Parses the text of a file into its resources. Pure. */
 import { syntaxFaults } from "@sluice/model";
 import { type Document, isMap, LineCounter, parseAllDocuments } from "yaml";
 import { kindNames, kindOf } from "../../kinds.ts";
@@ -7,9 +7,9 @@ import { metadataProblem, normalizeContent } from "./content.ts";
 
 export interface ParsedResource {
   readonly kind: Kind;
-  /** Without what the client adds: uid, versions, creation time, status. */
+  /** Without the members that the client adds: uid, versions, creation time, status. */
   readonly content: Resource;
-  /** Which document of the file, from 0. */
+  /** The index of the document in the file, from 0. */
   readonly document: number;
   readonly position: Position;
 }
@@ -25,13 +25,13 @@ export interface FileProblem extends Position {
 }
 
 export interface ParsedFile {
-  /** The text is no YAML: nothing can be said about what stands in it. */
+  /** The text is not valid YAML: its resources are unknown. */
   readonly broken: boolean;
   readonly resources: readonly ParsedResource[];
   readonly faults: readonly FileProblem[];
 }
 
-/** A person's files are far below; more is a mistake. */
+/** Files written by people are far smaller; a larger one is a mistake. */
 const longest = 16 * 1024 * 1024;
 
 export function parseResources(text: string): ParsedFile {
@@ -63,13 +63,13 @@ function broken(faults: readonly FileProblem[]): ParsedFile {
   return { broken: true, resources: [], faults };
 }
 
-/** The resource, what is wrong with it, or undefined for a document without content. */
+/** The resource, an error message, or undefined for a document without content. */
 function readDocument(document: Document.Parsed): Pick<ParsedResource, "kind" | "content"> | string | undefined {
   let value: unknown;
   try {
     value = document.toJS();
   } catch (error) {
-    // Unresolved aliases, and those that would grow beyond all bounds.
+    // Thrown for unresolved aliases and for excessive alias expansion.
     return error instanceof Error ? error.message : String(error);
   }
   if (value === null) return undefined;

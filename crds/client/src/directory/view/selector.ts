@@ -1,11 +1,11 @@
-/** Label selectors of the simple kinds: `a`, `!a`, `a=b`, `a!=b`, and lists of them with commas; `type=` as a field. */
+/** Simple label selectors: `a`, `!a`, `a=b`, `a!=b`, and comma-separated lists of them; `type=` as a field selector. */
 import type { Resource, Selectors } from "../../resource.ts";
 
 type Labels = Readonly<Record<string, string>>;
 
 const part = /^\s*(!?)\s*([\w./-]+)\s*(?:(==|=|!=)\s*([\w.-]*)\s*)?$/;
 
-/** Throws on selectors of other kinds (`a in (b, c)`, `metadata.name=a`). */
+/** Throws on other selectors (`a in (b, c)`, `metadata.name=a`). */
 export function parseSelectors({
   labels,
   fields,

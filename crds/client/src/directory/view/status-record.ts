@@ -1,9 +1,9 @@
-/** What is kept beside a resource, in `.status/`: its status, and facts that its file cannot keep. */
+/** The record of a resource in `.status/`: its status, and facts that its file cannot hold. */
 import { join } from "node:path";
 import type { Condition, Ref } from "../../resource.ts";
 
 export interface StatusRecord {
-  /** The resource's creationTimestamp; an editor that replaces the file would make it new. */
+  /** The resource's creationTimestamp. An editor that replaces the file would otherwise reset it. */
   readonly created: string;
   /** The generation of the spec with this hash. Another spec has a later one. */
   readonly generation?: number;
@@ -17,7 +17,7 @@ export function recordPath(directory: string, { kind, namespace, name }: Ref): s
   return join(directory, statusFolder, kind.toLowerCase(), `${namespace}_${name}.json`);
 }
 
-/** Null for what nobody can read; it is written anew with the next status. */
+/** Null for an invalid record; it is rewritten with the next status. */
 export function parseRecord(text: string): StatusRecord | null {
   try {
     const value = JSON.parse(text) as StatusRecord | null;

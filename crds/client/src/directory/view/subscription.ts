@@ -1,4 +1,4 @@
-/** What one observer has been told, and what differs from it now. Pure. */
+/** Compares the state last sent to one observer with a new view. Pure. */
 import type { Log } from "../../log.ts";
 import { createNotifier } from "../../notifier.ts";
 import type { Kind, Observer, Resource } from "../../resource.ts";
@@ -11,7 +11,7 @@ export interface Selection {
   readonly matches: (resource: Resource) => boolean;
 }
 
-/** In the order of their places. */
+/** In the order of their positions in the files. */
 export function select(view: DirectoryView, selection: Selection): readonly Resource[] {
   const selected = [...view.entries.values()].filter((held) => isSelected(held, selection));
   return selected.sort(byPlace).map(({ resource }) => resource);
@@ -30,9 +30,9 @@ const byPlace = (one: ViewEntry, other: ViewEntry): number =>
       : 1;
 
 export interface Subscription {
-  /** Tells the observer what differs. */
+  /** Sends the differences to the observer. */
   update(view: DirectoryView): void;
-  /** The directory cannot be read. The next view is told as a whole. */
+  /** The directory cannot be read. The next view is sent as a whole. */
   fail(error: Error): void;
 }
 

@@ -5,7 +5,7 @@ import type { TranslatedEntity, TranslateOptions } from "../translation.ts";
 import { type NestedEntry, nestedEntriesOf, nestedTimesOf, parentViolations } from "./nested-entries.ts";
 import type { TranslatorInput } from "./translator-input.ts";
 
-/** A faulty server name is a fault of its own item: the certificate and its other names are served. */
+/** An invalid server name is a violation of its own item only: the certificate and its other names are served. */
 export function certificateEntities(reading: TranslatorInput, options: TranslateOptions): readonly TranslatedEntity[] {
   const { identity, times, members, namespace } = reading;
   const { secretRef } = reading.own as Partial<CertificateSpec>;

@@ -1,4 +1,4 @@
-/** Single members of a plugin's config that come from Secrets. */
+/** Members of a plugin's config that are read from Secrets. */
 import type { ConfigFrom, SecretRef } from "@sluice/model";
 import { isManaged, readSecret } from "../secrets.ts";
 import type { CrossNamespaceReference, Path, ResourceViolation, TranslateOptions } from "../translation.ts";
@@ -14,7 +14,7 @@ export interface ConfigWithSecrets {
 }
 
 interface Context {
-  /** Whose config it is. */
+  /** The resource that has the config. */
   readonly from: CrossNamespaceReference["from"];
   readonly options: TranslateOptions;
 }
@@ -45,14 +45,14 @@ export function configWithSecrets(
   return { value, secretPaths, violations };
 }
 
-/** The admin listener shows what was written through it, and leaves unset what people keep in Secrets of their own. */
+/** The admin listener shows values that were written through it, and omits values from other Secrets. */
 function isShown({ name, namespace }: SecretRef, { from, options }: Context): boolean {
   if (namespace !== undefined && namespace !== from.namespace) return false;
   const secret = options.read("Secret", from.namespace, name);
   return secret !== undefined && isManaged(secret);
 }
 
-/** Undefined when the member has a value, or when a step before it is no record. */
+/** Undefined when the member already has a value, or when a parent is not an object. */
 function withMember(config: Members, [step, ...rest]: readonly string[], value: string): Members | undefined {
   if (step === undefined) return undefined;
   const before = Object.hasOwn(config, step) ? (config[step] ?? undefined) : undefined;

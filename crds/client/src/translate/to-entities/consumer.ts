@@ -6,7 +6,7 @@ import type { TranslatedEntity, TranslateOptions } from "../translation.ts";
 import { type NestedEntry, nestedEntriesOf, parentViolations } from "./nested-entries.ts";
 import type { TranslatorInput } from "./translator-input.ts";
 
-/** A faulty key is a fault of its own item: the consumer and the other keys are served. */
+/** An invalid key is a violation of its own item only: the consumer and its other keys are served. */
 export function consumerEntities(reading: TranslatorInput, options: TranslateOptions): readonly TranslatedEntity[] {
   const { identity, times, members } = reading;
   const consumer: TranslatedEntity = {
@@ -46,7 +46,10 @@ function credential(
   };
 }
 
-/** From the key's place, never from the key: ids stand in headers and logs, where they would help to guess it. */
+/**
+ * Derived from the Secret reference, never from the key: ids appear in headers and logs, where they would help guess
+ * it.
+ */
 const derivedId = (consumerId: string, secretRef: KeyAuthEntry["secretRef"] | undefined, index: number): string =>
   deriveId("keyauth_credentials", `${consumerId}/${secretRef ? placeOf(secretRef) : index}`);
 
@@ -54,8 +57,8 @@ const placeOf = ({ namespace, name, key }: KeyAuthEntry["secretRef"]): string =>
   `${namespace === undefined ? "" : `${namespace}/`}${name}/${key}`;
 
 /**
- * A key opens routes of its consumer's namespace and of those that let it in, unless the consumer lives in the home
- * namespace.
+ * A key opens routes of its consumer's namespace and of namespaces that grant access. A key of a consumer in the home
+ * namespace opens all routes.
  */
 function keyMembers(key: string, namespace: string, { audience, homeNamespace, namespacesOpenTo }: TranslateOptions) {
   if (audience === "admin") return { key };

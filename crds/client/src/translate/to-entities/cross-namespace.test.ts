@@ -1,4 +1,4 @@
-/** References that leave their namespace. What a ReferenceGrant says is the operator's to read. */
+/** References across namespaces. Reading ReferenceGrants is the operator's task. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ResourceKind } from "@sluice/model";
@@ -22,7 +22,7 @@ const web = { ...within, name: "web" };
 const redis = { plugin: "rate-limiting", config: { minute: 5, policy: "redis", redis: { host: "redis.test" } } };
 const password = { path: "redis.password", secretRef: { ...within, name: "keys", key: "good" } };
 
-/** A resource of the namespace away that refers to the namespace home: where the reference stands, and to what. */
+/** A resource in the namespace away with a reference to the namespace home: its path and its target kind. */
 const cases: readonly (readonly [ResourceKind, object, string, CrossNamespaceReference["to"]["kind"]])[] = [
   ["Route", { paths: ["/a"], serviceRef: { ...within, name: "users" } }, "spec.serviceRef", "Service"],
   ["Service", { backendRef: { ...within, name: "users", port: 4000 } }, "spec.backendRef", "CoreService"],
@@ -61,7 +61,7 @@ const cases: readonly (readonly [ResourceKind, object, string, CrossNamespaceRef
   ],
 ];
 
-/** Options that allow what the test says, and note what is looked for. */
+/** Options that allow the references that the test allows, and record lookups. */
 function asking(allows: (crossing: CrossNamespaceReference) => boolean) {
   const looked: string[] = [];
   const options: TranslateOptions = {

@@ -4,7 +4,7 @@ import type { Path, TranslateOptions } from "../translation.ts";
 import type { TranslatorInput } from "./translator-input.ts";
 
 interface EntityName {
-  /** An empty `spec.name` says that there is none. */
+  /** An empty `spec.name` means that the entity has no name. */
   readonly member: { readonly name: string | null };
   readonly places: { readonly name: Path };
 }

@@ -37,13 +37,16 @@ export function pluginEntity(reading: TranslatorInput, options: TranslateOptions
   };
 }
 
-/** Also a name that is not known, such as a misspelt one: what the plugin was meant to protect is closed under it. */
+/**
+ * Includes unknown names, such as a misspelt one: routes that the plugin was meant to protect answer 503 under that
+ * name.
+ */
 function givenName({ resource }: TranslatorInput): string | undefined {
   const name: unknown = resource.spec?.plugin;
   return typeof name === "string" ? name : undefined;
 }
 
-/** Of a name that is a text the check of the entity tells more: the name that was probably meant. */
+/** If the name is a string, the check of the entity reports it better: it suggests the intended name. */
 const ownViolations = (name: string | undefined, { violations }: TranslatorInput): readonly ResourceViolation[] =>
   name === undefined ? violations : violations.filter(({ path }) => path.join(".") !== "spec.plugin");
 
@@ -55,10 +58,10 @@ interface Targets {
 }
 
 /**
- * Targets that can be told although others have faults count: what a faulty plugin was meant to protect must be known.
- * When none can be told there is one that no check lets through, because no target at all would mean all requests.
+ * Resolves each valid target even if others are invalid: the routes that a faulty plugin was meant to protect must be
+ * known. If none is valid, the result has one unresolvable target, because no target would mean all requests.
  *
- * The API server refuses two targets of a kind and those that a plugin has no use for; a folder of files does not.
+ * The API server refuses two targets of one kind and targets that the plugin does not support; a directory does not.
  */
 function targetsOf({ namespace, resource, own, identity }: TranslatorInput, options: TranslateOptions): Targets {
   const given = givenTargets(resource);
@@ -91,7 +94,7 @@ function targetsOf({ namespace, resource, own, identity }: TranslatorInput, opti
   return { members, places, violations, refs };
 }
 
-/** Spelled as Kong would, targets are a fault, but still no plugin for all requests. */
+/** Kong's spelling of targets is a violation, but must not turn the plugin into a global one. */
 const givenTargets = ({ spec }: TranslatorInput["resource"]): unknown => spec?.targetRefs ?? spec?.target_refs ?? [];
 
 function isTargetRef(ref: unknown): ref is TargetRef {
@@ -103,7 +106,7 @@ function isTargetRef(ref: unknown): ref is TargetRef {
 const refuses = (plugin: string | undefined, member: "service" | "route" | "consumer"): boolean =>
   plugin !== undefined && Object.hasOwn(plugins, plugin) && plugins[plugin as PluginName].refuses.includes(member);
 
-/** A plugin for all requests concerns everybody, so that only those may make one who may write the home namespace. */
+/** A global plugin affects all namespaces, so only the home namespace may define one. */
 function globalPluginViolations(
   { namespace, resource }: TranslatorInput,
   homeNamespace: string,

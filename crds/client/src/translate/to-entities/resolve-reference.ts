@@ -1,4 +1,4 @@
-/** References to other resources, by name; out of their namespace only where a ReferenceGrant lets them. */
+/** Resolves references to other resources by name; across namespaces only with a ReferenceGrant. */
 import type { NameRef, ResourceKind } from "@sluice/model";
 import type {
   CrossNamespaceReference,
@@ -8,17 +8,17 @@ import type {
   TranslateOptions,
 } from "../translation.ts";
 
-/** Whose reference it is, and where it stands: `["spec", "serviceRef"]`. */
+/** The referring resource and the position of the reference, such as `["spec", "serviceRef"]`. */
 export interface ReferenceOrigin {
   readonly from: CrossNamespaceReference["from"];
   readonly path: Path;
 }
 
 export interface ResolvedReference {
-  /** `{}` when nothing was found: no check lets it through, so that a lost target never widens what an entity is for. */
+  /** `{}` when unresolved: every check rejects it, so that a missing target never widens an entity's scope. */
   readonly reference: { readonly id?: string };
   readonly violations: readonly ResourceViolation[];
-  /** The resource that is meant, there or not; null: it is nobody's business whether it is there. */
+  /** The referenced resource, whether or not it exists; null if the reference is not allowed. */
   readonly refersTo: ResourceReference | null;
 }
 
@@ -55,8 +55,8 @@ const words: Readonly<Record<CrossNamespaceReference["to"]["kind"], string>> = {
 };
 
 /**
- * What is wrong with a reference that leaves its namespace and is not allowed to. The same words whether there is
- * something of that name or not: that is for those to know who may read there.
+ * The violation of a cross-namespace reference that is not allowed. The message is the same whether or not the resource
+ * exists, because only readers of that namespace may know.
  */
 export function crossNamespaceViolation(
   to: CrossNamespaceReference["to"],

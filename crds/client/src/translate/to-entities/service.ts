@@ -51,7 +51,7 @@ export function serviceEntity(reading: TranslatorInput, options: TranslateOption
   };
 }
 
-/** What the CRD's rules say too; resources in a folder have no API server that checks them. */
+/** The CRD has the same rules, but no API server validates resources in a directory. */
 function sourceViolations({ members, resource: { spec = {} } }: TranslatorInput): readonly ResourceViolation[] {
   const given = ["url", "host", "backendRef"].filter((member) => (spec[member] ?? null) !== null);
   const doubled = (member: string, by: string) =>

@@ -8,7 +8,7 @@ import { translate } from "../translate.ts";
 import { describeResourceViolation } from "../violation-paths.ts";
 import { toEntities } from "./to-entities.ts";
 
-/** The spec of a kind, and the members that it sets besides id, name and times. */
+/** A kind's spec, and the members that it sets besides id, name and times. */
 const translations: readonly (readonly [ResourceKind, object, object])[] = [
   [
     "Service",
@@ -196,7 +196,7 @@ test("nodes get the hash of a key, bound to the consumer's namespace; the key it
   const consumer = { id: deriveId("consumers", "demo") };
   assert.deepEqual(translated[1]?.item, {
     id: deriveId("keyauth_credentials", `${consumer.id}/keys/good`),
-    // Of the Secret: ttl counts from the making of the key.
+    // From the Secret: ttl counts from the creation of the key.
     created_at: seconds + 3600,
     consumer,
     _sluice: { key_hash: hashKey("demo-key"), namespaces: ["team"] },

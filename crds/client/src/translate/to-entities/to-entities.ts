@@ -1,4 +1,4 @@
-/** From a custom resource to the entities that it stands for. Pure: what it needs besides, it asks for. */
+/** Translates a custom resource to its entities. Pure: other resources are looked up through the options. */
 import { kinds, type ResourceKind, readSpec } from "@sluice/model";
 import type { Resource } from "../../resource.ts";
 import { identityOf } from "../identity.ts";
@@ -24,16 +24,16 @@ const translators: Readonly<Record<ResourceKind, Translate>> = {
 };
 
 /**
- * The resource's entity and after it those that stand inside it: credentials, targets, SNIs. Items with violations are there too, for those
- * who must know what a faulty resource was meant to be; they must not be served.
+ * The resource's entity, followed by nested ones: credentials, targets, SNIs. Items with violations are included for
+ * callers that need the intended entity of a faulty resource; they must not be served.
  *
- * @throws TypeError for a resource that is not of ours.
+ * @throws TypeError for a resource of a kind that is not Sluice's.
  */
 export function toEntities(resource: Resource, options: TranslateOptions): readonly TranslatedEntity[] {
   const identity = identityOf(resource, options.homeNamespace);
   const { violations, ...parts } = readSpec(kinds[identity.kind].spec, resource.spec ?? {});
   const { metadata } = resource;
-  // Among routes that match the same the older wins: for nodes only the holder of the resources says which that is.
+  // Among routes that match the same requests the older wins. For nodes only the creationTimestamp decides the age.
   const created_at = (options.audience === "nodes" ? bornAt(metadata) : undefined) ?? createdAt(metadata);
   const times = { created_at, updated_at: updatedAt(metadata) };
   return translators[identity.kind](

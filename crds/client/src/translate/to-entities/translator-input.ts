@@ -1,20 +1,20 @@
-/** A resource taken apart, before its kind's own part makes entities of it. */
+/** A parsed resource, the input of each kind's translator. */
 import type { SpecMembers } from "@sluice/model";
 import type { Resource } from "../../resource.ts";
 import type { Identity } from "../identity.ts";
 import type { ResourceViolation } from "../translation.ts";
 
-/** What every kind's own part starts from. */
+/** The input of every kind's translator. */
 export interface TranslatorInput extends SpecMembers {
   readonly resource: Resource;
   readonly namespace: string;
   readonly identity: Identity;
-  /** `created_at` and `updated_at`, as far as the resource tells. */
+  /** `created_at` and `updated_at`, as far as the resource has them. */
   readonly times: { readonly created_at?: number; readonly updated_at?: number };
   readonly violations: readonly ResourceViolation[];
 }
 
-/** A fault in what the resource itself says. */
+/** A violation in the resource's own fields. */
 export const invalidField = (path: ResourceViolation["path"], message: string): ResourceViolation => ({
   path,
   message,

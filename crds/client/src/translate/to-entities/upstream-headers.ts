@@ -1,21 +1,21 @@
-/** Headers of a Service, some of which come from Secrets. */
+/** Headers of a Service, some of which are read from Secrets. */
 import type { SecretRef, ServiceSpec, UpstreamHeader, UpstreamHeaderEntry } from "@sluice/model";
 import { readSecret } from "../secrets.ts";
 import type { Path, ResourceViolation, TranslateOptions } from "../translation.ts";
 import { invalidField, type TranslatorInput } from "./translator-input.ts";
 
 interface HeadersWithSecrets {
-  /** Undefined: the resource says nothing. */
+  /** Undefined: the resource does not set headers. */
   readonly value: readonly UpstreamHeader[] | undefined;
   /** Paths into the service: `["upstream_headers", 0]`. */
   readonly secretPaths: readonly Path[];
   readonly violations: readonly ResourceViolation[];
 }
 
-/** In place of a value that was not found: with that fault nothing is served, and the others keep their places. */
+/** The placeholder for a missing value: the violation keeps the service from being served, and indices stay correct. */
 const UNKNOWN = "unknown";
 
-/** The admin listener leaves out what people keep in Secrets. */
+/** For the admin listener, values from Secrets are omitted. */
 export function headersWithSecrets(
   { own, namespace, identity: { kind } }: TranslatorInput,
   options: TranslateOptions,
@@ -39,7 +39,7 @@ export function headersWithSecrets(
   return { value, secretPaths, violations };
 }
 
-/** The list as a member of the spec. What comes from a Secret stays, unless the entity has a header of that name. */
+/** The list as a member of the spec. Entries from Secrets stay, unless the entity has a header of the same name. */
 export function writeHeaders(
   given: readonly UpstreamHeader[] | null,
   before: Readonly<Record<string, unknown>>,

@@ -6,7 +6,7 @@ import { entityName } from "./entity-name.ts";
 import { type NestedEntry, nestedEntriesOf, nestedTimesOf, parentViolations } from "./nested-entries.ts";
 import type { TranslatorInput } from "./translator-input.ts";
 
-/** A faulty target is a fault of its own item: the upstream and the other targets are served. */
+/** An invalid target is a violation of its own item only: the upstream and its other targets are served. */
 export function upstreamEntities(reading: TranslatorInput, options: TranslateOptions): readonly TranslatedEntity[] {
   const { identity, times, members } = reading;
   const name = entityName(reading, options);
@@ -28,8 +28,8 @@ export function upstreamEntities(reading: TranslatorInput, options: TranslateOpt
 }
 
 /**
- * Services of all namespaces send their requests to the upstream that has the name of their host, so that only those
- * may take any name who may write the home namespace.
+ * Services of all namespaces send requests to the upstream whose name equals their host. Therefore only upstreams in
+ * the home namespace may have arbitrary names.
  */
 function nameViolations(
   { own, namespace }: TranslatorInput,

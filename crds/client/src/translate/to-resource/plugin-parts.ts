@@ -1,9 +1,9 @@
-/** What only a Plugin's resource has: which plugin it is, its config, and what of it stays in Secrets. */
+/** Members of a Plugin resource only: the plugin's name, its config, and the config members kept in Secrets. */
 import { type ConfigFrom, type PluginName, plugins, schemaNode, withoutDefaults } from "@sluice/model";
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** @param before The spec that is replaced: its configFrom stays for members that the entity leaves unset. */
+/** @param before The previous spec: its configFrom stays for members that the entity leaves unset. */
 export function pluginParts(entity: Members, before: Members): Members {
   const config = Object(entity.config) as Members;
   const configFrom = (Array.isArray(before.configFrom) ? (before.configFrom as readonly ConfigFrom[]) : []).filter(
@@ -20,7 +20,7 @@ export function pluginParts(entity: Members, before: Members): Members {
 const schemaOf = (name: unknown) =>
   typeof name === "string" && Object.hasOwn(plugins, name) ? schemaNode(plugins[name as PluginName].schema) : {};
 
-/** Unset is undefined, whether the member is null or missing. */
+/** Undefined when the member is null or missing. */
 function memberAt(value: unknown, [step, ...rest]: readonly string[]): unknown {
   if (step === undefined) return value ?? undefined;
   if (typeof value !== "object" || value === null || !Object.hasOwn(value, step)) return undefined;

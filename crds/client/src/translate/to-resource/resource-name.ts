@@ -1,16 +1,16 @@
-/** metadata.name of a resource that is made from an entity. */
+/** metadata.name of a resource created from an entity. */
 import { createHash } from "node:crypto";
 
-/** With hyphen and hash this stays within 63 characters, the shortest limit that Kubernetes has for names. */
+/** With hyphen and hash this stays within 63 characters, the shortest Kubernetes limit for names. */
 const MAX_SLUG = 48;
 const HASH_LENGTH = 10;
 
 /**
- * A readable part and a hash of the whole name: two entities with one name meet in one resource name, so that
- * creating the second fails, and names that differ only in what a slug leaves out do not meet.
+ * A readable slug and a hash of the full name. Two entities of the same name get the same resource name, so that
+ * creating the second fails; names that differ only in characters a slug omits get different ones.
  *
  * @param name The entity's name, or its id when it has none.
- * @param readable What the readable part is made of; the name by default.
+ * @param readable The source of the slug; the name by default.
  */
 export function resourceName(name: string, readable: string = name): string {
   const slug = readable

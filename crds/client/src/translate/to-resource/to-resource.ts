@@ -1,4 +1,4 @@
-/** From an entity to the custom resource that stands for it, as the admin listener writes it. Pure. */
+/** Translates an entity to its custom resource, as the admin listener writes it. Pure. */
 import { isIP } from "node:net";
 import {
   apiVersion,
@@ -24,15 +24,15 @@ import { resourceName } from "./resource-name.ts";
 import { writeChildren } from "./write-children.ts";
 import { type ResourceLocation, writeReferences } from "./write-references.ts";
 
-/** Collections that have a kind of their own. The others stand in the resource of their parent. */
+/** Collections with a kind of their own. The others are nested in the resource of their parent. */
 export type ResourceCollection = Exclude<Collection, "keyauth_credentials" | "targets" | "snis">;
 
 export interface ToResourceOptions {
-  /** Where the resource goes if it neither exists nor refers to a resource: the home namespace. */
+  /** The namespace of a new resource that refers to no other resource: the home namespace. */
   readonly namespace: string;
-  /** The resource that stands for an entity; undefined when there is none. */
+  /** The resource of an entity; undefined when there is none. */
   readonly locate: (kind: ResourceKind, id: string) => ResourceLocation | undefined;
-  /** The resource that is replaced: it keeps its name and what the entity cannot say (backendRef, configFrom, class). */
+  /** The previous resource: its name stays, and so do members that entities lack (backendRef, configFrom, class). */
   readonly previous?: Resource;
   /** `spec.class` of a new resource. Default unset. */
   readonly class?: string;
@@ -52,11 +52,11 @@ export const kindOfCollection = (collection: ResourceCollection): ResourceKind =
   resourceKinds.find((kind) => kinds[kind].collection === collection) as ResourceKind;
 
 /**
- * The full resource to apply, without status, uid and resourceVersion. It carries `spec.id`, so that the entity keeps
- * its id whatever it is renamed to. Members with their default are left out, unless `previous` names them.
+ * The full resource to apply, without status, uid and resourceVersion. It has `spec.id`, so that the entity keeps its
+ * id when it is renamed. Members with their default value are omitted, unless `previous` has them.
  *
- * Violations are in the entity's own spelling: a reference to an entity that has no resource, or whose resource lives
- * in another namespace than the rest (a resource refers by name within its namespace).
+ * Violations use the entity's spelling: a reference to an entity without a resource, or with a resource in another
+ * namespace than the others (references resolve by name within the namespace).
  */
 export function toResource<Name extends ResourceCollection>(
   collection: Name,
@@ -97,7 +97,7 @@ export function toResource<Name extends ResourceCollection>(
   };
 }
 
-/** Children that stay as they were keep their times. */
+/** Unchanged children keep their times. */
 function childTimesOf(
   entity: Entities[ResourceCollection],
   { targets, snis, previous }: ToResourceOptions,
@@ -113,7 +113,7 @@ interface Parts {
   readonly options: ToResourceOptions;
 }
 
-/** What the derived members become in each kind. */
+/** The derived members of each kind. */
 const own: Readonly<Record<ResourceKind, (entity: Members, parts: Parts) => Members>> = {
   Certificate: (_, { written, before, options: { snis, secretRef = before.secretRef } }) => ({
     ...written,
@@ -136,14 +136,14 @@ const own: Readonly<Record<ResourceKind, (entity: Members, parts: Parts) => Memb
 const headersOf = ({ upstream_headers }: Members, { before }: Parts): Members =>
   writeHeaders(upstream_headers as Entities["services"]["upstream_headers"], before);
 
-/** A service says where its upstream is in the way that its resource does: whoever wrote that goes on owning it. */
+/** Keeps the form in which the previous resource specifies the upstream, so that its field owner does not change. */
 function keepSource(entity: Members, parts: Parts): Members {
   if (typeof parts.before.url !== "string") return keepBackend(entity, parts);
   const { protocol: _protocol, host: _host, port: _port, path: _path, ...rest } = parts.written;
   return { ...rest, url: urlOf(entity, parts.before.url) };
 }
 
-/** The url as it stands while it says what the entity says, else the same facts as a new one. */
+/** The previous url if it still matches the entity, otherwise a new one. */
 function urlOf({ protocol, host, port, path }: Members, before: string): string {
   const said: Members | undefined = checkEntity("services", { url: before }).value;
   const facts = { protocol, host, port, path };
@@ -152,7 +152,7 @@ function urlOf({ protocol, host, port, path }: Members, before: string): string 
   return `${protocol}://${name}${port === (protocol === "https" ? 443 : 80) ? "" : `:${port}`}${path ?? ""}`;
 }
 
-/** As long as the service still points at its core Service, it goes on following its endpoints. */
+/** While the service still points at its core Service, the backendRef stays. */
 function keepBackend(entity: Members, { written, before, options }: Parts): Members {
   const {
     name,
@@ -166,13 +166,13 @@ function keepBackend(entity: Members, { written, before, options }: Parts): Memb
   return { ...rest, backendRef: before.backendRef };
 }
 
-/** Kinds whose `spec.name` is the entity's name. The others have a naming member of their own, or none. */
+/** Kinds whose `spec.name` is the entity's name. The others have a different naming member or none. */
 const named: ReadonlySet<ResourceKind> = new Set(["Upstream", "Service", "Route"]);
 
 const nameMember = (kind: ResourceKind, entity: Members): Members =>
   named.has(kind) ? { name: entity.name ?? "" } : {};
 
-/** Entities with a name: from the name. Others: from the id. */
+/** Derived from the entity's name, or from its id if it has none. */
 function nameFor(kind: ResourceKind, entity: Members, id: string): string {
   const { collection } = kinds[kind];
   const given = nameOf(collection, entity);
@@ -180,6 +180,6 @@ function nameFor(kind: ResourceKind, entity: Members, id: string): string {
   return resourceName(id, kind === "Plugin" && typeof entity.name === "string" ? entity.name : kind);
 }
 
-/** Written though it is the default: an upstream that says what to hash and no algorithm hashes. */
+/** Written although it is the default: an upstream with a hash input and no algorithm would use consistent-hashing. */
 const algorithmMember = (collection: Collection, { algorithm, hash_on }: Members): Members =>
   collection === "upstreams" && hash_on !== "none" ? { algorithm } : {};

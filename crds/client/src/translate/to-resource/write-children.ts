@@ -1,4 +1,4 @@
-/** The lists of a resource whose entries stand for entities of their own. */
+/** The lists of a resource whose entries are entities of their own. */
 import { kinds, type Sni, type Target, writeSpec } from "@sluice/model";
 
 type Members = Readonly<Record<string, unknown>>;
@@ -6,11 +6,11 @@ type Members = Readonly<Record<string, unknown>>;
 const lists = { Certificate: "snis", Upstream: "targets" } as const;
 
 /**
- * The list as a member of the spec; none when it is empty. Every entry carries its id, so that it keeps it whatever it
- * is renamed to.
+ * The list as a member of the spec; omitted when empty. Every entry has its id, so that the entity keeps it when it is
+ * renamed.
  *
- * @param children All entities of the list; undefined: the list stays as it was.
- * @param before The spec that is replaced.
+ * @param children All entities of the list; undefined: the list stays unchanged.
+ * @param before The previous spec.
  */
 export function writeChildren(
   kind: keyof typeof lists,

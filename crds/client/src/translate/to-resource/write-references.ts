@@ -1,8 +1,8 @@
-/** An entity's references as references of a resource, and the namespace that they ask for. */
+/** An entity's references in the form of the resource, and the namespace that they require. */
 import { type Collection, type NameRef, type ResourceKind, targetMembers, type Violation } from "@sluice/model";
 import type { ToResourceOptions } from "./to-resource.ts";
 
-/** A resource's place. */
+/** The namespace and name of a resource. */
 export interface ResourceLocation {
   readonly namespace: string;
   readonly name: string;
@@ -10,7 +10,7 @@ export interface ResourceLocation {
 
 interface WrittenReferences {
   readonly spec: Readonly<Record<string, unknown>>;
-  /** Where the resource has to be: `previous`'s namespace, else that of what it refers to, else the default. */
+  /** The resource's namespace: that of `previous`, or else of the referenced resource, or else the default. */
   readonly namespace: string;
   readonly violations: readonly Violation[];
 }
@@ -40,7 +40,7 @@ export function writeReferences(collection: Collection, entity: object, options:
   return { spec: specOf(collection, refs), namespace, violations };
 }
 
-/** Members that refer to a resource, the kind that they refer to, and how the resource spells them. */
+/** Members that refer to a resource, with the referenced kind and the resource's spelling. */
 const singleRefs: {
   readonly [Name in Collection]?: { readonly member: string; readonly kind: ResourceKind; readonly ref: string };
 } = {
@@ -49,7 +49,7 @@ const singleRefs: {
   upstreams: { member: "client_certificate", kind: "Certificate", ref: "clientCertificateRef" },
 };
 
-/** What a person let leave its namespace stays; whether it may is for the operator to say. */
+/** An existing cross-namespace reference stays; the operator decides whether it is allowed. */
 function wasReferredTo(
   previous: ToResourceOptions["previous"],
   { kind, place }: { readonly kind: ResourceKind; readonly place: ResourceLocation },
