@@ -1,4 +1,4 @@
-/** One client's connection of HTTP/2: many requests at a time, each on a stream of its own. */
+/** One HTTP/2 client connection: concurrent requests, each on its own stream. */
 import { constants, performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
 import type { ConnectionPeer } from "../http1/client-head.ts";
@@ -16,7 +16,7 @@ export interface ClientSessionContext extends StreamContext, ClientConnectionLim
   readonly onClose: (session: ClientSession) => void;
 }
 
-/** Milliseconds that a client has to close its side after we have closed ours. */
+/** Milliseconds within which a client must close its side after the gateway closed its own. */
 const CLOSING_LINGER = 2000;
 
 export class ClientSession {
@@ -32,10 +32,10 @@ export class ClientSession {
   /** Runs while no request is under way. */
   readonly #idle = new IdleTimer(() => this.#idled());
   #requests = 0;
-  /** Whether the client was told to ask for less at a time. */
+  /** Whether the client was sent a lower limit of concurrent streams. */
   #isNarrow = false;
 
-  /** @param socket Of which nothing was read, or all was put back */
+  /** @param socket Nothing was read from it, or all bytes were unshifted back */
   constructor(context: ClientSessionContext, socket: Socket, peer: ConnectionPeer) {
     this.#context = context;
     this.#socket = socket;
@@ -51,11 +51,12 @@ export class ClientSession {
       .on("stream", this.#onStream)
       .on("localSettings", this.#widen)
       .on("error", () => {});
-    // A client that ends its side is gone, as for HTTP/1.1.
+    // A client that half-closes is treated as gone, as in HTTP/1.1.
     socket.once("end", () => socket.destroy());
     socket.once("close", this.#onClose);
     this.#idle.start(context.headersTimeout);
-    // Not at once: in the next tick Node hands over what was put back, and throws when the session is gone by then.
+    // Deferred: in the next tick Node consumes the unshifted bytes, and throws if the session has been destroyed
+    // before.
     if (!this.#account.admit(CONNECTION_BYTES)) setImmediate(() => this.#closeCostly());
   }
 
@@ -63,15 +64,19 @@ export class ClientSession {
     return this.#streams.size > 0;
   }
 
-  /** Takes no more requests (GOAWAY), and ends when those under way have ended. */
+  /** Accepts no more requests (GOAWAY), and closes when those under way have ended. */
   drain(): void {
     if (!this.#session.closed) this.#session.close();
     if (this.#streams.size === 0) this.#idle.start(CLOSING_LINGER);
   }
 
-  /** To be called from time to time. @param now By `performance.now()` */
+  /**
+   * Called periodically.
+   *
+   * @param now By `performance.now()`
+   */
   look(now: number): void {
-    // Those that have to take something are held to their pace.
+    // A client with unread response data is covered by the minimum send rate instead.
     const expects = this.#streams.size > 0 && this.#account.waiting === 0;
     const fault = this.#check.look(expects, now);
     if (fault === "flood") this.#closeCostly();
@@ -116,9 +121,9 @@ export class ClientSession {
   };
 
   /**
-   * There is no memory for another request; the client may ask again (RFC 9113 section 8.7). To refuse a stream here costs
-   * as much time and memory as to answer it: so the client is told of a lower limit, and from now on nghttp2 refuses what
-   * is beyond, at a hundredth of that.
+   * Refuses a stream for lack of memory; the client may retry (RFC 9113 section 8.7). Refusing a stream in JavaScript
+   * costs as much time and memory as answering it. The client therefore receives a lower stream limit, and nghttp2
+   * refuses streams beyond it at a hundredth of that cost.
    */
   #refuse(stream: ServerHttp2Stream): void {
     stream.on("error", () => {}).close(constants.NGHTTP2_REFUSED_STREAM);
@@ -127,7 +132,7 @@ export class ClientSession {
     this.#session.settings({ maxConcurrentStreams: Math.max(this.#streams.size, 1) });
   }
 
-  /** Back to the usual limit, as soon as there is memory again and the client has acknowledged the lower one. */
+  /** Restores the usual limit when memory is available and the client has acknowledged the lower one. */
   readonly #widen = (): void => {
     if (!this.#isNarrow || !this.#isOpen || this.#session.pendingSettingsAck || this.#context.memory.isShort) return;
     this.#isNarrow = false;
@@ -138,7 +143,7 @@ export class ClientSession {
     return !this.#session.closed && !this.#session.destroyed;
   }
 
-  /** Its client holds more than there is. */
+  /** Closes the connection: its client uses too many resources. */
   #closeCostly(): void {
     this.#session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
     this.#idle.start(CLOSING_LINGER);

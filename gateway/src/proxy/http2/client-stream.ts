@@ -1,4 +1,4 @@
-/** One request of a client's connection of HTTP/2: its head, its body as it comes, and its delivery. */
+/** One HTTP/2 request of a client: its head, its body, and its exchange. */
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import type { TrafficCounters } from "../exchange/live-exchange.ts";
 import { foldedName } from "../headers/header-names.ts";
@@ -20,23 +20,23 @@ export interface StreamContext extends Http2ExchangeContext {
 
 export interface StreamFacts {
   readonly stream: ServerHttp2Stream;
-  /** Flat, with pseudo-fields. */
+  /** Flat list, with pseudo-header fields. */
   readonly fields: readonly string[];
   /** Bytes of the fields. */
   readonly size: number;
-  /** No body follows. */
+  /** Whether the request has no body. */
   readonly ended: boolean;
   readonly peer: ConnectionPeer;
-  /** Of the bodies that the connection's client has to send. */
+  /** Shared by the request bodies of the connection. */
   readonly sending: ConnectionActivity;
-  /** Of the responses that it has to take. */
+  /** Shared by the responses of the connection. */
   readonly taking: ConnectionActivity;
   readonly memory: StreamMemory;
-  /** Told of what comes of the body. */
+  /** Counts the received bytes of the body. */
   readonly check: SessionCheck;
 }
 
-/** Milliseconds that a client may go on sending what nobody reads. */
+/** Milliseconds that a client may continue to send a body that is discarded. */
 const LINGER = 30_000;
 
 export class ClientStream implements TrafficCounters {
@@ -46,13 +46,13 @@ export class ClientStream implements TrafficCounters {
   readonly #writer: StreamWriter;
   readonly #body: ClientBody | null;
   readonly #delivery: Http2Exchange | null;
-  /** Runs while the client owes us of its body; null when there is none. */
+  /** Runs while the client has to send its body; null without a body. */
   readonly #sending: StreamMinRateTimer | null;
-  /** Runs behind an early answer. */
+  /** Runs after an early response. */
   readonly #linger = new IdleTimer(() => this.#stream.close(constants.NGHTTP2_NO_ERROR));
   #awaitsContinue: boolean;
   #isRead = false;
-  /** An empty body ends before anybody has read it. */
+  /** An empty body ends before reading begins. */
   #hasEnded = false;
   #trailers = "";
 
@@ -96,7 +96,7 @@ export class ClientStream implements TrafficCounters {
     return this.#writer.written;
   }
 
-  /** The body is wanted. */
+  /** Called when the body is wanted. */
   readonly #read = (): void => {
     const stream = this.#stream;
     const body = this.#body;
@@ -135,18 +135,18 @@ export class ClientStream implements TrafficCounters {
   #endBody(body: ClientBody): void {
     this.#sending?.close();
     this.#linger.close();
-    // A stream that breaks off ends too.
+    // An aborted stream emits "end" too.
     if (this.#stream.aborted) body.lose();
     else body.end(this.#trailers);
   }
 
-  /** Behind an early answer one time is given for all that still comes. */
+  /** After an early response a single time limit covers the rest of the body. */
   #await(): void {
     if (this.#delivery?.isOver) return;
     if (this.#delivery?.limitsSilence) this.#sending?.run();
   }
 
-  /** The response is written; what its client still sends is read away, so that it gets to read it. */
+  /** The response is complete. The rest of the body is discarded, so that the client can read the response. */
   #letGo(): void {
     const body = this.#body;
     if (body === null || body.ended || this.#stream.destroyed) return;
@@ -163,7 +163,7 @@ export class ClientStream implements TrafficCounters {
   }
 }
 
-/** A field that routes, authenticates or negotiates must have been seen with the head (RFC 9110 section 6.5.1). */
+/** A field that routes, authenticates or negotiates must arrive with the head (RFC 9110 section 6.5.1). */
 const withoutKnown = (fields: readonly string[]): string[] => {
   const flat: string[] = [];
   for (let at = 0; at < fields.length; at += 2) {

@@ -1,8 +1,8 @@
-/** Fields of HTTP/2 messages: flat lists (name, value, name, value), with names in lower case and pseudo-fields first. */
+/** Fields of HTTP/2 messages: flat lists (name, value, name, value), lower-case names, pseudo-header fields first. */
 import type { OutgoingHttpHeaders } from "node:http2";
 import { isStrippedHeader } from "../headers/upstream-headers.ts";
 
-/** About one connection: HTTP/2 has no such fields (RFC 9113 section 8.2.2). */
+/** Connection-specific fields, which HTTP/2 does not have (RFC 9113 section 8.2.2). */
 export const connectionSpecific: ReadonlySet<string> = new Set([
   "connection",
   "keep-alive",
@@ -11,12 +11,12 @@ export const connectionSpecific: ReadonlySet<string> = new Set([
   "upgrade",
 ]);
 
-/** Behind a pseudo-field `:`. */
+/** First character of a pseudo-header field. */
 const COLON = 0x3a;
 
 export const isPseudo = (name: string): boolean => name.charCodeAt(0) === COLON;
 
-/** The list without pseudo-fields. */
+/** The list without pseudo-header fields. */
 export function regularFields(flat: readonly string[]): string[] {
   const fields: string[] = [];
   for (let at = 0; at < flat.length; at += 2) {
@@ -26,7 +26,7 @@ export function regularFields(flat: readonly string[]): string[] {
   return fields;
 }
 
-/** The head of a response as it goes on the wire. What plugins or faults say about an HTTP/1.1 connection stays behind. */
+/** A response head for HTTP/2. Fields that describe an HTTP/1.1 connection are dropped. */
 export function responseFields(status: number, headers: readonly string[]): string[] {
   const fields = [":status", String(status)];
   for (let at = 0; at < headers.length; at += 2) {
@@ -37,7 +37,7 @@ export function responseFields(status: number, headers: readonly string[]): stri
   return fields;
 }
 
-/** Trailers that pass, by name; a field that frames, routes or vouches must have stood in the head (RFC 9110 section 6.5.1). */
+/** Forwarded trailers by name. Fields that frame, route or authenticate are dropped (RFC 9110 section 6.5.1). */
 export function passedTrailers(flat: readonly string[]): OutgoingHttpHeaders {
   const trailers: Record<string, string[]> = Object.create(null);
   for (let at = 0; at < flat.length; at += 2) {
@@ -49,7 +49,7 @@ export function passedTrailers(flat: readonly string[]): OutgoingHttpHeaders {
   return trailers;
 }
 
-/** Trailers as lines of HTTP/1.1, and back. Neither names nor values can hold what ends a line. */
+/** Trailers as HTTP/1.1 lines, and back. Neither names nor values can contain line breaks. */
 export function linesOf(trailers: OutgoingHttpHeaders): string {
   let lines = "";
   for (const [name, values] of Object.entries(trailers)) {
@@ -67,7 +67,7 @@ export function fieldsOf(lines: string): string[] {
   return flat;
 }
 
-/** Bytes of a list, as HTTP/1.1 would write it. */
+/** Bytes of the list in HTTP/1.1 format. */
 export function sizeOf(flat: readonly string[]): number {
   let size = 0;
   for (const text of flat) size += text.length + 2;

@@ -1,4 +1,4 @@
-/** Responses of HTTP/1.1 for a client of HTTP/2. */
+/** Passes HTTP/1.1 responses of upstreams to HTTP/2 clients. */
 
 import { nameAt, valueAt } from "../http1/parse/access.ts";
 import { DROP, type FieldSection } from "../http1/parse/fields.ts";
@@ -38,7 +38,7 @@ export class Http1ResponseAdapter implements UpstreamCallListener {
     return this.#listener.flush();
   }
 
-  /** No request of HTTP/2 asks for another protocol. */
+  /** Never called: no HTTP/2 request asks for an upgrade. */
   upgraded(): void {}
 
   failed(fault: GatewayErrorName, error: Error | null): void {
@@ -50,7 +50,7 @@ export class Http1ResponseAdapter implements UpstreamCallListener {
   }
 }
 
-/** Without those that belong to the connection. */
+/** The fields without hop-by-hop fields. */
 function passedFields(section: FieldSection): string[] {
   const flat: string[] = [];
   for (let index = 0; index < section.count; index++) {

@@ -1,4 +1,4 @@
-/** One exchange between a client's stream and an upstream: what the pipeline decides, done on the wire. */
+/** One exchange between a client's HTTP/2 stream and an upstream: applies the pipeline's decisions. */
 import type { DirectResponse } from "../exchange/exchange.ts";
 import { grpcStatusOf, isGrpc, isGrpcService } from "../exchange/grpc.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
@@ -15,14 +15,14 @@ import type { StreamHead } from "./stream-head.ts";
 import type { StreamWriter } from "./stream-writer.ts";
 import type { UpstreamSessions } from "./upstream-sessions.ts";
 
-/** What all deliveries of a listener share. */
+/** State shared by all exchanges of a listener. */
 export interface Http2ExchangeContext {
   readonly pipeline: Pipeline;
   readonly log: ProxyLog;
-  /** For upstreams that speak HTTP/1.1. */
+  /** Connections to HTTP/1.1 upstreams. */
   readonly pool: UpstreamPool;
   readonly upstreamTexts: UpstreamHeads<StreamHead>;
-  /** For upstreams that speak HTTP/2. */
+  /** Connections to HTTP/2 upstreams. */
   readonly sessions: UpstreamSessions;
 }
 
@@ -30,15 +30,15 @@ export interface Http2ExchangeOptions {
   readonly exchange: LiveExchange;
   readonly head: StreamHead;
   readonly writer: StreamWriter;
-  /** Told once when the response has been written, or never will be. The client may still send. */
+  /** Called once when the response has been written, or cannot be. The client may still be sending. */
   readonly onOver: () => void;
 }
 
 const NO_CONTENT = 204;
 const NOT_MODIFIED = 304;
-/** HTTP/2 knows no statuses beyond. */
+/** Highest status that HTTP/2 allows. */
 const LAST_STATUS = 599;
-/** nginx's status for a client that went away before it was answered; only plugins see it. */
+/** nginx's status for a client that disconnected before its response; visible to plugins only. */
 const CLIENT_CLOSED = 499;
 
 export class Http2Exchange implements ResponseListener {
@@ -72,12 +72,12 @@ export class Http2Exchange implements ResponseListener {
     return this.#over;
   }
 
-  /** A client of gRPC may be silent while its call goes on: then the time counts in which neither side says anything. */
+  /** False for gRPC: its clients may be silent during a call, so only silence of both sides counts. */
   get limitsSilence(): boolean {
     return !this.#isGrpc;
   }
 
-  /** The client is gone. */
+  /** The client disconnected. */
   abort(): void {
     if (this.#over) return;
     this.#over = true;
@@ -87,7 +87,7 @@ export class Http2Exchange implements ResponseListener {
     this.#context.pipeline.finish(this.#exchange);
   }
 
-  /** The body does not come. */
+  /** The body does not arrive. */
   reject(fault: GatewayErrorName): void {
     if (this.#over) return;
     this.#call?.abort();
@@ -95,13 +95,13 @@ export class Http2Exchange implements ResponseListener {
     else this.#answer(fault);
   }
 
-  /** The client takes more again. */
+  /** The client accepts data again. */
   drained(): void {
     this.#call?.resume();
   }
 
   interim(status: number, headers: readonly string[]): void {
-    // We have answered the client's expectation ourselves.
+    // The gateway sends 100 Continue itself.
     if (status !== 100) this.#writer.interim(status, headers);
   }
 
@@ -144,7 +144,7 @@ export class Http2Exchange implements ResponseListener {
     this.#answer(fault);
   }
 
-  /** The client must not take what it got for the whole. */
+  /** Resets the stream, so that the client cannot mistake the partial response for a complete one. */
   broken(error: Error): void {
     this.#report(error, "broke off its response");
     this.#writer.breakOff("the upstream broke off its response");

@@ -1,18 +1,18 @@
 /**
- * A connection whose client may speak HTTP/1.1 or, with prior knowledge, HTTP/2: its first bytes tell (RFC 9113 section 3.4).
- * No more than these are read: what is put back into the socket behind them Node parses as a whole before it tells of any
- * stream, so that a client would open all its streams before one could be refused.
+ * Detects HTTP/1.1 or HTTP/2 with prior knowledge from the first bytes of a connection (RFC 9113 section 3.4). No more
+ * than these are read: Node parses all bytes that were unshifted into a socket before it emits the first stream, so a
+ * client could open all its streams before one can be refused.
  */
 import type { Socket } from "node:net";
 import { readInto } from "../http1/accepted-socket.ts";
 import { IdleTimer } from "../http1/idle-timer.ts";
 
 export interface ProtocolDetectorOptions {
-  /** Milliseconds in which they must have come. */
+  /** Milliseconds within which the first bytes must arrive. */
   readonly timeout: number;
-  /** Gets the connection as if nothing had been read of it. */
+  /** Receives the connection with all its bytes unread. */
   readonly onKnown: (isHttp2: boolean) => void;
-  /** The connection closed before that. */
+  /** The connection closed before the protocol was known. */
   readonly onClose: (connection: ProtocolDetector) => void;
 }
 
@@ -25,7 +25,7 @@ export class ProtocolDetector {
   readonly #options: ProtocolDetectorOptions;
   readonly #watchdog = new IdleTimer(() => this.destroy());
   #bytes: Buffer = NOTHING;
-  /** Where the next ones are read to. */
+  /** Buffer for the next bytes. */
   #room = NOTHING;
 
   constructor(socket: Socket, options: ProtocolDetectorOptions) {

@@ -1,13 +1,13 @@
-/** What a delivery hears of an upstream's response, whatever the upstream speaks. */
+/** Response events of an upstream, for HTTP/1.1 and HTTP/2 upstreams alike. */
 import type { GatewayErrorName } from "../response/gateway-errors.ts";
 
 /** Lists are flat: name, value, name, value. */
 export interface UpstreamHead {
   readonly status: number;
   readonly headers: readonly string[];
-  /** No body follows. */
+  /** Whether the response has no body. */
   readonly ended: boolean;
-  /** Trailers may follow the body. */
+  /** Whether trailers may follow the body. */
   readonly trailers: boolean;
 }
 
@@ -17,7 +17,7 @@ export interface ResponseListener {
   data(piece: Buffer): void;
   /** Null: no trailers. */
   end(trailers: readonly string[] | null): void;
-  /** Everything that came at once has been told. False: no more until `resume` is called. */
+  /** Called after all events of one read. Returns false when no more data may follow before `resume`. */
   flush(): boolean;
   /** No response will come. */
   failed(fault: GatewayErrorName, error: Error | null): void;
@@ -25,11 +25,11 @@ export interface ResponseListener {
   broken(error: Error): void;
 }
 
-/** An exchange's way to the upstream. */
+/** The upstream side of an exchange, as the exchange controls it. */
 export interface UpstreamCallHandle {
   start(): void;
-  /** The client takes more again. */
+  /** The client accepts data again. */
   resume(): void;
-  /** The client is gone. */
+  /** The client disconnected. */
   abort(): void;
 }

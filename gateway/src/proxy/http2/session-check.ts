@@ -1,6 +1,6 @@
 /**
- * What is looked at from time to time on a client's connection of HTTP/2, because Node tells nothing of it: how many bytes
- * have come in frames that carry neither heads nor bodies, and whether the client is still there.
+ * Periodic check of a client's HTTP/2 connection. It covers two facts that Node does not report: the bytes of frames
+ * other than heads and bodies, and whether the client is still reachable.
  */
 import type { ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
@@ -8,34 +8,34 @@ import { CONNECTION_WINDOW } from "./limits.ts";
 
 /** Milliseconds between two checks. */
 export const CHECK_INTERVAL = 500;
-/** What is wrong with a connection: too many control frames, or its client does not answer. */
+/** Result of a failed check: too many control frames, or an unreachable client. */
 export type SessionFault = "flood" | "vanished";
 
 export interface SessionCheckOptions {
   readonly session: ServerHttp2Session;
   readonly socket: Pick<Socket, "bytesRead" | "bytesWritten">;
-  /** Milliseconds of silence after which the client is asked whether it is there, by PING. */
+  /** Milliseconds without data after which the client is probed by PING. */
   readonly probeInterval: number;
 }
 
-/** Bytes of a frame without its payload. */
+/** Bytes of a frame header. */
 const FRAME = 9;
 /**
- * Bytes of control frames that any client may send, with those of bodies that wait to be read. As many as were sent to it
- * are allowed besides: WINDOW_UPDATE answers DATA, and SETTINGS and PING are answers, too.
+ * Bytes of control frames that every client may send, including body bytes that were not read yet. In addition a client
+ * may send as many bytes as it was sent: WINDOW_UPDATE answers DATA, and SETTINGS and PING need replies.
  */
 const ALLOWED = CONNECTION_WINDOW + 65_536;
-/** Bytes that are forgiven at each check: of bodies whose streams had been reset when they came. */
+/** Bytes forgiven at each check, for body frames that arrive after their stream was reset. */
 const FORGIVEN = 16_384;
-/** Part of the interval that a client has for its answer. */
+/** Time to answer the PING, as a multiple of the probe interval. */
 const PATIENCE = 3 / 2;
 const PAYLOAD = Buffer.from("sluice\0\0");
 
 export class SessionCheck {
   readonly #options: SessionCheckOptions;
-  /** Bytes of heads and bodies. */
+  /** Bytes of heads and bodies, with frame headers. */
   #content = 0;
-  /** Bytes that had come at the last check, and when they last were more, by `performance.now()`. */
+  /** Bytes received at the last check that saw new ones, and its time by `performance.now()`. */
   #read = 0;
   #cameAt = performance.now();
   #isAsked = false;
@@ -44,17 +44,17 @@ export class SessionCheck {
     this.#options = options;
   }
 
-  /** Bytes of a head, or of a piece of a body, have come. */
+  /** Counts the bytes of a head or of a piece of a body. */
   came(bytes: number): void {
     this.#content += bytes + FRAME;
   }
 
-  /** @param expects Whether the client waits for anything; one that does not is held to the times of idle connections */
+  /** @param expects Whether the client waits for a response; other clients are subject to the idle timeouts */
   look(expects: boolean, now: number): SessionFault | null {
     const { bytesRead, bytesWritten } = this.#options.socket;
     if (bytesRead - this.#content > ALLOWED + bytesWritten) return "flood";
     if (this.#content < bytesRead) this.#content = Math.min(this.#content + FORGIVEN, bytesRead);
-    // What is written says nothing: the system takes it for a client that is gone, too.
+    // Only received bytes count: the kernel accepts writes for an unreachable client too.
     if (!expects || bytesRead > this.#read) {
       this.#read = bytesRead;
       this.#cameAt = now;

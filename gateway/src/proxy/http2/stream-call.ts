@@ -1,4 +1,6 @@
-/** One exchange's way to an upstream that speaks HTTP/2: tries targets until one answers, then passes the response on. */
+/**
+ * The upstream side of one exchange with an HTTP/2 upstream: tries targets until one responds, forwards the response.
+ */
 import { type ClientHttp2Stream, constants, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http2";
 import type { TargetAttempts } from "../../balance/target-attempts.ts";
 import type { UpstreamTarget } from "../../runtime/runtime.ts";
@@ -36,19 +38,19 @@ const NO_TRAILERS: OutgoingHttpHeaders = {};
 export class StreamCall implements UpstreamCallHandle, SessionWaiter, BodySink {
   readonly #options: StreamCallOptions;
   readonly #attempts: TargetAttempts<UpstreamTarget>;
-  /** Of a gRPC call both sides may be silent in turn, as long as one of them says something. */
+  /** In a gRPC call either side may be silent while the other sends: only silence of both sides counts. */
   readonly #isConversation: boolean;
   readonly #silence = new IdleTimer(() => this.#silent());
   readonly #stall = new IdleTimer(() => this.#fail(writeTimeout()));
   #target: UpstreamTarget | null = null;
   #upstream: UpstreamSession | null = null;
   #stream: ClientHttp2Stream | null = null;
-  /** Ends the stream with CANCEL; `close` would end the request first, as if it were whole. */
+  /** Resets the stream with CANCEL; `close` would first end the request as if it were complete. */
   #cancel: AbortController | null = null;
   #giveUp: (() => void) | null = null;
   #triesLeft: number;
   #state = WAITING;
-  /** Whether the client still sends. */
+  /** Whether the client is still sending its body. */
   #sending = false;
   #paused = false;
   #error: Error | null = null;
@@ -109,11 +111,11 @@ export class StreamCall implements UpstreamCallHandle, SessionWaiter, BodySink {
       return upstream.session.request(this.#head(this.#target ?? upstream.target), {
         endStream,
         signal: cancel.signal,
-        // A client that sends trailers names them before: else each body would end in a frame of its own.
+        // Trailers are expected only if announced: otherwise every body would need an additional frame to end.
         waitForTrailers: this.#sending && this.#options.exchange.request.header("trailer") !== undefined,
       });
     } catch (error) {
-      // A plugin has set what is no header.
+      // A plugin has set an invalid header.
       this.#end();
       this.#options.listener.failed("unexpected", error as Error);
       return null;
@@ -171,7 +173,7 @@ export class StreamCall implements UpstreamCallHandle, SessionWaiter, BodySink {
     if (this.#state !== WAITING) return;
     this.#interims ??= new InterimResponseLimit();
     if (!this.#interims.allows(sizeOf(flat))) this.#fail(tooManyInterims());
-    // The client's expectation was ours to meet.
+    // The gateway sends 100 Continue itself.
     else if (status > CONTINUE) this.#options.listener.interim(status, regularFields(flat));
   };
 
@@ -201,12 +203,12 @@ export class StreamCall implements UpstreamCallHandle, SessionWaiter, BodySink {
 
   readonly #onEnd = (): void => {
     const stream = this.#stream;
-    // A stream that breaks off ends too; "close" tells then.
+    // An aborted stream emits "end" too; "close" follows and handles it.
     if (this.#state !== ANSWERED || stream === null || stream.rstCode !== NGHTTP2_NO_ERROR) return;
     this.#end();
     this.#options.listener.end(this.#trailers);
     this.#options.listener.flush();
-    // Nobody will read what the client still sends.
+    // The rest of the client's body is not needed.
     if (!stream.writableEnded) this.#cancel?.abort();
   };
 
@@ -246,12 +248,12 @@ export class StreamCall implements UpstreamCallHandle, SessionWaiter, BodySink {
     return true;
   }
 
-  /** While the client has not sent all, or takes nothing, the upstream owes nothing. */
+  /** While the client still sends, or does not read, the upstream's silence is not an error. */
   #silent(): void {
     const isOwing = this.#isConversation || this.#state === ANSWERED || !this.#sending;
     if (this.#paused || !isOwing) this.#touch();
     else {
-      // Perhaps the whole connection is dead and nobody has noticed.
+      // The connection itself may be dead.
       this.#upstream?.retire();
       this.#fail(readTimeout());
     }
@@ -274,7 +276,7 @@ export class StreamCall implements UpstreamCallHandle, SessionWaiter, BodySink {
     this.#attempts.done();
   }
 
-  /** Flat, with pseudo-fields. */
+  /** Flat list, with pseudo-header fields. */
   #head(target: UpstreamTarget): string[] {
     const { exchange, forward, pipeline } = this.#options;
     const { method, path } = forward;
@@ -291,19 +293,19 @@ export class StreamCall implements UpstreamCallHandle, SessionWaiter, BodySink {
   }
 }
 
-/** By their codes (RFC 9113 section 7). */
+/** Indexed by error code (RFC 9113 section 7). */
 const resetNames = [
   ...["NO_ERROR", "PROTOCOL_ERROR", "INTERNAL_ERROR", "FLOW_CONTROL_ERROR", "SETTINGS_TIMEOUT", "STREAM_CLOSED"],
   ...["FRAME_SIZE_ERROR", "REFUSED_STREAM", "CANCEL", "COMPRESSION_ERROR", "CONNECT_ERROR", "ENHANCE_YOUR_CALM"],
   ...["INADEQUATE_SECURITY", "HTTP_1_1_REQUIRED"],
 ] as const;
 
-/** The upstream says that it has done nothing with the request (RFC 9113 section 8.7). */
+/** The upstream did not process the request (RFC 9113 section 8.7). */
 const isUnprocessed = (rstCode: number): boolean => rstCode === constants.NGHTTP2_REFUSED_STREAM;
 
 /**
- * @param rstCode As the stream was reset with; 0 and CANCEL also when its connection broke
- * @param error The stream's own
+ * @param rstCode Code of the reset; also 0 or CANCEL when the connection broke
+ * @param error Error of the stream
  */
 function createStreamError(rstCode: number, error: Error | null): Error {
   if (error !== null && !errorCodeOf(error).startsWith("ERR_HTTP2_")) return error;

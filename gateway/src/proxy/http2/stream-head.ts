@@ -1,4 +1,4 @@
-/** The head of a request that came as a stream of HTTP/2, checked and in the shape that the pipeline takes (RFC 9113 section 8.3). */
+/** The head of an HTTP/2 request, validated and in the form that the pipeline expects (RFC 9113 section 8.3). */
 
 import { HOST, type RequestHead } from "../exchange/request.ts";
 import type { ClientBody } from "../http1/client-body.ts";
@@ -11,17 +11,17 @@ import { connectionSpecific, isPseudo } from "./fields.ts";
 export interface StreamHeadOptions {
   readonly peer: ConnectionPeer;
   readonly limits: HeadLimits;
-  /** Makes the body; null: the request has none. The length is null when it is not declared. */
+  /** Creates the body; null: the request has none. `declared` is null without Content-Length. */
   readonly body: ((declared: number | null) => ClientBody) | null;
 }
 
-/** What HPACK counts for a field beside its text (RFC 7541 section 4.1). */
+/** HPACK's overhead per field (RFC 7541 section 4.1). */
 const FIELD_COST = 32;
 const TOKEN = /^[!#$%&'*+\-.^_`|~\da-z]+$/;
 const METHOD = /^[!#$%&'*+\-.^_`|~\dA-Za-z]+$/;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches control characters
 const BAD_VALUE = /[\x00-\x08\x0a-\x1f\x7f]|^[\t ]|[\t ]$/;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches control characters
 const BAD_PATH = /[\x00-\x20\x7f#]/;
 
 export class StreamHead implements RequestHead {
@@ -29,7 +29,7 @@ export class StreamHead implements RequestHead {
   readonly target: string;
   readonly httpVersion = "2";
   readonly fault: GatewayErrorName | null;
-  /** Begins with the host; crumbs of a cookie are one (RFC 9113 section 8.2.3). */
+  /** Begins with Host; cookie crumbs are joined (RFC 9113 section 8.2.3). */
   readonly rawHeaders: readonly string[];
   readonly peerAddress: string;
   readonly tlsVersion: string | null;
@@ -38,7 +38,7 @@ export class StreamHead implements RequestHead {
   readonly serverName: string | null;
   readonly body: ClientBody | null;
 
-  /** @param flat As it came, with pseudo-fields */
+  /** @param flat As received, with pseudo-header fields */
   constructor(flat: readonly string[], { peer, limits, body }: StreamHeadOptions) {
     const pseudo = pseudoFields(flat);
     const { headers, hosts, fault } = regular(flat);
@@ -93,7 +93,7 @@ function pseudoFields(flat: readonly string[]): PseudoFields {
 }
 
 interface RegularFields {
-  /** Flat, without Host. */
+  /** Flat list without Host. */
   readonly headers: readonly string[];
   readonly hosts: readonly string[];
   readonly fault: GatewayErrorName | null;
@@ -122,7 +122,7 @@ function regular(flat: readonly string[]): RegularFields {
 const maySend = (name: string, value: string): boolean =>
   !connectionSpecific.has(name) && (name !== "te" || value.toLowerCase() === "trailers");
 
-/** CONNECT and `OPTIONS *` are not for a reverse proxy. */
+/** CONNECT and `OPTIONS *` are not supported by a reverse proxy. */
 function pseudoFault(
   { method, scheme, authority, path }: PseudoFields,
   hosts: readonly string[],
@@ -136,11 +136,11 @@ function pseudoFault(
   return host === undefined || host.toLowerCase() === named.toLowerCase() ? null : "badRequest";
 }
 
-/** That it is the body's length is looked after by nghttp2. */
+/** nghttp2 checks that it matches the body's length. */
 const lengthFault = (length: string | undefined): GatewayErrorName | null =>
   length === undefined || /^\d{1,15}$/.test(length) ? null : "badRequest";
 
-/** There is only one (RFC 9110 section 10.1.1). */
+/** Only 100-continue is defined (RFC 9110 section 10.1.1). */
 const expectationFault = (expectation: string | undefined): GatewayErrorName | null =>
   expectation === undefined || expectation.toLowerCase() === "100-continue" ? null : "unknownExpectation";
 

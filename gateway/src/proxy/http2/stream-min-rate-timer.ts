@@ -1,20 +1,20 @@
 /**
- * How long a stream may go on whose client owes bytes of a body, or has to take those of a response. Streams share the line
- * of their connection and wait for each other, in an order that is the sender's to choose (RFC 9218 sections 9 and 10): what passes
- * on the connection, either way and of whatever stream, buys time for all of them. Of a stream by itself only silence is
- * limited, and that runs while no other one moves that owes the same.
+ * Time limits for a stream whose client has to send a body or read a response. The streams of a connection share its
+ * bandwidth and wait for each other, in an order that the sender chooses (RFC 9218 sections 9 and 10). Bytes on the
+ * connection, in either direction and of any stream, therefore add time for all of them. A single stream is limited in
+ * silence only, and that does not count while another stream of the same kind makes progress.
  */
 import type { Socket } from "node:net";
 import { IdleTimer } from "../http1/idle-timer.ts";
 import { type MinRateLimits, MinRateTimer } from "../http1/min-rate-timer.ts";
 
-/** The streams of one connection that owe the same. */
+/** Progress of the streams of one connection that all send, or all read. */
 export class ConnectionActivity {
   readonly limits: MinRateLimits;
-  /** Milliseconds in which one of them was on its way so far. */
+  /** Milliseconds so far during which at least one of the streams made progress. */
   moving = 0;
   readonly #line: Pick<Socket, "bytesRead" | "bytesWritten">;
-  /** Until when that is counted. */
+  /** Time up to which `moving` has been counted. */
   #counted = 0;
 
   constructor(limits: MinRateLimits, line: Pick<Socket, "bytesRead" | "bytesWritten">) {
@@ -22,12 +22,12 @@ export class ConnectionActivity {
     this.#line = line;
   }
 
-  /** Bytes that have passed on the connection. */
+  /** Bytes transferred on the connection. */
   get passed(): number {
     return this.#line.bytesRead + this.#line.bytesWritten;
   }
 
-  /** One of them has moved, and had not since `from`. */
+  /** One of the streams has made progress; its previous progress was at `from`. */
   moved(from: number, now: number): void {
     this.moving += now - Math.max(from, this.#counted);
     this.#counted = now;
@@ -35,9 +35,9 @@ export class ConnectionActivity {
 }
 
 export interface StreamMinRateTimerOptions {
-  /** Bytes of the stream that have come or were taken so far. */
+  /** Bytes of the stream transferred so far. */
   readonly bytes: () => number;
-  /** Told when the time is over. */
+  /** Called once when the time limit is exceeded. */
   readonly onLate: () => void;
 }
 
@@ -49,9 +49,9 @@ export class StreamMinRateTimer {
   readonly #pace: MinRateTimer;
   #owes = false;
   #seen = 0;
-  /** By `performance.now()`. */
+  /** Time of the stream's last progress, by `performance.now()`. */
   #movedAt = 0;
-  /** `Turns.moving` at that time. */
+  /** `ConnectionActivity.moving` at that time. */
   #moving = 0;
 
   constructor(turns: ConnectionActivity, { bytes, onLate }: StreamMinRateTimerOptions) {
@@ -62,14 +62,14 @@ export class StreamMinRateTimer {
     this.#pace.reset(turns.passed);
   }
 
-  /** More is owed. */
+  /** Data is due: time counts. */
   run(): void {
     this.#settle(performance.now());
     this.#owes = true;
     this.#pace.resume(this.#turns.passed);
   }
 
-  /** Nothing is owed for now. */
+  /** No data is due: time does not count. */
   pause(): void {
     if (!this.#owes) return;
     this.#settle(performance.now());
@@ -77,7 +77,7 @@ export class StreamMinRateTimer {
     this.#pace.pause(this.#turns.passed);
   }
 
-  /** Nothing will be owed any more. */
+  /** Stops the timer for good. */
   close(): void {
     this.pause();
     this.#watchdog.close();
@@ -94,7 +94,7 @@ export class StreamMinRateTimer {
     this.#moving = this.#turns.moving;
   }
 
-  /** What others have moved is seen only now. */
+  /** Takes the progress of the other streams into account, which is evaluated only here. */
   #look(): void {
     const turns = this.#turns;
     const now = performance.now();

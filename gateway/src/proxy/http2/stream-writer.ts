@@ -1,4 +1,4 @@
-/** The response on a client's stream, no faster than the client takes it. */
+/** Writes the response to a client's stream, no faster than the client reads it. */
 import type { OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { MemoryAccount } from "../listener/client-memory.ts";
 import type { GatewayResponse } from "../response/gateway-response.ts";
@@ -6,39 +6,39 @@ import { passedTrailers, responseFields, sizeOf } from "./fields.ts";
 import { type ConnectionActivity, StreamMinRateTimer } from "./stream-min-rate-timer.ts";
 
 export interface ResponseShape {
-  /** No body follows. */
+  /** Whether the response has no body. */
   readonly ended: boolean;
-  /** Trailers may follow the body. */
+  /** Whether trailers may follow the body. */
   readonly trailers: boolean;
 }
 
-/** What the stream is counted with. */
+/** Memory accounting of the stream. */
 export interface StreamMemory {
   readonly account: MemoryAccount;
-  /** That were admitted for the stream. */
+  /** Bytes admitted for the stream. */
   readonly bytes: number;
 }
 
-/** Frames of a connection that wait for its client while interim responses join them. */
+/** Queued frames of a connection above which interim responses are dropped. */
 const MOST_WAITING = 256;
 const NO_TRAILERS: OutgoingHttpHeaders = {};
 const OK = 200;
-/** Every head begins with `HTTP/1.1 200 `, as it were: sizes compare with those of the other engine. */
+/** Counts `HTTP/1.1 200 ` for every head, so that sizes compare with those of HTTP/1.1. */
 const STATUS_LINE = 13;
 
 export class StreamWriter {
-  /** Bytes so far. */
+  /** Bytes written so far. */
   written = 0;
   readonly #stream: ServerHttp2Stream;
   readonly #turns: ConnectionActivity;
   readonly #memory: StreamMemory;
-  /** Bytes that wait for the client, as they are counted. */
+  /** Bytes that the client has not read yet, as counted in the account. */
   #waiting = 0;
-  /** Null as long as the client has taken all at once. */
+  /** Null until the client leaves data unread. */
   #taking: StreamMinRateTimer | null = null;
   #trailers = NO_TRAILERS;
 
-  /** @param turns Of the responses that clients have to take */
+  /** @param turns Shared by the responses of the connection */
   constructor(stream: ServerHttp2Stream, turns: ConnectionActivity, memory: StreamMemory) {
     this.#stream = stream;
     this.#turns = turns;
@@ -51,12 +51,12 @@ export class StreamWriter {
     stream.once("wantTrailers", () => stream.sendTrailers(this.#trailers));
   }
 
-  /** Whether the client takes more now; the stream's "drain" tells when it does again. */
+  /** Whether the client accepts data now; otherwise "drain" of the stream follows. */
   get isTaking(): boolean {
     return !this.#stream.writableNeedDrain;
   }
 
-  /** Bytes that the client has taken so far. */
+  /** Bytes that the client has accepted so far. */
   get #taken(): number {
     return this.written - this.#stream.writableLength;
   }
@@ -67,13 +67,13 @@ export class StreamWriter {
 
   interim(status: number, headers: readonly string[]): void {
     if (this.#isOver || this.#stream.headersSent) return;
-    // They flow as they like, whether the client takes anything or not; it can do without them.
+    // Interim responses are not flow-controlled, and the client can do without them.
     if ((this.#stream.session?.state.outboundQueueSize ?? 0) > MOST_WAITING) return;
     const fields: OutgoingHttpHeaders = { ...passedTrailers(headers), ":status": status };
     this.#stream.additionalHeaders(fields);
   }
 
-  /** Throws when a header is none. */
+  /** Throws when a header is invalid. */
   head(status: number, headers: readonly string[], { ended, trailers }: ResponseShape): void {
     if (this.#isOver) return;
     const fields = responseFields(status, headers);
@@ -88,7 +88,7 @@ export class StreamWriter {
     if (!stream.write(piece)) this.#wait();
   }
 
-  /** @param trailers Flat; sent when the head said that they may follow. */
+  /** @param trailers Flat list; sent only if `head` announced trailers. */
   end(trailers: readonly string[] | null): void {
     if (this.#isOver) return;
     if (trailers !== null) {
@@ -97,7 +97,7 @@ export class StreamWriter {
     }
     const stream = this.#stream;
     stream.end();
-    // What has ended tells of its end only: "drain" does not come any more.
+    // After `end` the stream emits "finish" only, no "drain".
     if (stream.writableLength === 0) this.#onTaken();
     else {
       stream.once("finish", this.#onTaken);
@@ -105,7 +105,10 @@ export class StreamWriter {
     }
   }
 
-  /** A response of the gateway's own. For gRPC it is a head that is the end too ("Trailers-Only"), and 200 of it is the transport's. */
+  /**
+   * Writes a response of the gateway's own. For gRPC it is "Trailers-Only": one head that also ends the stream, with
+   * the transport's status 200.
+   */
   own({ status, headers, body }: GatewayResponse, method: string): void {
     if (headers.includes("grpc-status") && body === "") {
       this.head(OK, withoutLength(headers), { ended: true, trailers: false });
@@ -117,7 +120,7 @@ export class StreamWriter {
     this.end(null);
   }
 
-  /** The client has to take what was written. */
+  /** Starts the timer: response data is waiting for the client. */
   #wait(): void {
     this.#taking ??= new StreamMinRateTimer(this.#turns, {
       bytes: () => this.#taken,
@@ -130,7 +133,7 @@ export class StreamWriter {
     if (this.#waiting > 0) account.wait(this.#waiting - before, before === 0 ? bytes : 0);
   }
 
-  /** Nothing waits for the client any more. */
+  /** All data has been written. */
   readonly #onTaken = (): void => {
     this.#taking?.pause();
     if (this.#waiting === 0) return;
@@ -138,7 +141,7 @@ export class StreamWriter {
     this.#waiting = 0;
   };
 
-  /** The client gets no more of the response, and is told that it was not all: `close` would end it as if it were. */
+  /** Resets the stream, so that the client knows the response is incomplete; `close` would end it as if complete. */
   breakOff(reason: string): void {
     this.#stream.destroy(new Error(reason));
   }

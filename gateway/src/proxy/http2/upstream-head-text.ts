@@ -1,4 +1,4 @@
-/** The head of a request of HTTP/2 on its way to an upstream that speaks HTTP/1.1. */
+/** Heads of HTTP/2 requests for HTTP/1.1 upstreams. */
 
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import type { HeadParts, UpstreamHeads } from "../http1/upstream-head.ts";
@@ -6,7 +6,7 @@ import type { Pipeline } from "../pipeline.ts";
 import { withTargetHost } from "../upstream/host.ts";
 import type { StreamHead } from "./stream-head.ts";
 
-/** Methods that have a length even of an empty body (RFC 9110 section 8.6). */
+/** Methods that declare the length even of an empty body (RFC 9110 section 8.6). */
 const SENDING: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
 
 export const createUpstreamTexts =
@@ -16,12 +16,12 @@ export const createUpstreamTexts =
     let text = `${method} ${path} HTTP/1.1\r\n`;
     const headers = withTargetHost(parts.target, pipeline.upstreamHeaders(exchange), exchange);
     for (let at = 0; at < headers.length; at += 2) text += `${headers[at]}: ${headers[at + 1]}\r\n`;
-    // TE stands among the headers.
+    // TE itself is among the headers.
     const connection = exchange.request.takesTrailers ? "keep-alive, TE" : "keep-alive";
     return `${text}Connection: ${connection}\r\n${framing(exchange, parts)}\r\n`;
   };
 
-/** A length that is known stands among the headers. */
+/** A known Content-Length is among the headers. */
 function framing({ body }: LiveExchange, { forward }: HeadParts<StreamHead>): string {
   if (body === null) return SENDING.has(forward.method) ? "Content-Length: 0\r\n" : "";
   return body.length === null ? "Transfer-Encoding: chunked\r\n" : "";

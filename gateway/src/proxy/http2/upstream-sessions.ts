@@ -1,4 +1,4 @@
-/** Connections to upstreams that speak HTTP/2: each carries many requests at a time. */
+/** Connections to HTTP/2 upstreams, each with concurrent requests. */
 import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
@@ -17,15 +17,15 @@ export interface SessionWaiter {
   refused(error: Error): void;
 }
 
-/** Requests at a time on one connection, whatever more the upstream allows. */
+/** Concurrent requests per connection, even if the upstream allows more. */
 const MOST_STREAMS = 128;
-/** Requests that one connection carries at the most, as those of HTTP/1.1. */
+/** Maximum requests per connection, as for HTTP/1.1. */
 const MOST_REQUESTS = 10_000;
 
 export class UpstreamSession {
   readonly target: UpstreamTarget;
   readonly session: ClientHttp2Session;
-  /** Requests that it has been given. */
+  /** Requests sent on this connection so far. */
   requests = 0;
   #streams = 0;
   #isRetired = false;
@@ -41,7 +41,7 @@ export class UpstreamSession {
     session.once("close", () => this.#idle.close());
   }
 
-  /** Whether it takes another request now. */
+  /** Whether another request can start now. */
   get hasRoom(): boolean {
     const most = Math.min(this.session.remoteSettings.maxConcurrentStreams ?? MOST_STREAMS, MOST_STREAMS);
     return this.isUsable && this.#streams < most;
@@ -52,7 +52,7 @@ export class UpstreamSession {
     return !closed && !destroyed && !this.#isRetired && this.requests < MOST_REQUESTS;
   }
 
-  /** Whether the last request is the first: then its failure is no sign of an old connection. */
+  /** Whether the last request is the first one: its failure is then not that of a stale connection. */
   get isFresh(): boolean {
     return this.requests <= 1;
   }
@@ -70,7 +70,7 @@ export class UpstreamSession {
     else this.retire();
   }
 
-  /** Takes no more requests, and closes when those under way are over. */
+  /** Accepts no more requests, and closes when those under way are over. */
   retire(): void {
     this.#isRetired = true;
     if (!this.session.closed && !this.session.destroyed) this.session.close();
@@ -81,7 +81,7 @@ export class UpstreamSession {
 interface Place {
   readonly target: UpstreamTarget;
   readonly open: Set<UpstreamSession>;
-  /** Those that wait for a connection that is being made. */
+  /** Requests that wait for a connection being established. */
   readonly waiters: Set<SessionWaiter>;
   giveUp: (() => void) | null;
 }
@@ -94,7 +94,7 @@ export interface UpstreamSessionsOptions {
 
 export class UpstreamSessions {
   readonly #options: UpstreamSessionsOptions;
-  /** By the target's key. */
+  /** Keyed by the target's key. */
   readonly #places = new Map<string, Place>();
   readonly #retirement = new TargetSweeper<Place>({
     kept: this.#places,
@@ -109,7 +109,7 @@ export class UpstreamSessions {
     this.#options = options;
   }
 
-  /** Gives a connection, at once if one has room. Returns how to give up. */
+  /** Provides a connection, synchronously if one has room. Returns a function that cancels the request. */
   open(target: UpstreamTarget, waiter: SessionWaiter): () => void {
     const place = this.#placeOf(target);
     for (const session of place.open) {
@@ -128,7 +128,7 @@ export class UpstreamSessions {
     };
   }
 
-  /** Told the runtime of every new request: connections to targets that it has not close once they are idle. */
+  /** Receives the runtime of every new request. Connections to targets outside it close once they are idle. */
   follow(runtime: Runtime): void {
     this.#retirement.follow(runtime);
   }
@@ -173,7 +173,7 @@ export class UpstreamSessions {
     );
   }
 
-  /** What the other side allows stands in its settings, and that it speaks HTTP/2 at all. */
+  /** Waits for the peer's SETTINGS, which prove that it speaks HTTP/2 and contain its limits. */
   #greet(place: Place, socket: Socket, refuse: (error: Error) => void): void {
     const { scheme, host, port, connectTimeout: timeout } = place.target;
     const origin = new URL(`${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`);
@@ -197,7 +197,7 @@ export class UpstreamSessions {
       .on("error", () => {})
       .once("close", failed)
       .once("remoteSettings", greeted);
-    // A side that is half open would be taken for one that listens.
+    // A half-closed peer would otherwise count as usable.
     socket.once("end", () => session.destroy());
     place.giveUp = () => {
       settle();
@@ -212,7 +212,7 @@ export class UpstreamSessions {
       place.open.delete(upstream);
       this.#tidy(place);
     };
-    // What became of its requests is told by their streams.
+    // Streams report the outcome of their requests.
     session.on("error", leave).on("goaway", leave).once("close", leave);
     for (const waiter of place.waiters) {
       if (!upstream.hasRoom) break;

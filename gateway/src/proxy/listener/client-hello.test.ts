@@ -7,7 +7,7 @@ import { ClientHelloReader } from "./client-hello.ts";
 
 const readHello = (bytes: Buffer) => new ClientHelloReader().read(bytes);
 
-/** What Node's own client sends first. */
+/** The first bytes that Node's own TLS client sends. */
 async function greeting(context: TestContext, servername: string): Promise<Buffer> {
   const server = createServer().listen(0, "127.0.0.1");
   context.after(() => server.close());
@@ -21,7 +21,7 @@ async function greeting(context: TestContext, servername: string): Promise<Buffe
   return bytes;
 }
 
-/** The same message in records of so many bytes. */
+/** The same message split into records of this size. */
 function inRecords(bytes: Buffer, size: number): Buffer {
   const message = bytes.subarray(5);
   const pieces: Buffer[] = [];

@@ -1,25 +1,25 @@
-/** The first message of a TLS client, as far as it names a server (RFC 8446 section 4.1.2, RFC 6066 section 3). */
+/** Reads the server name from a TLS ClientHello (RFC 8446 section 4.1.2, RFC 6066 section 3). */
 
 const HANDSHAKE = 22;
 const CLIENT_HELLO = 1;
 const SERVER_NAME = 0;
 const HOST_NAME = 0;
-/** Bytes of a record, and of a handshake message, before their content. */
+/** Header bytes of a record, and of a handshake message. */
 const RECORD_HEAD = 5;
 const MESSAGE_HEAD = 4;
-/** Version and random. */
+/** Bytes of version and random. */
 const FIXED = 34;
 
 export interface ClientHello {
-  /** Null: the client names none, or what it sends is no greeting; then the handshake fails by itself. */
+  /** Null: no server name, or not a ClientHello; the handshake then fails by itself. */
   readonly serverName: string | null;
 }
 
 const NAMELESS: ClientHello = { serverName: null };
 
-/** Reads as it comes: a client may send one byte at a time, in a record each. */
+/** Incremental: a client may send one byte at a time, each in a record of its own. */
 export class ClientHelloReader {
-  /** Where the next record begins. */
+  /** Offset of the next record. */
   #at = 0;
   readonly #pieces: Buffer[] = [];
   #size = 0;
@@ -27,8 +27,8 @@ export class ClientHelloReader {
   #length = 0;
 
   /**
-   * @param bytes All that has come so far
-   * @returns null: the message has not come as a whole
+   * @param bytes All bytes received so far
+   * @returns null: the message is incomplete
    */
   read(bytes: Buffer): ClientHello | null {
     for (;;) {
@@ -57,7 +57,7 @@ function nameIn(message: Buffer): ClientHello {
   try {
     return { serverName: serverNameIn(message) };
   } catch (error) {
-    // It ends before it should.
+    // The message is truncated.
     if (error instanceof RangeError) return NAMELESS;
     throw error;
   }

@@ -1,24 +1,24 @@
 /**
- * The memory that clients make a worker hold, counted over all their connections: connections and streams of HTTP/2 at
- * fixed prices, decoded heads, and bytes that wait for clients to take them. Each connection has its own limits; only
- * this one holds for many connections together (CVE-2019-9517 and its kin, from several hundred connections).
+ * Memory that clients make a worker hold, counted over all their connections: fixed costs for HTTP/2 connections and
+ * streams, decoded heads, and bytes that clients have not read yet. Each connection has limits of its own; only this
+ * limit covers many connections together (CVE-2019-9517 and similar attacks over several hundred connections).
  *
- * Over half of the limit, a connection that leaves more than its share of the rest waiting gets no more streams. When the
- * part for new streams is used up, the connection is closed on which the most has been waiting for a second; if there is
- * none, the stream is refused. The last quarter is for responses of streams that were admitted.
+ * Above half of the limit, a connection with more unread bytes than its share of the rest may open no more streams.
+ * When the part for new streams is used up, the connection with the most bytes unread for a second is closed; if there
+ * is none, the stream is refused. The last quarter is reserved for responses of admitted streams.
  */
 
 import type { ProxyLog } from "../pipeline.ts";
 
 /** Part of the limit that new connections and streams may use. */
 const ADMISSION = 3 / 4;
-/** Part of the limit from which on shares hold. */
+/** Part of the limit above which shares apply. */
 const PRESSURE = 1 / 2;
-/** Part of the room that is left for new streams which one connection may leave waiting under pressure. */
+/** Under pressure, the part of the remaining room for new streams that one connection may leave unread. */
 const CONNECTION_SHARE = 1 / 128;
-/** Milliseconds after which what waits is regarded as not being taken. */
+/** Milliseconds after which unread data counts as stalled. */
 const STALL_TIME = 1000;
-/** Milliseconds between two lines of the log. */
+/** Milliseconds between two log lines. */
 const LOG_INTERVAL = 10_000;
 
 export class ClientMemory {
@@ -27,7 +27,7 @@ export class ClientMemory {
   held = 0;
   readonly #log: Pick<ProxyLog, "warn">;
   #loggedAt = Number.NEGATIVE_INFINITY;
-  /** Connections with bytes that wait for their clients. */
+  /** Connections with unread bytes. */
   readonly #waiting = new Set<MemoryAccount>();
 
   /** @param limit Bytes */
@@ -36,18 +36,18 @@ export class ClientMemory {
     this.#log = log;
   }
 
-  /** @param close Closes the connection at once, because it holds too much */
+  /** @param close Closes the connection at once, because it holds too much memory */
   account(close: () => void): MemoryAccount {
     return new MemoryAccount(this, close);
   }
 
-  /** What waits for the account's client has changed. */
+  /** The account's unread bytes have changed. */
   track(account: MemoryAccount): void {
     if (account.waiting > 0) this.#waiting.add(account);
     else this.#waiting.delete(account);
   }
 
-  /** Makes room for a new connection or stream if need be; false: it must not begin. */
+  /** Makes room for a new connection or stream if necessary. Returns false when it must not begin. */
   mayAdmit(asking: MemoryAccount, bytes: number): boolean {
     if (this.#exceedsShare(asking.waiting)) {
       this.#warn();
@@ -66,7 +66,7 @@ export class ClientMemory {
     return true;
   }
 
-  /** Closes connections while more is held than may be, those first on which the most waits. */
+  /** Closes connections while the limit is exceeded, those with the most unread bytes first. */
   enforce(): void {
     while (this.held > this.limit) {
       const worst = this.#worst(() => true);
@@ -75,7 +75,7 @@ export class ClientMemory {
     }
   }
 
-  /** Whether so much is held that connections have shares. */
+  /** Whether usage is so high that shares apply. */
   get isShort(): boolean {
     return this.held > this.limit * PRESSURE;
   }
@@ -107,11 +107,11 @@ export class ClientMemory {
   }
 }
 
-/** What one connection makes its worker hold. Nothing is counted any more once it is closed. */
+/** Memory that one connection makes its worker hold. A closed account counts nothing. */
 export class MemoryAccount {
-  /** Bytes that wait for the client, with the streams that they keep open. */
+  /** Bytes that the client has not read, and those of the streams that they keep open. */
   waiting = 0;
-  /** Since when they have been waiting, by `performance.now()`; it moves on with the part of them that is taken. */
+  /** Start of waiting by `performance.now()`; it advances in proportion to the bytes that are read. */
   waitsSince = 0;
   readonly #memory: ClientMemory;
   readonly #close: () => void;
@@ -123,23 +123,23 @@ export class MemoryAccount {
     this.#close = close;
   }
 
-  /** For a connection or stream that begins; false: it must not. */
+  /** Counts a new connection or stream. Returns false when it must not begin. */
   admit(bytes: number): boolean {
     if (this.#isClosed || !this.#memory.mayAdmit(this, bytes)) return false;
     this.#hold(bytes);
     return true;
   }
 
-  /** Bytes that were admitted are free again. */
+  /** Frees admitted bytes. */
   release(bytes: number): void {
     this.#hold(-bytes);
   }
 
   /**
-   * More waits for the client.
+   * Counts bytes that the client has not read.
    *
-   * @param bytes That wait, more than before; below zero: some were taken
-   * @param admitted Bytes admitted before that stay held while these wait
+   * @param bytes Change of unread bytes; negative: some were read
+   * @param admitted Bytes admitted earlier that stay held meanwhile
    */
   wait(bytes: number, admitted = 0): void {
     if (this.#isClosed) return;
@@ -154,7 +154,7 @@ export class MemoryAccount {
     this.#memory.enforce();
   }
 
-  /** What waited was taken, or nobody will take it any more. */
+  /** Unread bytes were read, or have been discarded. */
   taken(bytes: number, admitted = 0): void {
     if (this.#isClosed) return;
     const part = (bytes + admitted) / this.waiting;

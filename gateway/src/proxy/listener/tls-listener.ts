@@ -1,10 +1,10 @@
 /**
- * TLS in front of an HTTP engine: handshakes here, requests there.
+ * TLS in front of an HTTP engine: it performs handshakes and passes connections on.
  *
- * The certificate is chosen anew for every handshake, so a changed one shows to new connections and drops none. It is
- * chosen by the client's first message before OpenSSL sees it: a session that is resumed asks for no certificate
- * (SNICallback is not called), and is taken by the keys of the context that the connection begins with. Each certificate
- * has a context with keys of its own, so that its sessions end with it; within one the server's name tells sessions apart.
+ * The certificate is selected for every handshake, so a changed one applies to new connections and drops none. It is
+ * selected from the ClientHello before OpenSSL sees it: a resumed session requests no certificate (SNICallback is not
+ * called), and is decrypted with the ticket keys of the connection's initial context. Each certificate has a context
+ * with keys of its own, so its sessions end with it; within one context the server name separates sessions.
  */
 import { constants, hash } from "node:crypto";
 import { type AddressInfo, createServer, type ServerOpts, type Socket } from "node:net";
@@ -15,35 +15,35 @@ import { type ClientHello, ClientHelloReader } from "./client-hello.ts";
 
 export interface TlsListenerOptions {
   readonly listen: ListenAddress;
-  /** As in `ProxyOptions`. */
+  /** See `ProxyOptions`. */
   readonly reusePort: boolean;
-  /** Options of the sockets of clients. */
+  /** Options of client sockets. */
   readonly sockets: ServerOpts;
-  /** What clients may choose to speak (ALPN), the best first. */
+  /** Protocols offered by ALPN, in order of preference. */
   readonly protocols: readonly ("h2" | "http/1.1")[];
-  /** Asked before a handshake begins; false: nothing more is done with the connection. Default: all may come. */
+  /** Called before a handshake begins; false: the listener ignores the connection. Default: all are admitted. */
   readonly admit?: (raw: Socket) => boolean;
-  /** Gets the connections whose handshake is done. */
+  /** Receives connections after their handshake. */
   readonly onConnection: (socket: TLSSocket) => void;
-  /** What to show to clients that ask for a name (null: for none); undefined ends the handshake. */
+  /** The certificate for a server name (null: no SNI); undefined fails the handshake. */
   readonly certificate: (serverName: string | null) => Certificate | undefined;
-  /** Milliseconds in which a handshake must be done. */
+  /** Milliseconds after which an unfinished handshake is aborted. */
   readonly handshakeTimeout: number;
 }
 
 export interface TlsListener {
   readonly address: ListenAddress;
-  /** Takes no more connections, and ends handshakes. Established connections are the engine's. */
+  /** Accepts no more connections and aborts handshakes. The engine owns established connections. */
   close(): Promise<void>;
 }
 
-/** Bytes that a client's first message may have, with its records: usual ones have up to 2 kB. */
+/** Maximum bytes of a ClientHello with its records; usual ones have up to 2 kB. */
 const MOST_HELLO = 32_768;
 const NOTHING = Buffer.alloc(0);
-/** Of TLS 1.2: each costs as much as a handshake, and clients may ask for any number of them. */
+/** TLS 1.2 renegotiation: each one costs as much as a handshake, and a client could request any number. */
 const secureOptions = constants.SSL_OP_NO_RENEGOTIATION;
 
-/** Making one parses keys: it is made when the certificate is first asked for, and kept as long as the entity. */
+/** Creating a context parses keys: it is created on first use and kept as long as the entity. */
 const contexts = new WeakMap<Certificate, SecureContext>();
 
 function contextOf(certificate: Certificate): SecureContext {
@@ -57,7 +57,7 @@ function contextOf(certificate: Certificate): SecureContext {
   return context;
 }
 
-/** Rejects when the address cannot be listened on. */
+/** Rejects when listening fails. */
 export async function startTlsListener(options: TlsListenerOptions): Promise<TlsListener> {
   const {
     listen,
@@ -69,7 +69,7 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
     handshakeTimeout,
     admit = () => true,
   } = options;
-  /** For clients that name no server where nothing stands for every name: the handshake fails for want of a key. */
+  /** For server names without a certificate: the handshake fails because the context has no key. */
   const nothing = createSecureContext({ secureOptions });
   const handshaking = new Set<Socket>();
 
@@ -89,7 +89,7 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
       socket.once("secure", () => {
         end();
         socket.off("error", ignore);
-        // As tls.Server does it: HTTP/2 would else wait for a handshake that is done.
+        // tls.Server does the same: otherwise HTTP/2 would wait for a handshake that is already complete.
         Object.assign(socket, { secureConnecting: false });
         onConnection(socket);
       });
@@ -99,7 +99,7 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
   function secure(raw: Socket, serverName: string | null): TLSSocket {
     const found = certificate(serverName);
     const context = found === undefined ? nothing : contextOf(found);
-    // The connection takes it over as it is now.
+    // The connection copies the context's session id context when it is created.
     context.context.setSessionIdContext(hash("sha256", serverName?.toLowerCase() ?? "").slice(0, 32));
     return new TLSSocket(raw, {
       isServer: true,
@@ -127,7 +127,7 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
   };
 }
 
-/** Nothing of what the client has sent is taken away. */
+/** Leaves all bytes of the client unread for the TLS socket. */
 function readClientHello(raw: Socket, then: (hello: ClientHello) => void): void {
   const reader = new ClientHelloReader();
   let bytes: Buffer = NOTHING;

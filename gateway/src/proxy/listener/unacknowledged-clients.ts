@@ -1,14 +1,14 @@
 /**
- * Clients that vanished while bytes were on their way to them. TCP keep-alive asks only where everything is acknowledged;
- * otherwise the system sends the same bytes again for about 15 minutes (RFC 9293 3.8.3; tcp_retries2 of Linux). Node does
- * not have TCP_USER_TIMEOUT, but Linux tells of each connection how often it has sent again (proc_pid_net(5)). Elsewhere
- * nothing is found.
+ * Detects clients that vanished while data was in flight to them. TCP keep-alive probes only when all data is
+ * acknowledged; otherwise the kernel retransmits for about 15 minutes (RFC 9293 section 3.8.3; Linux tcp_retries2).
+ * Node does not offer TCP_USER_TIMEOUT, but Linux lists the retransmissions of each connection (proc_pid_net(5)). Other
+ * systems have no such list: nothing is detected there.
  */
 import { readFile } from "node:fs/promises";
 import type { Socket } from "node:net";
 import { canonicalAddress } from "../exchange/trusted-proxies.ts";
 
-/** How often the same bytes were sent without an answer: after 13 s, and later on a slow link. */
+/** Retransmissions without acknowledgement: reached after 13 s, later on a slow link. */
 const RETRANSMISSIONS = 6;
 
 /** An established connection (01) with its retransmission timer running (01). */
@@ -17,11 +17,11 @@ const ROW = /^\s*\d+: [\dA-F]+:([\dA-F]{4}) ([\dA-F]+):([\dA-F]{4}) 01 [\dA-F]+:
 export interface UnacknowledgedPeer {
   readonly address: string;
   readonly port: number;
-  /** On this side. */
+  /** Port on the gateway's side. */
   readonly localPort: number;
 }
 
-/** The other ends that acknowledge nothing, from the text of /proc/net/tcp or /proc/net/tcp6. */
+/** Peers that acknowledge nothing, from the text of /proc/net/tcp or /proc/net/tcp6. */
 export function unacknowledgedPeers(table: string): readonly UnacknowledgedPeer[] {
   return [...table.matchAll(ROW)].flatMap(([, localPort = "", address = "", port = "", count = ""]) => {
     const hex = (digits: string): number => Number.parseInt(digits, 16);
@@ -30,7 +30,7 @@ export function unacknowledgedPeers(table: string): readonly UnacknowledgedPeer[
   });
 }
 
-/** Words of 32 bits, each in the byte order of the machine; Node runs on none where that is not little-endian. */
+/** 32-bit words in the byte order of the machine, which is assumed to be little-endian (x64, arm64). */
 function addressOf(hex: string): string {
   const bytes = Buffer.from(hex, "hex").swap32();
   if (bytes.length === 4) return bytes.join(".");
@@ -40,16 +40,16 @@ function addressOf(hex: string): string {
 const keyOf = ({ address, port, localPort }: UnacknowledgedPeer): string => `${address} ${port} ${localPort}`;
 
 export interface UnacknowledgedClientsOptions {
-  /** Milliseconds between looks. */
+  /** Milliseconds between checks. */
   readonly interval: number;
-  /** The tables; by default those of this process's network. */
+  /** Reads the tables; by default those of this process's network namespace. */
   readonly read?: () => Promise<readonly string[]>;
 }
 
 const readTables = (): Promise<readonly string[]> =>
   Promise.all(["tcp", "tcp6"].map((name) => readFile(`/proc/self/net/${name}`, "latin1").catch(() => "")));
 
-/** Ends connections whose clients vanished. */
+/** Destroys connections whose clients vanished. */
 export class UnacknowledgedClients {
   readonly #sockets = new Map<string, Socket>();
   readonly #timer: NodeJS.Timeout;
@@ -60,7 +60,7 @@ export class UnacknowledgedClients {
     this.#timer = setInterval(() => void this.closeVanished(), interval).unref();
   }
 
-  /** The socket as the system has it: below TLS, if there is any. */
+  /** The kernel's socket, below TLS if present. */
   add(socket: Socket): void {
     const { remoteAddress, remotePort, localPort } = socket;
     if (remoteAddress === undefined || remotePort === undefined || localPort === undefined) return;

@@ -1,17 +1,17 @@
-/** What Node's parser lets through in a request's head and the http1 engine refuses, as far as Node shows it. */
+/** Faults of a request head that Node's parser accepts and the http1 engine refuses, as far as Node exposes them. */
 import type { IncomingMessage } from "node:http";
 import { HOST } from "../exchange/request.ts";
 import { connectionNames } from "../headers/header-names.ts";
 import { defaultHeadLimits } from "../http1/parse/request-head.ts";
 import type { GatewayErrorName } from "../response/gateway-errors.ts";
 
-/** As in the http1 engine: `keep-alive`, `close` and `upgrade` do not count there. */
+/** As in the http1 engine: `keep-alive`, `close` and `upgrade` are not counted. */
 const MOST_CONNECTION_OPTIONS = 32;
 
-/** Digits without zeros before them: parsers do not agree on the others (RFC 9110 section 8.6). */
+/** Digits without leading zeros: parsers disagree on others (RFC 9110 section 8.6). */
 const LENGTH = /^(?:0|[1-9]\d{0,15})$/;
 
-/** Null when there is none. */
+/** Null for a valid head. */
 export function gatewayErrorInHead(incoming: IncomingMessage, target: string): GatewayErrorName | null {
   const { httpVersion, headers, rawHeaders, method = "" } = incoming;
   if (`${method} ${target} HTTP/1.1\r\n`.length > defaultHeadLimits.line) return "targetTooLong";
@@ -30,14 +30,14 @@ function bodyFault({ httpVersion, headers }: IncomingMessage): GatewayErrorName 
   if (length !== undefined && !(LENGTH.test(length) && Number.isSafeInteger(Number(length)))) return "badRequest";
   const coding = headers["transfer-encoding"]?.toLowerCase();
   if (coding === undefined || (coding === "chunked" && httpVersion === "1.1")) return null;
-  // Of HTTP/1.0 its framing counts as faulty (RFC 9112 section 6.1); codings before the chunks are not for us to undo.
+  // In HTTP/1.0 it is a framing fault (RFC 9112 section 6.1). The gateway does not decode codings before `chunked`.
   return httpVersion === "1.1" && UNKNOWN_CODING.test(coding) ? "unknownCoding" : "badRequest";
 }
 
-/** A list of tokens that ends in its only `chunked`. */
+/** A list of tokens with a single `chunked`, at its end. */
 const UNKNOWN_CODING = /^(?:(?!chunked[\t ]*,)[!#$%&'*+\-.^_`|~\da-z]+[\t ]*,[\t ]*)+chunked$/;
 
-/** There is only one expectation; HTTP/1.0 has none (RFC 9110 section 10.1.1). */
+/** Only 100-continue is defined, and HTTP/1.0 has no expectations (RFC 9110 section 10.1.1). */
 function expectationFault({ httpVersion, headers: { expect } }: IncomingMessage): GatewayErrorName | null {
   return expect === undefined || httpVersion === "1.0" || expect.toLowerCase() === "100-continue"
     ? null

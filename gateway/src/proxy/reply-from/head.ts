@@ -1,4 +1,4 @@
-/** From Node's request to what the pipeline takes. */
+/** Converts Node's request to the pipeline's `RequestHead`. */
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
@@ -8,7 +8,7 @@ import { peerAddressOf } from "../exchange/trusted-proxies.ts";
 import { gatewayErrorInHead } from "./head-fault.ts";
 import { StreamedBody } from "./streamed-body.ts";
 
-/** Fastify keeps the request target here when it is told to route by another. */
+/** Fastify keeps the request target here when `rewriteUrl` returns another one. */
 type Rewritten = IncomingMessage & { readonly originalUrl?: string };
 
 export function headOf(incoming: Rewritten): RequestHead {
@@ -43,7 +43,7 @@ export function headOf(incoming: Rewritten): RequestHead {
 
 function security(socket: Socket): Pick<RequestHead, "scheme" | "serverName" | "tlsVersion"> {
   if (!(socket instanceof TLSSocket)) return plain;
-  // False when the client named none; the types know of the name on the server's side only by `any`.
+  // False when the client sent no SNI; Node's types declare `servername` for server sockets only as `any`.
   const { servername } = socket as { readonly servername?: string | false };
   return {
     scheme: "https",
@@ -54,10 +54,10 @@ function security(socket: Socket): Pick<RequestHead, "scheme" | "serverName" | "
 
 const plain = { scheme: "http", serverName: null, tlsVersion: null } as const;
 
-/** Where the counting of a socket's next exchange begins. */
+/** Byte count at which a socket's next exchange begins. */
 const readBefore = new WeakMap<Socket, number>();
 
-/** Bytes of one exchange on a connection that carries several, one after the other. */
+/** Bytes of one exchange on a connection that carries several in sequence. */
 export class SocketTraffic implements TrafficCounters {
   readonly #socket: Socket;
   readonly #readFrom: number;
@@ -77,7 +77,7 @@ export class SocketTraffic implements TrafficCounters {
     return this.#socket.bytesWritten - this.#writtenFrom;
   }
 
-  /** What comes from now on belongs to the next exchange. */
+  /** Later bytes belong to the next exchange. */
   end(): void {
     readBefore.set(this.#socket, this.#socket.bytesRead);
   }

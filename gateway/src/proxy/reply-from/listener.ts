@@ -31,7 +31,7 @@ declare module "fastify" {
   }
 }
 
-/** reply-from wants a URL; where the request really goes stands in the delivery. */
+/** reply-from requires a URL; the exchange determines the real destination. */
 const UPSTREAM = "http://upstream/";
 type Refused = Extract<OpenResult, { readonly exchange?: undefined }>;
 const DELIVERY = Symbol("delivery");
@@ -52,7 +52,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
   const pipeline = new Pipeline({ runtime, settings, log, observer, onUnrouted });
   const tunnels = new Set<Duplex>();
   const lingering = new Set<IncomingMessage>();
-  /** Of which nothing more is read: Node goes on with what came behind. */
+  /** Sockets with invalid framing. Node would continue to parse the bytes that follow. */
   const distrusted = new WeakSet<Socket>();
   let draining = false;
 
@@ -75,7 +75,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
     socket.on("error", () => {}).destroy();
     return false;
   };
-  // Before Node's own listener. What comes over TLS was asked before its handshake.
+  // Before Node's own listener. Connections with TLS were admitted before their handshake.
   server.prependListener("connection", (socket) => {
     if (!(socket instanceof TLSSocket)) admit(socket);
   });
@@ -97,14 +97,15 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
   await app.register(replyFrom, {
     disableCache: false,
     disableRequestLogging: true,
-    // The types ask for undici's overloads; reply-from calls this one.
+    // The types require undici's overloads; reply-from calls this one.
     undici: {
       request: ((options: { readonly headers: Marked }, answered: Answered) =>
         options.headers[DELIVERY]?.start(answered)) as never,
     },
   });
   app.decorateRequest("delivery", null);
-  // The whole of Fastify's way (body parsing, validation, serialisation) is not for a proxy: this hook never calls on.
+  // Fastify's later steps (body parsing, validation, serialisation) do not apply to a proxy: this hook never calls
+  // next.
   app.addHook("onRequest", (request, reply, _next) => {
     const incoming = request.raw;
     if (distrusted.has(incoming.socket)) return reply.hijack();
@@ -120,12 +121,12 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
     if (!distrusted.has(incoming.socket)) serveUpgrade({ pipeline, connect, log, tunnels }, incoming, first);
   });
 
-  // Else Node answers in its own words, and reads on.
+  // Without a listener Node answers with its own message and continues to read.
   server.on("checkExpectation", (incoming: IncomingMessage, response) => server.emit("request", incoming, response));
-  // One more than may come: Node drops those beyond without a word.
+  // One more than allowed: Node silently drops fields beyond this number.
   server.maxHeadersCount = defaultHeadLimits.count + 1;
 
-  // Else Node hangs up without a word.
+  // Without a listener Node closes the connection without a response.
   server.on("connect", (incoming: IncomingMessage) =>
     writeRejection(incoming.socket, refuseOn(incoming.socket)("badRequest")),
   );
@@ -155,7 +156,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
     memory: () => memory.held,
     async close({ deadline = 30_000 } = {}) {
       draining = true;
-      // The server does not count the connections that TLS hands over; those who took them do.
+      // The server does not count TLS connections; the TLS listener does.
       const closed = Promise.all([tls?.close(), new Promise<void>((resolve) => server.close(() => resolve()))]);
       for (const incoming of lingering) incoming.socket.end();
       const timer = setTimeout(() => {
@@ -169,7 +170,7 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
     },
   };
 
-  /** Rejects when the address cannot be listened on; nothing stays open then. */
+  /** Rejects when listening fails; no listener stays open then. */
   async function openTls(address: ListenAddress): Promise<TlsListener> {
     try {
       return await startTlsListener({
@@ -189,12 +190,12 @@ export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = 
   }
 };
 
-/** Reused by every request: reply-from reads these and changes none. */
+/** Shared by all requests: reply-from only reads these options. */
 const fromOptions: Parameters<FastifyReply["from"]>[1] = {
   rewriteRequestHeaders: (request) => ({ [DELIVERY]: request.delivery }) as never,
   onResponse: (request) => request.delivery?.writeHead(),
   onError: (reply) => reply.request.delivery?.writeFault(),
-  // Whether to try again is the delivery's to say.
+  // The exchange decides on retries.
   retryDelay: () => null,
 };
 
@@ -208,15 +209,15 @@ function createApp(settings: ProxySettings, clientError: (error: Error, socket: 
     exposeHeadRoutes: false,
     return503OnClosing: false,
     keepAliveTimeout: settings.keepAliveTimeout,
-    // Uploads may take as long as they need: the head's arrival is what is bounded.
+    // Uploads have no total time limit; the arrival of the head is limited instead.
     requestTimeout: 0,
     connectionTimeout: 0,
     clientErrorHandler: clientError,
-    // One route for all: which route a request belongs to is our router's to say.
+    // A single Fastify route: the gateway's router matches requests.
     rewriteUrl: () => "/",
     http: {
       ...clientSockets(settings),
-      // The pipeline looks after it, and answers in our words.
+      // The pipeline checks it and answers with the gateway's message.
       requireHostHeader: false,
       headersTimeout: settings.headersTimeout,
       connectionsCheckingInterval: Math.min(settings.headersTimeout, 5000),

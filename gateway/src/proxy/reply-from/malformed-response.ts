@@ -1,6 +1,6 @@
 import type { RawHeaders } from "../headers/client-headers.ts";
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches control characters
 const CONTROL = /[\x00-\x08\x0a-\x1f\x7f]/;
 
 /**

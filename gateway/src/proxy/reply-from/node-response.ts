@@ -1,20 +1,20 @@
-/** Writing responses on Node's own response object, with header names in the case in which they were set. */
+/** Writes responses on Node's response object, with header names in the case in which they were set. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { GatewayResponse } from "../response/gateway-response.ts";
 
-/** Milliseconds that a client may go on sending a body that nobody reads. */
+/** Milliseconds that a client may continue to send a body that is discarded. */
 const LINGER = 30_000;
 
 export interface HeadToWrite {
   readonly status: number;
   readonly statusText: string;
   readonly headers: readonly string[];
-  /** Whether the connection ends with this response. */
+  /** Whether the connection closes after this response. */
   readonly last: boolean;
 }
 
 export function writeHead(raw: ServerResponse, { status, statusText, headers, last }: HeadToWrite): void {
-  // Node takes flat lists as they are; its types know only the pairs of setHeader.
+  // Node accepts flat lists; its types declare only the pairs of setHeader.
   const flat = (last ? [...headers, "Connection", "close"] : headers) as string[];
   if (PRINTABLE.test(statusText)) raw.writeHead(status, statusText, flat);
   else raw.writeHead(status, flat);
@@ -28,10 +28,10 @@ export function writeOwn(raw: ServerResponse, response: GatewayResponse, last: b
 }
 
 /**
- * After an early answer Node reads the rest of the body away, so that the client gets to see the answer. Who never
- * stops sending is cut off.
+ * After an early response Node discards the rest of the body, so that the client can read the response. A client that
+ * does not stop sending is disconnected.
  *
- * @param lingering Holds the request as long as it lasts
+ * @param lingering Contains the request meanwhile
  */
 export function linger(incoming: IncomingMessage, lingering: Set<IncomingMessage>): void {
   if (incoming.complete || incoming.destroyed) return;

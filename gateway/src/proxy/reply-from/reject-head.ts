@@ -1,4 +1,4 @@
-/** Requests that Node's parser gave up on: there is no request object, only a socket. */
+/** Answers requests that Node's parser rejected: there is no request object, only a socket. */
 
 import type { Socket } from "node:net";
 import type { GatewayErrorName } from "../response/gateway-errors.ts";
@@ -11,7 +11,7 @@ const faultNames: Readonly<Record<string, GatewayErrorName>> = {
   ERR_HTTP_REQUEST_TIMEOUT: "requestTimeout",
 };
 
-/** Answers by hand and closes: nothing on this connection can be trusted any more. */
+/** Writes the response itself and closes: later bytes on this connection cannot be framed. */
 export function rejectHead(error: Error, socket: Socket, refuse: (fault: GatewayErrorName) => GatewayResponse): void {
   if (!socket.writable || isAnswering(socket)) {
     socket.destroy();
@@ -27,6 +27,6 @@ export function writeRejection(socket: Socket, { status, headers, body }: Gatewa
   socket.end(`${head}\r\n${body}`);
 }
 
-/** Whether a response has begun on the socket; Node's own handler looks at the same member. */
+/** Whether a response has begun on the socket; Node's own handler reads the same member. */
 const isAnswering = (socket: Socket & { readonly _httpMessage?: { readonly headersSent: boolean } | null }): boolean =>
   socket._httpMessage?.headersSent === true;

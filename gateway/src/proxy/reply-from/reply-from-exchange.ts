@@ -1,4 +1,4 @@
-/** One exchange between Fastify, reply-from and the upstream: takes what the pipeline decided and writes the response. */
+/** One exchange between Fastify, reply-from and the upstream: applies the pipeline's decisions. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
 import type { DirectResponse } from "../exchange/exchange.ts";
@@ -16,31 +16,31 @@ import { RequestBodyTimer } from "./request-body-timer.ts";
 import { UndiciCall, type UndiciCallListener } from "./undici-call.ts";
 import type { UndiciPools } from "./undici-pools.ts";
 
-/** What all deliveries of a listener share. */
+/** State shared by all exchanges of a listener. */
 export interface ReplyFromExchangeContext {
   readonly pipeline: Pipeline;
   readonly pools: UndiciPools;
   readonly log: ProxyLog;
   readonly memory: ClientMemory;
-  /** True while the listener drains: connections end with their response. */
+  /** True while the listener drains: connections close after their response. */
   readonly draining: () => boolean;
-  /** Answered requests whose bodies still come. */
+  /** Answered requests whose bodies are still arriving. */
   readonly lingering: Set<IncomingMessage>;
-  /** In which a client must send its body. */
+  /** Limits for request bodies. */
   readonly bodyPace: MinRateLimits;
-  /** In which a client must take what was written to it. */
+  /** Limits for reading responses. */
   readonly sendPace: MinRateLimits;
-  /** Told once when the exchange is over. */
+  /** Called once when the exchange is over. */
   readonly ended: () => void;
 }
 
-/** reply-from's callback of a request. */
+/** reply-from's callback for a request. */
 export type Answered = (
   error: Error | null,
   response?: { readonly statusCode: number; readonly headers: object; readonly body: ReplyFromExchange },
 ) => void;
 
-/** How a client takes its response that once took less than it was sent. */
+/** State of a response that its client reads slowly. */
 interface Taking {
   readonly pace: MinRateTimer;
   readonly stall: IdleTimer;
@@ -59,7 +59,7 @@ export class ReplyFromExchange implements UndiciCallListener {
   #answered: Answered | null = null;
   #head: { readonly status: number; readonly headers: RawHeaders; readonly statusText: string } | null = null;
   #fault: GatewayErrorName = "unexpected";
-  /** Since the client once took less than it was sent. */
+  /** Set once the client has left data unread. */
   #taking: Taking | null = null;
   #over = false;
 
@@ -77,7 +77,7 @@ export class ReplyFromExchange implements UndiciCallListener {
     if (options.exchange.body !== null) new RequestBodyTimer(this.#incoming, context.bodyPace, () => this.#late());
   }
 
-  /** Runs the exchange. `send` hands the request to reply-from, which calls `start`. */
+  /** Runs the exchange. `send` passes the request to reply-from, which calls `start`. */
   run(send: (reply: FastifyReply) => void): void {
     const outcome = this.#context.pipeline.access(this.#exchange);
     if (outcome instanceof Promise) {
@@ -85,7 +85,7 @@ export class ReplyFromExchange implements UndiciCallListener {
     } else this.#take(outcome, send);
   }
 
-  /** reply-from asks for the response. */
+  /** Called by reply-from to request the response. */
   start(answered: Answered): void {
     if (this.#forward === null) return;
     this.#answered = answered;
@@ -104,7 +104,7 @@ export class ReplyFromExchange implements UndiciCallListener {
     this.#answered?.(null, { statusCode: 200, headers: {}, body: this });
   }
 
-  /** reply-from passes the response on; its own status and headers are stand-ins. */
+  /** Called by reply-from to write the head; its own status and headers are placeholders. */
   writeHead(): void {
     if (this.#head === null || this.#over) return;
     const { status, statusText } = this.#head;
@@ -134,7 +134,7 @@ export class ReplyFromExchange implements UndiciCallListener {
     return this.#taking;
   }
 
-  /** Bytes that the client has taken so far. */
+  /** Bytes that the kernel has accepted so far. */
   get #taken(): number {
     const { bytesWritten, writableLength } = this.#incoming.socket;
     return bytesWritten - writableLength;
@@ -143,7 +143,7 @@ export class ReplyFromExchange implements UndiciCallListener {
   end(trailers: RawHeaders): void {
     if (trailers.length > 0 && this.#exchange.request.takesTrailers) this.#raw.addTrailers(pairs(trailers));
     this.#raw.end();
-    // What is less the system takes, or the client took too little before.
+    // A smaller rest fits into the kernel's buffer, unless the client already reads slowly.
     if (this.#taking !== null || this.#incoming.socket.writableLength > SMALL) this.#wait();
   }
 
@@ -159,18 +159,18 @@ export class ReplyFromExchange implements UndiciCallListener {
     this.#answered?.(error ?? new Error(fault));
   }
 
-  /** reply-from passes the failure on. */
+  /** Called by reply-from to report the failure. */
   writeFault(): void {
     this.#answer(this.#fault);
   }
 
-  /** The client must not take what it got for the whole: its connection breaks off too. */
+  /** Destroys the client's connection, so that the client cannot mistake the partial response for a complete one. */
   broken(error: Error): void {
     this.#report(error, "broke off its response");
     this.#raw.destroy();
   }
 
-  /** reply-from throws the response away because the client is gone. */
+  /** Called by reply-from to discard the response, because the client disconnected. */
   destroy(): void {
     this.#call?.abort();
   }
@@ -191,7 +191,7 @@ export class ReplyFromExchange implements UndiciCallListener {
     writeOwn(this.#raw, this.#context.pipeline.answer(this.#exchange, answer), isLast || this.#context.draining());
   }
 
-  /** The body does not come: what follows on the connection is anybody's guess. */
+  /** The body does not arrive in time: later bytes on the connection cannot be framed. */
   #late(): void {
     this.#call?.abort();
     if (this.#over) this.#incoming.socket.destroy();
@@ -211,7 +211,7 @@ export class ReplyFromExchange implements UndiciCallListener {
     this.#context.ended();
   }
 
-  /** Nothing that a client or an upstream does leads here. */
+  /** Reached only through a bug: clients and upstreams cannot cause it. */
   #bug(error: Error): void {
     this.#context.log.error({ err: error, requestId: this.#exchange.id }, "the proxy failed");
     this.#raw.destroy();
@@ -222,13 +222,13 @@ export class ReplyFromExchange implements UndiciCallListener {
   }
 }
 
-/** Bytes that wait for no longer than the turn in which they were written. */
+/** Bytes that are normally written within the same event loop turn. */
 const SMALL = 16_384;
 
-/** What a broken connection means is told by "close". */
+/** The "close" event handles broken connections. */
 const ignore = (): void => {};
 
-/** nginx's status for a client that went away before it was answered; only plugins see it. */
+/** nginx's status for a client that disconnected before its response; visible to plugins only. */
 const CLIENT_CLOSED = 499;
 
 const pairs = (flat: RawHeaders): [string, string][] => {

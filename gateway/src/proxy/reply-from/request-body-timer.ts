@@ -1,4 +1,4 @@
-/** Whether a client sends its body, as long as somebody reads it: looked at from time to time, and not with every piece. */
+/** Checks that a client sends its body while it is being read: periodically, not for every piece. */
 import type { IncomingMessage } from "node:http";
 import { IdleTimer } from "../http1/idle-timer.ts";
 import { type MinRateLimits, MinRateTimer } from "../http1/min-rate-timer.ts";
@@ -8,10 +8,10 @@ export class RequestBodyTimer {
   readonly #onLate: () => void;
   readonly #watchdog = new IdleTimer(() => this.#look());
   readonly #pace: MinRateTimer;
-  /** Bytes at the last look. */
+  /** Bytes at the last check. */
   #seen: number;
 
-  /** @param onLate Told once, when the body has not come in time */
+  /** @param onLate Called once, when the body has not arrived in time */
   constructor(incoming: IncomingMessage, limits: MinRateLimits, onLate: () => void) {
     this.#incoming = incoming;
     this.#onLate = onLate;

@@ -1,6 +1,6 @@
 /**
- * A request's body on its way to the upstream: streamed without being gathered, unless a plugin asks to see it. It
- * stands between client and upstream connection, so that the fall of one does not tear down the other.
+ * A request's body for the upstream: streamed without buffering, unless a plugin reads it. It separates client and
+ * upstream connection, so that a failure of one does not destroy the other.
  */
 import { Readable } from "node:stream";
 import { BodyLostError, type RequestBody } from "../exchange/request-body.ts";
@@ -12,7 +12,7 @@ export class WriteTimeoutError extends Error {
 
 export class StreamedBody implements RequestBody {
   readonly #source: Readable;
-  /** Bytes by Content-Length; null when the body is chunked. */
+  /** Content-Length; null when the body is chunked. */
   readonly #declared: number | null;
   #whole: Buffer | null = null;
   #seen: readonly Buffer[] = [];
@@ -46,7 +46,7 @@ export class StreamedBody implements RequestBody {
     if (!this.#source.readableEnded) this.#source.resume();
   }
 
-  /** What to give to an HTTP client at every try. One that is still there is the same again. */
+  /** The body for one attempt of an HTTP client. A stream that was not destroyed is returned again. */
   open(writeTimeout: number): Buffer | Readable {
     if (this.#whole !== null) return this.#whole;
     if (this.#stream === null || this.#stream.destroyed)
@@ -84,13 +84,13 @@ export class StreamedBody implements RequestBody {
     });
   }
 
-  /** There will be no other try: what is still to come is read away, so that the client gets to read its answer. */
+  /** No further attempt follows: the rest of the body is discarded, so that the client can read its response. */
   drop(): void {
     this.#dropped = true;
     if (this.#stream === null || this.#stream.destroyed) this.#release();
   }
 
-  /** Nobody reads the client now. */
+  /** The body is no longer being forwarded. */
   #release(): void {
     const source = this.#source;
     if (source.destroyed || source.readableEnded) return;
@@ -102,13 +102,13 @@ export class StreamedBody implements RequestBody {
 interface ForwardedOptions {
   readonly seen: readonly Buffer[];
   readonly writeTimeout: number;
-  /** It reads no more. */
+  /** Called when reading stops. */
   readonly onRelease: () => void;
 }
 
-/** Reads the client only as fast as the upstream takes. Destroying it leaves the client's connection alone. */
+/** Reads from the client only as fast as the upstream accepts. Destroying it keeps the client's connection. */
 class ForwardedBody extends Readable {
-  /** Whether anything has left. */
+  /** Whether data has been passed to the upstream. */
   begun = false;
   #isAttached = false;
   readonly #source: Readable;

@@ -1,4 +1,4 @@
-/** One request to an upstream over undici: tries targets until one answers, then passes the response on as it comes. */
+/** One request to an upstream over undici: tries targets until one responds, and forwards the response. */
 import { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { TargetAttempts } from "../../balance/target-attempts.ts";
@@ -17,7 +17,7 @@ import type { UndiciPools } from "./undici-pools.ts";
 /** Receives the response. */
 export interface UndiciCallListener {
   head(status: number, headers: RawHeaders, statusText: string): void;
-  /** False: no more until `resume` is called. */
+  /** Returns false when no more data may follow before `resume`. */
   data(chunk: Buffer): boolean;
   end(trailers: RawHeaders): void;
   /** No response will come. */
@@ -29,7 +29,7 @@ export interface UndiciCallListener {
 export interface UndiciCallOptions {
   readonly exchange: LiveExchange;
   readonly forward: ForwardPlan;
-  /** Flat; asked at every try. */
+  /** Flat list; called for every attempt. */
   readonly headers: () => readonly string[];
   readonly pools: UndiciPools;
   readonly listener: UndiciCallListener;
@@ -52,7 +52,7 @@ export class UndiciCall implements Dispatcher.DispatchHandler {
   #controller: Controller | null = null;
   #target: UpstreamTarget | null = null;
   #body: Buffer | Readable | null = null;
-  /** Runs while the upstream owes us something. undici's own timers may be a second late. */
+  /** Runs while the upstream has to respond. undici's own timers may be a second late. */
   #silence: NodeJS.Timeout | undefined;
   #paused = false;
   #status = 0;
@@ -89,8 +89,8 @@ export class UndiciCall implements Dispatcher.DispatchHandler {
       headersTimeout: 0,
       bodyTimeout: 0,
     };
-    // Else undici takes the server name from the Host header, which with preserve_host is the client's word.
-    // An address is no server name: it only keeps connections from being told apart by that word.
+    // Otherwise undici derives the SNI from the Host header, which the client controls with preserve_host. An address
+    // is not a valid SNI; it only keeps undici from keying connections by that header.
     const serverName = target.serverName ?? (target.scheme === "https" ? target.host : null);
     if (serverName !== null) request.servername = serverName;
     this.#pools.of(target).dispatch(request, this);
@@ -112,7 +112,7 @@ export class UndiciCall implements Dispatcher.DispatchHandler {
     this.#controller?.resume();
   }
 
-  /** The client is gone: the upstream's connection is closed with it. */
+  /** The client disconnected: the upstream's connection is closed too. */
   abort(): void {
     if (this.#state === "over") return;
     this.#end();
@@ -128,7 +128,7 @@ export class UndiciCall implements Dispatcher.DispatchHandler {
     if (body instanceof StreamedBody) body.drop();
   }
 
-  /** While the client has not sent all, or takes nothing, the upstream owes nothing. */
+  /** While the client still sends, or does not read, the upstream's silence is not an error. */
   #silent(): void {
     const sending = this.#state === "waiting" && this.#body instanceof Readable && !this.#body.readableEnded;
     if (sending || this.#paused) return;
@@ -184,7 +184,7 @@ export class UndiciCall implements Dispatcher.DispatchHandler {
     else this.#listener.failed(gatewayErrorFor(error), error);
   }
 
-  /** undici misses the bytes that a Content-Length tells of also where there are none (RFC 9110 section 8.6). */
+  /** undici reports missing bytes of a Content-Length also for responses without a body (RFC 9110 section 8.6). */
   #hasNoBody(error: Error): boolean {
     return (
       (this.#status === 204 || this.#status === 304) && errorCodeOf(error) === "UND_ERR_RES_CONTENT_LENGTH_MISMATCH"
@@ -218,5 +218,5 @@ export class UndiciCall implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Over HTTP/1.1 undici gives a flat list; an object would be HTTP/2's. */
+/** undici returns a flat list for HTTP/1.1; an object would be from HTTP/2. */
 const flat = (raw: Controller["rawHeaders"]): RawHeaders => (Array.isArray(raw) ? raw : []);

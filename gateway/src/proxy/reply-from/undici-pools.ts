@@ -1,4 +1,4 @@
-/** Connection pools, one for each service and target. A pool outlives runtimes as long as its target does. */
+/** Connection pools, one per service and target. A pool outlives runtimes as long as its target exists. */
 import type { Socket } from "node:net";
 import { Pool } from "undici";
 import type { Runtime, UpstreamTarget } from "../../runtime/runtime.ts";
@@ -15,18 +15,18 @@ export interface UndiciPoolsOptions {
 
 export class UndiciPools {
   readonly #options: UndiciPoolsOptions;
-  /** By the target's key. */
+  /** Keyed by the target's key. */
   readonly #pools = new Map<string, Kept>();
   readonly #retirement = new TargetSweeper<Kept>({
     kept: this.#pools,
     drop: (key, { pool }) => {
       this.#pools.delete(key);
-      // Resolves when the requests under way have ended; those that were cut have told their clients already.
+      // Resolves when the requests under way have ended; failed ones have already been reported to their clients.
       pool.close().catch(() => pool.destroy());
     },
   });
   readonly #sessions = new TlsSessionCache();
-  /** When the last connection to a target was made, by its pool. */
+  /** Time of each pool's last new connection. */
   readonly #connected = new WeakMap<Pool, number>();
 
   constructor(options: UndiciPoolsOptions) {
@@ -49,13 +49,13 @@ export class UndiciPools {
     return pool;
   }
 
-  /** Whether a connection to the target was made since then (`performance.now()`). */
+  /** Whether a connection to the target was established after `time` (`performance.now()`). */
   hasConnectedSince(target: UpstreamTarget, time: number): boolean {
     const pool = this.#pools.get(target.key)?.pool;
     return pool !== undefined && (this.#connected.get(pool) ?? Number.NEGATIVE_INFINITY) >= time;
   }
 
-  /** Told the runtime of every new request: after a swap, pools that it does not use close once they are idle. */
+  /** Receives the runtime of every new request: after a swap, unused pools close once they are idle. */
   follow(runtime: Runtime): void {
     this.#retirement.follow(runtime);
   }

@@ -1,4 +1,4 @@
-/** Upgrades to WebSocket: the same pipeline, then a tunnel instead of a response. */
+/** WebSocket upgrades: the same pipeline, then a tunnel instead of a response. */
 import { type IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
@@ -17,13 +17,13 @@ export interface UpgradeContext {
   readonly pipeline: Pipeline;
   readonly connect: Connect;
   readonly log: ProxyLog;
-  /** Tunnels, and connections that are to become some: the server knows nothing of them any more. */
+  /** Tunnels, and connections about to become tunnels, which Node's server no longer tracks. */
   readonly tunnels: Set<Duplex>;
 }
 
 /**
- * Other upgrades (h2c), those of HTTP/1.0 and those with a body are served as if the client had not asked
- * (RFC 9110 section 7.8): what follows a body could be taken for frames, and frames for a request.
+ * Other upgrades (h2c), upgrades in HTTP/1.0 and upgrades with a body are ignored, as if the client had not asked (RFC
+ * 9110 section 7.8): bytes after a body could be read as frames, and frames as a request.
  */
 export const wantsWebSocket = ({ method, headers, httpVersion }: IncomingMessage): boolean =>
   method === "GET" &&
@@ -64,13 +64,13 @@ export function serveUpgrade(context: UpgradeContext, incoming: IncomingMessage,
     });
 }
 
-/** nginx's status for a client that went away before it was answered; only plugins see it. */
+/** nginx's status for a client that disconnected before its response; visible to plugins only. */
 const CLIENT_CLOSED = 499;
 
 interface Upgrade {
   readonly exchange: LiveExchange;
   readonly incoming: IncomingMessage;
-  /** What the client sent behind its request. */
+  /** Bytes that the client sent after its request. */
   readonly first: Buffer;
   readonly forward: ForwardPlan;
   readonly answer: (own: DirectResponse | GatewayErrorName) => void;
@@ -113,22 +113,22 @@ function tunnel(context: UpgradeContext, { exchange, incoming, first, forward, a
   socket.once("close", giveUp);
 }
 
-/** Milliseconds until an upstream that says nothing is asked whether it is there (TCP). Clients are since they were accepted. */
+/** Milliseconds until TCP keep-alive probes a silent upstream. Client sockets are probed since they were accepted. */
 const PROBE = 20_000;
 
 interface Sides {
   readonly client: Socket;
   readonly upstream: Socket;
-  /** Milliseconds after which a tunnel in which nobody says anything ends. */
+  /** Milliseconds without data in either direction after which the tunnel closes. */
   readonly silence: number;
 }
 
 /**
- * Bytes go both ways until one side is gone, or both are silent for long, as in Kong: a side that was left half open
- * would else count as one of the target's connections for ever. What means to be silent for longer pings.
+ * Forwards bytes both ways until one side closes or both are silent for `silence`, as in Kong. A half-closed tunnel
+ * would otherwise count as a connection of its target forever. Clients that need longer silences send pings.
  */
 function join({ client, upstream, silence }: Sides): void {
-  // What comes from the upstream is written here: the client's socket sees both ways.
+  // Data from the upstream is written to this socket too, so its timeout covers both directions.
   client.setTimeout(silence, () => client.destroy());
   client.setNoDelay(true);
   upstream.setKeepAlive(true, PROBE);
@@ -149,7 +149,7 @@ function respond(incoming: IncomingMessage, response: GatewayResponse): void {
   writeOwn(responseOn(incoming), response, true);
 }
 
-/** Node made no response object for an upgrade; one of our own frames and writes an ordinary response. */
+/** Node creates no response object for an upgrade; this one frames and writes an ordinary response. */
 function responseOn(incoming: IncomingMessage): ServerResponse {
   const { socket } = incoming;
   const raw = new ServerResponse(incoming);

@@ -1,4 +1,4 @@
-/** An upgraded connection (WebSocket): after the upstream's 101 bytes go both ways as they come. */
+/** The upstream side of an upgraded connection (WebSocket): after 101, bytes flow both ways unchanged. */
 import { type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import type { Socket } from "node:net";
@@ -18,9 +18,9 @@ class TunnelTimeoutError extends Error {
 }
 
 export interface UpstreamTunnelListener {
-  /** The upstream agreed; `socket` is its side and `head` what it sent already. */
+  /** The upstream switched protocols; `head` contains the bytes that it has already sent. */
   upgraded(response: IncomingMessage, socket: Socket, head: Buffer): void;
-  /** The upstream answered something else. */
+  /** The upstream answered without switching protocols. */
   refused(response: IncomingMessage): void;
   failed(fault: GatewayErrorName, error: Error | null): void;
 }
@@ -28,17 +28,20 @@ export interface UpstreamTunnelListener {
 export interface UpstreamTunnelOptions {
   readonly exchange: LiveExchange;
   readonly forward: ForwardPlan;
-  /** Flat; asked at every try. */
+  /** Flat list; called for every attempt. */
   readonly headers: () => readonly string[];
   readonly connect: Connect;
   readonly listener: UpstreamTunnelListener;
 }
 
-/** Whether a 101 is about what the client asked for; HTTP/1.0 knows none (RFC 9110 section 7.8). */
+/** Whether a 101 names the requested protocol; HTTP/1.0 has no 101 (RFC 9110 section 7.8). */
 const isAsked = ({ httpVersion, headers }: IncomingMessage, { request }: LiveExchange): boolean =>
   httpVersion === "1.1" && headers.upgrade?.toLowerCase() === request.header("upgrade")?.toLowerCase();
 
-/** Asks the upstream to upgrade, trying targets as `UpstreamCall` does. Returns how to give up, also a tunnel that stands. */
+/**
+ * Sends the upgrade request, trying targets like `UpstreamCall`. Returns a function that cancels it, or ends the
+ * tunnel.
+ */
 export function openTunnel({ exchange, forward, headers, connect, listener }: UpstreamTunnelOptions): () => void {
   const { service } = forward.upstream;
   const attempts = forward.upstream.attempts(exchange);

@@ -1,4 +1,4 @@
-/** A section's fields as text, made when somebody asks. Bytes are Latin-1, as Node's parsers give them. */
+/** A section's fields as text, created on demand. Bytes are decoded as Latin-1, as Node's parser does. */
 import { LOWER } from "./bytes.ts";
 import { type FieldSection, ID, STRIDE } from "./fields.ts";
 import { knownId, LOOKALIKE } from "./names.ts";
@@ -26,14 +26,14 @@ function searchName({ bytes, offsets, count }: FieldSection, name: string, from:
   return -1;
 }
 
-/** As it was sent. */
+/** Name of a field in the case in which it was sent. */
 export const nameAt = ({ bytes, offsets }: FieldSection, index: number): string =>
   bytes.toString("latin1", offsets[index * STRIDE] ?? 0, offsets[index * STRIDE + 1] ?? 0);
 
 export const valueAt = ({ bytes, offsets }: FieldSection, index: number): string =>
   bytes.toString("latin1", offsets[index * STRIDE + 2] ?? 0, offsets[index * STRIDE + 3] ?? 0);
 
-/** The value of a name (in lower case), several joined as Node joins them; undefined when it is not there. */
+/** The value of a name (in lower case); several are joined as Node joins them. Undefined when absent. */
 export function headerOf(section: FieldSection, name: string): string | undefined {
   const first = indexOf(section, name);
   if (first < 0) return undefined;
@@ -47,7 +47,7 @@ export function headerOf(section: FieldSection, name: string): string | undefine
 
 const NONE: readonly string[] = [];
 
-/** Every value of a name (in lower case), one by one. */
+/** All values of a name (in lower case), not joined. */
 export function headerValues(section: FieldSection, name: string): readonly string[] {
   const first = indexOf(section, name);
   if (first < 0) return NONE;
@@ -58,7 +58,7 @@ export function headerValues(section: FieldSection, name: string): readonly stri
   return values;
 }
 
-/** Name, value, name, value, as they came. */
+/** Flat list in received order: name, value, name, value. */
 export function rawHeaders(section: FieldSection): string[] {
   const flat: string[] = [];
   for (let index = 0; index < section.count; index++) flat.push(nameAt(section, index), valueAt(section, index));
@@ -80,7 +80,7 @@ export function headersOf(section: FieldSection): Record<string, string | string
   return headers;
 }
 
-/** Of these Node keeps the first and drops the others (node:http, `message.headers`). */
+/** Of these names Node keeps the first field and discards the others (node:http, `message.headers`). */
 export const onlyFirst: ReadonlySet<string> = new Set([
   ...["age", "authorization", "content-length", "content-type", "etag", "expires", "from", "host"],
   ...["if-modified-since", "if-unmodified-since", "last-modified", "location", "max-forwards"],

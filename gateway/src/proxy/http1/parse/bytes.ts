@@ -1,4 +1,4 @@
-/** Bytes that HTTP/1.1 has a word for, and which bytes may stand where (RFC 9110 section 5, RFC 9112, RFC 3986). */
+/** Byte constants of HTTP/1.1 and tables of allowed bytes (RFC 9110 section 5, RFC 9112, RFC 3986). */
 
 export const HTAB = 0x09;
 export const LF = 0x0a;
@@ -25,7 +25,7 @@ export const CLOSE_BRACKET = 0x5d;
 const DIGITS = "0123456789";
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/** 1 for each byte of `characters`, else 0. */
+/** Table with 1 for each byte of `characters`, else 0. */
 function among(characters: string): Uint8Array {
   const table = new Uint8Array(256);
   for (let at = 0; at < characters.length; at++) table[characters.charCodeAt(at)] = 1;
@@ -35,7 +35,7 @@ function among(characters: string): Uint8Array {
 /** tchar: methods, field names, codings. */
 export const TOKEN = among(`!#$%&'*+-.^_\`|~${DIGITS}${LETTERS}`);
 
-/** field-vchar, SP and HTAB: what may stand in a field's value and in a reason phrase. No other control, and no DEL. */
+/** field-vchar, SP and HTAB: allowed in field values and reason phrases. No other control character, no DEL. */
 export const VALUE = new Uint8Array(256).fill(1, SP);
 VALUE[HTAB] = 1;
 VALUE[0x7f] = 0;
@@ -49,16 +49,16 @@ export const TARGET = new Uint8Array(256).fill(1, SP + 1);
 TARGET[0x7f] = 0;
 TARGET[HASH] = 0;
 
-/** unreserved and sub-delims: what a registered name is made of, beside %XX. */
+/** unreserved and sub-delims: the bytes of a registered name, besides %XX. */
 export const REG_NAME = among(`-._~!$&'()*+,;=${DIGITS}${LETTERS}`);
 
 /** Digits, colons and dots of an IPv6 address. */
 export const IPV6 = among(`:.${DIGITS}abcdefABCDEF`);
 
-/** What a path keeps as it is on its way to the upstream: no %, nothing to escape. */
+/** Bytes that a forwarded path keeps unchanged: no %, nothing to escape. */
 export const PLAIN_PATH = among(`-_.~!$&'()*+,;=:@/[]${DIGITS}${LETTERS}`);
 
-/** The worth of a hexadecimal digit; NO_HEX for another byte. */
+/** The value of a hexadecimal digit; NO_HEX for any other byte. */
 export const NO_HEX = 0xff;
 export const HEX = new Uint8Array(256).fill(NO_HEX);
 for (let value = 0; value < 16; value++) {
@@ -79,7 +79,7 @@ export const FOLD = LOWER.slice();
 for (let byte = 0; byte < 256; byte++)
   if (TOKEN[byte] === 1 && !/[\da-z]/i.test(String.fromCharCode(byte))) FOLD[byte] = DASH;
 
-/** Whether two ranges are the same but for the case of letters. */
+/** Whether two ranges are equal, ignoring case. */
 export function sameText(bytes: Buffer, first: number, firstEnd: number, second: number, secondEnd: number): boolean {
   if (firstEnd - first !== secondEnd - second) return false;
   for (let at = first, other = second; at < firstEnd; at++, other++) {
@@ -88,7 +88,7 @@ export function sameText(bytes: Buffer, first: number, firstEnd: number, second:
   return true;
 }
 
-/** Whether a range is `word`, which is in lower case, but for the case of letters. */
+/** Whether a range equals `word` (in lower case), ignoring case. */
 export function isWord(bytes: Buffer, start: number, end: number, word: string): boolean {
   if (end - start !== word.length) return false;
   for (let at = 0; at < word.length; at++) {

@@ -5,7 +5,7 @@ import { CHUNK_DATA, CHUNK_END, CHUNK_MORE, ChunkedScanner } from "./chunked.ts"
 import { fault } from "./faults.ts";
 import { DROP } from "./fields.ts";
 
-/** All that the scanner says of a piece: data as text, else its result, and where it stopped. */
+/** All results of the scanner for a piece: data as text, other results as numbers, and the final position. */
 function results(scanner: ChunkedScanner, text: string): readonly (string | number)[] {
   const bytes = Buffer.from(text, "latin1");
   const all: (string | number)[] = [];

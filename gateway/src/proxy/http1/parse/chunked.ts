@@ -1,4 +1,4 @@
-/** Bodies in chunks (RFC 9112 section 7.1), read by pieces as they come. */
+/** Incremental parser of chunked bodies (RFC 9112 section 7.1). */
 import { BACKSLASH, CR, EQUALS, HEX, LF, NO_HEX, QUOTE, SEMICOLON, TOKEN, VALUE } from "./bytes.ts";
 import { fault } from "./faults.ts";
 import { DROP, FieldSection, ID, scanFields } from "./fields.ts";
@@ -7,7 +7,7 @@ import { known, LOOKALIKE } from "./names.ts";
 export interface ChunkLimits {
   /** Bytes of the extensions of one chunk. */
   readonly extension: number;
-  /** Bytes of all extensions of a body: what a sender may add to data that it cuts into single bytes. */
+  /** Bytes of all extensions of a body: the overhead that a sender may cause with single-byte chunks. */
   readonly extensions: number;
   /** Bytes of the trailer section. */
   readonly trailers: number;
@@ -21,7 +21,7 @@ export const defaultChunkLimits: ChunkLimits = {
   trailerCount: 32,
 };
 
-/** Results of `next`, beside faults (below zero). */
+/** Results of `next`, besides faults (negative). */
 export const CHUNK_MORE = 0;
 export const CHUNK_DATA = 1;
 export const CHUNK_END = 2;
@@ -60,21 +60,21 @@ const TRAILERS = 13;
  *       }
  */
 export class ChunkedScanner {
-  /** Where the last `next` stopped in its piece. */
+  /** Position in the piece after the last `next`. */
   position = 0;
   dataStart = 0;
   dataEnd = 0;
-  /** After CHUNK_END: those that may not stand there are marked with DROP. */
+  /** Valid after CHUNK_END; forbidden trailers are marked with DROP. */
   readonly trailers: FieldSection;
   readonly #maxExtension: number;
   readonly #maxExtensions: number;
   #state = SIZE;
-  /** Of the size that is being read, then bytes of data that are missing. */
+  /** The chunk size being read, then the remaining bytes of data. */
   #left = 0;
   #digits = 0;
   #extension = 0;
   #extensions = 0;
-  /** Trailers may come in several pieces, which nobody else keeps. */
+  /** Trailers may span several pieces; only this copy keeps them. */
   #kept: Buffer | null = null;
   #keptEnd = 0;
 
@@ -94,7 +94,7 @@ export class ChunkedScanner {
     this.trailers.release();
   }
 
-  /** Goes on in the piece [start, end). After CHUNK_END or a fault only `reset` may follow. */
+  /** Continues in the piece [start, end). After CHUNK_END or a fault only `reset` may follow. */
   next(bytes: Buffer, start: number, end: number): number {
     let at = start;
     while (at < end) {
@@ -126,7 +126,7 @@ export class ChunkedScanner {
     return CHUNK_MORE;
   }
 
-  /** One byte of the framing. Returns 0 or a fault. */
+  /** Handles one byte of the framing. Returns 0 or a fault. */
   #take(byte: number): number {
     switch (this.#state) {
       case SIZE: {
@@ -168,7 +168,10 @@ export class ChunkedScanner {
     return 0;
   }
 
-  /** `;name`, `;name=value`, `;name="value"`, without whitespace: nothing that we do not forward needs to be lax. */
+  /**
+   * `;name`, `;name=value`, `;name="value"`, without whitespace: extensions are not forwarded, so strictness costs
+   * nothing.
+   */
   #takeExtension(byte: number): number {
     if (++this.#extension > this.#maxExtension || ++this.#extensions > this.#maxExtensions) {
       return fault.chunkExtensionTooLong;

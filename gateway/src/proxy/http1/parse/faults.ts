@@ -1,13 +1,13 @@
-/** Why a message is refused: one negative number a cause, so that a scan returns it without making an object. */
+/** Reasons to refuse a message: one negative number each, so that a scan returns it without allocating an object. */
 
 export interface ParseFault {
-  /** What a client is answered before its connection is closed. An upstream's fault is a 502, whatever stands here. */
+  /** Status for the client, after which its connection closes. A fault in an upstream's response is always a 502. */
   readonly status: 400 | 414 | 431 | 501 | 505;
-  /** A plain sentence for the log. */
+  /** Reason for the log. */
   readonly reason: string;
 }
 
-/** Results of the scans that are below zero. */
+/** Negative results of the scans. */
 export const fault = {
   method: -1,
   requestLine: -2,
@@ -88,7 +88,7 @@ const byCode: readonly ParseFault[] = (Object.keys(fault) as FaultName[])
   .toSorted((a, b) => fault[b] - fault[a])
   .map((name) => described[name]);
 
-/** What a result below zero means. */
+/** The fault that a negative result stands for. */
 export function parseErrorOf(result: number): ParseFault {
   const found = byCode[-result - 1];
   if (found === undefined) throw new RangeError(`${result} is no fault of a message`);

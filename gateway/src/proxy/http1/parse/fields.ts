@@ -1,27 +1,27 @@
-/** The field lines of a head, or of trailers: where each name and value stands, and what name it is. */
+/** Field lines of a head or of trailers: offsets of each name and value, and the id of the name. */
 import { COLON, CR, HTAB, LF, SP, TOKEN, VALUE } from "./bytes.ts";
 import { fault } from "./faults.ts";
 import { identify } from "./names.ts";
 
-/** Part of `kinds` that is the id of a known name (see names.ts); 0 for an unknown one. LOOKALIKE (0x100) stands beside it. */
+/** Bits of `kinds` with the id of a known name (see names.ts); 0: unknown. LOOKALIKE (0x100) is a separate bit. */
 export const ID = 0xff;
-/** In `kinds`: the line is `Name: value` with one space and nothing behind the value, so its bytes may be copied as they are. */
+/** In `kinds`: the line is `Name: value` with one space and no trailing whitespace, so its bytes can be copied. */
 export const PLAIN = 0x200;
-/** In `kinds`: the field ends here. It belongs to the connection, or Connection names it; in trailers it may not stand. */
+/** In `kinds`: the field is not forwarded. It is hop-by-hop, listed in Connection, or forbidden in trailers. */
 export const DROP = 0x400;
 
-/** Per field in `offsets`: name's start and end, value's start and end (without whitespace around it). */
+/** Entries per field in `offsets`: start and end of the name, start and end of the value without whitespace. */
 export const STRIDE = 4;
 
 const NOT_YET = -1;
 
 export interface FieldLimits {
-  /** Bytes of the whole section, with the empty line that ends it. */
+  /** Maximum bytes of the section, including the empty line that ends it. */
   readonly bytes: number;
   readonly count: number;
 }
 
-/** A reused store of one section. Offsets are absolute in `bytes`. */
+/** Reusable storage for one section. Offsets are absolute in `bytes`. */
 export class FieldSection {
   bytes: Buffer = NO_BYTES;
   count = 0;
@@ -29,11 +29,11 @@ export class FieldSection {
   readonly kinds: Uint16Array;
   readonly maxBytes: number;
   readonly maxCount: number;
-  /** Where the section begins. */
+  /** Offset at which the section begins. */
   start = 0;
-  /** Where the line begins that is read next: at the end the empty line. */
+  /** Offset of the next line to scan; at the end that of the empty line. */
   line = 0;
-  /** What is known of a line that is not there yet as a whole. */
+  /** Offset up to which an incomplete line has been scanned. */
   position = 0;
   nameEnd = NOT_YET;
   valueStart = NOT_YET;
@@ -54,7 +54,7 @@ export class FieldSection {
     this.valueStart = NOT_YET;
   }
 
-  /** The same bytes now stand `distance` further. */
+  /** The same bytes moved by `distance`. */
   move(distance: number): void {
     this.start += distance;
     this.line += distance;
@@ -64,7 +64,7 @@ export class FieldSection {
     for (let at = this.count * STRIDE - 1; at >= 0; at--) this.offsets[at] = (this.offsets[at] ?? 0) + distance;
   }
 
-  /** Lets go of the bytes. */
+  /** Drops the reference to the bytes. */
   release(): void {
     this.bytes = NO_BYTES;
     this.count = 0;
@@ -73,7 +73,7 @@ export class FieldSection {
 
 const NO_BYTES = Buffer.alloc(0);
 
-/** Goes on from where the section stands. Returns the offset behind the empty line, 0 when more bytes are needed, or a fault. */
+/** Continues the scan. Returns the offset after the empty line, 0 when more bytes are needed, or a fault. */
 export function scanFields(section: FieldSection, bytes: Buffer, end: number): number {
   const { offsets, kinds, maxCount } = section;
   const limit = section.start + section.maxBytes;
@@ -131,7 +131,7 @@ export function scanFields(section: FieldSection, bytes: Buffer, end: number): n
 
 const isBlank = (byte: number): boolean => byte === SP || byte === HTAB;
 
-/** Why the byte at `position` does not end a name that begins at `line`. */
+/** The fault for the byte at `position`, which cannot end a name that begins at `line`. */
 function nameFault(bytes: Buffer, line: number, position: number): number {
   const byte = bytes[position] ?? 0;
   if (byte === LF) return fault.bareLf;

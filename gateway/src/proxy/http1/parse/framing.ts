@@ -1,41 +1,41 @@
-/** What the fields of a head say about its body and its connection (RFC 9112 sections 6 and 9, RFC 9110 section 7.6.1). */
+/** Framing and connection options from the fields of a head (RFC 9112 sections 6 and 9, RFC 9110 section 7.6.1). */
 import { COMMA, CR, HTAB, isWord, NINE, SP, sameText, TOKEN, ZERO } from "./bytes.ts";
 import { fault } from "./faults.ts";
 import { DROP, type FieldSection, ID, STRIDE } from "./fields.ts";
 import { known, LAST_HOP, LOOKALIKE } from "./names.ts";
 
-/** How a body is delimited. */
+/** Delimitation of a body. */
 export const NO_BODY = 0;
 export const LENGTH_BODY = 1;
 export const CHUNKED_BODY = 2;
-/** Only of responses. */
+/** Responses only. */
 export const UNTIL_CLOSE = 3;
 
-/** Connection options that mean something here. */
+/** Connection options that the gateway understands. */
 export const CLOSE = 1;
 export const KEEP_ALIVE = 2;
 export const UPGRADE = 4;
 
-/** Connection options beyond those; more is no client's honest wish. */
+/** Maximum number of other connection options; no honest client sends more. */
 const MOST_OPTIONS = 32;
 
-/** What `findFraming` found. One is enough, for a head is read in one go. */
+/** Result of `findFraming`. One shared object suffices, because a head is parsed synchronously. */
 export const found = {
-  /** Index of the (last) Host; -1 when there is none. */
+  /** Index of the last Host; -1 when absent. */
   host: -1,
   hosts: 0,
-  /** Content-Length; -1 when there is none. */
+  /** Content-Length; -1 when absent. */
   length: -1,
   chunked: false,
-  /** CLOSE, KEEP_ALIVE and UPGRADE together. */
+  /** Bitwise OR of CLOSE, KEEP_ALIVE and UPGRADE. */
   connection: 0,
-  /** Whether an Upgrade field with a value is there. */
+  /** Whether a non-empty Upgrade field is present. */
   upgrade: false,
-  /** Index of the (last) Expect; -1 when there is none. */
+  /** Index of the last Expect; -1 when absent. */
   expect: -1,
 };
 
-/** Reads the fields into `found` and marks those that end here with DROP. Returns 0 or a fault. */
+/** Reads the fields into `found` and marks hop-by-hop fields with DROP. Returns 0 or a fault. */
 export function findFraming(section: FieldSection): number {
   const { bytes, kinds, offsets, count } = section;
   found.host = -1;
@@ -70,7 +70,7 @@ export function findFraming(section: FieldSection): number {
       kinds[index] = kind | DROP;
       if (id === known["transfer-encoding"]) {
         codings++;
-        // Whitespace behind it is how a coding is hidden from some parsers.
+        // Trailing whitespace hides a coding from some parsers.
         const misfit = bytes[end] === CR ? codingFault(bytes, start, end) : fault.codingSyntax;
         if (misfit < 0) return misfit;
         found.chunked = true;
@@ -96,7 +96,9 @@ function lengthOf(bytes: Buffer, start: number, end: number): number {
   return length <= Number.MAX_SAFE_INTEGER ? length : -1;
 }
 
-/** 0 for `chunked` alone. Other codings before it are not for us to undo; anything else has no end that all agree on. */
+/**
+ * 0 for `chunked` alone. The gateway does not decode other codings; other lists have no end that all parsers agree on.
+ */
 function codingFault(bytes: Buffer, start: number, end: number): number {
   if (isWord(bytes, start, end, "chunked")) return 0;
   let at = start;
@@ -112,7 +114,7 @@ function codingFault(bytes: Buffer, start: number, end: number): number {
   }
 }
 
-/** Reads a Connection field's value, and marks the fields that it names. Returns how many options it names beyond ours. */
+/** Reads a Connection value and marks the fields that it names. Returns the number of other options. */
 function readOptions(section: FieldSection, start: number, end: number): number {
   const { bytes } = section;
   let others = 0;
@@ -131,13 +133,13 @@ function readOptions(section: FieldSection, start: number, end: number): number 
   return others;
 }
 
-/** Connection may not name what all recipients need (RFC 9110 section 7.6.1). */
+/** Connection must not name fields that every recipient needs (RFC 9110 section 7.6.1). */
 function dropNamed({ bytes, offsets, kinds, count }: FieldSection, start: number, end: number): void {
   for (let index = 0; index < count; index++) {
     const name = offsets[index * STRIDE] ?? 0;
     const nameEnd = offsets[index * STRIDE + 1] ?? 0;
     const kind = kinds[index] ?? 0;
-    // Without its length a message has no end; a Date that is dropped would be missing.
+    // Without Content-Length the message would have no end, and a dropped Date would not be replaced.
     const isForAll = (kind & ID) === known["content-length"] || (kind & ID) === known.date;
     if (!isForAll && nameEnd - name === end - start && sameText(bytes, name, nameEnd, start, end)) {
       kinds[index] = kind | DROP;

@@ -16,8 +16,8 @@ import {
 const HIGHEST_PORT = 65_535;
 
 /**
- * Where the name or address in [start, end) ends: at the colon before the port, or at `end`. -1 when it is no
- * `uri-host [":" port]`. The range may be empty; a port without a host may not stand, one without digits may.
+ * The end of the host in [start, end): the colon before the port, or `end`. -1 when the range is not `uri-host [":"
+ * port]`. The range may be empty. A port needs a host, but may have no digits.
  */
 export function hostEnd(bytes: Buffer, start: number, end: number): number {
   let at = start;
@@ -42,7 +42,7 @@ export function hostEnd(bytes: Buffer, start: number, end: number): number {
 const isEncoded = (bytes: Buffer, at: number, end: number): boolean =>
   at + 2 < end && HEX[bytes[at + 1] ?? 0] !== NO_HEX && HEX[bytes[at + 2] ?? 0] !== NO_HEX;
 
-/** The port behind the colon at `colon`; 0 when there are no digits, -1 when it is none. */
+/** The port after the colon at `colon`; 0 without digits, -1 when invalid. */
 export function portOf(bytes: Buffer, colon: number, end: number): number {
   let port = 0;
   for (let at = colon + 1; at < end; at++) {
@@ -54,7 +54,7 @@ export function portOf(bytes: Buffer, colon: number, end: number): number {
   return port;
 }
 
-/** Whether two authorities without faults name the same host and port; where one names no port, `defaultPort` is meant. */
+/** Whether two valid authorities name the same host and port; a missing port means `defaultPort`. */
 export function sameAuthority(
   bytes: Buffer,
   first: { readonly start: number; readonly end: number },

@@ -1,4 +1,4 @@
-/** Methods by number, so that the usual ones are told apart without a string. Case counts (RFC 9110 section 9.1). */
+/** Methods as numbers, so that common ones are recognised without a string. Case-sensitive (RFC 9110 section 9.1). */
 
 /** Ids of methods; 0 is any other token. */
 export const method = {

@@ -1,9 +1,9 @@
-/** Field names that the gateway knows, found by their bytes: a name becomes a small number and never a string. */
+/** Field names that the gateway knows, matched by their bytes: a name becomes a number without creating a string. */
 import { FOLD } from "./bytes.ts";
 
 /**
- * Ids of the names, in lower case. Those up to `upgrade` decide on framing and connection, those up to `http2-settings`
- * belong to one connection.
+ * Ids of the names, in lower case. Names up to `upgrade` determine framing and connection handling; names up to
+ * `http2-settings` are hop-by-hop.
  */
 export const known = {
   host: 1,
@@ -28,9 +28,9 @@ export const known = {
   "x-forwarded-prefix": 20,
   "x-real-ip": 21,
   "x-anonymous-consumer": 22,
-  /** Each name that begins so. */
+  /** Every name with this prefix. */
   "x-consumer-": 23,
-  /** Each name that begins so. */
+  /** Every name with this prefix. */
   "x-credential-": 24,
   "x-sluice-request-id": 25,
   "x-sluice-upstream-latency": 26,
@@ -81,30 +81,34 @@ export const known = {
 export type KnownName = keyof typeof known;
 
 const prefixes: readonly string[] = ["x-consumer-", "x-credential-"] satisfies KnownName[];
-/** Those that are whole. */
+/** Names that are not prefixes. */
 const ids: ReadonlyMap<string, number> = new Map(Object.entries(known).filter(([name]) => !prefixes.includes(name)));
 
-/** The id of a whole name in lower case; 0 when it has none. */
+/** The id of a complete name in lower case; 0 when unknown. */
 export const knownId = (name: string): number => ids.get(name) ?? 0;
 
-/** The last of those that never pass to the next connection. */
+/** The last id that is never forwarded. */
 export const LAST_HOP = known["http2-settings"];
 
-/** Set beside an id when another character stands for a dash: it is not that field, but may be taken for it (see FOLD). */
+/**
+ * Set beside an id when another character replaces a dash: a different field, but upstreams may confuse it (see FOLD).
+ */
 export const LOOKALIKE = 0x100;
 
-/** Both begin with "x-c", and so does no whole name. */
+/** Both prefixes begin with "x-c"; no complete name does. */
 const PREFIX_MARK = "c".charCodeAt(0);
 const PREFIX_SHORTEST = "x-consumer-".length;
 
-/** The bits in which no letter differs from its other case; each character that folds to a dash differs from it in one. */
+/**
+ * Bits that do not depend on a letter's case. Each character that folds to a dash differs from a dash in one of them.
+ */
 const NOT_CASE = ~0x20;
 
-/** Open addressing; a slot is looked for by length, first and last byte. */
+/** Open-addressing hash table; the slot depends on length, first and last byte. */
 const SLOTS = 512;
 const slots = new Uint8Array(SLOTS);
 const NAME_ROOM = 32;
-/** The names' bytes, each at id * NAME_ROOM. */
+/** Bytes of the names, each at id * NAME_ROOM. */
 const texts = new Uint8Array(NAME_ROOM * (Object.keys(known).length + 1));
 const lengths = new Uint8Array(Object.keys(known).length + 1);
 
@@ -119,7 +123,7 @@ for (const [name, id] of Object.entries(known)) {
   slots[slot] = id;
 }
 
-/** The id of the name in [start, end), with LOOKALIKE where it has other characters for dashes; 0 when it has none. */
+/** The id of the name in [start, end), with LOOKALIKE when other characters replace dashes; 0 when unknown. */
 export function identify(bytes: Buffer, start: number, end: number): number {
   const length = end - start;
   const first = FOLD[bytes[start] ?? 0] ?? 0;
@@ -138,7 +142,7 @@ export function identify(bytes: Buffer, start: number, end: number): number {
   return 0;
 }
 
-/** `id` when its name, or what begins with its prefix, stands at `start`; else 0. */
+/** `id` when its name, or its prefix, is at `start`; else 0. */
 function compare(bytes: Buffer, start: number, id: number): number {
   const text = id * NAME_ROOM;
   const length = lengths[id] ?? 0;

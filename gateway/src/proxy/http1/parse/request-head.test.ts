@@ -14,7 +14,7 @@ function parsed(text: string, head = new RequestHead()): RequestHead {
   return head;
 }
 
-/** The parts of the target and the host, as text. */
+/** The parts of the target and the host as text. */
 function parts(head: RequestHead) {
   const text = (start: number, end: number) => head.fields.bytes.toString("latin1", start, end);
   return {

@@ -1,4 +1,4 @@
-/** A request's head: one scan of its bytes, and what it says about body and connection. */
+/** Parser of a request's head: one scan of its bytes, then framing and connection handling. */
 import { isWord } from "./bytes.ts";
 import { fault } from "./faults.ts";
 import { FieldSection, STRIDE, scanFields } from "./fields.ts";
@@ -9,19 +9,19 @@ import { NOT_YET, scanRequestLine } from "./request-line.ts";
 import { ABSOLUTE_FORM, ORIGIN_FORM } from "./target.ts";
 
 export interface HeadLimits {
-  /** Bytes of the first line: 414 for a request. */
+  /** Maximum bytes of the first line: 414 for a request. */
   readonly line: number;
-  /** Bytes of all header lines with the empty line behind them: 431. */
+  /** Maximum bytes of all header lines with the empty line after them: 431. */
   readonly fields: number;
-  /** Header lines: 431. */
+  /** Maximum number of header lines: 431. */
   readonly count: number;
 }
 
 export const defaultHeadLimits: HeadLimits = { line: 8_192, fields: 32_768, count: 100 };
 
 /**
- * Reused for every request of a connection (or of a process: it keeps nothing but its place in one head). All offsets
- * are absolute in `fields.bytes`; members other than those of the scan hold once `parse` returned more than 0.
+ * Reused for every request of a connection, or of a process: it holds only the state of one head. All offsets are
+ * absolute in `fields.bytes`. Members other than those of the scan are valid once `parse` returned more than 0.
  */
 export class RequestHead {
   readonly fields: FieldSection;
@@ -31,37 +31,37 @@ export class RequestHead {
   targetEnd = NOT_YET;
   /** See methods.ts; 0 for a method without an id. */
   method = 0;
-  /** 1 of HTTP/1.1, 0 of HTTP/1.0 */
+  /** 1 for HTTP/1.1, 0 for HTTP/1.0 */
   minorVersion = 1;
-  /** ORIGIN_FORM and the others of target.ts. */
+  /** ORIGIN_FORM or another constant of target.ts. */
   targetForm = ORIGIN_FORM;
-  /** Of an absolute-form target: whether its scheme is https. */
+  /** Whether the scheme of an absolute-form target is https. */
   secureTarget = false;
-  /** Without the query. Empty for `*`, for CONNECT, and for `http://host` (which means `/`). */
+  /** Path without the query. Empty for `*`, for CONNECT, and for `http://host` (which means `/`). */
   pathStart = 0;
-  /** The query follows, with its `?`, up to `targetEnd`. */
+  /** End of the path. The query with its `?` follows, up to `targetEnd`. */
   pathEnd = 0;
-  /** True when the path is in its normal form as it stands: nothing to decode, to escape, to merge. */
+  /** Whether the path is already normal: nothing to decode, escape or merge. */
   plainPath = false;
-  /** Host and port of the target itself; empty in origin and asterisk form. */
+  /** Host and port of the target; empty in origin and asterisk form. */
   authorityStart = 0;
   authorityEnd = 0;
-  /** The value of Host; of a target with an authority without Host (HTTP/1.0) that authority. May be empty. */
+  /** The value of Host; without Host (HTTP/1.0) the target's authority. May be empty. */
   hostStart = 0;
   hostEnd = 0;
   /** NO_BODY, LENGTH_BODY or CHUNKED_BODY. */
   bodyKind = NO_BODY;
-  /** As declared; -1 when it is not. */
+  /** Content-Length; -1 when absent. */
   contentLength = -1;
-  /** Whether the client wants the connection to go on. */
+  /** Whether the connection may be reused after this request. */
   keepAlive = true;
-  /** Whether it waits for `100 Continue`. */
+  /** Whether the client expects `100 Continue`. */
   expectContinue = false;
-  /** Whether it expects something else, which nobody knows how to meet (417). */
+  /** Whether the client sent any other expectation (417). */
   expectUnknown = false;
-  /** Whether it asks for another protocol on this connection. */
+  /** Whether the client asks for another protocol on this connection. */
   upgrade = false;
-  /** Where the scan of a first line goes on. */
+  /** Offset at which the scan of an incomplete first line continues. */
   position = 0;
   #start = 0;
   #inFields = false;
@@ -72,14 +72,14 @@ export class RequestHead {
     this.fields = new FieldSection({ bytes: fields, count });
   }
 
-  /** Makes ready for the next head. Not needed after `parse` returned anything but 0. */
+  /** Prepares for the next head. Required only after `parse` returned 0. */
   reset(): void {
     this.#fresh = true;
   }
 
   /**
-   * Reads the head that begins at `start`. Returns the offset behind it; 0 when it isn't there as a whole: call again
-   * with the same bytes and more behind them (they may have moved: another buffer, another start); or a fault (`faultOf`).
+   * Parses the head that begins at `start`. Returns the offset after it, or a fault (`parseErrorOf`), or 0 when the
+   * head is incomplete: call again with the same bytes and more after them (buffer and start may differ).
    */
   parse(bytes: Buffer, start: number, end: number): number {
     if (this.#fresh) this.#begin(start);
@@ -126,7 +126,7 @@ export class RequestHead {
   }
 }
 
-/** Host, body and connection, from the fields. Returns 0 or a fault. */
+/** Determines host, body and connection handling from the fields. Returns 0 or a fault. */
 function readRequestFraming(head: RequestHead): number {
   const { fields } = head;
   const { bytes, offsets } = fields;
@@ -144,7 +144,7 @@ function readRequestFraming(head: RequestHead): number {
   head.upgrade = isNewest && found.upgrade && (connection & UPGRADE) !== 0;
   head.expectContinue = false;
   head.expectUnknown = false;
-  // HTTP/1.0 knows no expectations (RFC 9110 section 10.1.1).
+  // HTTP/1.0 has no expectations (RFC 9110 section 10.1.1).
   if (found.expect >= 0 && isNewest) {
     const at = found.expect * STRIDE;
     head.expectContinue = isWord(bytes, offsets[at + 2] ?? 0, offsets[at + 3] ?? 0, "100-continue");
@@ -156,7 +156,9 @@ function readRequestFraming(head: RequestHead): number {
 const HTTP_PORT = 80;
 const HTTPS_PORT = 443;
 
-/** One valid Host in HTTP/1.1, at most one in HTTP/1.0, and none that contradicts the target (RFC 9112 section 3.2). */
+/**
+ * One valid Host in HTTP/1.1, at most one in HTTP/1.0, and it must not contradict the target (RFC 9112 section 3.2).
+ */
 function readHost(head: RequestHead): number {
   const { bytes, offsets } = head.fields;
   if (found.hosts > 1) return fault.hostRepeated;

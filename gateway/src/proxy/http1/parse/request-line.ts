@@ -7,11 +7,11 @@ import { VERSION_LENGTH, versionAt } from "./version.ts";
 
 export const NOT_YET = -1;
 
-/** Goes on from where the head stands. Returns the offset behind the line, 0 when more bytes are needed, or a fault. */
+/** Continues the scan. Returns the offset after the line, 0 when more bytes are needed, or a fault. */
 export function scanRequestLine(head: RequestHead, bytes: Buffer, end: number): number {
   let position = head.position;
   if (head.methodStart === NOT_YET) {
-    // One empty line may stand before a request: some clients send one behind a body (RFC 9112 section 2.2).
+    // One empty line is allowed before a request: some clients send one after a body (RFC 9112 section 2.2).
     if (position === end) return 0;
     if (bytes[position] === CR) {
       if (position + 1 === end) return 0;
@@ -36,7 +36,7 @@ export function scanRequestLine(head: RequestHead, bytes: Buffer, end: number): 
     if (position === head.methodEnd + 1) return fault.requestLine;
     if (bytes[position] !== SP) {
       if (bytes[position] !== CR) return bytes[position] === LF ? fault.bareLf : fault.target;
-      // A line without a version is a request of HTTP/0.9.
+      // A line without a version is an HTTP/0.9 request.
       if (position + 1 === stop) return cut(head, position, stop === limit);
       return bytes[position + 1] === LF ? fault.version : fault.bareCr;
     }
@@ -55,7 +55,7 @@ export function scanRequestLine(head: RequestHead, bytes: Buffer, end: number): 
   return misfit < 0 ? misfit : behind + 2;
 }
 
-/** The bytes end before the line does. */
+/** Result for a line that continues beyond the available bytes. */
 function cut(head: RequestHead, position: number, tooLong: boolean): number {
   head.position = position;
   return tooLong ? fault.lineTooLong : 0;

@@ -1,4 +1,4 @@
-/** An upstream's response head: one scan of its bytes, and what it says about body and connection. */
+/** Parser of an upstream's response head: one scan of its bytes, then framing and connection handling. */
 import { CR, LF, NINE, SP, VALUE, ZERO } from "./bytes.ts";
 import { fault } from "./faults.ts";
 import { FieldSection, scanFields } from "./fields.ts";
@@ -24,11 +24,11 @@ const NOT_MODIFIED = 304;
 const FIRST_FINAL = 200;
 const FIRST_REDIRECT = 300;
 
-/** Reused for every response of a connection, as `RequestHead` is. Every fault of it is a 502 for the client. */
+/** Reused for every response of a connection, like `RequestHead`. Every fault is answered to the client with 502. */
 export class ResponseHead {
   readonly fields: FieldSection;
   readonly maxLine: number;
-  /** 1 of HTTP/1.1, 0 of HTTP/1.0 */
+  /** 1 for HTTP/1.1, 0 for HTTP/1.0 */
   minorVersion = 1;
   /** 100 to 999 */
   status = 0;
@@ -37,13 +37,13 @@ export class ResponseHead {
   reasonEnd = 0;
   /** NO_BODY, LENGTH_BODY, CHUNKED_BODY or UNTIL_CLOSE. */
   bodyKind = NO_BODY;
-  /** As declared, also where there is no body (HEAD, 304); -1 when it is not. */
+  /** Content-Length, also where there is no body (HEAD, 304); -1 when absent. */
   contentLength = -1;
-  /** Whether the connection may carry another request when the body has ended. */
+  /** Whether the connection can carry another request after the body. */
   keepAlive = true;
-  /** Whether the connection now speaks another protocol: 101 with Upgrade, or the answer to CONNECT. */
+  /** Whether the connection switched protocols: 101 with Upgrade, or a successful response to CONNECT. */
   upgrade = false;
-  /** The request's method, by its id in methods.ts: it decides on the body. */
+  /** Id of the request's method (methods.ts), which determines the framing. */
   #asked = 0;
   #start = 0;
   #position = 0;
@@ -55,13 +55,13 @@ export class ResponseHead {
     this.fields = new FieldSection({ bytes: fields, count });
   }
 
-  /** Makes ready for the head of a response to a request with this method (an id of methods.ts). */
+  /** Prepares for the response to a request with this method (an id of methods.ts). */
   reset(asked: number): void {
     this.#asked = asked;
     this.#fresh = true;
   }
 
-  /** As `RequestHead.parse`. An interim response (1xx) is a head of its own: parse again for the next. */
+  /** Like `RequestHead.parse`. An interim response (1xx) has a head of its own: call `parse` again for the next one. */
   parse(bytes: Buffer, start: number, end: number): number {
     if (this.#fresh) this.#begin(start);
     else if (start !== this.#start) this.#move(start - this.#start);
@@ -98,7 +98,7 @@ export class ResponseHead {
     if (this.#inFields) this.fields.move(distance);
   }
 
-  /** Version, three digits, and perhaps a reason; many upstreams leave out the space before an empty one. */
+  /** Version, three digits and an optional reason; many upstreams omit the space before an empty reason. */
   #scanStatusLine(bytes: Buffer, end: number): number {
     const limit = this.#start + this.maxLine;
     const stop = end < limit ? end : limit;
@@ -133,7 +133,7 @@ export class ResponseHead {
 const numberAt = (bytes: Buffer, at: number): number =>
   ((bytes[at] ?? 0) - ZERO) * 100 + ((bytes[at + 1] ?? 0) - ZERO) * 10 + (bytes[at + 2] ?? 0) - ZERO;
 
-/** RFC 9112 section 6.3, for the client's side. Returns 0 or a fault. */
+/** RFC 9112 section 6.3, as a client of the upstream. Returns 0 or a fault. */
 function readResponseFraming(head: ResponseHead, asked: number): number {
   const misfit = findFraming(head.fields);
   if (misfit < 0) return misfit;
@@ -151,7 +151,7 @@ function readResponseFraming(head: ResponseHead, asked: number): number {
     head.upgrade = true;
   } else if (status < FIRST_FINAL || status === NO_CONTENT) {
     head.bodyKind = NO_BODY;
-    // Whoever declares a body where none can be may also send one: what follows is not to be read as a response.
+    // An upstream that declares a body where none is allowed may send it: those bytes must not be read as a response.
     if (chunked || length > 0) head.keepAlive = false;
   } else if (asked === method.HEAD || status === NOT_MODIFIED) head.bodyKind = NO_BODY;
   else if (chunked) head.bodyKind = CHUNKED_BODY;

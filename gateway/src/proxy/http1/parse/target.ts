@@ -1,4 +1,4 @@
-/** The forms of a request target and which method may have which (RFC 9112 section 3.2). */
+/** Forms of a request target, and the methods that may use each (RFC 9112 section 3.2). */
 import { ASTERISK, COLON, DOT, isWord, PLAIN_PATH, QUESTION, SLASH } from "./bytes.ts";
 import { fault } from "./faults.ts";
 import { hostEnd } from "./host.ts";
@@ -9,12 +9,12 @@ import type { RequestHead } from "./request-head.ts";
 export const ORIGIN_FORM = 0;
 /** `http://host:port/path?query` */
 export const ABSOLUTE_FORM = 1;
-/** `host:port`, of CONNECT only. */
+/** `host:port`, for CONNECT only. */
 export const AUTHORITY_FORM = 2;
-/** `*`, of OPTIONS only. */
+/** `*`, for OPTIONS only. */
 export const ASTERISK_FORM = 3;
 
-/** Reads the target of a line that is there as a whole. Returns 0 or a fault. */
+/** Parses the target of a complete line. Returns 0 or a fault. */
 export function readTarget(head: RequestHead, bytes: Buffer): number {
   const start = head.methodEnd + 1;
   const end = head.targetEnd;
@@ -71,7 +71,7 @@ function readAbsoluteForm(head: RequestHead, bytes: Buffer): number {
   return 0;
 }
 
-/** Finds the path's end, and whether it is plain: nothing to decode, to escape, to merge or to climb. */
+/** Finds the end of the path, and whether it is plain: no escapes, empty segments or dot segments. */
 function readPath(head: RequestHead, bytes: Buffer, start: number): void {
   const end = head.targetEnd;
   let plain = true;

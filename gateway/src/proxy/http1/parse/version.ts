@@ -1,15 +1,15 @@
-/** `HTTP/1.1` and `HTTP/1.0`, in request lines and status lines. */
+/** `HTTP/1.1` and `HTTP/1.0` in request lines and status lines. */
 import { DOT, NINE, ZERO } from "./bytes.ts";
 import { fault } from "./faults.ts";
 
 /** Bytes of a version. */
 export const VERSION_LENGTH = 8;
 
-/** "HTTP/": upper case counts. */
+/** "HTTP/", case-sensitive. */
 const HTTP = Buffer.from("HTTP/");
 const ONE = ZERO + 1;
 
-/** 2 for HTTP/1.1, 1 for HTTP/1.0, 0 when bytes are missing before `stop`, or a fault. */
+/** 2 for HTTP/1.1, 1 for HTTP/1.0, 0 when more bytes are needed, or a fault. */
 export function versionAt(bytes: Buffer, at: number, stop: number): number {
   for (let letter = 0; letter < HTTP.length; letter++) {
     if (at + letter >= stop) return 0;
