@@ -134,7 +134,7 @@ test("a later start keeps folder and users, drains what is under way at Ctrl-C, 
   const again = await greetingOf(third);
   assert.match(again, /\{"data":\{"users":\[\{"name":"Ann","posts":\[\]\},.*,\{"name":"Zoe","posts":\[\]\}\]\}\}/);
   await followTour(again);
-  process.kill(await descendant(third.pid, /^node test\/start\/main\.ts/), "SIGINT");
+  process.kill(await descendant(third.pid, /^node tools\/start\/main\.ts/), "SIGINT");
   await endsInOrder(third);
   assert.deepEqual(third.exit(), { code: 0, signal: null });
 });
