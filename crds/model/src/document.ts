@@ -1,8 +1,9 @@
 /**
- * The document: the declarative form of all entities as plain data, unchecked (the shape with `_format_version`).
+ * The document: the declarative form of all entities as plain data, not yet validated (the shape with
+ * `_format_version`).
  *
- * A person's file may nest children in parents and refer by name; the operator pushes the flat form. Members of
- * ours stand under `_sluice`, which a person's file does not need.
+ * A file written by a person may nest children in parents and refer by name; the operator pushes the flat form.
+ * Sluice's own members are under `_sluice`, which hand-written files do not need.
  */
 import type { Collection } from "./entities/index.ts";
 
@@ -10,43 +11,43 @@ import type { Collection } from "./entities/index.ts";
 export interface Endpoint {
   readonly address: string;
   readonly port: number;
-  /** Serving while terminating: gets no new requests while others are there (KEP-1672). */
+  /** Serving while terminating: receives no new requests while other endpoints are available (KEP-1672). */
   readonly terminating?: boolean;
-  /** The core Service's own address: only for when no connection to any other address can be made. */
+  /** The core Service's own address: used only when no connection to any other address can be made. */
   readonly fallback?: boolean;
 }
 
-/** Facts that custom resources carry and Kong's format has no member for. */
+/** Facts that custom resources have and Kong's format does not. */
 export interface RouteExtras {
-  /** The namespace of the route's custom resource; a key may be bound to namespaces. */
+  /** The namespace of the route's custom resource; a key may be restricted to namespaces. */
   readonly namespace?: string;
-  /** Set: the route fails closed. It answers 503 for this reason, which the node logs. */
+  /** If set, the route fails closed: it answers 503, and the node logs this reason. */
   readonly unavailable?: string;
 }
 
 export interface PluginExtras {
   /**
-   * Set: the plugin protects something, or may do so because it is not known, and it cannot run; so wherever it would
-   * act the answer is 503, for this reason (fail closed). Its name need not be a plugin's.
+   * If set, a plugin that protects, or may protect because it is unknown, cannot run. Wherever it would act, requests
+   * are answered with 503 (fail closed), and this is the reason. Its name need not be that of a known plugin.
    */
   readonly unavailable?: string;
 }
 
 export interface CredentialExtras {
-  /** SHA-256 of the key in hex. A pushed document carries this and never a key. */
+  /** SHA-256 of the key in hex. A pushed document has this and never a key. */
   readonly key_hash?: string;
-  /** The namespaces whose routes the key opens; absent = all. */
+  /** The namespaces whose routes the key opens; absent means all. */
   readonly namespaces?: readonly string[];
 }
 
-/** The flat document. Items are plain data that nobody has checked yet. */
+/** The flat document. Items are plain data, not yet validated. */
 export type Document = {
   readonly _format_version: string;
   readonly _transform?: boolean;
   readonly _sluice?: { readonly endpoints?: Readonly<Record<string, readonly Endpoint[]>> };
 } & { readonly [Name in Collection]?: readonly unknown[] };
 
-/** What differs from a snapshot. A full document is a change from the empty snapshot. */
+/** The difference from a snapshot. A full document is a change from the empty snapshot. */
 export interface Change {
   /** Items to add or to replace by id. */
   readonly put: { readonly [Name in Collection]?: readonly unknown[] };

@@ -37,7 +37,7 @@ test("derives the id of a target within its upstream, and of what has no name fr
   assert.notEqual(idOf("certificates", { ...certificate, key: "l" }), idOf("certificates", certificate));
 });
 
-/** Computed with Python's uuid.uuid5, an implementation of its own. */
+/** Computed with Python's uuid.uuid5, an independent implementation. */
 const SERVICES = "90050c4f-539a-5bd9-bfb5-2ff1c430ca18";
 
 test("derives the id of a nameless entity from parent and content, not from spelling or timestamps", () => {

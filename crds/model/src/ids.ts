@@ -25,8 +25,8 @@ const namespaces = Object.fromEntries(collections.map((name) => [name, uuidV5(RO
 export const deriveId = (collection: Collection, key: string): string => uuidV5(namespaces[collection], key);
 
 /**
- * The id that follows from an entity's own members: from its name (within its parent, where names are unique only
- * there), or from its parent and its content when it has no name.
+ * The id derived from an entity's own members: from its name (within its parent, where names are unique only there), or
+ * from its parent and its content if it has no name.
  */
 export function idOf(collection: Collection, members: Readonly<Record<string, unknown>>): string {
   const { within } = entities[collection];
@@ -39,7 +39,7 @@ export function idOf(collection: Collection, members: Readonly<Record<string, un
 
 /**
  * The id of an entity without a key: from its parent's id (null for none) and its content, whatever the order of
- * members. Ids, timestamps, our own `_sluice` and unset members do not count as content.
+ * members. Ids, timestamps, `_sluice` and unset members do not count as content.
  */
 export function deriveNamelessId(
   collection: Collection,
@@ -51,7 +51,7 @@ export function deriveNamelessId(
   return uuidV5(namespace, canonical(rest));
 }
 
-/** JSON with sorted members and without unset ones: one text for one content. */
+/** JSON with sorted members and without unset ones: equal content gives equal text. */
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";

@@ -1,4 +1,4 @@
-/** The model: what entities are, and everything that derives from it. Imports nothing internal. */
+/** The model: the declaration of all entities and everything derived from it. Imports nothing internal. */
 
 export { excessOf } from "./check/config-size.ts";
 export { nodeAt, withDeprecated } from "./check/deprecated.ts";

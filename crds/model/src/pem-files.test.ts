@@ -17,7 +17,7 @@ const [first, second, third] = await Promise.all([makeSet(), makeSet(), makeSet(
 const names: PemTexts = { cert: "tls.crt", key: "tls.key", ca: "ca.crt" };
 const each = ["cert", "key", "ca"] as const;
 
-/** The files as the kubelet mounts a Secret. */
+/** The files in the layout in which the kubelet mounts a Secret. */
 function mounted(t: TestContext, texts: PemTexts) {
   const folder = temporaryFolder("mounted");
   t.after(() => folder.remove());
@@ -85,7 +85,7 @@ test("a partly written set is reported once and not used; the complete set is us
 });
 
 test("a change without a file system event is found by the next poll", async (t) => {
-  // The folder of the links is watched, and not the one in which the files lie.
+  // Only the folder of the links is watched, not that of the files.
   const { files, write } = plain(t, first);
   const folder = temporaryFolder("links");
   t.after(() => folder.remove());

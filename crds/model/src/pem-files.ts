@@ -1,13 +1,13 @@
 /**
- * The PEM files of mutual TLS between the operator and a node, as both sides read them: at the start, and again whenever
- * they change, because a Secret that is mounted changes under a process that goes on.
+ * The PEM files for mutual TLS between the operator and a node. Both sides read them at the start and again whenever
+ * they change, because a mounted Secret is updated while the process runs.
  */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { type FSWatcher, watch } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** A certificate, its private key, and the authorities to trust: PEM texts, or the paths of files that hold them. */
+/** A certificate, its private key, and the trusted authorities: PEM texts, or the paths of files that contain them. */
 export interface PemTexts {
   readonly cert: string;
   readonly key: string;
@@ -20,7 +20,7 @@ export class PemError extends Error {
   override readonly name = "PemError";
 }
 
-/** @throws PemError, and what reading a file throws. */
+/** @throws PemError, and errors of reading a file. */
 export async function readPemFiles({ cert, key, ca }: PemFiles): Promise<PemTexts> {
   const [certText, keyText, caText] = await Promise.all([cert, key, ca].map((file) => readFile(file, "utf8")));
   const texts = { cert: certText ?? "", key: keyText ?? "", ca: caText ?? "" };
@@ -34,7 +34,7 @@ export async function readPemFiles({ cert, key, ca }: PemFiles): Promise<PemText
 /**
  * The certificates of authorities in a PEM file.
  *
- * @throws PemError, and what reading a file throws.
+ * @throws PemError, and errors of reading a file.
  */
 export async function readAuthorities(file: string): Promise<readonly string[]> {
   return certificatesIn(file, await readFile(file, "utf8")).map((certificate) => certificate.toString());
@@ -94,7 +94,7 @@ export function followPemFiles(options: FollowPemOptions): { close(): void } {
     else if (!closed) plan(SETTLED);
   }
 
-  /** A mounted Secret is a folder of links, all of which turn at once: so it is the folders that are watched. */
+  /** A mounted Secret is a folder of symbolic links that are switched together, so the folders are watched. */
   function watchers(): readonly FSWatcher[] {
     const folders = new Set([files.cert, files.key, files.ca].map((file) => dirname(file)));
     return [...folders].flatMap((folder) => {
@@ -109,7 +109,7 @@ export function followPemFiles(options: FollowPemOptions): { close(): void } {
   }
 
   const watching = watchers();
-  // They may have changed since they were read.
+  // The files may have changed since they were read.
   plan(SETTLED);
   return {
     close() {
@@ -141,7 +141,7 @@ function privateKeyIn(file: string, text: string) {
   try {
     return createPrivateKey(text);
   } catch {
-    // The reason may quote the text.
+    // The original error may quote the text.
     throw new PemError(`${file} holds no PEM private key, or an encrypted one`);
   }
 }

@@ -1,15 +1,15 @@
 /**
  * The push protocol between the operator and a node: the only types that operator and gateway share.
  *
- * | request to the node's push listener | body | answer |
+ * | request to the node's push listener | body | response |
  * |---|---|---|
  * | GET /document | - | 200 NodeState |
  * | PUT /document | PushDocument | 200 NodeState, 400 PushRefused |
  * | PATCH /document | PushChange | 200 NodeState, 400 PushRefused, 409 NodeState when the node runs another hash than `base` |
  *
- * An answer of 200 is the acknowledgement: the node serves that hash from then on. Both are answered 412 PushRefused when
- * they are outdated: their term is lower than the highest that the node has seen, or their revision is lower than the one
- * that it serves of the same term. So a deposed leader that does not know it yet changes nothing.
+ * A 200 response is the acknowledgement: the node serves that hash from then on. Outdated pushes are answered with 412
+ * PushRefused: their term is lower than the highest that the node has seen, or their revision is lower than the served
+ * one of the same term. A deposed leader that has not noticed yet therefore changes nothing.
  */
 import type { Change, Document } from "./document.ts";
 import type { Violation } from "./violation.ts";
@@ -26,15 +26,15 @@ export interface NodeState {
   readonly term?: number;
   /** Version of the node's software. */
   readonly version: string;
-  /** Port of its status listener, on the host of its push listener; absent when it has none. */
+  /** Port of its status listener, on the host of its push listener; absent if it has none. */
   readonly statusPort?: number;
 }
 
-/** The place of a push among all: those of a higher term are newer, then those of a higher revision. */
+/** The order of pushes: a higher term is newer, then a higher revision. */
 export interface PushPlace {
-  /** Grows with every operator that begins to lead. Default 0. */
+  /** Increases with every new leader. Default 0. */
   readonly term?: number;
-  /** Grows with every document that an operator publishes. */
+  /** Increases with every document that an operator publishes. */
   readonly revision: number;
 }
 
@@ -43,12 +43,12 @@ export interface PushDocument extends PushPlace {
 }
 
 export interface PushChange extends PushPlace {
-  /** The hash that the change starts from. */
+  /** The hash to which the change applies. */
   readonly base: string;
   readonly change: Change;
 }
 
-/** The node keeps what it had. */
+/** The node keeps its previous document. */
 export interface PushRefused {
   readonly message: string;
   readonly violations: readonly Violation[];

@@ -1,18 +1,18 @@
-/** How large a pattern grows when its repetitions are written out: found before it is compiled, which costs that much. */
+/** The size of a pattern with its repetitions expanded, computed before compiling it, which would cost that much. */
 
-/** Behind an atom: `{n}`, `{n,}`, `{n,m}`. Anything else in braces is text. */
+/** After an atom: `{n}`, `{n,}`, `{n,m}`. Other text in braces is literal. */
 const COUNTED = /\{(\d{1,4})(?:,(\d{0,4}))?\}/y;
 
-/** The sequence that is being read, in one group. */
+/** The sequence being read, in one group. */
 interface Sequence {
   size: number;
-  /** Of the atom that a repetition would be about. */
+  /** The size of the atom that a repetition would apply to. */
   last: number;
 }
 
 /**
- * Atoms of the pattern with every counted repetition written out, at least 1. It is an estimate: what an atom compiles to
- * is a few instructions. Linear in the pattern's length; a pattern with faults has a size too.
+ * Atoms of the pattern with every counted repetition expanded, at least 1. An estimate: an atom compiles to a few
+ * instructions. Linear in the pattern's length; an invalid pattern has a size too.
  */
 export function writtenOut(source: string): number {
   const outer: Sequence[] = [];
@@ -52,7 +52,7 @@ export function writtenOut(source: string): number {
   return outer.reduce((size, each) => size + each.size, sequence.size);
 }
 
-/** The index of the class's last bracket; of its first when nothing closes it. */
+/** The index of the class's closing bracket; of its opening one if it is not closed. */
 function endOfClass(source: string, start: number): number {
   const first = source[start + 1] === "^" ? start + 2 : start + 1;
   for (let at = first; at < source.length; at++) {

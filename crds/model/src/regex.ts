@@ -1,24 +1,27 @@
 /**
  * Regular expressions from configuration, on RE2 (re2js): matching time is linear in the text, whatever the pattern
- * (docs/decisions/0026-linear-time-regular-expressions.md). Syntax is PCRE's without what needs backtracking.
+ * (docs/decisions/0026-linear-time-regular-expressions.md). The syntax is PCRE's without constructs that need
+ * backtracking.
  *
- * Refused: lookahead and lookbehind `(?=` `(?!` `(?<=` `(?<!`, backreferences `\1` `\k<n>` `(?P=n)`, atomic groups
+ * Rejected: lookahead and lookbehind `(?=` `(?!` `(?<=` `(?<!`, backreferences `\1` `\k<n>` `(?P=n)`, atomic groups
  * `(?>`, possessive quantifiers `a++`, branch reset `(?|`, conditionals `(?(`, recursion `(?R)`, comments `(?#`, the
- * flag `(?x)`, `\K` `\G` `\Z` `\R` `\X` `\h` `\N` `\e` `\c`, `\uXXXX`, a named group twice, names with other than
- * letters, digits and `_`, and repetitions above 1000.
- * Different: `$` is the very end of the text (PCRE also matches before a last line feed), `\d` `\w` `\s` `\b` are ASCII.
+ * flag `(?x)`, `\K` `\G` `\Z` `\R` `\X` `\h` `\N` `\e` `\c`, `\uXXXX`, duplicate group names, group names with
+ * characters other than letters, digits and `_`, and repetitions above 1000.
+ *
+ * Different: `$` is the very end of the text (PCRE also matches before a last line feed), `\d` `\w` `\s` `\b` are
+ * ASCII.
  */
 import { RE2JS, RE2JSException } from "re2js";
 import { writtenOut } from "./regex-size.ts";
 import type { Checked } from "./violation.ts";
 
-/** Instructions that a compiled pattern may have: what matching costs for every character of the text. */
+/** Maximum instructions of a compiled pattern: the matching cost per character of the text. */
 const MAX_PROGRAM = 10_000;
 
 export interface PrefixMatch {
   /** UTF-16 code units that matched, counted from the start of the text. */
   readonly length: number;
-  /** Text of the named groups that took part, without a prototype. */
+  /** Values of the named groups that participated, without a prototype. */
   readonly captures: Readonly<Record<string, string>>;
 }
 
@@ -32,7 +35,7 @@ export interface Regex {
   matchPrefix(text: string): PrefixMatch | undefined;
 }
 
-/** The one violation of a bad pattern has an empty path and tells the reason in RE2's words. */
+/** An invalid pattern has one violation with an empty path and RE2's message. */
 export function compileRegex(source: string): Checked<Regex> {
   const atoms = writtenOut(source);
   if (atoms > MAX_PROGRAM) return tooLarge(atoms);

@@ -1,6 +1,6 @@
 /**
- * `@sluice/model/serving`: what serving needs of the model. Every worker has its own copy of what it imports, and most of
- * the model is for those who check, read and write: with Ajv and the YAML library it takes 10 MB.
+ * `@sluice/model/serving`: the part of the model needed for serving requests. Every worker loads its own copy of its
+ * imports, and the rest of the model, for validating, reading and writing, takes 10 MB with Ajv and the YAML library.
  */
 export { describeViolation, describeWarnings } from "./document/describe.ts";
 export { type DividedText, divideText } from "./document/text/items.ts";

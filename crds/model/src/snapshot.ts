@@ -1,4 +1,4 @@
-/** The snapshot: a checked, frozen, indexed document with a content hash. */
+/** The snapshot: a validated, frozen, indexed document with a content hash. */
 import type { CredentialExtras, Endpoint, PluginExtras, RouteExtras } from "./document.ts";
 import type {
   Certificate,
@@ -14,11 +14,11 @@ import type {
 
 export type SnapshotRoute = Route & { readonly _sluice?: RouteExtras };
 export type SnapshotPlugin = Plugin & { readonly _sluice?: PluginExtras };
-/** A credential as a node holds it: the key is gone, its hash is there. */
+/** A credential as a node stores it: with the hash of its key instead of the key. */
 export type SnapshotCredential = Credential & { readonly _sluice: CredentialExtras & { readonly key_hash: string } };
 
 export interface Snapshot {
-  /** Hex; equal content gives an equal hash on every node, whatever the order and the way it came. */
+  /** Hex; equal content gives an equal hash on every node, whatever the order and the source. */
   readonly hash: string;
   readonly certificates: ReadonlyMap<string, Certificate>;
   readonly snis: ReadonlyMap<string, Sni>;
@@ -29,6 +29,6 @@ export interface Snapshot {
   readonly plugins: ReadonlyMap<string, SnapshotPlugin>;
   readonly consumers: ReadonlyMap<string, Consumer>;
   readonly keyauth_credentials: ReadonlyMap<string, SnapshotCredential>;
-  /** Addresses by service id, for services that stand for core Services. */
+  /** Addresses by service id, for services with a core Service as backend. */
   readonly endpoints: ReadonlyMap<string, readonly Endpoint[]>;
 }

@@ -1,12 +1,12 @@
-/** "Did you mean": the known name that a misspelt one most likely stands for. */
+/** "Did you mean": finds the known name that a misspelt one most likely stands for. */
 
 /** Longer names are not compared: the distance costs the product of both lengths. */
 const MAXIMUM_LENGTH = 100;
 
 /**
- * The candidate with the smallest edit distance to `name`, if it is small enough to be a misspelling: one edit for each
- * three characters of the longer name, and one at least. Insertions, deletions, replacements and swapped neighbours
- * count one each; case, `-` and `_` make no difference. Of equal candidates the first is returned.
+ * The candidate with the smallest edit distance to `name`, if small enough for a misspelling: at most one edit for each
+ * three characters of the longer name, and at least one. Insertions, deletions, replacements and transpositions count
+ * one each; case, `-` and `_` are ignored. Of equally close candidates the first is returned.
  */
 export function closest(name: string, candidates: Iterable<string>): string | undefined {
   if (name === "" || name.length > MAXIMUM_LENGTH) return undefined;
@@ -17,14 +17,14 @@ export function closest(name: string, candidates: Iterable<string>): string | un
     if (candidate.length > MAXIMUM_LENGTH) continue;
     const distance = editDistance(wanted, folded(candidate));
     const allowed = Math.max(1, Math.floor(Math.max(name.length, candidate.length) / 3));
-    // Of two characters one edit leaves no more than a guess.
+    // With one edit in two characters a suggestion would be a guess.
     if (distance >= least || distance > allowed || distance * 2 > wanted.length) continue;
     [found, least] = [candidate, distance];
   }
   return found;
 }
 
-/** `, did you mean key-auth?`, or nothing when no candidate is close: to be appended to a sentence. */
+/** `, did you mean key-auth?`, or an empty string if no candidate is close; to be appended to a message. */
 export function didYouMean(name: string, candidates: Iterable<string>): string {
   const found = closest(name, candidates);
   return found === undefined ? "" : `, did you mean ${found}?`;

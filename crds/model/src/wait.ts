@@ -1,11 +1,11 @@
 /**
- * What the admin listener asks the operator after a write: POST /wait on the operator's listener.
+ * The admin listener's request to the operator after a write: POST /wait on the operator's listener.
  *
- * Deletions and Secrets have no status to look at, so the answer comes from the operator itself: it has seen the
- * resources as they were written, and every node that answers runs a document made from them.
+ * Deletions and Secrets have no status to poll, so the operator itself responds: it has seen the resources as written,
+ * and every responding node runs a document built from them.
  */
 
-/** A resource as its writer left it: at this generation (or version, where there is no generation), or gone. */
+/** A resource as its writer left it: at this generation (or version, if it has no generation), or deleted. */
 export interface Written {
   readonly kind: string;
   readonly namespace: string;
@@ -24,14 +24,14 @@ export interface WaitRequest {
 }
 
 export interface WaitAnswer {
-  /** Every node that answers serves the resources as written. */
+  /** Every responding node serves the resources as written. */
   readonly programmed: boolean;
   readonly revision: number;
-  /** Addresses of nodes: those that have it, those that do not yet, and those that have not answered for 2 s. */
+  /** Addresses of nodes: those that acknowledged, those that have not yet, and those silent for 2 s. */
   readonly acknowledged: readonly string[];
   readonly lagging: readonly string[];
   readonly silent: readonly string[];
-  /** Why resources are kept out of the document, in the words of their conditions. */
+  /** Why resources are left out of the document, with the messages of their conditions. */
   readonly problems: readonly {
     readonly kind: string;
     readonly namespace: string;

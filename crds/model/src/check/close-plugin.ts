@@ -1,6 +1,6 @@
 /**
- * A plugin that was written by a newer version, made into one that answers 503: to leave it out would open what it was
- * attached to, and to refuse it would refuse everything that came with it.
+ * Converts a plugin written by a newer version into one that answers 503. Dropping it would open the routes that it
+ * protects, and rejecting it would reject the whole document.
  */
 import { describeViolation } from "../document/describe.ts";
 import { plugin as pluginSchema } from "../entities/plugin.ts";
@@ -11,12 +11,12 @@ import type { Violation } from "../violation.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** `_sluice.unavailable` takes 1024 characters. */
+/** `_sluice.unavailable` accepts 1024 characters. */
 const MAX_REASON = 1000;
 
 /**
- * The plugin without what this version cannot read, marked as unavailable. Undefined: it need not be closed, because it
- * keeps nobody out; or it cannot be, because it is not known what it is attached to.
+ * The plugin without the members that this version cannot read, marked as unavailable. Undefined when closing is not
+ * needed, because the plugin does not protect, or not possible, because its targets are unknown.
  */
 export function closedPlugin(raw: Members, violations: readonly Violation[]): Members | undefined {
   const { name } = raw;

@@ -1,6 +1,6 @@
 /**
- * The size limit of a plugin's config. The API server has no schema for a config (only the plugin knows its members), so
- * it cannot limit the size itself.
+ * The size limit of a plugin's config. The API server has no schema for a config (only the plugin knows its members),
+ * so it cannot limit the size itself.
  */
 
 /** Members and items at all depths. */

@@ -1,4 +1,4 @@
-/** Deprecated members of a record: taken in place of those that replaced them, and shown beside them. */
+/** Deprecated members of a record: accepted in place of their replacements, and shown beside them. */
 import { isDeepStrictEqual } from "node:util";
 import { type PluginName, plugins } from "../plugins/index.ts";
 import { type SchemaNode, schemaNode } from "../schema/node.ts";
@@ -9,15 +9,16 @@ import { validate } from "./validate.ts";
 type Members = Readonly<Record<string, unknown>>;
 type Path = readonly string[];
 
-/** Members as the schema has them, and what was wrong with others. */
+/** Members in the schema's form, and the violations of others. */
 export interface Expanded {
   readonly members: Members;
   readonly violations: readonly Violation[];
 }
 
 /**
- * `redis_host` becomes `redis.host`. As in Kong 3.9, null leaves the value of the other spelling, and two values that
- * differ are refused. Unlike Kong, so is `true` beside `false`: whether TLS is used must not depend on the spelling.
+ * `redis_host` becomes `redis.host`. As in Kong 3.9, null keeps the value of the other spelling, and two different
+ * values are rejected. Unlike in Kong, so is `true` beside `false`: whether TLS is used must not depend on the
+ * spelling.
  */
 export function replaceDeprecated(schema: SchemaNode, given: Members): Expanded {
   const deprecated = (schema.deprecatedMembers ?? []).filter(({ name }) => Object.hasOwn(given, name));
@@ -34,7 +35,7 @@ export function replaceDeprecated(schema: SchemaNode, given: Members): Expanded 
     if (faults.length > 0) continue;
     if (current === null) members = withValue(members, replacedBy, value);
     else if (value !== null && !isDeepStrictEqual(value, current)) {
-      // What is secret is kept out of messages.
+      // Secret values are kept out of messages.
       const told = node?.secret ? ["", ""] : [` = ${value}`, ` = ${current}`];
       const message = `both deprecated and new field are used but their values mismatch: ${name}${told[0]} vs ${replacedBy.join(".")}${told[1]}`;
       violations.push({ path: [name], message });
@@ -43,7 +44,7 @@ export function replaceDeprecated(schema: SchemaNode, given: Members): Expanded 
   return { members, violations };
 }
 
-/** A plugin's config as Kong's clients are shown it: deprecated members have the value of those that replaced them. */
+/** A plugin's config as shown to Kong's clients: deprecated members have the values of their replacements. */
 export function withDeprecated(plugin: string, config: Members): Members {
   if (!Object.hasOwn(plugins, plugin)) return config;
   const { deprecatedMembers = [] } = schemaNode(plugins[plugin as PluginName].schema);
@@ -62,7 +63,7 @@ export function nodeAt(schema: SchemaNode, path: Path): SchemaNode | undefined {
 const valueAt = (members: Members, path: Path): unknown =>
   path.reduce<unknown>((at, name) => (isRecord(at) && Object.hasOwn(at, name) ? at[name] : undefined), members);
 
-/** What stands where a record belongs is left for the schema to refuse. */
+/** A value that is not a record is left for the schema to reject. */
 function withValue(members: Members, [name = "", ...rest]: Path, value: unknown): Members {
   if (rest.length === 0) return { ...members, [name]: value };
   const inner = (Object.hasOwn(members, name) ? members[name] : null) ?? {};

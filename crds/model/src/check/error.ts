@@ -1,7 +1,7 @@
 /** Kong's error body for violations (docs/reference/kong-compatibility.md#errors). */
 import type { Violation } from "../violation.ts";
 
-/** The shape of `fields`: it mirrors the value, with a sentence where a fault is and null for good items of a list. */
+/** The shape of `fields`: it mirrors the value, with a message at each violation and null for valid list items. */
 export type Fields = string | null | readonly Fields[] | { readonly [name: string]: Fields };
 
 export interface SchemaViolation {
@@ -12,8 +12,8 @@ export interface SchemaViolation {
 }
 
 /**
- * The body of a 400 for at least one violation. `message` counts and lists the faults: those of the entity as a whole
- * first, without a path, then by member name; list positions count from 1 there, as in Lua.
+ * The body of a 400 for at least one violation. `message` counts and lists the violations: those of the entity as a
+ * whole first, without a path, then by member name. List positions count from 1 there, as in Lua.
  */
 export function schemaViolation(violations: readonly Violation[]): SchemaViolation {
   const root = new Branch();
@@ -28,9 +28,9 @@ export function schemaViolation(violations: readonly Violation[]): SchemaViolati
   };
 }
 
-/** A member with its own sentences and those below it. Names live in a Map, so that no name is special. */
+/** A member with its own messages and those below it. Names are keys of a Map, so that no name is special. */
 class Branch {
-  /** Sentences in the place of the member, and those that its path calls `@entity`. */
+  /** Messages for the member itself, including those whose path ends in `@entity`. */
   readonly own: string[] = [];
   readonly whole: string[] = [];
   readonly below = new Map<string | number, Branch>();
@@ -51,7 +51,7 @@ class Branch {
     return own.concat(steps.flatMap(([step, branch]) => branch.lines(`${prefix}${label(step)}`)));
   }
 
-  /** A sentence of a record that also has faulty members stands under `@entity`; one of such a list is in `message` only. */
+  /** A record's own message is put under `@entity` if members have violations too; a list's is in `message` only. */
   fields(isRoot = true): Fields {
     if (!isRoot && this.below.size + this.whole.length === 0) return this.own[0] ?? null;
     const indexes = [...this.below.keys()].filter((step) => typeof step === "number");

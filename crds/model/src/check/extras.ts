@@ -1,4 +1,4 @@
-/** Our own facts about entities, which Kong's format has no member for: they stand under `_sluice` (document.ts). */
+/** Sluice's own members of entities, which Kong's format does not have: they are under `_sluice` (document.ts). */
 import type { CredentialExtras, PluginExtras, RouteExtras } from "../document.ts";
 import type { Collection } from "../entities/index.ts";
 import { list, record, text } from "../schema/member.ts";
@@ -7,7 +7,7 @@ import { isRecord, memberOf } from "../schema/walk.ts";
 import type { Violation } from "../violation.ts";
 import { validate } from "./validate.ts";
 
-/** What may stand under `_sluice` of an entity; the other collections have none. */
+/** The members allowed under an entity's `_sluice`; other collections have none. */
 export interface Extras {
   readonly routes: RouteExtras;
   readonly plugins: PluginExtras;
@@ -37,7 +37,7 @@ export interface CheckedExtras {
   readonly violations: readonly Violation[];
 }
 
-/** Members may be absent, unlike those of entities, because only Sluice reads them. */
+/** Unlike members of entities, these may be absent, because only Sluice reads them. */
 export function checkExtras(collection: Collection, raw: unknown): CheckedExtras {
   if (raw === undefined || raw === null) return { extras: undefined, violations: [] };
   const schema = schemas[collection];

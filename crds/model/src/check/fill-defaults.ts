@@ -1,5 +1,5 @@
 /**
- * Filling: a new value with every member of its schema, unset ones with their default or null.
+ * Builds a new value with every member of its schema; unset members get their default or null.
  *
  * Values of the wrong type stay unchanged, for the validator to report. Members that the schema does not have are
  * reported here and never copied, so that `__proto__` cannot reach an object.
@@ -27,7 +27,7 @@ function fillAt(schema: SchemaNode, raw: unknown, path: Violation["path"], unkno
   if (values !== undefined && isRecord(value)) {
     return fromEntries(Object.entries(value), (name, item) => fillAt(values, item, [...path, name], unknown));
   }
-  // Hex digits compare as texts everywhere else.
+  // All other code compares UUIDs as strings.
   return schema.rule === "uuid" && typeof value === "string" ? value.toLowerCase() : value;
 }
 
@@ -46,11 +46,11 @@ function fillList(schema: SchemaNode, value: unknown, path: Violation["path"], u
   const { items } = schema;
   if (!Array.isArray(value) || items === undefined) return value;
   const filled = Array.from(value, (item, index) => fillAt(items, item, [...path, index], unknown));
-  // As in Kong, a repeated item of a set counts once and is no fault.
+  // As in Kong, duplicates in a set are removed and are not a violation.
   return schema.uniqueItems === true ? [...new Set(filled)] : filled;
 }
 
-/** Most members have no default or a plain one, and to clone what is plain takes longer than all else done for it. */
+/** Most defaults are primitive, and structuredClone would take longer than all other work on them. */
 const copyOf = (value: unknown): unknown =>
   typeof value === "object" && value !== null ? structuredClone(value) : value;
 

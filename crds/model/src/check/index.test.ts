@@ -232,7 +232,7 @@ test("a plugin that is marked as unavailable may be one that this version does n
     assert.notEqual(checkEntity("plugins", { ...marked, name }).violations, undefined);
 });
 
-/** What a newer version has written: the plugin, and what of it makes this version close what it is attached to. */
+/** Plugins written by a newer version, and the reason why this version closes their routes (null: it does not). */
 const newer: readonly (readonly [what: string, plugin: object, reason: RegExp | null])[] = [
   ["an unknown plugin", { name: "jwt", config: { a: 1 } }, /^plugin jwt: name: plugin 'jwt' not enabled: Sluice has /],
   ["an unknown member of a config", { name: "key-auth", config: { identity: "x" } }, /config\.identity: unknown field/],

@@ -1,4 +1,4 @@
-/** Checking entities: plain data in, a filled entity or all of its faults out, in Kong's words. */
+/** Validates entities: plain data in; an entity with defaults, or all of its violations in Kong's wording, out. */
 import { type Collection, type Entities, entities } from "../entities/index.ts";
 import { idOf } from "../ids.ts";
 import { type PluginConfigs, type PluginName, plugins } from "../plugins/index.ts";
@@ -16,31 +16,34 @@ import { validate } from "./validate.ts";
 export interface CheckOptions {
   /** Unix time in seconds for timestamps that are unset. Default 0, so that the same input gives the same entity. */
   readonly now?: number;
-  /** Whether it stands in a database, which counts for all nodes: rate-limiting may have policy `cluster`. Default no. */
+  /**
+   * Whether the entity is in a database shared by all nodes: rate-limiting may then have policy `cluster`. Default
+   * false.
+   */
   readonly database?: boolean;
   /**
-   * Whether a plugin that this version cannot read and that may keep someone out is marked as unavailable instead of
-   * refused: for what a newer version may have written. What a person writes is refused. Default no.
+   * Whether a protecting plugin that this version cannot read is marked as unavailable instead of rejected. For
+   * entities that a newer version may have written; those that people write are rejected. Default false.
    */
   readonly closePlugins?: boolean;
 }
 
-/** A filled entity; routes, plugins and credentials may carry `_sluice`. */
+/** An entity with defaults; routes, plugins and credentials may have `_sluice`. */
 export type CheckedEntity<Name extends Collection> = Entities[Name] &
   (Name extends keyof Extras ? { readonly _sluice?: Extras[Name] } : unknown);
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Kong allows these beside the members of an entity and keeps neither. */
+/** Kong allows these members in an entity and stores neither. */
 const REMARKS = new Set(["_comment", "_ignore"]);
 
 /**
- * Checks one flat entity: snake_case members, null or absent for unset, references as `{ id }`.
+ * Validates one flat entity: snake_case members, null or absent for unset, references as `{ id }`.
  *
- * A `url` is taken apart, every member is filled with its default or null, a missing id is derived (ids.ts), and a
- * plugin's config is filled by the plugin's schema. A plugin that `_sluice.unavailable` marks keeps its config only if
- * it is valid, else it gets an empty one: nobody runs it. It may also be one that this version does not have.
- * A credential needs its key, or the key's hash in `_sluice`: making one up is the caller's part.
+ * A `url` is split, every member gets its default or null, a missing id is derived (ids.ts), and a plugin's config gets
+ * the defaults of the plugin's schema. A plugin marked by `_sluice.unavailable` never runs: it keeps its config only if
+ * valid, otherwise it gets an empty one, and this version need not have it. A credential needs its key, or the key's
+ * hash in `_sluice`: generating a key is the caller's task.
  */
 export function checkEntity<Name extends Collection>(
   collection: Name,
@@ -74,12 +77,12 @@ export function checkEntity<Name extends Collection>(
     const closed = mayClose ? closedPlugin(raw, violations) : undefined;
     return closed === undefined ? { violations } : checkEntity(collection, closed, options);
   }
-  // What the schema accepted is what its type says.
+  // The schema's validation guarantees this type.
   return { value: { ...withId, ...(extras && { _sluice: extras }) } as unknown as CheckedEntity<Name> };
 }
 
 /**
- * Checks and fills a plugin's config. Paths start at the config; one that is empty means the config, one that is
+ * Validates a plugin's config and fills in defaults. Paths start at the config; an empty path means the config,
  * `["@entity"]` the plugin as a whole.
  */
 export function checkConfig<Name extends PluginName>(
@@ -119,7 +122,7 @@ function checkPluginConfig(plugin: unknown, { extras, database }: PluginOptions)
   const checked = checkConfig(name as PluginName, config, { database });
   if (checked.violations === undefined) return checked;
   if (extras?.unavailable !== undefined) return { value: {} };
-  // The plugin's own schema has told it.
+  // The plugin's own schema has already reported it.
   if (!isRecord(config)) return undefined;
   return {
     violations: checked.violations.map(({ path, message }) => ({
@@ -129,7 +132,7 @@ function checkPluginConfig(plugin: unknown, { extras, database }: PluginOptions)
   };
 }
 
-/** No plugin runs in the place of one that is marked as unavailable, so this version need not have it. */
+/** A plugin marked as unavailable does not run, so this version need not have it. */
 const isUnknownPlugin = ({ path, message }: Violation, extras: CheckedExtras["extras"], { name }: Members): boolean =>
   extras?.unavailable !== undefined && path.length === 1 && path[0] === "name" && message === pluginName(String(name));
 

@@ -20,8 +20,8 @@ const atLeast: Text = (_, { params }) => `length must be at least ${params.limit
 const atMost: Text = (_, { params }) => `length must be at most ${params.limit}`;
 
 /**
- * By Ajv's keyword; every keyword that our schemas use has its text here. The order is Kong's: where a value fails in
- * several ways, the first of them is told. Sets have lost their repetitions when they are validated.
+ * By Ajv's keyword; every keyword of the schemas has its text here. The order is Kong's: if a value fails in several
+ * ways, only the first is reported. Duplicates in sets were removed before validation.
  */
 export const kongMessages: Readonly<Record<string, Text>> = {
   type,
@@ -42,6 +42,6 @@ export const kongMessages: Readonly<Record<string, Text>> = {
 
 const ranks = new Map(Object.keys(kongMessages).map((keyword, index) => [keyword, index]));
 
-/** Lower is told first. A bad UUID is called so whatever its length. */
+/** The lowest rank is reported. An invalid UUID is reported as such, whatever its length. */
 export const rank = ({ keyword, params }: ErrorObject): number =>
   params.rule === "uuid" ? 0 : (ranks.get(keyword) ?? ranks.size);

@@ -27,7 +27,7 @@ const POSITION = "invalid wildcard: must be placed at leftmost or rightmost labe
 const available = "Sluice has cors, key-auth, prometheus, rate-limiting";
 const SHOULD_START = "should start with: / (fixed path) or ~/ (regex path)";
 
-/** What each rule says of each value; undefined = nothing. */
+/** The message of each rule for each value; undefined: valid. */
 const cases: Readonly<Record<string, readonly (readonly [value: string, sentence: string | undefined])[]>> = {
   path: [
     ["/", undefined],

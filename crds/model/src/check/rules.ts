@@ -10,7 +10,7 @@ import type { RecordRule, TextRule } from "./rules/rule.ts";
 import { headerValue, upstreamHeader } from "./rules/upstream-headers.ts";
 import { targetRule, upstreamRule } from "./rules/upstreams.ts";
 
-/** For members that are texts, and for the names in a mapping. */
+/** For string members, and for the names in a mapping. */
 export const textRules: Readonly<Record<string, TextRule>> = {
   "certificate-chain": certificateChain,
   "header-name": headerName,

@@ -1,4 +1,4 @@
-/** Shorter and older ways of writing that Kong takes: `url` of a service, a lone origin, `redis_host` and the like. */
+/** Kong's shorthands and older spellings: `url` of a service, a single origin, `redis_host` and the like. */
 import type { Collection } from "../entities/index.ts";
 import { type PluginName, plugins } from "../plugins/index.ts";
 import { schemaNode } from "../schema/node.ts";
@@ -7,7 +7,7 @@ import { withPort } from "./rules/hosts.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Also the port of a target, and defaults that depend on another member: gRPC routes keep their path. */
+/** Also adds a target's port, and defaults that depend on another member: gRPC routes keep their path. */
 export function expandEntity(collection: Collection, members: Members): Expanded {
   if (collection === "services") return expandUrl(members);
   if (collection === "targets" && typeof members.target === "string") {
@@ -20,7 +20,7 @@ export function expandEntity(collection: Collection, members: Members): Expanded
   return { members, violations: [] };
 }
 
-/** As in Kong, an upstream that says what to hash is one that hashes. */
+/** As in Kong, setting hash_on without an algorithm selects hashing. */
 export const withAlgorithm = (members: Members): Members =>
   typeof members.hash_on === "string" && members.hash_on !== "none" && (members.algorithm ?? null) === null
     ? { ...members, algorithm: "consistent-hashing" }
@@ -38,13 +38,13 @@ function expandUrl(members: Members): Expanded {
   return { members: { ...rest, ...partsOf(url) }, violations: [] };
 }
 
-/** The host stands for itself, so that it is not reported missing beside the fault of the url. */
+/** Sets a placeholder host, so that the host is not also reported as missing. */
 const faultyUrl = (members: Members, message: string): Expanded => ({
   members: { host: "url", ...members },
   violations: [{ path: ["url"], message }],
 });
 
-/** RFC 3986 appendix B. User, query and fragment have no place in a service; Kong leaves them out too. */
+/** RFC 3986 appendix B. A service has no user, query and fragment; Kong drops them too. */
 function partsOf(url: string): Members {
   const [, scheme, authority = "", path = ""] =
     /^(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)/.exec(url) ?? [];
@@ -58,13 +58,13 @@ function partsOf(url: string): Members {
   };
 }
 
-/** A port that is no number is left for the schema to refuse. */
+/** An invalid port is left for the schema to reject. */
 function portOf(port: string, protocol: string): number | string {
   if (port === "") return protocol === "https" ? 443 : 80;
   return /^\d+$/.test(port) ? Number(port) : port;
 }
 
-/** What the config of each plugin may be written as besides its schema and its deprecated members. */
+/** The shorthands of each plugin's config, besides deprecated members. */
 const configs: Partial<Record<PluginName, (config: Members) => Members>> = {
   cors: (config) => (typeof config.origins === "string" ? { ...config, origins: [config.origins] } : config),
 };

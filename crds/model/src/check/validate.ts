@@ -1,4 +1,4 @@
-/** Checking a filled value against its schema: Ajv finds the faults, this file says them in Kong's words. */
+/** Validates a value with defaults against its schema: Ajv finds the violations, this file words them like Kong. */
 import { Ajv, type AnySchemaObject, type ErrorObject, type ValidateFunction } from "ajv";
 import type { DataValidateFunction } from "ajv/dist/types/index.js";
 import type { SchemaNode } from "../schema/node.ts";
@@ -8,7 +8,7 @@ import { kongMessages, rank } from "./kong-messages.ts";
 import type { RecordMembers } from "./rules/rule.ts";
 import { recordRules, textRules } from "./rules.ts";
 
-/** All faults of a value, none left out. A schema is compiled when it is first used. */
+/** All violations of a value. A schema is compiled on first use. */
 export function validate(schema: SchemaNode, value: unknown): readonly Violation[] {
   const check = compiled(schema);
   if (check(value)) return [];
@@ -35,7 +35,7 @@ const ajv = new Ajv({ allErrors: true, verbose: true })
 
 type Fault = Partial<ErrorObject>;
 
-/** Ajv reads a keyword's faults from the function that found them. */
+/** Ajv reads a keyword's errors from a property of its validation function. */
 function reporting(find: (value: unknown) => readonly Fault[]): DataValidateFunction {
   const check: DataValidateFunction = (value: unknown) => {
     const faults = find(value);
@@ -56,7 +56,7 @@ function compileRule(rule: string, schema: AnySchemaObject): DataValidateFunctio
   }
   const checkText = ruleNamed(textRules, rule);
   return reporting((value) => {
-    // A text that is too long is told so; rules echo it and may take time that grows with it.
+    // maxLength reports longer strings; rules quote the value, and their run time may grow with it.
     if (typeof value !== "string" || value.length > (schema.maxLength ?? Number.POSITIVE_INFINITY)) return [];
     const message = checkText(value);
     return message === undefined ? [] : [{ keyword: "rule", message, params: { rule } }];
@@ -79,7 +79,7 @@ function ruleNamed<Rule>(rules: Readonly<Record<string, Rule>>, name: string): R
   return rule;
 }
 
-/** The pointer's steps as member names and list indexes, then what the keyword adds. */
+/** The JSON pointer's steps as member names and list indexes, plus the keyword's own. */
 function pathOf({ instancePath, params }: ErrorObject, root: unknown): Violation["path"] {
   const path: (string | number)[] = [];
   let at: unknown = root;
@@ -97,11 +97,11 @@ interface Found {
   readonly path: Violation["path"];
 }
 
-/** Without its faulty items the list may be short enough: how many there may be is no help to their writer. */
+/** A list with invalid items gets no maxItems violation: it may be short enough without them. */
 const isBelow = (path: Violation["path"], list: Violation["path"]): boolean =>
   path.length > list.length && list.every((step, index) => step === path[index]);
 
-/** One sentence for each place, the one that Kong would find first; a whole record may have several. */
+/** One message per path, the one that Kong would find first; a record as a whole may have several. */
 function tellOnce(found: readonly Found[]): readonly Violation[] {
   const told = new Set<string>();
   const violations: Violation[] = [];

@@ -10,7 +10,7 @@ const NULL = "value must be null";
 const given = (name: string) => `failed conditional validation given value of field '${name}'`;
 const limits = (config: object) => ({ name: "rate-limiting", config });
 
-/** Entities with the `path: sentence` of all their faults. */
+/** Entities with the `path: message` of all their violations. */
 const cases: readonly (readonly [collection: Collection, raw: unknown, ...faults: string[]])[] = [
   // Types
   ["services", {}, `host: ${MISSING}`],

@@ -1,4 +1,4 @@
-/** The shortest form of a filled entity: without defaults and derived members. */
+/** The shortest form of an entity: without defaults and derived members. */
 import { isDeepStrictEqual } from "node:util";
 import { checkEntity } from "../check/index.ts";
 import { type Collection, type Entity, entities } from "../entities/index.ts";
@@ -8,31 +8,31 @@ import { isRecord, memberOf } from "../schema/walk.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Identifying members come first, then the others in the order of the schema; timestamps come last. */
+/** Identifying members come first, then the others in schema order, then timestamps. */
 const first = ["id", "name", "username", "target", "key"];
 const last = ["created_at", "updated_at"];
 
 /**
- * The least members that `checkEntity` makes this entity of. An id that follows from the name or the content is left
- * out, times are when they are 0. References stay `{ id }`.
+ * The smallest set of members from which `checkEntity` restores this entity. An id derived from the name or content is
+ * omitted, and so are times of 0. References stay `{ id }`.
  */
 export function briefEntity(collection: Collection, entity: Entity): Members {
   const { id, ...others } = entity as unknown as Members & { readonly id: string };
   const brief = inOrder(briefRecord(schemaOf(collection, others), others));
-  // It was checked where it came from.
+  // The entity was already validated for its own store.
   const anywhere = { database: true };
   const made: unknown = checkEntity(collection, brief, anywhere).value;
   if (isDeepStrictEqual(made, entity)) return brief;
   const withId = inOrder({ id, ...brief });
   if (isDeepStrictEqual(checkEntity(collection, withId, anywhere).value, entity)) return withId;
-  // A default that depends on another member.
+  // This default depends on another member.
   return inOrder(withoutUnset({ id, ...others }));
 }
 
 const withoutUnset = (members: Members): Members =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null && value !== undefined));
 
-/** The schema of an entity; of a plugin with the schema of its config in it. */
+/** The schema of an entity; a plugin's includes the schema of its config. */
 function schemaOf(collection: Collection, { name }: Members): SchemaNode {
   const schema = schemaNode(entities[collection].schema);
   if (collection !== "plugins" || typeof name !== "string" || !Object.hasOwn(plugins, name)) return schema;

@@ -1,4 +1,4 @@
-/** What decK keeps in front of its files: tags that every entity has, and defaults in place of the gateway's. */
+/** decK's `_info`: tags for every entity, and defaults that replace the gateway's. */
 import { type Collection, entities } from "../entities/index.ts";
 import { isRecord } from "../schema/walk.ts";
 import type { Violation } from "../violation.ts";
@@ -7,14 +7,14 @@ import type { Findings } from "./head.ts";
 type Members = Readonly<Record<string, unknown>>;
 
 export interface DeckInfo extends Findings {
-  /** The members of an entity with what stands in front of the file. */
+  /** Adds the file's tags and defaults to an entity's members. */
   readonly apply: (collection: Collection, item: Members) => Members;
 }
 
 /** Members that only affect how decK compares a file with a gateway. A gateway that reads the file ignores them. */
 const ignored = new Set(["default_lookup_tags", "consumer_group_policy_overrides"]);
 
-/** Collections that decK has defaults for. */
+/** Collections for which decK supports defaults. */
 const withDefaults = ["services", "routes", "upstreams", "targets"] as const;
 
 export function readDeckInfo(info: unknown): DeckInfo {

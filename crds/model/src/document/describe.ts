@@ -1,8 +1,8 @@
-/** Violations as sentences for people, and as Kong's answer to a bad document. */
+/** Violations as messages for people, and as Kong's response to an invalid document. */
 import { type Fields, schemaViolation } from "../check/error.ts";
 import type { Violation } from "../violation.ts";
 
-/** `kong.yaml:12:5: services[0].routes[1].paths[0]: should start with: /` on one line, whatever the file holds. */
+/** `kong.yaml:12:5: services[0].routes[1].paths[0]: should start with: /` on one line, whatever the file contains. */
 export function describeViolation({ path, message, position }: Violation): string {
   const place = position && [...(position.file === undefined ? [] : [position.file]), position.line, position.column];
   const member = describePath(path);
@@ -12,17 +12,17 @@ export function describeViolation({ path, message, position }: Violation): strin
     .join("");
 }
 
-/** How many warnings are told, of a document that may have any number of them. */
+/** The number of warnings to report; a document may have any number of them. */
 const MOST_WARNINGS = 20;
 
-/** A sentence for each of the first warnings, and how many more there are. */
+/** A message for each of the first warnings, and the number of the others. */
 export function describeWarnings(warnings: readonly Violation[]): readonly string[] {
   const more = warnings.length - MOST_WARNINGS;
   const first = warnings.slice(0, MOST_WARNINGS).map(describeViolation);
   return more > 0 ? [...first, `${more} more warnings`] : first;
 }
 
-/** `services[0].routes[1]`; a fault of a record as a whole is told by the record's own path. */
+/** `services[0].routes[1]`; a violation of a record as a whole has the record's own path. */
 export function describePath(path: Violation["path"]): string {
   return path
     .filter((step) => step !== "@entity")
@@ -45,14 +45,14 @@ export interface DeclarativeViolation {
   readonly fields: Fields;
 }
 
-/** Kong's body of a 400 for an invalid document. `fields` mirrors the document as it was written. */
+/** Kong's body of a 400 for an invalid document. `fields` mirrors the document as written. */
 export function declarativeViolation(violations: readonly Violation[]): DeclarativeViolation {
   const { fields } = schemaViolation(violations);
   const message = `declarative config is invalid: ${toLua(fields)}`;
   return { code: 14, name: "invalid declarative configuration", message, fields };
 }
 
-/** As Kong prints a table: without spaces, members sorted, positions named after the first gap. */
+/** Kong's format of a table: no spaces, sorted members, and explicit indexes after the first gap. */
 function toLua(fields: Fields): string {
   if (fields === null) return "nil";
   if (typeof fields === "string") return JSON.stringify(fields);

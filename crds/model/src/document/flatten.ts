@@ -1,8 +1,8 @@
 /**
- * The flat form of a document: children taken out of their parents, references resolved to ids.
+ * Flattens a document: moves nested children to the top level and resolves references to ids.
  *
- * Entities are not checked here; what is reported is what the nesting and the references get wrong. Every item of
- * the flat document remembers where it stood.
+ * Entities are not validated here; only violations of nesting and references are reported. Every item of the flat
+ * document keeps its original path.
  */
 import { checkEntity } from "../check/index.ts";
 import type { Document } from "../document.ts";
@@ -20,7 +20,7 @@ import { markRegexPaths } from "./regex-paths.ts";
 
 export interface FlatDocument extends Findings {
   readonly document: Document;
-  /** Where the items of the flat document stood, by collection and index. */
+  /** The original paths of the flat document's items, by collection and index. */
   readonly origins: PerCollection<readonly Violation["path"][]>;
 }
 
@@ -28,13 +28,13 @@ type Members = Readonly<Record<string, unknown>>;
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
-/** The id of an entity that the data does not have, by its id or its name. */
+/** The id of an entity outside of the data, by its id or its name. */
 export type KnownId = (collection: Collection, idOrName: string) => string | undefined;
 
 /**
- * Flattens plain data in any of the document's forms. Data that is no document at all gives an empty one.
+ * Flattens plain data in any of the document's forms. Data that is not a document gives an empty one.
  *
- * @param known What references may name beside the entities of the data. Default: nothing.
+ * @param known Resolves references to entities outside of the data. Default: none.
  */
 export function flattenDocument(data: unknown, known?: KnownId): FlatDocument {
   const raw = isRecord(data) ? data : {};
@@ -63,15 +63,15 @@ export function flattenDocument(data: unknown, known?: KnownId): FlatDocument {
 }
 
 interface ResolverOptions {
-  /** Of a format in which a regular expression is not marked as such. */
+  /** The format version is older than 3.0: regular expressions have no `~` mark. */
   readonly legacy: boolean;
   readonly info: DeckInfo;
   readonly configs: DeckPluginConfigs;
-  /** What references may name beside the entities of the data. */
+  /** Resolves references to entities outside of the data. */
   readonly known: KnownId | undefined;
 }
 
-/** Gives entities their ids and turns names into ids. Parents must come before what refers to them. */
+/** Assigns ids to entities and resolves names to ids. Parents must come before entities that refer to them. */
 class ReferenceResolver {
   readonly violations: Violation[] = [];
   readonly #whole: ResolverOptions;
@@ -100,7 +100,7 @@ class ReferenceResolver {
     return item.id === undefined || item.id === null ? { ...item, id } : item;
   }
 
-  /** The members that the format and decK's `_plugin_configs` make of those that are written. */
+  /** Expands regular expressions of older formats and decK's `_plugin_configs`. */
   #expand({ collection, path }: DocumentEntry, item: Members): Members {
     if (collection === "routes" && this.#whole.legacy) return markRegexPaths(item);
     if (collection !== "plugins") return item;
@@ -109,7 +109,7 @@ class ReferenceResolver {
     return plugin;
   }
 
-  /** A reference as the flat form has it. Forms that say neither an id nor a name are left to the entity's check. */
+  /** A reference in flat form. One with neither id nor name is left for the entity's validation. */
   #refer(
     value: unknown,
     at: { readonly to: Collection; readonly member: string; readonly entry: DocumentEntry },
@@ -131,11 +131,13 @@ class ReferenceResolver {
   }
 }
 
-/** What stands in a reference beside its name or id. Kong refuses it too: nothing would become of it. */
+/** Members of a reference other than its name or id. Kong rejects them too: they would have no effect. */
 const inlineMembers = (to: Collection, value: Members): readonly string[] =>
   Object.keys(value).filter((name) => name !== "id" && !entities[to].unique.includes(name));
 
-/** The id that the entity's check would give. One with faults gets an id of its place, so that its children find it. */
+/**
+ * The id that validation would assign. An invalid entity gets an id derived from its path, so that children find it.
+ */
 function idIn({ collection, path }: DocumentEntry, item: Readonly<Record<string, unknown>>): string {
   if (nameOf(collection, item) !== undefined && entities[collection].within === undefined)
     return idOf(collection, item);

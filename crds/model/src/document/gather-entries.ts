@@ -1,4 +1,4 @@
-/** Takes a document's entities out of their lists, wherever they are nested, each with the path where it stood. */
+/** Collects a document's entities from all lists, including nested ones, each with its original path. */
 import { type Collection, collections, entities } from "../entities/index.ts";
 import { nestedLists } from "../entities/references.ts";
 import { isRecord } from "../schema/walk.ts";
@@ -10,7 +10,7 @@ export interface DocumentEntry {
   /** The entity's own members, as written. */
   readonly item: Readonly<Record<string, unknown>>;
   readonly path: Violation["path"];
-  /** The entry that it is nested in, and the member that the nesting stands for. */
+  /** The enclosing entry, and the reference member that the nesting replaces. */
   readonly parent?: { readonly entry: DocumentEntry; readonly member: string };
 }
 
@@ -22,11 +22,11 @@ interface List {
 }
 
 export interface Gathered extends Findings {
-  /** In the order of the document, parents before their children. */
+  /** In document order, parents before their children. */
   readonly entries: readonly DocumentEntry[];
 }
 
-/** Never fails: what is no list or no record is reported and left out. */
+/** Never fails: values that are not lists or records are reported and skipped. */
 export function gatherEntries(document: Readonly<Record<string, unknown>>): Gathered {
   const entries: DocumentEntry[] = [];
   const violations: Violation[] = [];
@@ -59,7 +59,7 @@ export function gatherEntries(document: Readonly<Record<string, unknown>>): Gath
   return { entries, violations, warnings };
 }
 
-/** Parts the entity's own members from lists of children, remarks and what may not stand there. */
+/** Separates the entity's own members from lists of children, comments and members not allowed there. */
 function openEntry(
   collection: Collection,
   raw: Readonly<Record<string, unknown>>,

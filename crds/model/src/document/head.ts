@@ -40,7 +40,7 @@ export const unsupportedCollections: ReadonlySet<string> = new Set([
   "workspaces",
 ]);
 
-/** Members that are taken and have no effect, with the reason. */
+/** Members that are accepted without effect, with the reason. */
 const ignored: Readonly<Record<string, string>> = {
   _konnect: "ignored: it tells decK which control plane of Konnect to use",
   _workspace: "ignored: it tells decK which workspace to use, and Sluice has one",
@@ -59,14 +59,14 @@ const known = new Set<string>([
   ...collections,
 ]);
 
-/** What is found in a document beside its entities. */
+/** Findings in a document besides its entities' violations. */
 export interface Findings {
   readonly violations: readonly Violation[];
-  /** What has no effect although it is written. */
+  /** Members that have no effect. */
   readonly warnings: readonly Violation[];
 }
 
-/** Checks the members of the document that are not collections, and names members that it does not have. */
+/** Validates the members of the document that are not collections, and reports unknown members. */
 export function checkHead(document: Readonly<Record<string, unknown>>): Findings {
   const violations: Violation[] = [];
   const warnings: Violation[] = [];
@@ -88,13 +88,13 @@ export function checkHead(document: Readonly<Record<string, unknown>>): Findings
   return { violations, warnings };
 }
 
-/** Lua knows no difference between an empty list and an empty record. */
+/** Lua does not distinguish an empty list from an empty record. */
 export const isEmptyList = (value: unknown): boolean =>
   value === null || (typeof value === "object" && Object.keys(value as object).length === 0);
 
 export const emptyCollection = (member: string): string => `ignored: Sluice has no '${member}' yet, and none are given`;
 
-/** Our own member holds addresses; they are checked with the services that they belong to. */
+/** Sluice's own member contains endpoints; they are validated with the services that they belong to. */
 function checkOwn(own: unknown): readonly Violation[] {
   if (own === undefined || own === null) return [];
   if (!isRecord(own)) return [{ path: ["_sluice"], message: "expected a record" }];
@@ -115,7 +115,7 @@ function checkVersion(version: unknown): string | undefined {
   return undefined;
 }
 
-/** `_comment` and `_ignore` may stand in the document and in every entity; nothing reads them. */
+/** `_comment` and `_ignore` are allowed in the document and in every entity; both are ignored. */
 export function checkRemarks(holder: Readonly<Record<string, unknown>>, path: Violation["path"]): readonly Violation[] {
   const { _comment: comment = null, _ignore: ignored = null } = holder;
   return [

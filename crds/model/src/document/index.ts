@@ -1,4 +1,4 @@
-/** Declarative documents: text and data in, checked documents out, and back to text. */
+/** Declarative documents: parsing, validation, and rendering as text. */
 
 export { briefEntity } from "./brief.ts";
 export {

@@ -41,7 +41,7 @@ for (const [what, text] of plain) {
   });
 }
 
-/** Objects with few names, so that they are often of one shape. */
+/** Objects with few names, so that many share a shape. */
 const text = fc.string({ minLength: 1, maxLength: 4, unit: fc.constantFrom(..."ab:\"\\{},[]'# \n\u00e9") });
 const { tree: objects } = fc.letrec((tie) => ({
   tree: fc.dictionary(text, tie("value"), { maxKeys: 4, noNullPrototype: true }),

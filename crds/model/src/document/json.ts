@@ -1,9 +1,9 @@
 /**
- * JSON text to plain data, many times faster than as YAML. It tells less: whatever may be a fault is left to the reader of
- * YAML, who finds it again and says where it stands.
+ * Parses JSON many times faster than the YAML parser, but without positions. Any text that may have an error is left to
+ * the YAML parser, which reports the error with its position.
  */
 
-/** The data; undefined: it is no JSON object, or one that a document may not be. */
+/** The data; undefined if it is not a JSON object or exceeds a document's limits. */
 export function readPlainJson(text: string, maxDepth: number): object | undefined {
   if (!/^\s*\{/.test(text)) return undefined;
   let data: object;
@@ -13,14 +13,14 @@ export function readPlainJson(text: string, maxDepth: number): object | undefine
     return undefined;
   }
   const members = countMembers(data, maxDepth);
-  // Of two members with one name JSON.parse keeps the last: then there are more in the text than in the data.
+  // Of duplicate members JSON.parse keeps the last: the text then has more members than the data.
   return members === countColons(text) ? data : undefined;
 }
 
-/** Names of members that are faults. */
+/** Member names that are violations. */
 const strange = ["__proto__", ""];
 
-/** NaN when there is a value that a document may not have. */
+/** NaN if a value is not allowed in a document. */
 function countMembers(root: object, maxDepth: number): number {
   let members = 0;
   const visit = (value: unknown, depth: number): void => {
@@ -43,8 +43,8 @@ const COLON = 58;
 const BACKSLASH = 92;
 
 /**
- * Colons of valid JSON that stand in no string; NaN when a name is written with an escape: once V8 (14.6) has seen a name
- * with a backslash, JSON.parse takes some others for it that are written with one.
+ * Counts colons of valid JSON outside of strings; NaN when a name contains an escape. After V8 (14.6) has seen a name
+ * with a backslash, JSON.parse confuses some other escaped names with it.
  */
 function countColons(text: string): number {
   let colons = 0;
@@ -62,7 +62,7 @@ function countColons(text: string): number {
   return colons;
 }
 
-/** Where the string that begins there ends. */
+/** The index of the end of the string that begins at `start`. */
 function endOfString(text: string, start: number): number {
   let end = text.indexOf('"', start + 1);
   for (;;) {

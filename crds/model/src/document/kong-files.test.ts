@@ -1,4 +1,4 @@
-/** Snippets of the shape that Kong's and decK's users have in their files. */
+/** Typical snippets from files of Kong and decK users. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { describeViolation } from "./describe.ts";

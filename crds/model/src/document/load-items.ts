@@ -1,4 +1,4 @@
-/** Items of a text that were added or changed, read and checked without the others. */
+/** Parses and validates the added or changed items of a text without reading the others. */
 import { checkEntity } from "../check/index.ts";
 import { type Collection, collections } from "../entities/index.ts";
 import { type PerCollection, perCollection } from "../entities/per-collection.ts";
@@ -8,19 +8,19 @@ import { type FlatDocument, flattenDocument, type KnownId } from "./flatten.ts";
 import { readItems, readWithoutWarnings } from "./yaml.ts";
 
 export interface ChangedItems {
-  /** The lines that belong to no item, as `divideText` found them. */
+  /** The lines outside of all items, from `divideText`. */
   readonly head: string;
-  /** The lines of the items, by the list that they stand in. */
+  /** The items' lines by list. */
   readonly items: Partial<Record<Collection, string>>;
 }
 
 export interface LoadedItems {
   readonly put: PerCollection<readonly StoredEntity[]>;
-  /** Where the entities stood: list and index among these items. */
+  /** Each entity's list and index among these items. */
   readonly origins: FlatDocument["origins"];
 }
 
-/** Null when the items have faults: reading the whole text finds which. */
+/** Null when the items have violations: reading the whole text reports them. */
 export function loadItems({ head, items }: ChangedItems, known: KnownId): LoadedItems | null {
   const headData = readWithoutWarnings(head);
   if (!isRecord(headData)) return null;
@@ -41,6 +41,6 @@ export function loadItems({ head, items }: ChangedItems, known: KnownId): Loaded
   return isWhole && !hasTwins(put) ? { put, origins } : null;
 }
 
-/** Whether two entities have one id. */
+/** Whether two entities have the same id. */
 const hasTwins = (put: PerCollection<readonly StoredEntity[]>): boolean =>
   collections.some((collection) => new Set(put[collection].map(({ id }) => id)).size < put[collection].length);

@@ -1,4 +1,4 @@
-/** Loads a declarative file: from text to a checked value, with line and column for every violation. */
+/** Loads a declarative file: from text to a validated value, with line and column for every violation. */
 import type { Document } from "../document.ts";
 import type { Collection } from "../entities/index.ts";
 import { isRecord } from "../schema/walk.ts";
@@ -10,32 +10,32 @@ import { type FlatDocument, flattenDocument } from "./flatten.ts";
 import { type LocatedData, readYaml } from "./yaml.ts";
 
 export interface LoadOptions {
-  /** The file that the text came from, for positions. */
+  /** The file name, for positions. */
   readonly file?: string;
   /** The snapshot that the text replaces: unchanged entities are shared with it. Default: the empty snapshot. */
   readonly previous?: Snapshot;
-  /** Whether it is for a database, as in CheckOptions. Default no. */
+  /** Whether the document is for a database, as in CheckOptions. Default false. */
   readonly database?: boolean;
 }
 
-/** A document that was found good: flat, its references resolved to ids, and the snapshot that it makes. */
+/** A valid document: flat, with references resolved to ids, and its snapshot. */
 export interface LoadedDocument {
   readonly document: Document;
-  /** Where the items of the flat document stood, by collection and index: `["services", 0, "routes", 1]`. */
+  /** The original paths of the flat document's items, by collection and index: `["services", 0, "routes", 1]`. */
   readonly origins: FlatDocument["origins"];
   readonly snapshot: Snapshot;
   /** Input that may not have the intended effect: duplicate keys, ignored members. */
   readonly warnings: readonly Violation[];
 }
 
-/** The same for a text, with its plain data. */
+/** A loaded document with the text's plain data. */
 export interface LoadedText extends LoadedDocument {
   readonly data: Readonly<Record<string, unknown>>;
-  /** Where a path of the data stands in the text. Holds on to all that is known of the text. */
+  /** The position of a path in the text. Keeps the parsed text in memory. */
   readonly positionOf: LocatedData["positionOf"];
 }
 
-/** YAML or JSON text in any form and format (1.1, 2.1, 3.0), with all that is known of it. */
+/** Loads YAML or JSON text in any form and format (1.1, 2.1, 3.0), with all details. */
 export function loadText(text: string, options: LoadOptions = {}): Checked<LoadedText> {
   const read = readYaml(text, options);
   if (read.violations !== undefined) return read;
@@ -46,19 +46,19 @@ export function loadText(text: string, options: LoadOptions = {}): Checked<Loade
   return { value: { ...checked.value, warnings, data: isRecord(data) ? data : {}, positionOf } };
 }
 
-/** The same, to the flat document. */
+/** Like `loadText`, but returns the flat document. */
 export function loadDocument(text: string, options: LoadOptions = {}): Checked<Document> {
   const loaded = loadText(text, options);
   return loaded.violations === undefined ? { value: loaded.value.document } : loaded;
 }
 
-/** The same, to a snapshot. */
+/** Like `loadText`, but returns the snapshot. */
 export function loadSnapshot(text: string, options: LoadOptions = {}): Checked<Snapshot> {
   const loaded = loadText(text, options);
   return loaded.violations === undefined ? { value: loaded.value.snapshot } : loaded;
 }
 
-/** Plain data in any form, such as a request's JSON. Paths start in the data; there are no positions. */
+/** Validates plain data in any form, such as a request's JSON. Paths start at the data; there are no positions. */
 export function checkDocument(
   data: unknown,
   { previous = emptySnapshot, database = false }: Omit<LoadOptions, "file"> = {},
@@ -66,7 +66,7 @@ export function checkDocument(
   const flat = flattenDocument(data);
   const applied = applyDocument(previous, flat.document, { database });
   const found = applied.violations?.map((violation) => ({ ...violation, path: originOf(violation.path, flat) })) ?? [];
-  // A reference that has no such name is there under the id that the name would give: one fault, told once.
+  // An unresolved reference already has a violation; its derived id would be reported a second time.
   const told = new Set(flat.violations.map(({ path }) => JSON.stringify(path)));
   const violations = [...flat.violations, ...found.filter(({ path }) => !told.has(JSON.stringify(path)))];
   if (violations.length > 0 || applied.value === undefined) return { violations };
@@ -74,14 +74,14 @@ export function checkDocument(
   return { value: { document, origins, warnings, snapshot: applied.value } };
 }
 
-/** In the order of the text. */
+/** In text order. */
 function locate(violations: readonly Violation[], { positionOf }: LocatedData): readonly Violation[] {
   return violations
     .map((violation) => ({ ...violation, position: violation.position ?? positionOf(violation.path) }))
     .sort((a, b) => a.position.line - b.position.line || a.position.column - b.position.column);
 }
 
-/** Where in the written form a path of the flat form stands. */
+/** The path in the written form for a path of the flat form. */
 function originOf(path: Violation["path"], { origins }: FlatDocument): Violation["path"] {
   const [collection, index, ...rest] = path;
   const origin = typeof index === "number" ? origins[collection as Collection][index] : undefined;

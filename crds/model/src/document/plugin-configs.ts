@@ -1,4 +1,4 @@
-/** decK's `_plugin_configs`: configs by name, which plugins of the same file take over by `_config`. */
+/** decK's `_plugin_configs`: named configs that plugins of the same file include through `_config`. */
 import { isRecord } from "../schema/walk.ts";
 import type { Violation } from "../violation.ts";
 
@@ -6,7 +6,7 @@ type Members = Readonly<Record<string, unknown>>;
 
 export interface DeckPluginConfigs {
   readonly violations: readonly Violation[];
-  /** A plugin with the config that it refers to; members of its own come first, at every level. */
+  /** Merges the referenced config into a plugin; the plugin's own members take precedence at every level. */
   readonly apply: (plugin: Members) => { readonly plugin: Members; readonly violations: readonly Violation[] };
 }
 
@@ -35,7 +35,7 @@ export function readPluginConfigs(given: unknown): DeckPluginConfigs {
 
 const fault = (plugin: Members, message: string) => ({ plugin, violations: [{ path: ["_config"], message }] });
 
-/** As decK does since go-database-reconciler 1.36 (before: at the top level only): also an explicit null is a value. */
+/** Like decK since go-database-reconciler 1.36 (before: at the top level only): an explicit null counts as a value. */
 function withDefaults(own: Members, defaults: Members): Members {
   const missing = Object.entries(defaults).map(([name, value]): [string, unknown] => {
     if (!Object.hasOwn(own, name)) return [name, value];

@@ -1,5 +1,5 @@
 /**
- * Regular expressions in formats before 3.0, which stood among plain paths without a mark. Kong's own migration
+ * Regular expressions in formats before 3.0, which were written among plain paths without a mark. Kong's own migration
  * (migrate_regex_280_300) marks every path that has a character outside a plain set.
  */
 
@@ -16,7 +16,7 @@ function markRegexPath(path: string): string {
   return `~${path.replace(/%([\da-f]{2})/gi, decodeOnce)}`;
 }
 
-/** Before 3.0 paths were percent-decoded when they were stored; after it they are not, so this is the last time. */
+/** Before 3.0 paths were percent-decoded when stored; since then they are not, so the migration decodes them once. */
 function decodeOnce(encoded: string, hex: string): string {
   const character = String.fromCharCode(Number.parseInt(hex, 16));
   if ("!#$%&'()*+,/:;=?@[]".includes(character) || character > "\x7f") return encoded.toUpperCase();

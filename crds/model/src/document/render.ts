@@ -5,8 +5,8 @@ import { collections } from "../entities/index.ts";
 import { isRecord } from "../schema/walk.ts";
 
 /**
- * Format 3.0, in the order of the collections. Live addresses are left out. Of an entity's own `_sluice` only what
- * keeps something shut stays: without the hash a credential would not load, without namespaces a key would open more.
+ * Format 3.0, in the order of the collections, without endpoints. Of an entity's `_sluice` only restrictions are kept:
+ * without the hash a credential would not load, and without namespaces a key would open more routes.
  */
 export function renderDocument(document: Document): string {
   const lists = collections.flatMap((collection) => {
@@ -14,7 +14,7 @@ export function renderDocument(document: Document): string {
     return items.length === 0 ? [] : [[collection, items.map(forPeople)]];
   });
   const data = { _format_version: "3.0", ...Object.fromEntries(lists) };
-  // Quoted so that readers of YAML 1.1, as Kong is, read the same; every entity stands for itself.
+  // Quoted so that YAML 1.1 parsers such as Kong's read the same values; no aliases between entities.
   return stringify(data, { compat: "yaml-1.1", aliasDuplicateObjects: false, lineWidth: 0 });
 }
 

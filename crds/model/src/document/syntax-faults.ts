@@ -13,10 +13,10 @@ interface SyntaxError {
 }
 
 /**
- * The parser notices a bracket or quote that is never closed where it expects something else, lines below, and takes all
- * that follows amiss: told is the bracket or quote, and nothing behind it.
+ * The parser reports an unclosed bracket or quote only lines below, where it expects another token, and misreads all
+ * that follows. This reports the bracket or quote itself, and no errors after it.
  *
- * @param errors What the parser says of `text`: one at least.
+ * @param errors The parser's errors for `text`, at least one.
  */
 export function syntaxFaults(text: string, errors: readonly SyntaxError[]): readonly SyntaxFault[] {
   const opened = unclosed([...new Parser().parse(text)]);
@@ -30,13 +30,13 @@ const closers: Readonly<Record<string, string>> = { "[": "]", "{": "}" };
 interface Visited {
   readonly token: CST.Token;
   readonly parent: Visited | undefined;
-  /** Whether something inside is not closed. */
+  /** Whether a nested bracket is not closed. */
   holdsOpen: boolean;
 }
 
 /**
- * Of brackets in brackets only the innermost that is open: it may have taken the other's end. Not recursive, because the
- * depth is the writer's choice.
+ * Of nested brackets only the innermost unclosed one is reported: it may have consumed the other's end. Iterative,
+ * because the input controls the depth.
  */
 function unclosed(tokens: readonly CST.Token[]): readonly SyntaxFault[] {
   const found: { readonly visited: Visited; readonly message: string }[] = [];
@@ -61,7 +61,7 @@ function childrenOf(token: CST.Token): readonly CST.Token[] {
   return token.items.flatMap(({ key, value }) => [key, value].filter((child) => child !== undefined && child !== null));
 }
 
-/** What is wrong with a token that opens something and does not end it. */
+/** The error of a token that opens a bracket or quote without closing it. */
 function openingOf(token: CST.Token): string | undefined {
   if (token.type === "flow-collection") {
     const open = token.start.source;

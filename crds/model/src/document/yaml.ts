@@ -1,8 +1,8 @@
 /**
- * YAML or JSON text to plain data that knows its lines and columns. JSON is the YAML that it is, only read faster.
+ * Parses YAML or JSON text to plain data with lines and columns. JSON is parsed as YAML, only faster.
  *
- * Bounds: 32 MiB of text, 100 levels, a million values reached through aliases. Custom tags, several documents in one
- * text and numbers that JSON does not have are faults. Of a duplicate key the last value counts, as in Kong, and a
+ * Limits: 32 MiB of text, 100 levels, a million values reached through aliases. Custom tags, several documents in one
+ * text and numbers that JSON does not have are violations. Of a duplicate key the last value counts, as in Kong, and a
  * warning names both lines.
  */
 import {
@@ -38,16 +38,16 @@ export interface LocatedData {
   readonly data: unknown;
   /** Duplicate keys, at the key that counts. */
   readonly warnings: readonly Violation[];
-  /** Where a path stands: a member at its name, an item at its start, something that is missing at what should hold it. */
+  /** The position of a member's name or an item's start; for a missing node, that of its parent. */
   readonly positionOf: (path: Path) => Position;
 }
 
 export interface YamlOptions {
-  /** Named in positions. */
+  /** The file name in positions. */
   readonly file?: string;
 }
 
-/** Reads one document. Faults of syntax carry the parser's own sentence (or see `syntaxFaults`), with line and column. */
+/** Parses one document. Syntax errors have the parser's own message (or see `syntaxFaults`), with line and column. */
 export function readYaml(text: string, options: YamlOptions = {}): Checked<LocatedData> {
   const isLarge = Buffer.byteLength(text) > MAX_BYTES;
   const data = isLarge ? undefined : (readPlainJson(text, MAX_DEPTH) ?? readByItems(text));
@@ -55,18 +55,21 @@ export function readYaml(text: string, options: YamlOptions = {}): Checked<Locat
   const start: Position = { ...(options.file !== undefined && { file: options.file }), line: 1, column: 1 };
   let located: LocatedData | undefined;
   const positionOf = (path: Path): Position => {
-    // Only faults have places, and few texts have faults. What YAML would not take has none.
+    // Positions are needed only for violations, and few texts have any. If the text is not valid YAML there are none.
     located ??= readAsYaml(text, options).value ?? { data, warnings: [], positionOf: () => start };
     return located.positionOf(path);
   };
   return { value: { data, warnings: [], positionOf } };
 }
 
-/** Characters from which a text is read in parts, and characters of a part: what the parser holds of one is freed soon. */
+/**
+ * The length from which a text is parsed in parts, and the length of a part, in characters. The parser's memory for a
+ * part is released early.
+ */
 const LONG = 256 * 1024;
 const PART = 64 * 1024;
 
-/** Undefined when the text is not long, cannot be divided, or may have faults: `readAsYaml` says which. */
+/** Undefined if the text is short, cannot be divided, or may have violations: `readAsYaml` reports them. */
 function readByItems(text: string): object | undefined {
   if (text.length < LONG) return undefined;
   const divided = divideText(text);
@@ -89,19 +92,19 @@ function readByItems(text: string): object | undefined {
   return data;
 }
 
-/** Some items of one list as `divideText` found them. Undefined when they have faults or cannot be read by themselves. */
+/** Items of one list from `divideText`. Undefined if they have violations or cannot be parsed by themselves. */
 export function readItems(lines: string): readonly unknown[] | undefined {
   const data = readWithoutWarnings(lines);
   return Array.isArray(data) ? data : undefined;
 }
 
-/** Undefined for a text with faults, or with warnings: they name places in the whole text. */
+/** Undefined for a text with violations or warnings, since these refer to positions in the whole text. */
 export function readWithoutWarnings(text: string): unknown {
   const { value } = readAsYaml(text);
   return value === undefined || value.warnings.length > 0 ? undefined : value.data;
 }
 
-/** The same, of JSON too by the rules of YAML. */
+/** Like `readYaml`, but parses JSON by the rules of YAML too. */
 export function readAsYaml(text: string, options: YamlOptions = {}): Checked<LocatedData> {
   const lines = new LineCounter();
   const place = (offset: number): Position => {
@@ -135,7 +138,7 @@ export function readAsYaml(text: string, options: YamlOptions = {}): Checked<Loc
   return convert(document?.contents ?? null, place);
 }
 
-/** Offset of the first token that stands too deep. Not recursive, because the depth is the writer's choice. */
+/** Offset of the first token that is nested too deeply. Iterative, because the input controls the depth. */
 function tooDeep(tokens: readonly CST.Token[]): number | undefined {
   const waiting = tokens.map((token) => ({ token, depth: 0 }));
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
@@ -186,7 +189,7 @@ function convert(root: Document.Parsed["contents"], place: (offset: number) => P
     return report(path, node, "expected a string, a number, a boolean or null");
   }
 
-  /** Keeping the last value is what Kong's readers of YAML and JSON do; a file may rely on it without knowing. */
+  /** Kong's YAML and JSON parsers keep the last value; a file may unknowingly rely on it. */
   function warnOfDuplicate(path: Path, { first, key }: { readonly first: Node; readonly key: Node }): void {
     const [{ line, column }, position] = [place(first.range?.[0] ?? 0), place(key.range?.[0] ?? 0)];
     const message = `duplicate key: this value replaces the one at ${line}:${column}, which is ignored`;
@@ -211,7 +214,7 @@ function convert(root: Document.Parsed["contents"], place: (offset: number) => P
       else if (name === "__proto__") report([...path, name], key, "unknown field");
       else {
         const first = keys.get(name);
-        // What stands behind an alias has been warned of at its anchor.
+        // Duplicates in an aliased node were reported at its anchor.
         if (first !== undefined && !aliased) warnOfDuplicate([...path, name], { first, key });
         keys.set(name, key);
         own[name] = toData(value, [...path, name], aliased);
@@ -261,10 +264,10 @@ function findPair(
   return undefined;
 }
 
-/** YAML 1.1's `<<: *anchor`, which Kong's own reader and decK know. */
+/** YAML 1.1's `<<: *anchor`, which Kong's parser and decK support. */
 const isMergeKey = (key: Node): boolean => isScalar(key) && key.type === "PLAIN" && key.value === "<<";
 
-/** `80: x` has the name "80", as JSON would have it. */
+/** `80: x` has the name "80", as in JSON. */
 function nameOf(key: Node): string | undefined {
   if (!isScalar(key) || key.value === null || key.value === "") return undefined;
   return typeof key.value === "string" ? key.value : key.source;

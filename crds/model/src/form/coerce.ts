@@ -1,12 +1,12 @@
-/** Coerces the texts of a form to the types of a schema. Like Kong, JSON is never coerced. */
+/** Coerces the strings of a form to the types of a schema. Like Kong, JSON is never coerced. */
 import type { SchemaNode } from "../schema/node.ts";
 import { isRecord, memberOf, valuesOf } from "../schema/walk.ts";
 
 const NUMBER = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*$/;
 
 /**
- * "5" -> 5, "true" and "false" -> booleans, "" -> null, a lone text for a list -> a list of one. What does not fit,
- * and what the schema does not know, stays as it is for the check to report.
+ * "5" -> 5, "true" and "false" -> booleans, "" -> null, a single string for a list -> a list of one. Values that do not
+ * fit and unknown members stay unchanged, for validation to report.
  */
 export function coerce(schema: SchemaNode, value: unknown): unknown {
   if (value === "") return null;

@@ -80,12 +80,12 @@ const refused: readonly (readonly [body: string, path: readonly (string | number
   ["config=1&config.a=1", ["config"], "given both with members and as a value of its own"],
   ["a[1]=1&a.b=1", ["a"], "given both with members and as a value of its own"],
   ["a[0]=1", ["a"], "list positions are between 1 and 1000, not 0"],
-  // The fault stands at the list: an answer with as many places as somebody asks for would fill the memory.
+  // The violation is at the list: an error body with as many positions as a client requests would exhaust memory.
   ["a[999999999999].b=1", ["a"], "list positions are between 1 and 1000, not 999999999999"],
   ["a[999999999999].b=%ff", ["a"], "list positions are between 1 and 1000, not 999999999999"],
   ["a[999999999999].__proto__=1", ["a"], "list positions are between 1 and 1000, not 999999999999"],
   [`a[999999999999]${".b".repeat(9)}=1`, ["a"], "list positions are between 1 and 1000, not 999999999999"],
-  // So does a path with as many steps as somebody asks for.
+  // The same holds for a path with as many steps as a client sends.
   [`a${".b".repeat(8)}=1`, ["a", ..."b".repeat(7)], "nested deeper than 8 levels"],
   [`a${"[b]".repeat(100_000)}=%ff`, ["a", ..."b".repeat(7)], "nested deeper than 8 levels"],
   [`a${".b".repeat(100_000)}.__proto__=1`, ["a", ..."b".repeat(7)], "nested deeper than 8 levels"],

@@ -8,14 +8,14 @@ import type { Checked } from "../violation.ts";
 import { coerce } from "./coerce.ts";
 import { type Argument, argumentsOf, readForm } from "./tree.ts";
 
-/** The parts of a body of type multipart/form-data: their names and what is in them. */
+/** The names and contents of the parts of a multipart/form-data body. */
 export type FormParts = readonly { readonly name: string; readonly text: string }[];
 
 /**
- * Decodes a body of type application/x-www-form-urlencoded, or the parts of another form, into an unchecked entity,
- * with texts coerced by the collection's schema, and a plugin's config by the schema of the plugin that `name` says.
+ * Decodes an application/x-www-form-urlencoded body, or the parts of another form, into an unchecked entity. Strings
+ * are coerced by the collection's schema, and a plugin's config by the schema of the plugin in `name`.
  *
- * `plugin` names the plugin where the body does not (a form that changes some of its config).
+ * `plugin` names the plugin if the body does not (a form that changes some of its config).
  */
 export function decodeForm(
   body: string | FormParts,
@@ -32,7 +32,7 @@ export function decodeForm(
   return { value: config === undefined ? entity : { ...entity, config: coerce(config, entity.config) } };
 }
 
-/** Members that are taken and not kept: an empty `url` unsets it, like any member; a lone server name is a list. */
+/** Shorthand members that are accepted but not stored: an empty `url` unsets it; a single server name is a list. */
 const shorthands: Partial<Record<Collection, Readonly<Record<string, SchemaNode>>>> = {
   services: { url: { type: "string" } },
   certificates: { snis: { type: "array", items: { type: "string" } } },
@@ -43,7 +43,7 @@ function withShorthands(collection: Collection): SchemaNode {
   return { ...schema, properties: { ...schema.properties, ...shorthands[collection] } };
 }
 
-/** With the deprecated members that checkConfig takes. */
+/** Includes the deprecated members that checkConfig accepts. */
 function configSchema(plugin: string | undefined): SchemaNode | undefined {
   if (plugin === undefined || !Object.hasOwn(plugins, plugin)) return undefined;
   const schema = schemaNode(plugins[plugin as PluginName].schema);

@@ -1,5 +1,5 @@
 /**
- * Kong's grammar of form bodies: names say where in nested data a text belongs
+ * Kong's grammar of form bodies: names give the place of a value in nested data
  * (docs/reference/kong-compatibility.md#bodies).
  *
  * | name | meaning |
@@ -10,13 +10,13 @@
  * | `list[1].name` | a member of an item; `[]` before another step is the first item |
  * | `headers[x]` | member x, also when x has dots |
  *
- * A name that does not follow the grammar is one member as it stands.
+ * A name that does not follow the grammar is used literally as one member.
  */
 import type { Checked, Violation } from "../violation.ts";
 
 export type FormValue = string | readonly FormValue[] | { readonly [name: string]: FormValue };
 
-/** What one body may ask for; the caller bounds its bytes. */
+/** Limits for one body; the caller limits its size in bytes. */
 const MAX_ARGUMENTS = 1000;
 const MAX_STEPS = 8;
 const MAX_INDEX = 1000;
@@ -28,21 +28,21 @@ interface Branch {
   readonly texts: string[];
   readonly members: Map<string, Branch>;
   readonly items: Map<number, Branch>;
-  /** A lone text is a list all the same: its name ended in `[]`. */
+  /** Even a single value is a list if its name ended in `[]`. */
   list: boolean;
 }
 
 const branch = (): Branch => ({ texts: [], members: new Map(), items: new Map(), list: false });
 
-/** A name and its text, as a form has them; undefined: not percent-encoded UTF-8. */
+/** A name and its value in a form; undefined: not percent-encoded UTF-8. */
 export interface Argument {
   readonly name: string | undefined;
   readonly text: string | undefined;
-  /** The name as it was written. */
+  /** The name as written. */
   readonly written: string;
 }
 
-/** The arguments of a body of type application/x-www-form-urlencoded. */
+/** The arguments of an application/x-www-form-urlencoded body. */
 export function* argumentsOf(body: string): Iterable<Argument> {
   for (const pair of body.split("&")) {
     if (pair === "") continue;
@@ -51,7 +51,7 @@ export function* argumentsOf(body: string): Iterable<Argument> {
   }
 }
 
-/** Nested texts. */
+/** The nested values. */
 export function readForm(given: Iterable<Argument>): Checked<{ readonly [name: string]: FormValue }> {
   const root = branch();
   const violations: Violation[] = [];
@@ -77,7 +77,7 @@ function plant(root: Branch, { name, text, written }: Argument): readonly Violat
   }
   const path = pathOf(first);
   if (steps.length > MAX_STEPS) return fault(path, `nested deeper than ${MAX_STEPS} levels`).violations;
-  // From here on a path is one that an answer can mirror.
+  // From here on an error body can mirror the path.
   if (text === undefined) return fault(path, "not percent-encoded UTF-8").violations;
   if (path.includes("__proto__")) return fault(path, "unknown field").violations;
   const target = branchAt(root, steps);
@@ -113,7 +113,7 @@ function stepsOf(name: string): readonly Step[] {
   return steps;
 }
 
-/** A last `[]` adds no branch: the texts of one branch are a list. */
+/** A trailing `[]` adds no branch: the values of one branch are a list. */
 function branchAt(root: Branch, steps: readonly Step[]): Branch {
   let at = root;
   for (const step of steps.at(-1) === "[]" ? steps.slice(0, -1) : steps) {

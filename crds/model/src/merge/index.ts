@@ -8,8 +8,9 @@ import { isRecord, memberOf } from "../schema/walk.ts";
 type Members = Readonly<Record<string, unknown>>;
 
 /**
- * The unchecked entity that a change makes of a filled one: records are merged member by member, a plugin's config
- * too; lists, mappings and references are replaced; null unsets. A config is not merged into another plugin's.
+ * Applies a change to a stored entity; the result is not validated. Records, including a plugin's config, are merged
+ * member by member; lists, mappings and references are replaced; null unsets. A config is not merged into that of
+ * another plugin.
  */
 export function mergeEntity(collection: Collection, current: object, change: Members): Members {
   const members = current as Members;
@@ -23,7 +24,7 @@ export function mergeEntity(collection: Collection, current: object, change: Mem
   return { ...merged, config: mergeConfig(known, members.config, change.config) };
 }
 
-/** Deprecated members with a fault stay as they are written, for the check to refuse. */
+/** Invalid deprecated members stay as written, for validation to reject. */
 function mergeConfig(plugin: PluginName, current: unknown, change: Members): Members {
   const { members, violations } = expandConfig(plugin, change);
   const faulty = violations.map(({ path: [name] }): [string, unknown] => [String(name), change[String(name)]]);

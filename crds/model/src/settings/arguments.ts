@@ -1,14 +1,14 @@
-/** Arguments of a command line, read by their declarations. */
+/** Parses command-line arguments by their declarations. */
 import { parseArgs } from "node:util";
 import { didYouMean } from "../suggest.ts";
 
 export interface CommandArguments {
   /** Options by their long name. Every command has `--help` (`-h`) and `--version` as well. */
   readonly options?: Readonly<Record<string, { readonly type: "boolean" | "string"; readonly short?: string }>>;
-  /** As the usage shows them: `FILE`, or `[FILE]` for one that may be left out. */
+  /** As in the usage: `FILE`, or `[FILE]` for an optional one. */
   readonly positionals?: readonly string[];
   readonly subcommands?: Readonly<Record<string, CommandArguments>>;
-  /** Whether the command does something without a subcommand. */
+  /** Whether the command can run without a subcommand. */
   readonly subcommandOptional?: boolean;
 }
 
@@ -22,13 +22,13 @@ export type ArgumentsRead =
 
 export interface GivenArguments {
   readonly kind: "given";
-  /** The subcommands from the outermost on. */
+  /** The subcommands, outermost first. */
   readonly subcommands: readonly string[];
   readonly positionals: readonly string[];
   readonly options: Readonly<Record<string, string | boolean | undefined>>;
 }
 
-/** Nothing is ignored: an argument that is not declared makes the result invalid. */
+/** Nothing is ignored: an undeclared argument makes the result invalid. */
 export function readArguments(args: readonly string[], declared: CommandArguments): ArgumentsRead {
   const { subcommands, subcommandOptional = false } = declared;
   const [first, ...rest] = args;
@@ -66,7 +66,7 @@ function readFlat(args: readonly string[], { options = {}, positionals: names = 
     if (missing !== undefined) return { kind: "invalid", message: `${missing} is missing` };
     return { kind: "given", subcommands: [], positionals, options: values };
   } catch (error) {
-    // A value that is missing, or given to an option that takes none.
+    // A value is missing, or was given to an option without value.
     return { kind: "invalid", message: (error as Error).message };
   }
 }

@@ -1,16 +1,16 @@
-/** How settings are declared: as data, from which the types of their values follow. */
+/** Declarations of settings as data, from which the types of their values are derived. */
 
 interface Described<Kind extends string, Value> {
   readonly variable: string;
   readonly kind: Kind;
   readonly description: string;
-  /** Without one the setting must be given; null means that it may be unset. */
+  /** A setting without default is required; null means that it may be unset. */
   readonly default?: Value | null;
   /** The value appears in no message. */
   readonly secret?: boolean;
 }
 
-/** Where to listen or connect. */
+/** An address to listen on or connect to. */
 export interface Address {
   /** Without brackets. */
   readonly host: string;
@@ -60,10 +60,10 @@ type Value<D extends Declaration> = D extends { readonly kind: "choice"; readonl
     ? Values[D["kind"]]
     : never;
 
-/** What `readSettings` answers for declarations: a value for each, or null where the default is null. */
+/** The result of `readSettings`: a value for each declaration, or null where the default is null. */
 export type Settings<Declared extends Declarations> = {
   readonly [Name in keyof Declared]: Value<Declared[Name]> | (Declared[Name]["default"] extends null ? null : never);
 };
 
-/** Keeps the words and nulls of declarations for the types: `defineSettings({ ... })`. */
+/** Preserves literal types of declarations: `defineSettings({ ... })`. */
 export const defineSettings = <const Declared extends Declarations>(declarations: Declared): Declared => declarations;

@@ -16,7 +16,7 @@ export function describeSettings(declarations: Declarations): string {
   return ["| variable | value | default | effect |", "|---|---|---|---|", ...rows, ""].join("\n");
 }
 
-/** Characters in a line of a terminal. */
+/** Characters per line of help. */
 const WIDTH = 100;
 
 /** The settings for the help of a command: each variable with its value and default, its description below. */

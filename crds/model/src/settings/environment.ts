@@ -7,9 +7,9 @@ import { knownVariables } from "./known-variables.ts";
 const PREFIX = "SLUICE_";
 
 /**
- * Variables that Kubernetes gives the containers of a pod for each Service of its namespace, unless the pod has
+ * Variables that Kubernetes sets in a pod's containers for each Service of its namespace, unless the pod has
  * `enableServiceLinks: false`: https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables.
- * A Service whose name begins with `sluice` brings some that begin with our prefix.
+ * For a Service whose name begins with `sluice`, some begin with Sluice's prefix.
  */
 const serviceLinks: readonly (readonly [name: RegExp, hasValue: (text: string) => boolean])[] = [
   [/_SERVICE_HOST$|_PORT_\d+_(TCP|UDP|SCTP)_ADDR$/, (text) => isIP(text) !== 0],
@@ -19,7 +19,7 @@ const serviceLinks: readonly (readonly [name: RegExp, hasValue: (text: string) =
 ];
 
 /**
- * A violation for each variable that begins with `SLUICE_` and is a setting of none of the programs: several of them may
+ * A violation for each variable that begins with `SLUICE_` and is a setting of no Sluice program. Several programs may
  * share an environment.
  *
  * @param own Variables of the program itself, which are suggested first.

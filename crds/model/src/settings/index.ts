@@ -5,8 +5,8 @@ import { unknownVariables } from "./environment.ts";
 import { describeExpected, parseSetting } from "./setting-kinds.ts";
 
 /**
- * All faults at once; each one's path is the name of its variable. An empty variable counts as unset. A variable that
- * begins with `SLUICE_` and is a setting of no Sluice program is a fault: it is a misspelt one.
+ * Returns all violations at once; each one's path is the name of its variable. An empty variable counts as unset. A
+ * variable that begins with `SLUICE_` and is a setting of no Sluice program is a violation: it is probably misspelt.
  */
 export function readSettings<const Declared extends Declarations>(
   declarations: Declared,
@@ -34,7 +34,7 @@ interface Read {
 function readOne(declaration: Declaration, text: string): Read {
   if (text === "" && declaration.default === undefined)
     return { fault: `must be set: ${describeExpected(declaration)}` };
-  // Addresses are declared as they are written.
+  // Defaults of addresses are declared as text.
   if (text === "" && (declaration.kind !== "address" || declaration.default === null))
     return { value: declaration.default };
   const given = text === "" ? String(declaration.default) : text;

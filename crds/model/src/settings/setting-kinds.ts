@@ -1,7 +1,7 @@
 /** Parses and describes the values of each kind of setting. */
 import type { Address, Declaration } from "./declaration.ts";
 
-/** The value of a text that is not empty; undefined when the text is not of the kind. */
+/** Parses a non-empty text; undefined if it is not of the declared kind. */
 export function parseSetting(declaration: Declaration, text: string): unknown {
   switch (declaration.kind) {
     case "text":

@@ -26,11 +26,11 @@ function keyOf(pem: string): KeyObject | undefined {
 export const certificateChain: TextRule = (value) =>
   leafOf(value) === undefined ? "invalid certificate: expected certificates in PEM" : undefined;
 
-/** The sentence never quotes the key. */
+/** The message never quotes the key. */
 export const privateKey: TextRule = (value) =>
   keyOf(value) === undefined ? "invalid key: expected a private key in PEM, not encrypted" : undefined;
 
-/** What a pair is; undefined when it is not complete, or a member is faulty in itself. */
+/** The parsed certificate and key; undefined if one is missing or invalid in itself. */
 function pairOf(members: RecordMembers, suffix: "" | "_alt") {
   const [cert, key] = [members[`cert${suffix}`], members[`key${suffix}`]];
   if (typeof cert !== "string" || typeof key !== "string") return undefined;

@@ -12,7 +12,10 @@ const L4 = new Set<unknown>(["tcp", "tls", "tls_passthrough", "udp"]);
 export const refuseL4 = (protocol: unknown): string | undefined =>
   L4.has(protocol) ? `${protocol} is not supported: Sluice proxies HTTP and gRPC only` : undefined;
 
-/** Members about TLS, and why one is refused where there is TLS: what would do nothing must not look as if it did. */
+/**
+ * TLS members, with the message for unsupported ones. Without a TLS protocol all are rejected: an ineffective setting
+ * must not look effective.
+ */
 const TLS_MEMBERS: Readonly<Record<string, string | null>> = {
   client_certificate: null,
   tls_verify: null,
@@ -37,7 +40,7 @@ const protocolFaults: RecordRule = (members) => {
     if (!secure) return conditional("protocol", [name], "value must be null");
     return unsupported === null ? [] : [{ path: [name], message: unsupported }];
   });
-  // The path of a call names its method: nothing may stand before it.
+  // A gRPC call's path names its method, so no prefix is allowed.
   return isGrpc && members.path !== null
     ? [...conditional("protocol", ["path"], "value must be null"), ...ofTls]
     : ofTls;
@@ -48,7 +51,7 @@ export const consumerRule: RecordRule = (members) => atLeastOneOf(members, ["cus
 const isPlugin = (name: unknown): name is keyof typeof plugins =>
   typeof name === "string" && Object.hasOwn(plugins, name);
 
-/** Kong's clients look for `not enabled`. The rest of Kong's sentence names a property that Sluice does not have. */
+/** Kong's clients look for `not enabled`. The rest of Kong's message names a property that Sluice does not have. */
 export const pluginName: TextRule = (name) => {
   if (isPlugin(name)) return undefined;
   const available = `Sluice has ${pluginNames.toSorted().join(", ")}`;
@@ -58,7 +61,7 @@ export const pluginName: TextRule = (name) => {
     : `plugin '${name}' not enabled${suggestion} ${available}`;
 };
 
-/** References and protocols that the plugin has no use for. Its config is checked by its own schema. */
+/** References and protocols that the plugin does not support. Its config is validated by its own schema. */
 export const pluginRule: RecordRule = (members) => {
   const { name, protocols } = members;
   if (!isPlugin(name)) return [];
@@ -71,7 +74,7 @@ export const pluginRule: RecordRule = (members) => {
 const served: readonly unknown[] = servedProtocols;
 const known: readonly unknown[] = pluginProtocols;
 
-/** A plugin that keeps someone out must not be without effect. Kong 3.9 refuses these protocols for such plugins too. */
+/** A protecting plugin must not be without effect. Kong 3.9 rejects these protocols for such plugins too. */
 const unprotected = (protocols: unknown): readonly Violation[] =>
   Array.isArray(protocols) &&
   protocols.length > 0 &&

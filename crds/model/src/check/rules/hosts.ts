@@ -7,7 +7,7 @@ interface Host {
   readonly port?: string;
 }
 
-/** A name, an IPv4 or IPv6 address (brackets optional without a port), and perhaps a port; undefined when it is none. */
+/** A name, an IPv4 or IPv6 address (brackets optional without a port), and an optional port; undefined if invalid. */
 function parseHost(value: string): Host | undefined {
   const bracketed = /^\[([^\]]*)\](?::(\d+))?$/.exec(value);
   if (bracketed !== null) {
@@ -19,7 +19,7 @@ function parseHost(value: string): Host | undefined {
   return isName(host) ? { kind: "name", port } : undefined;
 }
 
-/** Letters, digits, `-` and `_` in labels that do not end in `-`; a dot may end the name. */
+/** Letters, digits, `-` and `_` in labels that do not end in `-`; a trailing dot is allowed. */
 function isName(name: string): boolean {
   const labels = (name.endsWith(".") ? name.slice(0, -1) : name).split(".");
   return labels.every((label) => /^[A-Za-z0-9\-_]*[A-Za-z0-9_]$/.test(label));
@@ -46,7 +46,7 @@ export const wildcardSni: TextRule = (value) => {
   return sni(value.replace("*", "abc"));
 };
 
-/** A name without a port, which no address can be mistaken for. */
+/** A name without a port that cannot be mistaken for an IP address. */
 export const upstreamName: TextRule = (value) => {
   const parsed = parseHost(value);
   if (parsed === undefined) return `Invalid name ('${value}'); must be a valid hostname`;
@@ -62,7 +62,7 @@ export const target: TextRule = (value) => {
   return undefined;
 };
 
-/** A host with its port: the same one however it was written, 8000 when none was given. */
+/** The canonical form of a host with its port; `port` if it has none. */
 export function withPort(value: string, port = 8000): string {
   const parsed = parseHost(value);
   if (parsed === undefined || parsed.port !== undefined) return value;
@@ -76,7 +76,7 @@ export const hostPort: TextRule = (value) => {
   return badPort(parsed) ? "invalid port number" : undefined;
 };
 
-/** A host with at most one `*`, as its first or last label, and perhaps a port. */
+/** A host with at most one `*`, as its first or last label, and an optional port. */
 export const routeHost: TextRule = (value) => {
   const wildcards = value.split("*").length - 1;
   if (wildcards > 1) return "invalid wildcard: must have at most one wildcard";

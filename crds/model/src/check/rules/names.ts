@@ -14,14 +14,14 @@ const badCharacters = (value: string): string | undefined => {
   return `invalid utf-8 character sequence detected at position ${position}`;
 };
 
-/** ASCII letters, digits and `. - _ ~`, and everything beyond ASCII. */
+/** ASCII letters, digits and `. - _ ~`, and all non-ASCII characters. */
 export const name: TextRule = (value) =>
   badCharacters(value) ??
   (/^[A-Za-z0-9.\-_~\u0080-\u{10ffff}]*$/u.test(value)
     ? undefined
     : `invalid value '${value}': the only accepted ascii characters are alphanumerics or ., -, _, and ~`);
 
-/** Printable ASCII without `,` and `/`, which the tag filter of the admin API needs, and everything beyond ASCII. */
+/** Printable ASCII without `,` and `/`, which the tag filter of the admin API uses, and all non-ASCII characters. */
 export const tag: TextRule = (value) =>
   badCharacters(value) ??
   (/^[ !-+\-.0-~\u0080-\u{10ffff}]*$/u.test(value)
@@ -30,7 +30,7 @@ export const tag: TextRule = (value) =>
 
 export const method: TextRule = (value) => (/^[A-Z]+$/.test(value) ? undefined : `invalid value: ${value}`);
 
-/** `__proto__` is well formed, but no object should be asked to carry it as a member. */
+/** `__proto__` is well formed, but must not become a member of an object. */
 export const headerName: TextRule = (value) =>
   /^[A-Za-z0-9\-_]+$/.test(value) && value !== "__proto__"
     ? undefined

@@ -33,13 +33,13 @@ function prefix(value: string): string | undefined {
   return normal === null || normal === value ? undefined : `non-normalized path, consider use '${normal}' instead`;
 }
 
-/** Also says why, because RE2 refuses some of what PCRE takes. */
+/** Includes the reason, because RE2 rejects some patterns that PCRE accepts. */
 export const regex: TextRule = (source) => {
   const fault = compileRegex(source).violations?.[0];
   return fault && `not a valid regex: ${source} (${fault.message})`;
 };
 
-/** An origin, or a regular expression for origins; `*` is all. */
+/** An origin, or a regular expression for origins; `*` matches all. */
 export const origin: TextRule = (value) => {
   if (value === "*") return undefined;
   const fault = compileRegex(value).violations?.[0];

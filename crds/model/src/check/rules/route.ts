@@ -6,7 +6,7 @@ import { isEmptyValue, ofWhole, quoted, type RecordMembers, type RecordRule } fr
 
 const FAMILIES = [["http", "https"], ["tcp", "tls", "udp"], ["tls_passthrough"], ["grpc", "grpcs"]] as const;
 
-/** What routes of a family may not have, and by what a request can be told to be theirs. */
+/** The members that each protocol family's routes must not have, and those that can match their requests. */
 const HTTP = {
   forbidden: ["sources", "destinations"],
   when: "'http' or 'https'",
@@ -49,7 +49,7 @@ function byProtocols(members: RecordMembers, protocols: readonly unknown[]): rea
   return [...forbidden, ...matchable(members, protocols, family.plain), ...serverNames(members, protocols)];
 }
 
-/** A route needs something to be matched by; server names count only where there is TLS. */
+/** A route needs at least one match criterion; server names count only with TLS. */
 function matchable(
   members: RecordMembers,
   protocols: readonly unknown[],
@@ -70,7 +70,7 @@ function serverNames(members: RecordMembers, protocols: readonly unknown[]): rea
   ];
 }
 
-/** A header's only value may be a regular expression after `~*`; among several values it is a plain text. */
+/** A header's only value may be a regular expression after `~*`; among several values it is literal. */
 function headerPatterns(headers: unknown): readonly Violation[] {
   if (typeof headers !== "object" || headers === null) return [];
   return Object.entries(headers).flatMap(([name, values]) => {

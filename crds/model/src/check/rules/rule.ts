@@ -1,26 +1,26 @@
-/** What a rule is: a check that JSON Schema cannot say, named by a schema and answered in Kong's words. */
+/** Types and helpers of rules: checks that JSON Schema cannot express, named by a schema, with Kong's messages. */
 import type { Violation } from "../../violation.ts";
 
-/** Checks one text; answers what is wrong with it. */
+/** Checks one string; returns an error message or undefined. */
 export type TextRule = (value: string) => string | undefined;
 
-/** Members of a record that may still be wrong in themselves: a rule looks before it relies on a type. */
+/** Members of a record that may be invalid themselves: a rule must check a member's type before use. */
 export type RecordMembers = Readonly<Record<string, unknown>>;
 
 /** Checks members against each other. Paths start at the record. */
 export type RecordRule = (members: RecordMembers) => readonly Violation[];
 
-/** A fault of the record as a whole. */
+/** A violation of the record as a whole. */
 export const ofWhole = (message: string): Violation => ({ path: ["@entity"], message });
 
-/** Kong's notion: unset, "", [] and {} are empty. */
+/** Kong's definition: unset, "", [] and {} are empty. */
 export const isEmptyValue = (value: unknown): boolean =>
   value === undefined ||
   value === null ||
   value === "" ||
   (typeof value === "object" && Object.keys(value).length === 0);
 
-/** `'a', 'b'` as in Kong's sentences. */
+/** `'a', 'b'` as in Kong's messages. */
 export const quoted = (words: readonly string[]): string => words.map((word) => `'${word}'`).join(", ");
 
 /** A violation unless one of the members is set; names are written with `prefix`. */
@@ -30,7 +30,7 @@ export function atLeastOneOf(members: RecordMembers, names: readonly string[], p
   return [ofWhole(`at least one of these fields must be non-empty: ${list}`)];
 }
 
-/** Kong's two violations for a member that another member's value forbids or demands. */
+/** Kong's two violations for a member that another member's value forbids or requires. */
 export const conditional = (given: string, path: Violation["path"], message: string): readonly Violation[] => [
   { path, message },
   ofWhole(`failed conditional validation given value of field '${given}'`),

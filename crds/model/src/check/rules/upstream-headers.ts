@@ -4,7 +4,7 @@ import type { Violation } from "../../violation.ts";
 import { headerName } from "./names.ts";
 import type { TextRule } from "./rule.ts";
 
-/** Some upstreams read `X_Name` as `X-Name`, and none tells capitals apart. */
+/** Some upstreams read `X_Name` as `X-Name`, and header names are case-insensitive. */
 const spelled = (name: string): string => name.toLowerCase().replaceAll("_", "-");
 
 /** Headers for routing and framing, which the gateway sets itself (RFC 9110 section 7.6.1, RFC 9112). */
@@ -24,7 +24,7 @@ const FRAMING: ReadonlySet<string> = new Set([
   "via",
 ]);
 
-/** Headers in which the gateway passes the authenticated consumer: a fixed value would be false for other consumers. */
+/** Headers in which the gateway passes the authenticated consumer: a fixed value would be wrong for other consumers. */
 const IDENTITY = /^(x-consumer-.*|x-credential-.*|x-anonymous-consumer)$/;
 
 export const upstreamHeader: TextRule = (value) => {

@@ -1,7 +1,7 @@
 /** Rules for upstreams and targets. */
 import { conditional, ofWhole, type RecordMembers, type RecordRule } from "./rule.ts";
 
-/** The member that says more about each source of a hash, where there is one. */
+/** The member that each hash source requires, such as the header's name; undefined if none. */
 const detail = (place: "hash_on" | "hash_fallback", source: unknown): string | undefined => {
   switch (source) {
     case "header":
@@ -15,7 +15,7 @@ const detail = (place: "hash_on" | "hash_fallback", source: unknown): string | u
   }
 };
 
-/** Sources that can stand in for themselves, because each place names its own header or argument. */
+/** Sources allowed for both hash_on and hash_fallback, because each names its own header or argument. */
 const repeatable = new Set<unknown>(["header", "query_arg", "uri_capture", "none"]);
 const every = ["none", "consumer", "ip", "header", "cookie", "path", "query_arg", "uri_capture"];
 

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Document, isAlias, isMap, isNode, isScalar, isSeq, type Node } from "yaml";
 
-/** The node, or a new one where the value is of another sort. */
+/** The edited node, or a new one if the value has another type. */
 export function editNode(document: Document, node: unknown, value: unknown): Node {
   if (isNode(node) && !isAlias(node) && isDeepStrictEqual(node.toJS(document), value)) return node;
   if (isMap(node) && typeof value === "object" && value !== null && !Array.isArray(value)) {

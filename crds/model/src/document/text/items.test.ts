@@ -60,7 +60,7 @@ for (const [what, text] of whole) {
   test(`leaves a text whole that lines alone do not divide: ${what}`, () => assert.equal(divideText(text), null));
 }
 
-/** Makes a text long enough to be read by its items. */
+/** Makes a text long enough to be read in parts. */
 const filler = Array.from({ length: 6000 }, (_, at) => `- username: a-consumer-with-a-long-name-${at}\n`).join("");
 
 const item = fc.constantFrom(

@@ -1,10 +1,10 @@
 /**
- * The items of the lists at the top of a YAML text, found by the lines alone: many times faster than a parser, for files
- * of a hundred thousand entities. A text that cannot be divided surely is not divided.
+ * Finds the items of a YAML text's top-level lists by lines alone. This is many times faster than parsing, for files of
+ * a hundred thousand entities. Ambiguous texts are not divided.
  */
 import { type Collection, collections } from "../../entities/index.ts";
 
-/** One list, whose items are whole lines: item `index` goes from `starts[index]` to `starts[index + 1]` or to `end`. */
+/** One list of items in whole lines: item `index` spans `starts[index]` to `starts[index + 1]` or `end`. */
 export interface ItemLines {
   readonly collection: Collection;
   readonly starts: readonly number[];
@@ -12,9 +12,9 @@ export interface ItemLines {
 }
 
 export interface DividedText {
-  /** All lines that belong to no item, with the names of the lists, which hold nothing here. */
+  /** All lines outside of items, including the lists' names, whose values are empty here. */
   readonly head: string;
-  /** In the order of the text. */
+  /** In text order. */
   readonly lists: readonly ItemLines[];
 }
 
@@ -23,7 +23,7 @@ const MEMBER = /^[A-Za-z_]\w*:[ \t]/;
 const NOTHING = /^[ \t]*(?:#.*)?$/;
 const ITEM = /^-(?:[ \t]|$)/;
 
-/** An open list: its dashes stand in this column, undefined before the first. */
+/** An open list; the column of its dashes is undefined before the first. */
 interface OpenList {
   readonly collection: Collection;
   readonly starts: number[];
@@ -31,9 +31,9 @@ interface OpenList {
 }
 
 /**
- * Null for a text in another form than block style at the margin (JSON, quoted names, several documents, directives), and
- * for lines that do not show where they belong. Each item by itself has the meaning that it has in the whole text, unless
- * it refers to an anchor of another item: then it cannot be read by itself.
+ * Null unless the text is in unindented block style (not for JSON, quoted names, several documents, directives) and
+ * every line clearly belongs to one item. Each item means the same by itself as in the whole text, unless it refers to
+ * an anchor in another item: it then cannot be parsed by itself.
  */
 export function divideText(text: string): DividedText | null {
   const lists: ItemLines[] = [];
@@ -59,7 +59,7 @@ export function divideText(text: string): DividedText | null {
     if (NOTHING.test(line)) {
       // A blank line or a comment, in an item or in the head.
     } else if (at === 0 && line === "---") {
-      // The beginning of the document.
+      // The start of the document.
     } else if (ITEM.test(line) && open !== undefined) {
       if ((open.indent ?? indent) !== indent) return null;
       if (open.indent === undefined) heads.push(text.slice(headStart, at));

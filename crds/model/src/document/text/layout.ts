@@ -1,4 +1,4 @@
-/** A declarative file in YAML as pieces of text, one for each entity at its top: what is not changed keeps its bytes. */
+/** Splits a declarative YAML file into pieces, one per top-level entity: unchanged pieces keep their bytes. */
 import { type CST, Parser } from "yaml";
 import { type Collection, collections } from "../../entities/index.ts";
 
@@ -11,7 +11,7 @@ export interface ItemText {
 
 export interface ListText<Item> {
   readonly collection: Collection;
-  /** From the end of the list before to this list's name. */
+  /** The text from the end of the previous list to this list's name. */
   readonly head: string;
   /** Column of the dashes. */
   readonly indent: number;
@@ -20,13 +20,16 @@ export interface ListText<Item> {
 
 export interface Layout {
   readonly lists: readonly ListText<ItemText>[];
-  /** What follows the last list. */
+  /** The text after the last list. */
   readonly tail: string;
-  /** What must stay at the very end: a document's end marker. */
+  /** The document end marker, which must stay at the very end. */
   readonly end: string;
 }
 
-/** Null for a text that has flow style, aliases or indentation at the top: `flatten` it first. It must be a good one. */
+/**
+ * Null for a text with aliases, or with flow style or indentation at the top level: call `flattenText` first. The text
+ * must be valid.
+ */
 export function layoutOf(whole: string): Layout | null {
   const text = whole.endsWith("\n") ? whole : `${whole}\n`;
   const tokens = [...new Parser().parse(text)];
@@ -42,7 +45,7 @@ export function layoutOf(whole: string): Layout | null {
   for (const [at, item] of map.items.entries()) {
     const { key, sep, value } = item;
     const collection = collectionOf(item);
-    // Of a list that is given twice the last counts; the others stay in the text, as all else that has no effect.
+    // Of a list that is given twice the last counts; the others stay in the text without effect.
     if (!collection || !key || last.get(collection) !== at) continue;
     const next = map.items[at + 1]?.key?.offset ?? end;
     if (value?.type === "block-seq") {
@@ -75,7 +78,7 @@ export const textOf = ({ lists, tail, end }: Layout): string =>
 
 const unquoted = (source: string): string => source.replace(/^(["'])(.*)\1$/, "$2");
 
-/** From where to where the words for "nothing" stand; 0 when there are none; empty when something stands there. */
+/** The range of an explicit null value; 0 if the value is absent; empty if there is another value. */
 function emptyValue(value: CST.Token | null | undefined): readonly number[] {
   if (!value) return [0];
   if (value.type === "flow-collection" && value.items.every(({ key, value }) => !key && !value)) {
@@ -85,7 +88,7 @@ function emptyValue(value: CST.Token | null | undefined): readonly number[] {
   return value.type === "scalar" ? [value.offset, value.offset + value.source.length] : [];
 }
 
-/** The start of the first of the blank lines and comments above a line, up to one that belongs to what is above. */
+/** The start of the first of the blank lines and comments above a line that belong to it. */
 function leadStart(text: string, offset: number, indent: number): number {
   let start = lineStart(text, offset);
   while (start > 0) {
@@ -101,7 +104,7 @@ const lineStart = (text: string, offset: number): number => (offset === 0 ? 0 : 
 
 const lineEnd = (text: string, offset: number): number => text.indexOf("\n", offset) + 1 || text.length;
 
-/** Whether one piece of the text stands for more than itself. */
+/** Whether the text has aliases, so that an edit of one piece could change others. */
 function hasAlias(text: string, map: CST.BlockMap): boolean {
   if (!/[&*]/.test(text)) return false;
   const waiting: CST.Token[] = [map];

@@ -1,4 +1,4 @@
-/** One item of a list as the lines of a YAML file, and whole files in the form that items can be taken from. */
+/** Renders one item of a list as lines of a YAML file, and whole files in a form that can be split into items. */
 import { isDeepStrictEqual } from "node:util";
 import {
   type Document,
@@ -16,19 +16,19 @@ import {
 import { readYaml } from "../yaml.ts";
 import { editNode } from "./edit.ts";
 
-// Quoted so that readers of YAML 1.1, as Kong is, read the same.
+// Quoted so that YAML 1.1 parsers such as Kong's read the same values.
 const compat = "yaml-1.1";
 
 export interface ItemPlace {
   /** Column of the dash. */
   readonly indent: number;
-  /** The lines that it replaces; what does not change keeps its comments. */
+  /** The previous lines of the item; unchanged parts keep their comments. */
   readonly before?: string;
-  /** Whether lines end as in files of Windows. */
+  /** Whether lines end in CRLF. */
   readonly crlf?: boolean;
 }
 
-/** Lines that start with a dash and hold the data. */
+/** The item's lines, starting with a dash. */
 export function renderItem(data: unknown, { indent, before, crlf = false }: ItemPlace): string {
   const edited = before === undefined ? undefined : editItem(before, data);
   const lines = edited ?? stringify([data], { compat, aliasDuplicateObjects: false, lineWidth: 0 });
@@ -36,7 +36,7 @@ export function renderItem(data: unknown, { indent, before, crlf = false }: Item
   return crlf ? indented.replaceAll(/\r?\n/g, "\r\n") : indented;
 }
 
-/** Without duplicate keys: the value that counts is the one that is edited. */
+/** Without duplicate keys: the value that counts is edited. */
 function documentOf(text: string): Document {
   const document: Document = parseDocument(text, { compat, resolveKnownTags: false, uniqueKeys: false });
   visit(document, {
@@ -48,10 +48,10 @@ function documentOf(text: string): Document {
   return document;
 }
 
-/** A list that is not indented below its name, also where the name stands behind a dash. */
+/** A list that is not indented below its name, also where the name follows a dash. */
 const flushList = /^(?:( *)[^\s#-][^\n]*:[ \t]*\r?\n\1- |( *)- [^\s#][^\n]*:[ \t]*\r?\n\2 {2}- )/m;
 
-/** Undefined when what comes out would not be what was meant. */
+/** Undefined if the edited text would not parse to the data. */
 function editItem(before: string, data: unknown): string | undefined {
   const document = documentOf(before);
   const list = document.contents;
@@ -66,8 +66,7 @@ function editItem(before: string, data: unknown): string | undefined {
 }
 
 /**
- * The text of this data with every alias written out, and nothing in flow style from the top down to the items of its
- * lists. Comments stay.
+ * The text with every alias expanded, and in block style from the top down to the items of its lists. Comments stay.
  */
 export function flattenText(text: string, data: unknown): string {
   const document = documentOf(text);

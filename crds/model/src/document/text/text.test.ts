@@ -52,7 +52,7 @@ for (const [what, text, items] of wholes) {
   });
 }
 
-/** Words for "nothing" behind a list's name may go. */
+/** Explicit null values of lists may be removed. */
 const withoutEmpty = (text: string) => {
   const data = readYaml(text).value?.data as Record<string, unknown>;
   return Object.fromEntries(
