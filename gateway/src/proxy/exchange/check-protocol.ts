@@ -1,4 +1,4 @@
-/** Whether a request speaks a protocol that its route answers. */
+/** Checks that a request uses a protocol that its route serves. */
 
 import type { GatewayErrorName } from "../response/gateway-errors.ts";
 import type { DirectResponse } from "./exchange.ts";
@@ -6,8 +6,8 @@ import { isGrpcService } from "./grpc.ts";
 import type { LiveExchange } from "./live-exchange.ts";
 
 /**
- * Null when it does; else what to answer. Where the route or the service wants gRPC the client must speak HTTP/2: one
- * of HTTP/1.1 does not wait for what an upstream of gRPC says at the end.
+ * Null when it does, else the response. If route or service require gRPC the client must use HTTP/2: an HTTP/1.1 client
+ * would not receive the trailers of a gRPC upstream.
  */
 export function checkProtocol({ route, request, service }: LiveExchange): DirectResponse | GatewayErrorName | null {
   const { protocols } = route;
@@ -22,7 +22,7 @@ export function checkProtocol({ route, request, service }: LiveExchange): Direct
   return request.scheme === "https" || protocols.includes("grpc") ? null : needsGrpcs;
 }
 
-/** Kong's words for a call of gRPC without TLS on a route that wants it: CANCELLED. */
+/** Kong's response to a gRPC call without TLS on a route that requires TLS: CANCELLED. */
 const needsGrpcs: DirectResponse = {
   status: 200,
   headers: {

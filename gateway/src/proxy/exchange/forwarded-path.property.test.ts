@@ -1,4 +1,4 @@
-/** Whatever a client sends: an upstream that resolves the forwarded path stays below the path that the route matched. */
+/** For any request: an upstream that resolves the forwarded path stays below the path that the route matched. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -50,11 +50,11 @@ const sent = fc
   )
   .map((parts) => parts.join(""));
 
-/** Of a route whose path is a prefix; a regular expression can end anywhere, inside an escape too. */
+/** For a route with a prefix path; a regular expression could match any part, even half an escape. */
 const matched = fc.constantFrom("/open", "/open/", "/open/in", "/");
 const expressions = [/^\/open[^/]*/, /^\/open\/.*%/, /^\/[^/]*\/?/, /^\/open\/?\.*/] as const;
 
-/** RFC 3986 section 5.2.4, step by step, behind section 6.2.2.2: what is unreserved is decoded first. */
+/** RFC 3986 section 5.2.4, step by step, after section 6.2.2.2: unreserved characters are decoded first. */
 function resolveByRfc3986(path: string): string {
   let input = path.replace(/%([0-9a-f]{2})/gi, (escaped, hex: string) => {
     const character = String.fromCharCode(Number.parseInt(hex, 16));
@@ -79,7 +79,7 @@ function resolveByRfc3986(path: string): string {
   return output;
 }
 
-/** As servlet containers do: parameters of segments are dropped before dot segments are resolved. */
+/** Like servlet containers: path parameters are removed before dot segments are resolved. */
 const resolveByServlet = (path: string): string => resolveByRfc3986(path.replace(/;[^/]*/g, ""));
 
 const resolvers = {
@@ -94,7 +94,7 @@ const joins = fc.record({
   handling: fc.constantFrom("v0" as const, "v1" as const),
 });
 
-/** What the upstream's path begins with, whatever follows. */
+/** The prefix that every forwarded path must keep. */
 function root({ base, strip, handling }: Parameters<typeof upstreamPath>[0], prefix: string): string {
   // `/srv` and `/` make `/srv`.
   if (strip || prefix === "/") return base.length > 1 && base.endsWith("/") ? base.slice(0, -1) : base;

@@ -1,4 +1,4 @@
-/** An exchange while it runs: what plugins see of it (`Exchange`), and what the pipeline and an engine keep with it. */
+/** A running exchange: the plugins' view (`Exchange`) and the state of the pipeline and the engine. */
 import type { Consumer, Service, SnapshotCredential, SnapshotRoute } from "@sluice/model";
 import type {
   CompiledRoute,
@@ -25,14 +25,14 @@ export interface TrafficCounters {
 export class LiveExchange implements Exchange {
   readonly id = newRequestId();
   readonly request: IncomingRequest;
-  /** The runtime that the exchange began with and ends with. */
+  /** The runtime of the exchange, from its start to its end. */
   readonly runtime: Runtime;
   readonly compiledRoute: CompiledRoute;
   readonly match: RouteMatch;
   readonly timings: { -readonly [Name in keyof Timings]: Timings[Name] };
-  /** Those of the request's scheme. */
+  /** Plugin chains for the request's scheme. */
   readonly chains: RouteChains;
-  /** Steps that respond and log; those of access run from it too. */
+  /** Plugin steps of the respond and log phases, and of the access phase. */
   chain: PluginChain;
   consumer: Consumer | null = null;
   credential: SnapshotCredential | null = null;
@@ -40,14 +40,14 @@ export class LiveExchange implements Exchange {
   status = 0;
   source: "service" | "gateway" = "gateway";
   body: RequestBody | null;
-  /** What its upstream speaks, in the words of Via. */
+  /** The upstream's protocol version, for Via. */
   upstreamVersion: "1.1" | "2" = "1.1";
-  /** Status of a gRPC call; null: not known, or no gRPC call. */
+  /** Status of a gRPC call; null: unknown, or not a gRPC call. */
   grpcStatus: number | null = null;
-  /** Where the last try went; null before the first, and when there was no target. */
+  /** Target of the last attempt; null before the first one, and when no target was left. */
   target: UpstreamTarget | null = null;
   tries = 0;
-  /** Of the trace that the exchange is part of, as far as somebody has looked. */
+  /** Id of the exchange's trace; null until it has been determined. */
   traceId: string | null = null;
   /** Null: no access log and no tracing. */
   readonly observer: Observer | null;
@@ -110,7 +110,7 @@ export class LiveExchange implements Exchange {
     return this.#traffic.bytesOut;
   }
 
-  /** Starts a try; null: there is no target left. */
+  /** Starts an attempt; null: no target is left. */
   beginTry(target: UpstreamTarget | null, forward: ForwardPlan): void {
     this.timings.forwarded = performance.now();
     this.target = target;
@@ -129,7 +129,7 @@ export class LiveExchange implements Exchange {
     this.body.replace(body);
   }
 
-  /** The query that is forwarded, with its `?`. */
+  /** The forwarded query with its `?`. */
   get forwardedQuery(): string {
     const removed = this.#removedQuery;
     const { query } = this.request;
@@ -141,12 +141,12 @@ export class LiveExchange implements Exchange {
     return kept.length > 0 ? `?${kept.join("&")}` : "";
   }
 
-  /** Null when no plugin has made any. */
+  /** Null without edits by plugins. */
   get upstreamEdits(): HeaderEditList | null {
     return this.#upstreamEdits;
   }
 
-  /** Null when no plugin has made any. */
+  /** Null without edits by plugins. */
   get responseEdits(): HeaderEditList | null {
     return this.#responseEdits;
   }
@@ -155,7 +155,7 @@ export class LiveExchange implements Exchange {
     return this.#upstreamEdits === null ? headers : this.#upstreamEdits.applyTo(headers);
   }
 
-  /** Of the client's trailers (lines of a head) those that the upstream gets. */
+  /** The client's trailers (lines of a head) that are forwarded to the upstream. */
   forwardedTrailers(lines: string): string {
     return this.#upstreamEdits === null || lines === "" ? lines : this.#upstreamEdits.passedLines(lines);
   }

@@ -1,4 +1,4 @@
-/** The client went away, or sent what is no body: no more will come, and nobody waits for an answer to it. */
+/** The client disconnected or sent a malformed body: the rest does not arrive, and no response is expected. */
 export class BodyLostError extends Error {
   override readonly name = "BodyLostError";
 
@@ -7,14 +7,14 @@ export class BodyLostError extends Error {
   }
 }
 
-/** A request's body as plugins and the pipeline may ask for it; how it reaches the upstream is the engine's matter. */
+/** A request's body as plugins and the pipeline may read it; the engine forwards it. */
 export interface RequestBody {
-  /** Bytes that will be forwarded; null when only the end of the body will tell. */
+  /** Bytes that will be forwarded; null when unknown before the end of the body. */
   readonly length: number | null;
-  /** True once a byte may have reached an upstream: then no other can be tried. */
+  /** True once a byte may have reached an upstream: no other can be tried then. */
   readonly begun: boolean;
-  /** The whole body; null when it is longer than `limit` bytes. It is still forwarded. Rejects with BodyLostError. */
+  /** The complete body; null when longer than `limit` bytes. It is still forwarded. Rejects with BodyLostError. */
   read(limit: number): Promise<Buffer | null>;
-  /** Forwards other bytes instead. What the client still sends is dropped. */
+  /** Forwards other bytes instead. The rest of the client's body is discarded. */
   replace(body: Buffer): void;
 }

@@ -4,7 +4,7 @@ const ID_BYTES = 16;
 const pool = Buffer.allocUnsafe(ID_BYTES * 256);
 let next = pool.length;
 
-/** 32 random hex digits. Random bytes are drawn for many ids at a time. */
+/** 32 random hex digits. Random bytes are generated for many ids at a time. */
 export function newRequestId(): string {
   if (next === pool.length) {
     randomFillSync(pool);

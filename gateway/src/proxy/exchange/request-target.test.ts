@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { escapePath, parseRequestTarget, type RequestTarget } from "./request-target.ts";
 
-/** Of a target that is not refused. */
+/** Parses a target that must be valid. */
 function read(sent: string): RequestTarget {
   const target = parseRequestTarget(sent);
   assert.ok(typeof target === "object", `${sent}: ${target}`);

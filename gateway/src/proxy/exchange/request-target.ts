@@ -1,15 +1,15 @@
-/** The request target: from what the client sent to the normal form that routes match on. */
+/** Parses request targets into the normal form that routes match on. */
 import { normalizePath } from "@sluice/model/serving";
 import type { GatewayErrorName } from "../response/gateway-errors.ts";
 
 export interface RequestTarget {
   /** Normalised, without the query. */
   readonly path: string;
-  /** With its `?`, as sent but for bytes above ASCII, which are encoded; "" when there is none. `?` alone is kept. */
+  /** With its `?`, as sent except that bytes above ASCII are encoded; "" when absent. A lone `?` is kept. */
   readonly query: string;
-  /** The path as sent but for bytes above ASCII, which are encoded; without the query. */
+  /** The path as sent, without the query, except that bytes above ASCII are encoded. */
   readonly sentPath: string;
-  /** Host and port of an absolute-form target (RFC 9112 section 3.2.2), which stand above the Host header. */
+  /** Host and port of an absolute-form target (RFC 9112 section 3.2.2), which override the Host header. */
   readonly authority: string | null;
   /** True when `escapePath` would change nothing. */
   readonly plain: boolean;
@@ -19,7 +19,7 @@ const SAFE = 0;
 const ESCAPE = 1;
 const DECODE = 2;
 
-/** What to do about a character of a path: nothing, escape it on its way to the upstream, or normalise the path. */
+/** Treatment of each character of a path: none, escaping when forwarded, or normalising the path. */
 const treatment = new Uint8Array(256).fill(DECODE);
 for (let code = 0x20; code < 0x7f; code++) treatment[code] = ESCAPE;
 for (const character of "-_.~!$&'()*+,;=:@/[]ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789") {
@@ -33,14 +33,14 @@ const QUESTION = 0x3f;
 const HASH = 0x23;
 
 /**
- * A segment `.` or `..` with parameters (RFC 3986 section 3.3): servlet containers drop the parameters before they resolve
- * dot segments, so `/open/..;/users` is `/users` there.
+ * A segment `.` or `..` with parameters (RFC 3986 section 3.3): servlet containers remove the parameters before they
+ * resolve dot segments, so `/open/..;/users` means `/users` there.
  */
 const DOT_SEGMENT_PARAMETER = /\/\.\.?;/;
 
 /**
- * Reads origin form (`/a?b`) and absolute form (`http://host/a?b`). Time is linear in the target's length. A fragment is
- * no part of a target (RFC 9112 section 3.2): servers that are sent one do not agree on what it is.
+ * Parses origin form (`/a?b`) and absolute form (`http://host/a?b`), in time linear in the length. A fragment is not
+ * part of a target (RFC 9112 section 3.2), and servers disagree on its meaning.
  */
 export function parseRequestTarget(target: string): RequestTarget | GatewayErrorName {
   if (target.charCodeAt(0) === SLASH) return parseOrigin(target, null);
@@ -73,13 +73,13 @@ function parseOrigin(target: string, authority: string | null): RequestTarget | 
   return { path, query, sentPath: encoded, authority, plain: false };
 }
 
-/** HTTP parsers hand bytes above ASCII over as Latin-1; encoded, they are read as the UTF-8 that they are. */
+/** HTTP parsers return bytes above ASCII as Latin-1; encoded, they are read as UTF-8, which they are. */
 const RAW_BYTES = /[\x80-\xff]/g;
 const encodeRaw = (text: string): string => (text === "" ? text : text.replace(RAW_BYTES, encodeByte));
 const encodeByte = (byte: string): string => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`;
 
-/** Kong's set: what is not in it leaves as %XX. `%` is in it, because what is still encoded was kept so on purpose. */
+/** Kong's set: other characters are sent as %XX. `%` is in the set, because remaining escapes were kept on purpose. */
 const UNSAFE = /[^!#$&'()*+,/:;=?@[\]A-Za-z0-9\-_.~%]+/g;
 
-/** A normalised path as it goes on the wire. */
+/** A normalised path in the form in which it is sent. */
 export const escapePath = (path: string): string => path.replace(UNSAFE, encodeURIComponent);

@@ -1,4 +1,4 @@
-/** The request as router and plugins see it, from what any engine knows when the head has arrived. */
+/** The request as router and plugins see it, created from the head that any engine provides. */
 import type { RoutableRequest } from "../../runtime/runtime.ts";
 import type { GatewayErrorName } from "../response/gateway-errors.ts";
 import type { ExchangeRequest } from "./exchange.ts";
@@ -6,30 +6,30 @@ import type { RequestBody } from "./request-body.ts";
 import { parseRequestTarget, type RequestTarget } from "./request-target.ts";
 import type { TrustedProxies } from "./trusted-proxies.ts";
 
-/** A request's head as an engine hands it over. */
+/** A request's head as provided by an engine. */
 export interface RequestHead {
   readonly method: string;
-  /** The request target as it stood in the request line. */
+  /** The target of the request line. */
   readonly target: string;
   /** 1.0, 1.1 or 2 */
   readonly httpVersion: string;
-  /** What the engine's parser let through although nobody may serve it. */
+  /** A fault that the engine's parser accepted, although the request must be refused. */
   readonly fault: GatewayErrorName | null;
-  /** Name, value, name, value, as they came. */
+  /** Flat list in received order: name, value, name, value. */
   readonly rawHeaders: readonly string[];
-  /** As `canonicalAddress` gives it. */
+  /** In the form of `canonicalAddress`. */
   readonly peerAddress: string;
   /** The listener's port. */
   readonly port: number;
   readonly scheme: "http" | "https";
   readonly serverName: string | null;
-  /** Such as TLSv1.3; null for plain http. */
+  /** Such as TLSv1.3; null without TLS. */
   readonly tlsVersion: string | null;
   /** Null when the request has none. */
   readonly body: RequestBody | null;
   /** The value of a header by its lower-case name; several are joined by ", ". */
   header(name: string): string | undefined;
-  /** Every value of a header, one by one, as they came. */
+  /** All values of a header in received order, not joined. */
   headerValues(name: string): readonly string[];
 }
 
@@ -44,12 +44,12 @@ export class IncomingRequest implements ExchangeRequest, RoutableRequest {
   readonly peerAddress: string;
   readonly clientAddress: string;
   readonly serverName: string | null;
-  /** Whether the peer's X-Forwarded-* headers are believed. */
+  /** Whether the peer's X-Forwarded-* headers are trusted. */
   readonly trusted: boolean;
-  /** Whether the client said that it takes trailers. */
+  /** Whether the client accepts trailers. */
   readonly takesTrailers: boolean;
 
-  /** The fault of a head that parsers let through although nobody may serve it. */
+  /** Returns an error for a head that the parser accepted, although the request must be refused. */
   static of(head: RequestHead, trust: TrustedProxies): IncomingRequest | GatewayErrorName {
     const target = parseRequestTarget(head.target);
     if (typeof target === "string") return head.fault ?? target;
@@ -87,11 +87,11 @@ export class IncomingRequest implements ExchangeRequest, RoutableRequest {
   }
 }
 
-/** RFC 3986: a name or an address, and perhaps a port up to 65535, whose digits may be missing; or nothing at all. */
+/** RFC 3986: a name or an address with an optional port up to 65535, whose digits may be missing; or an empty host. */
 export const HOST =
   /^(?:(?:\[[\da-f:.]+\]|(?:[\w\-.~!$&'()*+,;=]|%[\da-f]{2})+)(?::0*(?:\d{1,4}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5])?)?)?$/i;
 
-/** Whether an absolute target names a host, and the Host header names no other (RFC 9112 section 3.2.2). */
+/** Whether an absolute-form target names a host, and the Host header does not name another (RFC 9112 section 3.2.2). */
 function isOnlyHost(head: RequestHead, authority: string): boolean {
   if (!HOST.test(authority)) return false;
   const host = head.header("host");
@@ -99,7 +99,7 @@ function isOnlyHost(head: RequestHead, authority: string): boolean {
   return host === undefined || withPort(authority, port) === withPort(host, port);
 }
 
-/** With the default port where there is none. */
+/** Appends the default port if none is given. */
 function withPort(host: string, port: string): string {
   const [, name = "", digits] = /^(.*?)(?::(\d*))?$/.exec(host) ?? [];
   return `${name.toLowerCase()}:${Number(digits) || port}`;

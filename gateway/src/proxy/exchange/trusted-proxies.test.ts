@@ -50,7 +50,7 @@ for (const [says, header, peer, value, client] of cases) {
   });
 }
 
-/** What proxies that are believed have appended, behind which nothing of the client's may count. */
+/** Entries appended by trusted proxies; entries of the client before them must not count. */
 const appended = fc.record({
   stop: fc.oneof(
     fc.ipV4().filter((address) => !address.startsWith("10.")),
@@ -62,7 +62,7 @@ const appended = fc.record({
     maxLength: 3,
   }),
 });
-/** Whatever a client may write before that. */
+/** Any header that a client may send. */
 const own = fc.oneof(
   fc.string(),
   fc

@@ -1,10 +1,10 @@
-/** Addresses: which proxies in front are believed, and who the client behind them is. */
+/** Addresses: which proxies are trusted, and the address of the client behind them. */
 import { BlockList, isIP, isIPv4, isIPv6, type Socket, SocketAddress } from "node:net";
 
-/** An address, and perhaps how many of its bits count. */
+/** An address with an optional prefix length. */
 const ADDRESS_OR_BLOCK = /^([\da-f.:]+)(?:\/(\d{1,3}))?$/i;
 
-/** Addresses and CIDR blocks as a set. Throws on what is neither: settings are checked at start. */
+/** A set of addresses and CIDR blocks. Throws on invalid entries: settings are validated at start. */
 export function addressSet(entries: readonly string[]): BlockList {
   const set = new BlockList();
   for (const entry of entries) {
@@ -29,11 +29,11 @@ export const isInAddressSet = (set: BlockList, address: string): boolean => {
 const MAPPED = "::ffff:";
 
 /**
- * One spelling for one address (RFC 5952), without a zone. An IPv4-mapped address (RFC 4291 section 2.5.5.2), as
- * dual-stack sockets report it, is the IPv4 address. What is no address stays as it is.
+ * The canonical spelling of an address (RFC 5952), without a zone. An IPv4-mapped address (RFC 4291 section 2.5.5.2),
+ * as dual-stack sockets report it, becomes the IPv4 address. Other text stays unchanged.
  */
 export function canonicalAddress(address: string): string {
-  // Nearly all are IPv4, as it is or mapped.
+  // The common case: an IPv4 address, plain or mapped.
   if (!address.includes(":")) return address;
   const mapped = address.startsWith(MAPPED) ? address.slice(MAPPED.length) : "";
   if (isIPv4(mapped)) return mapped;
@@ -43,13 +43,13 @@ export function canonicalAddress(address: string): string {
   return canonical === address ? address : canonicalAddress(canonical);
 }
 
-/** The other end of a client's connection. */
+/** The remote address of a client's connection. */
 export const peerAddressOf = ({ remoteAddress }: Pick<Socket, "remoteAddress">): string =>
   canonicalAddress(remoteAddress ?? "");
 
 const WITH_PORT = /^(?:([\d.]+)|\[([^[\]]+)\])(?::(\d{1,5}))?$/;
 
-/** The address of an entry of X-Forwarded-For: some proxies write a port behind it. Null: there is none in it. */
+/** The address in an entry of X-Forwarded-For; some proxies append a port. Null: the entry has no address. */
 function addressIn(entry: string): string | null {
   const text = entry.replace(/^[ \t]+|[ \t]+$/g, "");
   if (isIPv6(text)) return canonicalAddress(text);
@@ -60,9 +60,9 @@ function addressIn(entry: string): string | null {
 }
 
 export interface TrustedProxies {
-  /** @param peer As `canonicalAddress` gives it */
+  /** @param peer In the form of `canonicalAddress` */
   isTrusted(peer: string): boolean;
-  /** The client's address: the peer's unless a trusted peer names another. */
+  /** The client's address: the peer's, unless a trusted peer names another. */
   clientAddress(peer: string, header: (name: "x-real-ip" | "x-forwarded-for") => string | undefined): string;
 }
 
@@ -78,8 +78,8 @@ export function createTrustedProxies(
     clientAddress(peer, header) {
       const value = header(realIpHeader);
       if (value === undefined) return peer;
-      // Each proxy appended the peer that it saw, so that an entry is as good as the proxy after it. Left of an address
-      // that is not trusted, and of what cannot be read, stands what the client itself may have written.
+      // Each proxy appends the peer that it saw, so an entry is as trustworthy as the proxy that added it. Entries
+      // before an untrusted address, or before an unreadable entry, may have been written by the client.
       let client = peer;
       for (let end = value.length; end >= 0 && trusts(client); ) {
         const comma = end === 0 ? -1 : value.lastIndexOf(",", end - 1);

@@ -8,7 +8,7 @@ type Row = readonly [base: string, route: string, mode: string, path: string, v0
 const join = ([base, route, mode, path]: Row, handling: "v0" | "v1") =>
   upstreamPath({ base, path, matchedPath: route === "-" ? 0 : route.length, strip: mode === "strip", handling });
 
-/** Rows of Kong's own fixture, word for word. */
+/** Rows of Kong's own fixture, unchanged. */
 const quoted: readonly Row[] = [
   ["/", "/route", "strip", "/route", "/", "/"],
   ["/", "/route", "strip", "/route/", "/", "/"],

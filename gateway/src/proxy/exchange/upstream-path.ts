@@ -3,9 +3,9 @@
 export interface UpstreamPathOptions {
   /** The service's path, at least `/`. */
   readonly base: string;
-  /** The request's path, normalised. */
+  /** The normalised request path. */
   readonly path: string;
-  /** How much of it the route's path matched; 0 when the route has no paths. */
+  /** Length of the part that the route's path matched; 0 for a route without paths. */
   readonly matchedPath: number;
   readonly strip: boolean;
   /** v0 joins with exactly one slash; v1 (deprecated) concatenates. */
@@ -32,7 +32,7 @@ function stripped(base: string, path: string, rest: string): string {
   return base === "/" || path.endsWith("/") ? base : base.slice(0, -1);
 }
 
-/** What a dot segment looks like at the start, with the parameters that servlet containers drop from it. */
+/** A leading dot segment, with the path parameters that servlet containers remove from it. */
 const LEADING_DOTS = /^\.\.?(?:;[^/]*)?(?:\/|$)/;
 
 /** A prefix that ends inside a segment (`/route` of `/route../x`) must not leave a dot segment behind. */

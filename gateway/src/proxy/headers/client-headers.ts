@@ -1,17 +1,17 @@
-/** The headers that the client gets with an upstream's response (docs/reference/kong-compatibility.md#headers). */
+/** Builds the response headers for the client (docs/reference/kong-compatibility.md#headers). */
 
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import { CachedLineHeaderName } from "./header-name.ts";
 import { connectionNames, type HeaderStyle, hopByHop } from "./header-names.ts";
 import { HeaderList, type HeaderSink } from "./header-sink.ts";
 
-/** Flat: name, value, name, value; bytes are Latin-1 as Node's parsers give them. */
+/** Flat list: name, value, name, value. Bytes are Latin-1, as Node's parsers return them. */
 export type RawHeaders = readonly (Buffer | string)[];
 
-/** It has no length (RFC 9110 section 8.6). */
+/** A 204 has no Content-Length (RFC 9110 section 8.6). */
 const NO_CONTENT = 204;
 
-/** Flat, with the plugins' edits. Framing headers (Connection, Transfer-Encoding) are the engine's own. */
+/** Flat list, after the plugins' edits. The engine adds framing headers (Connection, Transfer-Encoding). */
 export function clientHeaders(exchange: LiveExchange, raw: RawHeaders, style: HeaderStyle): readonly string[] {
   const { names } = style;
   const list = new HeaderList();
@@ -36,7 +36,7 @@ export function clientHeaders(exchange: LiveExchange, raw: RawHeaders, style: He
 
 export const VIA = new CachedLineHeaderName("Via");
 
-/** What the proxy tells of itself. */
+/** Adds the gateway's own headers. */
 export function addGatewayClientHeaders(
   sink: HeaderSink,
   exchange: LiveExchange,
@@ -55,7 +55,7 @@ export function addGatewayClientHeaders(
   sink.add(names.requestId, exchange.id);
 }
 
-/** Rounded down, as Kong's are. */
+/** Rounded down, as in Kong. */
 export const formatMilliseconds = (duration: number): string => String(Math.max(0, Math.floor(duration)));
 
 const text = (value: Buffer | string | undefined): string =>

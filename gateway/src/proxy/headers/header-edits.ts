@@ -2,17 +2,20 @@ import type { HeaderEdit, HeaderEditGroup, HeaderEdits } from "../exchange/excha
 import { HeaderName } from "./header-name.ts";
 import { foldedName } from "./header-names.ts";
 
-/** The edit that gives a header one value, whatever it had. Who makes it once need not make it for every request. */
+/** An edit that replaces all values of a header by one. It can be created once and applied to many requests. */
 export const setHeaderEdit = (name: string | HeaderName, value: string): HeaderEdit =>
   editOf(headerName(name), [wireValue(value)], true);
 
-/** As `settingHeader`, for what an upstream relies on: no other spelling of the name passes (see `foldedName`). */
+/**
+ * Like `setHeaderEdit`, but also removes other spellings of the name (see `foldedName`), for headers that upstreams
+ * trust.
+ */
 export function overrideHeaderEdit(name: string, value: string): HeaderEdit {
   const edit = setHeaderEdit(name, value);
   return { ...edit, foldedName: foldedName(edit.header.lower) };
 }
 
-/** The edit that takes a header away. */
+/** An edit that removes a header. */
 export const removeHeaderEdit = (name: string): HeaderEdit => editOf(new HeaderName(name), [], true);
 
 const headerName = (name: string | HeaderName): HeaderName => (typeof name === "string" ? new HeaderName(name) : name);
@@ -23,7 +26,7 @@ function editOf(header: HeaderName, values: readonly string[], replaces: boolean
   return { header, values, replaces, foldedName: null, lines };
 }
 
-/** @param edits Of different headers */
+/** @param edits Edits of distinct headers */
 export function editGroup(edits: readonly HeaderEdit[]): HeaderEditGroup {
   let lines = "";
   let lengths = 0;
@@ -38,11 +41,11 @@ const lengthBit = (length: number): number => 1 << (length & 31);
 
 /** Edits of a list of headers. Lists are flat: name, value, name, value. */
 export class HeaderEditList implements HeaderEdits {
-  /** In the order in which their names came; no two are of one name. */
+  /** At most one per name, in the order in which the names were first edited. */
   #edits: HeaderEdit[] = [];
-  /** Whose edits these are as long as nothing else is edited: most have no others, and so nothing of their own. */
+  /** Set while a group is the only edit. Most requests have no other edits and allocate no list of their own. */
   #group: HeaderEditGroup | null = null;
-  /** One bit for each length of name that is edited: most others need not be looked up. */
+  /** Bit set of the edited names' lengths, so that most other names need no lookup. */
   #lengths = 0;
   #insists = false;
 
@@ -85,19 +88,19 @@ export class HeaderEditList implements HeaderEdits {
     return this.#group === null ? this.#edits : this.#group.edits;
   }
 
-  /** False: no header whose name is so long is edited. */
+  /** False when no edited header has a name of this length. */
   mayReplace(length: number): boolean {
     return (this.#lengths & lengthBit(length)) !== 0;
   }
 
-  /** Whether the header (in lower case) goes away, or is written anew. */
+  /** Whether the header (in lower case) is removed or replaced. */
   replaces(lower: string): boolean {
     const at = this.#indexOf(lower);
     if (at >= 0 && this.#all[at]?.replaces === true) return true;
     return this.#insists && this.#edits.some((edit) => edit.foldedName === foldedName(lower));
   }
 
-  /** What was set, as lines of a head. */
+  /** The values that were set, as lines of a head. */
   get lines(): string {
     if (this.#group !== null) return this.#group.lines;
     let all = "";
@@ -105,7 +108,7 @@ export class HeaderEditList implements HeaderEdits {
     return all;
   }
 
-  /** The list with the edits made; edited headers stand at its end. */
+  /** The list after the edits; edited headers are at its end. */
   applyTo(headers: readonly string[]): string[] {
     const result: string[] = [];
     for (let at = 0; at < headers.length; at += 2) {
@@ -118,7 +121,7 @@ export class HeaderEditList implements HeaderEdits {
     return result;
   }
 
-  /** Of the lines of trailers those of headers that are not edited: some upstreams take trailers for headers. */
+  /** The trailer lines whose names are not edited: some upstreams treat trailers as headers. */
   passedLines(trailers: string): string {
     let passed = "";
     for (const line of trailers.split("\r\n")) {
@@ -128,7 +131,7 @@ export class HeaderEditList implements HeaderEdits {
     return passed;
   }
 
-  /** What was edited under another spelling is forgotten. */
+  /** Discards earlier edits of the name under its other spellings. */
   #insistOn(name: string): void {
     this.#insists = true;
     for (let at = this.#edits.length - 1; at >= 0; at--) {
@@ -136,7 +139,7 @@ export class HeaderEditList implements HeaderEdits {
     }
   }
 
-  /** -1 when the header (in lower case) is not edited. */
+  /** Index of the edit; -1 when the header (in lower case) is not edited. */
   #indexOf(lower: string): number {
     if (!this.mayReplace(lower.length)) return -1;
     const edits = this.#all;
@@ -145,18 +148,18 @@ export class HeaderEditList implements HeaderEdits {
   }
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: a range of all bytes
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the range contains all bytes
 const NOT_A_BYTE = /[^\x00-\xff]/;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches control characters
 const CONTROLS = /[\x00-\x08\x0a-\x1f\x7f]/g;
 
-/** One character for one byte, as HTTP libraries take it; text beyond that goes as UTF-8. No line can be broken. */
+/** Latin-1, one character per byte, as HTTP libraries expect; other text is sent as UTF-8. Line breaks are removed. */
 function wireValue(value: string): string {
   if (isPlain(value)) return value;
   return (NOT_A_BYTE.test(value) ? Buffer.from(value, "utf8").toString("latin1") : value).replace(CONTROLS, "");
 }
 
-/** Whether it is printable ASCII: nearly all values are, and this is found sooner than two expressions are tried. */
+/** Whether the value is printable ASCII, as nearly all are: faster than two regular expressions. */
 function isPlain(value: string): boolean {
   for (let at = 0; at < value.length; at++) {
     const code = value.charCodeAt(at);

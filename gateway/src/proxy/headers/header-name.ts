@@ -1,11 +1,11 @@
-/** A header's name as requests are asked for it: the type keeps names of a configuration from being used as they are. */
+/** Lower-cases a header name. The return type prevents lookups with configured names in other cases. */
 export const lowerCase = (name: string): Lowercase<string> => name.toLowerCase() as Lowercase<string>;
 
-/** A header's name as it is written and looked for with every request: what follows from it is made once. */
+/** A header name with its derived forms, computed once, for headers that are used in every request. */
 export class HeaderName {
   readonly name: string;
   readonly lower: string;
-  /** What goes before the value in a head, where each line begins with the end of the one before. */
+  /** Precedes the value in a head, where each line begins with the line end of the one before. */
   readonly linePrefix: string;
 
   constructor(name: string) {
@@ -20,7 +20,7 @@ export class HeaderName {
   }
 }
 
-/** A header whose value is mostly that of the request before: its last line is kept. */
+/** A header whose value rarely changes between requests: the last line is cached. */
 export class CachedLineHeaderName extends HeaderName {
   #value = "";
   #line = this.linePrefix;

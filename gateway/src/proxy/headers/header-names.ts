@@ -1,4 +1,4 @@
-/** Header names that the proxy treats specially. All in lower case. */
+/** Header names that the proxy handles specially, in lower case. */
 
 import type { ProxySettings } from "../settings.ts";
 import { CachedLineHeaderName, HeaderName } from "./header-name.ts";
@@ -9,14 +9,14 @@ export interface GatewayHeaderNames {
   readonly upstreamLatency: HeaderName;
   readonly proxyLatency: HeaderName;
   readonly responseLatency: HeaderName;
-  /** All of them in lower case: another gateway of ours in front or behind sends them as well. */
+  /** All names in lower case: another Sluice gateway before or after this one sends them too. */
   readonly all: ReadonlySet<string>;
 }
 
-/** How the gateway shows itself in headers. */
+/** Identification of the gateway in headers. */
 export interface HeaderStyle {
   readonly names: GatewayHeaderNames;
-  /** `sluice/1.2.3` for Server and Via; null leaves both out. */
+  /** `sluice/1.2.3` for Server and Via; null omits both. */
   readonly gateway: string | null;
   readonly latencies: boolean;
 }
@@ -38,14 +38,14 @@ function gatewayHeaderNames(naming: ProxySettings["naming"]): GatewayHeaderNames
   return { ...names, all: new Set(Object.values(names).map(({ lower }) => lower)) };
 }
 
-/** 1 for what `foldedName` keeps: letters in lower case, digits and dashes. */
+/** 1 for characters that `foldedName` keeps: lower-case letters, digits and dashes. */
 const keptInNames = new Uint8Array(256);
 for (const character of "-0123456789abcdefghijklmnopqrstuvwxyz") keptInNames[character.charCodeAt(0)] = 1;
 
 /**
- * A name in lower case with a dash for each character that is neither letter nor digit. Upstreams that make variables of
- * headers write `_` for a dash (RFC 3875 section 4.1.18), and some for other characters too (PHP for a dot, lighttpd for
- * all of them), so that `X.Real_IP` reads as `X-Real-IP` there (RFC 9110 section 17.10).
+ * A name in lower case with a dash for each character that is neither letter nor digit. Upstreams that turn headers
+ * into variables replace a dash by `_` (RFC 3875 section 4.1.18), and some also other characters (PHP dots, lighttpd
+ * all of them), so that they read `X.Real_IP` as `X-Real-IP` (RFC 9110 section 17.10).
  */
 export function foldedName(lower: string): string {
   for (let at = 0; at < lower.length; at++) {
@@ -54,7 +54,7 @@ export function foldedName(lower: string): string {
   return lower;
 }
 
-/** Belong to one connection and not to the message (RFC 9110 section 7.6.1, and what clients make of it). */
+/** Hop-by-hop headers (RFC 9110 section 7.6.1, and others that clients use as such). */
 export const hopByHop: ReadonlySet<string> = new Set([
   "connection",
   "keep-alive",
@@ -66,7 +66,7 @@ export const hopByHop: ReadonlySet<string> = new Set([
   "http2-settings",
 ]);
 
-/** Names that a Connection header's value lists; null when there are none but the usual words. */
+/** Names listed in a Connection header; null when it lists only standard options. */
 export function connectionNames(connection: string | undefined): ReadonlySet<string> | null {
   if (connection === undefined || usualConnections.has(connection)) return null;
   const names = connection.split(",").map((name) => name.trim().toLowerCase());

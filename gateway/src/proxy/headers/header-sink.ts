@@ -1,11 +1,11 @@
-/** Where headers are told one by one: a head as text, or a list. */
+/** Receives headers one by one, as the text of a head or as a list. */
 import type { HeaderName } from "./header-name.ts";
 
 export interface HeaderSink {
   add(header: HeaderName, value: string): void;
 }
 
-/** Flat: name, value, name, value. */
+/** Flat list: name, value, name, value. */
 export class HeaderList implements HeaderSink {
   readonly headers: string[] = [];
 

@@ -1,4 +1,4 @@
-/** The headers that the upstream gets (docs/reference/kong-compatibility.md#headers). */
+/** Builds the request headers for the upstream (docs/reference/kong-compatibility.md#headers). */
 import type { UpstreamTarget } from "../../runtime/runtime.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import type { IncomingRequest } from "../exchange/request.ts";
@@ -8,7 +8,7 @@ import { CachedLineHeaderName, HeaderName } from "./header-name.ts";
 import { connectionNames, foldedName, type HeaderStyle, hopByHop } from "./header-names.ts";
 import { HeaderList, type HeaderSink } from "./header-sink.ts";
 
-/** Sent by the proxy in its own words, or not at all. */
+/** The proxy sends these with values of its own, or not at all. */
 const strippedNames: ReadonlySet<string> = new Set([
   ...hopByHop,
   "host",
@@ -26,7 +26,7 @@ const strippedNames: ReadonlySet<string> = new Set([
   "x-anonymous-consumer",
 ]);
 
-/** Flat: name, value, name, value. Host is the first. */
+/** Flat list: name, value, name, value. Host comes first. */
 export function upstreamHeaders(exchange: LiveExchange, style: HeaderStyle): readonly string[] {
   const { request, body } = exchange;
   const { rawHeaders } = request.head;
@@ -55,7 +55,7 @@ const PATH = new HeaderName("X-Forwarded-Path");
 const PREFIX = new CachedLineHeaderName("X-Forwarded-Prefix");
 const REAL_IP = new CachedLineHeaderName("X-Real-IP");
 
-/** What the proxy tells of itself and of the client, without what is about one connection (TE). */
+/** Adds headers about the gateway and the client, except hop-by-hop ones (TE). */
 export function addGatewayUpstreamHeaders(
   sink: HeaderSink,
   exchange: LiveExchange,
@@ -80,7 +80,7 @@ export function addGatewayUpstreamHeaders(
   sink.add(names.requestId, exchange.id);
 }
 
-/** Whether a header of the client's (in lower case) stays behind, in whatever spelling an upstream may take for it. */
+/** Whether a client's header (in lower case) is dropped, including spellings that upstreams may confuse with it. */
 export const isStrippedHeader = (lower: string): boolean => isStrippedName(foldedName(lower));
 
 const isStrippedName = (folded: string): boolean =>
@@ -90,9 +90,9 @@ const trustedHeader = (request: IncomingRequest, name: string): string | undefin
   request.trusted ? request.header(name) : undefined;
 
 /**
- * The Host of one try: the client's if the route preserves it, else the target's own or the upstream's.
+ * The Host of one attempt: the client's if the route preserves it, else the target's or the upstream's.
  *
- * @param target null: whichever is tried
+ * @param target null: any target
  */
 export function upstreamHostFor({ compiledRoute, request }: LiveExchange, target: UpstreamTarget | null): string {
   if (compiledRoute.upstream === null || (compiledRoute.route.preserve_host && request.host !== ""))
@@ -109,6 +109,6 @@ function strippedPrefix({ compiledRoute, match, request }: LiveExchange): string
   if (!compiledRoute.route.strip_path || match.matchedPath === 0) return null;
   const prefix = request.path.slice(0, match.matchedPath);
   if (prefix === "/") return null;
-  // What a client sent as %0D%0A is a line break here.
+  // A client's %0D%0A has been decoded to a line break here.
   return request.target.plain ? prefix : escapePath(prefix);
 }

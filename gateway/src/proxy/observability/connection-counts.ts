@@ -3,9 +3,9 @@ import type { Server } from "node:http";
 import type { Connections } from "../../plugins/prometheus/metrics.ts";
 
 /**
- * Connections that were destroyed before the server got them are not counted.
+ * Connections that were destroyed before the server received them are not counted.
  *
- * @returns What to ask for the counts, at any time. Upgraded connections count as active until they end.
+ * @returns A function that reads the current counts. Upgraded connections count as active until they close.
  */
 export function countConnections(server: Server): () => Connections {
   let accepted = 0;
@@ -28,7 +28,7 @@ export function countConnections(server: Server): () => Connections {
     accepted,
     handled: accepted,
     active,
-    // Node tells nobody that a head is being read: those connections count as waiting.
+    // Node has no event for a head being read: such connections count as waiting.
     reading: 0,
     writing,
     waiting: Math.max(0, active - writing),

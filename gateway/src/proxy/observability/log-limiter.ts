@@ -1,8 +1,8 @@
-/** How many lines of the log requests can cause: what every request would repeat is logged once in a while. */
+/** Limits the log lines that requests can cause: a repeated subject is logged once per period. */
 
-/** Milliseconds in which a subject is logged once. */
+/** Milliseconds within which a subject is logged once. */
 const PERIOD = 10_000;
-/** Subjects that are logged in that time. */
+/** Maximum number of subjects logged within that time. */
 const MAX_SUBJECTS = 50;
 
 export class LogLimiter {
@@ -19,7 +19,7 @@ export class LogLimiter {
   /**
    * Whether a line about the subject may be logged now.
    *
-   * @returns How many lines were left out since the last one that was allowed; null: this one is left out too
+   * @returns Number of lines suppressed since the last allowed one; null: this one is suppressed too
    */
   allow(subject: string): number | null {
     const now = this.#now();

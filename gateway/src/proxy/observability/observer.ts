@@ -5,7 +5,7 @@
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import type { ForwardPlan } from "../pipeline.ts";
 
-/** A request that was answered and is no exchange: its head is faulty, or no route matches. */
+/** A request that was answered without becoming an exchange: its head is invalid, or no route matched. */
 export interface RejectedRequest {
   readonly id: string;
   readonly status: number;
@@ -18,26 +18,26 @@ export interface RejectedRequest {
     readonly head: { readonly tlsVersion: string | null };
     header(name: string): string | undefined;
   } | null;
-  /** Of the connection; "" when it is not known. */
+  /** Remote address of the connection; "" when unknown. */
   readonly peerAddress: string;
   /** Milliseconds since the request arrived. */
   readonly duration: number;
 }
 
-/** None of these throws. */
+/** None of these methods throws. */
 export interface Observer {
-  /** The request has found its route; nothing has been done for it yet. */
+  /** The route was matched; plugins and checks have not run yet. */
   opened?(exchange: LiveExchange): void;
-  /** A try at `exchange.target` begins: what the upstream gets has not been put together yet. */
+  /** An attempt at `exchange.target` begins; the upstream request has not been built yet. */
   tried?(exchange: LiveExchange, forward: ForwardPlan): void;
-  /** The try has failed before a response came. There may be another. */
+  /** The attempt failed before a response arrived. Another may follow. */
   failed?(exchange: LiveExchange, error: Error): void;
   /** The exchange is over. */
   finished?(exchange: LiveExchange): void;
   rejected?(refusal: RejectedRequest): void;
-  /** Opens files anew that were moved away. */
+  /** Reopens files that were moved away, for log rotation. */
   reopen?(): void;
-  /** Resolves when all that was seen has been handed on, or cannot be within a few seconds. */
+  /** Resolves when all data has been delivered, or after a few seconds. */
   close(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** A node over a file, for the tests of what looks on. */
+/** A node with a declarative file, for tests of access log and tracing. */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,14 +12,14 @@ import { gatewaySettings } from "../../settings/gateway.ts";
 
 export interface ObservedNode {
   readonly gateway: Gateway;
-  /** A folder of the node's own, which goes away with it. */
+  /** A temporary folder of the node, removed when it closes. */
   readonly folder: string;
   readonly send: (sent: Parameters<typeof send>[1]) => ReturnType<typeof send>;
   /** Stops the node. */
   readonly close: () => Promise<void>;
 }
 
-/** @param settings By variable; `FOLDER` in a value stands for the node's folder */
+/** @param settings Environment variables; `FOLDER` in a value is replaced by the node's folder */
 export async function startObservedNode(
   context: TestContext,
   { document, settings }: { readonly document: object; readonly settings: Readonly<Record<string, string>> },

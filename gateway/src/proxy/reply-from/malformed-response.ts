@@ -4,9 +4,9 @@ import type { RawHeaders } from "../headers/client-headers.ts";
 const CONTROL = /[\x00-\x08\x0a-\x1f\x7f]/;
 
 /**
- * What Node's parser and undici's let through in a response's head and the http1 engine refuses.
+ * Finds faults in a response head that Node's and undici's parsers accept and the http1 engine refuses.
  *
- * @returns A sentence of the log; null when there is nothing
+ * @returns The reason for the log; null for a valid head
  */
 export function malformedResponseReason(headers: RawHeaders, reason: string): string | null {
   if (CONTROL.test(reason)) return "its reason phrase holds a control character";

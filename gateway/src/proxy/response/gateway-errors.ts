@@ -1,6 +1,6 @@
 /**
- * Everything that the gateway itself answers when a request cannot be served: one table, with Kong's texts. No
- * text here says how the gateway is configured.
+ * All responses of the gateway itself to requests that cannot be served: one table, with Kong's messages. None of them
+ * reveals how the gateway is configured.
  */
 import type { DirectResponse } from "../exchange/exchange.ts";
 
@@ -8,7 +8,7 @@ export interface GatewayError {
   readonly status: number;
   readonly message: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** nginx made it in Kong: without an Accept header its form follows Content-Type, else it is plain text. */
+  /** In Kong, nginx generates this response: without Accept its format follows Content-Type, else it is plain text. */
   readonly transport?: true;
 }
 
@@ -30,7 +30,7 @@ export const gatewayErrors = {
   unknownExpectation: { status: 417, message: "Expectation failed", transport: true },
   targetTooLong: { status: 414, message: "URI too long", transport: true },
   headTooLarge: { status: 431, message: "Request header or cookie too large", transport: true },
-  /** nginx's status for a client that went away before it was answered: only plugins and logs see it. */
+  /** nginx's status for a client that disconnected before its response; visible to plugins and logs only. */
   clientGone: { status: 499, message: "Client closed request", transport: true },
   unknownCoding: { status: 501, message: "Not implemented", transport: true },
   unknownVersion: { status: 505, message: "HTTP version not supported", transport: true },
@@ -50,7 +50,7 @@ export const gatewayErrors = {
 
 export type GatewayErrorName = keyof typeof gatewayErrors;
 
-/** A fault with its reason, which the node logs and no client sees. */
+/** An error with a reason, which is logged and not sent to the client. */
 export function errorAnswer(name: GatewayErrorName, reason: string): DirectResponse {
   const { status, message } = gatewayErrors[name];
   return { status, message, reason };

@@ -8,7 +8,7 @@ import { chooseMessageFormat } from "./message-format.ts";
 
 export interface GatewayResponse {
   readonly status: number;
-  /** Flat, with Content-Length. */
+  /** Flat list, including Content-Length. */
   readonly headers: readonly string[];
   readonly body: string;
 }
@@ -16,7 +16,7 @@ export interface GatewayResponse {
 export interface GatewayResponseOptions {
   readonly style: HeaderStyle;
   readonly id: string;
-  /** Null when not even the head could be read. */
+  /** Null when the head could not be parsed. */
   readonly request: IncomingRequest | null;
   /** By `performance.now()`. */
   readonly started: number;

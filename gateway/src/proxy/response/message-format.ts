@@ -1,4 +1,4 @@
-/** A message in the form that the client accepts, as in Kong. */
+/** Formats a message in a media type that the client accepts, as Kong does. */
 
 export interface ErrorMessage {
   readonly status: number;
@@ -8,7 +8,7 @@ export interface ErrorMessage {
 
 export interface MessageFormat {
   readonly contentType: string;
-  /** Headers beside Content-Type. */
+  /** Headers in addition to Content-Type. */
   readonly headers?: (message: ErrorMessage) => Readonly<Record<string, string>>;
   readonly render: (message: ErrorMessage) => string;
 }
@@ -62,7 +62,7 @@ const grpc: MessageFormat = {
   render: () => "",
 };
 
-/** Clients undo this and no more: text that could stand as it is must. */
+/** The encoding of grpc-message (gRPC over HTTP/2): printable ASCII except `%` stays unchanged. */
 const percentEncoded = (text: string): string => text.toWellFormed().replace(/[^ -~]|%/gu, encodeURIComponent);
 
 const grpcCodes: ReadonlyMap<number, number> = new Map([
@@ -95,11 +95,11 @@ const escapeMarkup = (text: string): string =>
 export interface FormatPreferences {
   readonly accept: string | undefined;
   readonly contentType: string | undefined;
-  /** True for faults that nginx makes in Kong. */
+  /** True for errors that nginx generates in Kong. */
   readonly transport: boolean;
 }
 
-/** JSON unless the client prefers another form that we have. */
+/** JSON unless the client prefers another supported format. */
 export function chooseMessageFormat({ accept, contentType, transport }: FormatPreferences): MessageFormat {
   if (contentType?.startsWith("application/grpc")) return grpc;
   if (accept === undefined || accept === "") {

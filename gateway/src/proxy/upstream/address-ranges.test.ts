@@ -34,7 +34,7 @@ const refused: readonly (readonly [what: string, addresses: readonly string[]])[
   ],
   ["a link-local address in IPv6 form", ["64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::1", "2002:A9FE:A9FE::1"]],
   ["an address of a cloud's metadata service in IPv6 form", ["64:ff9b::6464:64c8", "2002:a83f:8110::"]],
-  // The kernel connects to the IPv4 address: it is that address, not a form that embeds it.
+  // The kernel connects to the IPv4 address, so it is that address itself, not an embedded one.
   ["a loopback address", ["::ffff:127.0.0.1", "::ffff:7f00:1", "0:0:0:0:0:ffff:7f00:0001", "::FFFF:127.1.2.3"]],
   ["a link-local address", ["::ffff:169.254.169.254"]],
   ["an unspecified address", ["::ffff:0.0.0.0", "::ffff:0:0"]],
@@ -47,7 +47,7 @@ const open = [
   ...["64:ff9b:2::7f00:1", "2002:c000:201::7f00:1", "::ffff:192.0.2.1", "2001:db8::5eff:127.0.0.1", "2003:7f00:1::"],
 ];
 
-/** Ways to write the same IPv6 address. */
+/** Spellings of the same IPv6 address. */
 function spellings(groups: readonly number[]): readonly string[] {
   const hex = groups.map((group) => group.toString(16));
   const padded = hex.map((group) => group.padStart(4, "0"));

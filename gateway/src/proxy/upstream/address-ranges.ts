@@ -1,6 +1,6 @@
 /**
- * Addresses that a connection which configuration causes must not reach: this machine, its link, and the metadata
- * services of clouds, also where an IPv6 address carries one of them.
+ * Address ranges that configured connections must not reach: this machine, link-local addresses, and the metadata
+ * services of clouds, also when an IPv6 address embeds one of them.
  */
 import { type BlockList, isIP } from "node:net";
 import { addressSet, canonicalAddress, isInAddressSet } from "../exchange/trusted-proxies.ts";
@@ -10,11 +10,11 @@ interface Range {
   readonly addresses: BlockList;
 }
 
-/** The first that holds an address names it. */
+/** In order: the first range that contains an address names it. */
 const ranges: readonly Range[] = (
   [
     ["a loopback address", ["127.0.0.0/8", "::1"]],
-    // Linux takes 0.0.0.0 and :: for this machine.
+    // Linux treats 0.0.0.0 and :: as this machine.
     ["an unspecified address", ["0.0.0.0/8", "::"]],
     ["a link-local address", ["169.254.0.0/16", "fe80::/10"]],
     [
@@ -25,12 +25,12 @@ const ranges: readonly Range[] = (
     ["a multicast address", ["224.0.0.0/4", "ff00::/8"]],
     ["the broadcast address", ["255.255.255.255"]],
     ["an IPv4-compatible IPv6 address", ["::/96"]],
-    // RFC 8215: where in it the IPv4 address stands is known to the local network only.
+    // RFC 8215: the position of the IPv4 address in it is known to the local network only.
     ["an address of a local NAT64 prefix", ["64:ff9b:1::/48"]],
   ] as const
 ).map(([what, addresses]) => ({ what, addresses: addressSet(addresses) }));
 
-/** What the address is that makes it no destination; null: nothing. */
+/** Why the address must not be reached; null: it may be. */
 export function refusedRange(address: string): string | null {
   const canonical = canonicalAddress(address);
   const direct = rangeOf(canonical);
@@ -45,7 +45,7 @@ export function refusedRange(address: string): string | null {
 const rangeOf = (address: string): string | null =>
   ranges.find(({ addresses }) => isInAddressSet(addresses, address))?.what ?? null;
 
-/** The IPv4 addresses that routers or the kernel take out of an IPv6 address. */
+/** IPv4 addresses that routers or the kernel extract from an IPv6 address. */
 export function embeddedAddresses(address: string): readonly string[] {
   const [plain = ""] = address.split("%");
   if (isIP(plain) !== 6) return [];
@@ -57,12 +57,12 @@ export function embeddedAddresses(address: string): readonly string[] {
   }
   // 6to4 (RFC 3056).
   if (startsWith(groups, [0x2002])) found.push(ipv4(groups, 1));
-  // Teredo (RFC 4380): the server, and the client with all bits turned.
+  // Teredo (RFC 4380): the server's address, and the client's with all bits inverted.
   if (startsWith(groups, [0x2001, 0])) {
     const turned = groups.map((group) => group ^ 0xffff);
     found.push(ipv4(groups, 2), ipv4(turned, 6));
   }
-  // ISATAP (RFC 5214), in any prefix; 0x0200 says that the address is unique worldwide.
+  // ISATAP (RFC 5214), under any prefix; bit 0x0200 marks the address as globally unique.
   if (((groups[4] ?? 0) & 0xfdff) === 0 && groups[5] === 0x5efe) found.push(ipv4(groups, 6));
   return found;
 }
@@ -75,7 +75,7 @@ function ipv4(groups: readonly number[], at: number): string {
   return [high >> 8, high & 255, low >> 8, low & 255].join(".");
 }
 
-/** The eight groups of an IPv6 address, as `isIP` admits it. */
+/** The eight groups of an IPv6 address, which `isIP` has accepted. */
 function groupsOf(address: string): readonly number[] {
   const dotted = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address);
   const pair = (high: string, low: string) => ((Number(high) << 8) | Number(low)).toString(16);

@@ -14,26 +14,26 @@ import {
 import type { Guard } from "./guard.ts";
 
 export interface ConnectOptions {
-  /** A name or an address. */
+  /** Host name or address. */
   readonly host: string;
   readonly port: number;
   readonly allowHalfOpen?: boolean;
-  /** Where a connection without TLS reads to. Default: it tells by "data". */
+  /** Read buffer for a connection without TLS. Default: the socket emits "data" events. */
   readonly onread?: OnReadOpts;
   /** Absent: without TLS. */
   readonly tls?: Omit<ConnectionOptions, "host" | "port" | "path" | "lookup" | "socket">;
 }
 
-/** A socket that connects. It never throws: a refused address is an "error" of the socket's. */
+/** Returns a connecting socket. It never throws: a refused address results in an "error" event. */
 export type Connect = (options: ConnectOptions) => Socket | TLSSocket;
 
 /**
- * @param authorities PEM certificates of authorities that are trusted beside those that Node brings, on connections that
- *   verify certificates and name no authorities themselves. Default: none.
+ * @param authorities PEM certificates of CAs that are trusted in addition to Node's default ones, on connections that
+ * verify certificates and name no CAs themselves. Default: none.
  */
 export function connectBehind(guard: Guard, authorities: readonly string[] = []): Connect {
   let context: SecureContext | undefined;
-  /** Made once: to read all that Node brings takes some milliseconds. */
+  /** Created once, because reading Node's default CAs costs some milliseconds. */
   const trusting = () => {
     if (authorities.length === 0) return {};
     context ??= createSecureContext({ ca: [...getCACertificates("default"), ...authorities] });
@@ -51,6 +51,6 @@ export function connectBehind(guard: Guard, authorities: readonly string[] = [])
   };
 }
 
-/** It is connecting, as any other, and fails as one whose name could not be looked up. */
+/** A socket that fails asynchronously, like one whose host name cannot be resolved. */
 const refused = (error: Error): Socket =>
   connectPlain({ host: "refused.invalid", port: 1, lookup: (_host, _options, done) => setImmediate(done, error, "") });

@@ -1,4 +1,4 @@
-/** Connections to targets: behind the guard, within the time given, and with TLS where the target wants it. */
+/** Connections to targets: subject to the guard, with a connect timeout, and with TLS for https targets. */
 import type { OnReadOpts, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { UpstreamTarget } from "../../runtime/runtime.ts";
@@ -14,15 +14,15 @@ export interface DialListener {
 
 export interface DialOptions {
   readonly connect: Connect;
-  /** What an https target is asked to speak (ALPN). */
+  /** Protocol requested from an https target (ALPN). */
   readonly protocol: "http/1.1" | "h2";
-  /** Of targets that are asked to speak that. */
+  /** Sessions of targets with that protocol. */
   readonly sessions: TlsSessionCache;
-  /** Where a connection without TLS reads to. Default: it tells by "data". */
+  /** Read buffer for a connection without TLS. Default: the socket emits "data" events. */
   readonly onread?: OnReadOpts;
 }
 
-/** Makes a connection. Returns how to give up. */
+/** Opens a connection. Returns a function that cancels the attempt. */
 export function dialTarget(target: UpstreamTarget, dialListener: DialListener, options: DialOptions): () => void {
   const { connect, sessions, onread } = options;
   const { host, port, scheme, key } = target;

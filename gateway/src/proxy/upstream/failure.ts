@@ -1,11 +1,11 @@
-/** What an error of an upstream connection means to the client, and whether another try may help. */
+/** Classifies errors of upstream connections: the response to the client, and whether a retry may help. */
 import type { FailureSignal } from "../../balance/health.ts";
 import type { GatewayErrorName } from "../response/gateway-errors.ts";
 
 export const errorCodeOf = (error: Error): string =>
   "code" in error && typeof error.code === "string" ? error.code : "";
 
-/** Error names of Node and undici, by the response to the client. The rest is `badUpstream`. */
+/** Responses to the client by error code of Node and undici. All other errors are `badUpstream`. */
 const meanings: Readonly<Record<string, GatewayErrorName>> = {
   ENOTFOUND: "nameResolution",
   EAI_AGAIN: "nameResolution",
@@ -21,22 +21,22 @@ const meanings: Readonly<Record<string, GatewayErrorName>> = {
 
 export const gatewayErrorFor = (error: Error): GatewayErrorName => meanings[errorCodeOf(error)] ?? "badUpstream";
 
-/** Errors before a connection was there that the next try would meet again at the same target. */
+/** Errors before a connection existed that a retry at the same target would meet again. */
 const FINAL: ReadonlySet<GatewayErrorName> = new Set<GatewayErrorName>(["nameResolution", "upstreamDown"]);
 
-/** A connection that broke under a request: an upstream that closed an idle one at the moment it was taken. */
+/** Codes of broken connections, such as an idle connection that the upstream closed just as it was reused. */
 const BROKEN: ReadonlySet<string> = new Set(["UND_ERR_SOCKET", "ECONNRESET", "EPIPE"]);
 
 const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"]);
 
 export interface FailedTry {
   readonly error: Error;
-  /** Whether the request had a connection. */
+  /** Whether the request was sent on a connection. */
   readonly connected: boolean;
   readonly method: string;
-  /** Whether a byte of the body may have left. */
+  /** Whether a byte of the body may have been sent. */
   readonly bodyBegun: boolean;
-  /** Whether the next try goes to another target. */
+  /** Whether the next attempt uses another target. */
   readonly hasOtherTarget: boolean;
 }
 
@@ -47,8 +47,8 @@ export function mayRetry({ error, connected, method, bodyBegun, hasOtherTarget }
 }
 
 /**
- * Errors of connections that nobody takes. What the guard refuses is none of them: a refused endpoint must not be reached by
- * way of its core Service's address.
+ * Errors of connection attempts that were not accepted. Refusals by the guard are excluded: a refused endpoint must not
+ * be reached through the address of its core Service instead.
  */
 const UNREACHABLE: ReadonlySet<string> = new Set([
   "ECONNREFUSED",
@@ -64,15 +64,15 @@ export const isUnreachable = ({ error, connected }: Pick<FailedTry, "error" | "c
 
 export interface BrokenTry {
   readonly error: Error;
-  /** Whether the request had a connection. */
+  /** Whether the request was sent on a connection. */
   readonly connected: boolean;
-  /** Whether the connection may have been made for the request, and not kept from one before. */
+  /** Whether the connection may have been opened for this request rather than reused. */
   readonly fresh: boolean;
 }
 
 /**
- * What a failed try tells of its target's health; null: nothing, because the client may have been the cause, or the
- * target may have closed an idle connection, as anyone may at any time.
+ * The effect of a failed attempt on its target's health. Null: none, because the client may have caused it, or the
+ * target may have closed an idle connection, which is always allowed.
  */
 export function failureSignalOf({ error, connected, fresh }: BrokenTry): FailureSignal | null {
   if (gatewayErrorFor(error) === "upstreamTimeout") return "timeouts";

@@ -1,7 +1,7 @@
 /**
- * The guard in front of every connection that configuration causes (to upstreams, by health checks, to a plugin's
- * Redis): it refuses this machine, link-local addresses, metadata services of clouds and the gateway's own listeners,
- * whether configuration names them as an address or a DNS server does. Use it through `connect.ts`.
+ * Checks the destination of every configured connection (to upstreams, by health checks, to a plugin's Redis). It
+ * refuses this machine, link-local addresses, metadata services of clouds and the gateway's own listeners, whether an
+ * address is configured or returned by DNS. Use it through `connect.ts`.
  */
 import { type LookupAddress, type LookupOptions, lookup } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
@@ -17,22 +17,22 @@ export class ForbiddenAddressError extends Error {
 }
 
 export interface GuardOptions {
-  /** As in `ProxySettings`. */
+  /** See `ProxySettings`. */
   readonly allowedUpstreams: readonly string[];
-  /** The gateway's listeners that are known by now. */
+  /** The gateway's listeners that are known at this point. */
   readonly ownListeners: readonly ListenAddress[];
 }
 
 export interface Guard {
-  /** Refuses the listener from now on too. */
+  /** Also refuses this listener from now on. */
   addOwnListener(listener: ListenAddress): void;
-  /** Throws when the address may not be reached. A name passes: `lookup` judges the addresses that it has. */
+  /** Throws when the address is refused. A host name passes: `lookup` checks its addresses. */
   check(host: string, port: number): void;
-  /** A DNS lookup for connections to the port that leaves out addresses which may not be reached. */
+  /** A DNS lookup, for connections to the port, that omits refused addresses. */
   lookup(port: number): LookupFunction;
-  /** Why connections to the host are refused, as far as no DNS server is needed to tell; null: nothing is known. */
+  /** Why the host is refused, as far as that is known without DNS; null otherwise. */
   reasonToRefuse(host: string, port: number): string | null;
-  /** The destinations that were refused last. */
+  /** The most recently refused destinations. */
   refused(): readonly RefusedDestination[];
 }
 
@@ -91,7 +91,7 @@ export function createGuard({ allowedUpstreams, ownListeners }: GuardOptions): G
   };
 }
 
-/** RFC 6761: these names are this machine's, whatever a DNS server says. */
+/** RFC 6761: these names always mean this machine, whatever DNS returns. */
 const isLocalhost = (name: string): boolean => /^(?:.+\.)?localhost\.?$/i.test(name);
 
 const withoutBrackets = (host: string): string => (host.startsWith("[") ? host.slice(1, -1) : host);

@@ -1,8 +1,8 @@
-/** The Host header of one try. */
+/** The Host header of one attempt. */
 import type { UpstreamTarget } from "../../runtime/runtime.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 
-/** The forwarded headers, with the target's own Host unless the client's is preserved or a plugin has set another. */
+/** The forwarded headers with the target's Host, unless the client's is preserved or a plugin has set it. */
 export function withTargetHost(
   target: UpstreamTarget,
   headers: readonly string[],

@@ -1,24 +1,24 @@
 /**
- * How many interim responses (RFC 9110 section 15.2) one answer may have: they take no part in its flow, so nobody else
- * bounds them.
+ * Limits the interim responses (RFC 9110 section 15.2) before one final response: they are not subject to flow control,
+ * so nothing else bounds them.
  */
 
-/** As many as Go's and CPython's clients take. */
+/** The same limit as in Go's and CPython's clients. */
 const MAX_COUNT = 100;
-/** Bytes of their heads, all in all. */
+/** Total bytes of their heads. */
 const MAX_BYTES = 131_072;
 
 export class InterimResponseLimit {
   #count = 0;
   #bytes = 0;
 
-  /** For another answer. */
+  /** Prepares for the next response. */
   reset(): void {
     this.#count = 0;
     this.#bytes = 0;
   }
 
-  /** False when this one is too much. */
+  /** Returns false when this interim response exceeds a limit. */
   allows(bytes: number): boolean {
     this.#count++;
     this.#bytes += bytes;

@@ -1,4 +1,4 @@
-/** What the log says of an upstream that failed: which address, and how. Clients are told a generic text. */
+/** Logs a failed upstream with address and cause. Clients receive a generic message. */
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import { errorCodeOf } from "./failure.ts";
 
@@ -25,7 +25,7 @@ export function logUpstreamFailure(log: Log, { exchange, error, what }: Upstream
   log.warn(details, `the upstream ${address === null ? "" : `${address} `}${what}: ${reason}`);
 }
 
-/** A name with several addresses fails with an error for each, and no message of its own. */
+/** A name with several addresses fails with one error per address and an empty message of its own. */
 function reasonOf(error: Error): string {
   if (error instanceof AggregateError && error.message === "") return error.errors.map(reasonOf).join("; ");
   return error.message || errorCodeOf(error) || error.name;

@@ -1,4 +1,4 @@
-/** One active health check over the network, behind the guard that stands in front of every upstream connection. */
+/** One active health check over the network, subject to the guard like every upstream connection. */
 import { request as requestHttps } from "node:https";
 import { isIP, type Socket } from "node:net";
 import type { HealthProbe, ProbeRequest, ProbeResult } from "../../balance/active-checks.ts";
@@ -6,10 +6,10 @@ import { hostHeader } from "../../balance/host-header.ts";
 import type { Connect } from "./connect.ts";
 import { ForbiddenAddressError } from "./guard.ts";
 
-/** Not by an import; see response/reason-phrases.ts. */
+/** Not imported; see response/reason-phrases.ts. */
 const { request: requestHttp } = process.getBuiltinModule("node:http");
 
-/** What can be stopped, be it a bare connection or a request. */
+/** A bare connection or a request, which can be destroyed. */
 interface Attempt {
   destroy(): unknown;
   on(event: "error", listener: (error: Error) => void): unknown;
@@ -28,7 +28,7 @@ export function createProbe({ connect, version }: ProbesOptions): HealthProbe {
     if (signal.aborted) return Promise.resolve("failed");
     const open = checks.type === "http" || checks.type === "https" ? openRequest : openConnection;
     const attempt = open({ ...asked, connect, version }, resolve);
-    // Errors may come after the result too, and nothing waits for them then.
+    // Errors after the result must be handled too, and are ignored.
     attempt.on("error", (error) => {
       resolve(error instanceof ForbiddenAddressError ? { refused: error.message } : "failed");
     });
@@ -78,7 +78,7 @@ function connectionOf({ host, port, checks, certificate, connect }: Opening): So
   });
 }
 
-/** Flat. The upstream's own headers replace ours of the same name. */
+/** Flat list. The upstream's configured headers replace the default ones. */
 function headersOf({ host, port, hostHeader: given, checks, version }: Opening): string[] {
   const scheme = checks.type === "https" ? "https" : "http";
   const own: readonly (readonly [string, string])[] = [

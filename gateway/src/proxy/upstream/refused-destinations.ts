@@ -1,26 +1,26 @@
-/** The destinations that the guard refused last, for the status listener. */
+/** The most recent destinations that the guard refused, for the status listener. */
 
-/** Plain data. */
+/** Plain data, which can be sent between threads. */
 export interface RefusedDestination {
-  /** As configuration has it. */
+  /** As configured. */
   readonly host: string;
   readonly port: number;
   readonly reason: string;
-  /** Connections that were refused. */
+  /** Number of refused connections. */
   readonly count: number;
-  /** Unix milliseconds of the last of them. */
+  /** Time of the last refusal in Unix milliseconds. */
   readonly last: number;
 }
 
-/** Destinations that are kept; the one that was refused the longest time ago gives way. */
+/** Maximum number of destinations; the one refused longest ago is evicted. */
 const MAX_DESTINATIONS = 100;
-/** Milliseconds after which a destination that was not tried again is left out. */
+/** Milliseconds after its last refusal for which a destination is listed. */
 const RETENTION = 600_000;
 
 const keyOf = ({ host, port }: { readonly host: string; readonly port: number }): string => `${port} ${host}`;
 
 export class RefusedDestinations {
-  /** By port and host, the latest last. */
+  /** Keyed by port and host, the latest last. */
   readonly #destinations = new Map<string, RefusedDestination>();
 
   add({ host, port, reason }: Pick<RefusedDestination, "host" | "port" | "reason">): void {
@@ -35,7 +35,7 @@ export class RefusedDestinations {
     }
   }
 
-  /** The name has an address now that may be reached. */
+  /** Forgets a destination: its name now has an address that is allowed. */
   remove(host: string, port: number): void {
     if (this.#destinations.size > 0) this.#destinations.delete(keyOf({ host, port }));
   }
@@ -46,7 +46,7 @@ export class RefusedDestinations {
   }
 }
 
-/** One list of those of several threads. */
+/** Merges the lists of several threads. */
 export function mergeRefused(lists: readonly (readonly RefusedDestination[])[]): readonly RefusedDestination[] {
   const merged = new Map<string, RefusedDestination>();
   for (const destination of lists.flat()) {

@@ -5,7 +5,7 @@ import { TargetSweeper } from "./target-sweeper.ts";
 
 const target = (key: string) => ({ key }) as UpstreamTarget;
 
-/** A runtime whose requests go to the targets with these keys. */
+/** A runtime that serves the targets with these keys. */
 const serving = (...keys: readonly string[]) =>
   ({ upstreams: { get: () => null, serves: ({ key }: UpstreamTarget) => keys.includes(key) } }) as unknown as Runtime;
 
@@ -15,7 +15,7 @@ function keeping(...keys: readonly string[]) {
   return { kept, retirement, left: () => [...kept.keys()].join(" ") };
 }
 
-/** Waits until something holds, looking again whenever other things have had their turn. */
+/** Waits for a condition, checking it once per event loop turn. */
 async function becomes(holds: () => boolean): Promise<void> {
   const deadline = performance.now() + 10_000;
   while (!holds()) {

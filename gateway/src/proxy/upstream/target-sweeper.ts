@@ -1,25 +1,25 @@
 /**
- * Lets go of what is kept for targets that no request will go to any more. After a swap only what is kept is looked at,
- * and not the targets that there are: a few at a time, and not again before a multiple of what that took has passed.
+ * Drops cached items of targets that no longer receive requests. After a runtime swap it scans only the cached items,
+ * not all targets. It works in small batches, and pauses after a scan for a multiple of the time that the scan cost.
  */
 import type { Runtime, UpstreamIndex, UpstreamTarget } from "../../runtime/runtime.ts";
 
 export interface TargetSweeperOptions<Item> {
-  /** By the target's key. */
+  /** Keyed by the target's key. */
   readonly kept: ReadonlyMap<string, Item>;
-  /** Takes it out of what is kept. */
+  /** Removes an item from the cache. */
   readonly drop: (key: string, item: Item) => void;
 }
 
-/** Looked at in one turn of the event loop. */
+/** Items per event loop turn. */
 const BATCH_SIZE = 100;
-/** As a multiple of the time that a look at all took: for how long there is no other. */
+/** Length of the pause, as a multiple of the time that a scan cost. */
 const PAUSE_FACTOR = 50;
 
 export class TargetSweeper<Item extends { readonly target: UpstreamTarget }> {
   readonly #options: TargetSweeperOptions<Item>;
   #upstreams: UpstreamIndex | null = null;
-  /** Whether something has changed since the look that is under way began. */
+  /** Whether the runtime changed since the current scan began. */
   #isStale = false;
   #isBusy = false;
   #rest: NodeJS.Timeout | undefined;
@@ -38,7 +38,7 @@ export class TargetSweeper<Item extends { readonly target: UpstreamTarget }> {
     if (!this.#isBusy) this.#begin();
   }
 
-  /** Whether requests may still go there, as far as is known. */
+  /** Whether the current runtime may send requests to the target; true before the first runtime. */
   serves(target: UpstreamTarget): boolean {
     return this.#upstreams?.serves(target) ?? true;
   }

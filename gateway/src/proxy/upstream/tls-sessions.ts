@@ -1,22 +1,22 @@
 /**
- * What https targets gave to go on from at the next handshake (RFC 8446 section 2.2): that one needs no certificates and
- * no signatures. Who resumes verifies no name again: only what has the same target's key may be resumed.
+ * TLS sessions of https targets for resumption (RFC 8446 section 2.2), which saves certificates and signatures. A
+ * resumed session verifies no server name again, so a session is used only for targets with the same key.
  */
 import type { Socket } from "node:net";
 
-/** Targets of which one is kept, those of the last handshakes. */
+/** Maximum number of targets with a session; the least recent is evicted. */
 const MAX_SESSIONS = 1024;
 
 export class TlsSessionCache {
-  /** By the target's key, the newest last. */
+  /** Keyed by the target's key, the newest last. */
   readonly #sessions = new Map<string, Buffer>();
 
-  /** To resume; undefined: a whole handshake is needed. */
+  /** The session to resume; undefined: a full handshake is required. */
   get(key: string): Buffer | undefined {
     return this.#sessions.get(key);
   }
 
-  /** Keeps what the other side of the connection gives, as long as it is open. */
+  /** Stores the sessions that the server issues on this connection. */
   saveFrom(key: string, socket: Socket): void {
     socket.on("session", (session: Buffer) => {
       this.#sessions.delete(key);
@@ -29,7 +29,7 @@ export class TlsSessionCache {
     });
   }
 
-  /** It did not help. */
+  /** Removes a session, such as one that the target did not accept. */
   delete(key: string): void {
     this.#sessions.delete(key);
   }

@@ -1,4 +1,4 @@
-/** Why an exchange with an upstream failed; `failure.ts` reads the codes. */
+/** Errors of exchanges with upstreams; `failure.ts` classifies their codes. */
 
 export class UpstreamError extends Error {
   override readonly name = "UpstreamError";
@@ -17,5 +17,5 @@ export const connectTimeout = () =>
   new UpstreamError("ETIMEDOUT", "no connection to the upstream within connect_timeout");
 export const unaskedProtocol = () => unreadable("it switches to a protocol that nobody asked for");
 export const tooManyInterims = () => unreadable("it has too many interim responses before it");
-/** @param reason A sentence of the parser's */
+/** @param reason The parser's reason */
 export const unreadable = (reason: string) => new UpstreamError("HPE_INVALID", `the upstream's response: ${reason}`);

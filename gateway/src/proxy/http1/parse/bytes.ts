@@ -41,9 +41,9 @@ VALUE[HTAB] = 1;
 VALUE[0x7f] = 0;
 
 /**
- * Visible ASCII but `#`, and bytes above it: what may stand in a request target. More than RFC 3986 has, for browsers
- * send `|`, `{` and `"` as they are, and curl UTF-8 in a query; they leave for the upstream as %XX. Less than some
- * servers take, for nobody agrees on what a fragment is.
+ * Bytes allowed in a request target: visible ASCII except `#`, and bytes above ASCII. More than RFC 3986 allows,
+ * because browsers send `|`, `{` and `"` unescaped and curl sends UTF-8 in a query; the upstream receives them as %XX.
+ * `#` is refused, because servers disagree on fragments.
  */
 export const TARGET = new Uint8Array(256).fill(1, SP + 1);
 TARGET[0x7f] = 0;
@@ -72,8 +72,8 @@ export const LOWER = new Uint8Array(256);
 for (let byte = 0; byte < 256; byte++) LOWER[byte] = byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte;
 
 /**
- * The byte in lower case, and a dash for each other byte of a name that is neither letter nor digit: upstreams that make
- * variables of headers take `X_Consumer_ID`, and some `X.Consumer.ID`, for `X-Consumer-ID` (see `foldedName`).
+ * The byte in lower case, and a dash for each byte that is neither letter nor digit. Upstreams that turn headers into
+ * variables read `X_Consumer_ID`, and some `X.Consumer.ID`, as `X-Consumer-ID` (see `foldedName`).
  */
 export const FOLD = LOWER.slice();
 for (let byte = 0; byte < 256; byte++)

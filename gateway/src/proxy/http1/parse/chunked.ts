@@ -231,8 +231,8 @@ export class ChunkedScanner {
 }
 
 /**
- * A field that routes, authenticates or negotiates must have been seen with the head (RFC 9110 section 6.5.1): that is
- * each name that we know, in any spelling. One that frames is a fault. Returns 0 or that.
+ * Drops trailers that route, authenticate or negotiate: such fields must arrive with the head (RFC 9110 section 6.5.1).
+ * These are all known names, in any spelling. A framing field is a fault. Returns 0 or the fault.
  */
 function dropUnwanted({ kinds, count }: FieldSection): number {
   for (let index = 0; index < count; index++) {

@@ -1,4 +1,4 @@
-/** The access log of requests of HTTP/2 and of gRPC. */
+/** Access log of HTTP/2 and gRPC requests. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ import { startObservedNode } from "../testing-observed-node.ts";
 
 const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00";
 
-/** A node in front of an upstream of HTTP/1.1, which holds /held back, and one of gRPC. */
+/** A node in front of an HTTP/1.1 upstream, which delays /held, and a gRPC upstream. */
 async function startNode(context: TestContext, settings: Readonly<Record<string, string>> = {}) {
   const [held, gone] = [signal(), signal()];
   const upstream = await startUpstream(context, (incoming, response) => {
@@ -58,7 +58,7 @@ async function startNode(context: TestContext, settings: Readonly<Record<string,
       ...settings,
     },
   });
-  /** Ends the node and reads what it has written. */
+  /** Stops the node and returns the lines that it wrote. */
   async function lines(): Promise<Record<string, unknown>[]> {
     await node.close();
     const text = readFileSync(join(node.folder, "access.log"), "utf8");

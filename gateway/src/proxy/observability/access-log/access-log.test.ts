@@ -31,7 +31,7 @@ interface Line {
   readonly [member: string]: unknown;
 }
 
-/** Ends the node and reads what it has written. */
+/** Stops the node and returns the lines that it wrote. */
 async function linesOf({ close, folder }: ObservedNode, name = "access.log"): Promise<Line[]> {
   await close();
   const text = readFileSync(join(folder, name), "utf8");

@@ -1,4 +1,4 @@
-/** The access log: a line of JSON for each request, when it is over. */
+/** The access log: one line of JSON per request, written when the request is over. */
 import { once } from "node:events";
 import { open } from "node:fs/promises";
 import type { Snapshot } from "@sluice/model";
@@ -9,39 +9,39 @@ import { withoutQuery, withQuery } from "./paths.ts";
 import { exchangeRecord, refusalRecord } from "./record.ts";
 
 export interface AccessLogPlan {
-  /** Where lines are appended; null: standard output. */
+  /** File to append to; null: standard output. */
   readonly file: string | null;
-  /** Whether queries are told, without keys. */
+  /** Whether queries are logged, without the values of keys. */
   readonly query: boolean;
 }
 
 export interface AccessLogOptions {
   readonly plan: AccessLogPlan;
-  /** Whose key-auth plugins say which parameters are keys. */
+  /** Snapshot whose key-auth plugins determine which parameters are keys. */
   readonly snapshot: () => Snapshot;
-  /** Told when lines are lost. */
+  /** Receives an error when lines are lost. */
   readonly log: ProxyLog;
 }
 
 export type AccessLog = Required<Pick<Observer, "finished" | "rejected" | "reopen" | "close">>;
 
-/** Longest time in milliseconds that a line waits for others. */
+/** Milliseconds that a line is buffered at most. */
 const FLUSH_INTERVAL = 1000;
-/** Bytes that wait while nobody takes them; what comes then is lost. */
+/** Maximum bytes buffered while the destination is blocked; further lines are dropped. */
 const MOST_WAITING = 16 * 1024 * 1024;
-/** Milliseconds in which what waits must have been taken when the log is closed. */
+/** Milliseconds within which the buffer must be flushed on close. */
 const CLOSING_PATIENCE = 3000;
 const STDOUT = 1;
 
 /**
- * Lines are written many at a time. Files are appended to, so that several threads and nodes may share one, and tools
- * that copy and cut a log may do so; what is written at once to a pipe is no more than the system keeps in one piece.
+ * Opens the log. Lines are written in batches. Files are opened for appending, so that several threads and nodes can
+ * share one, and `copytruncate` rotation works. Writes to a pipe stay within the size that the kernel keeps atomic.
  *
  * Rejects when the file cannot be opened.
  */
 export async function openAccessLog({ plan, snapshot, log }: AccessLogOptions): Promise<AccessLog> {
   const { file, query } = plan;
-  // pino's destination ends the process with an error of its own when it could not open its file.
+  // Opened first: pino's destination would end the process when its file cannot be opened.
   if (file !== null) await (await open(file, "a")).close();
   const destination = pino.destination({
     dest: file ?? STDOUT,
@@ -62,7 +62,7 @@ export async function openAccessLog({ plan, snapshot, log }: AccessLogOptions): 
     isLosing = false;
   });
   const flushing = setInterval(() => destination.flush(), FLUSH_INTERVAL).unref();
-  // On standard output they stand among the lines of the node's own log, which have a level.
+  // On standard output the lines are mixed with the node's own log, whose lines have a level.
   const formatters = { level: () => ({ log: "access" }) };
   const lines = pino({ base: undefined, formatters, timestamp: pino.stdTimeFunctions.isoTime }, destination);
   const tellPath = query ? withQuery(snapshot) : withoutQuery;

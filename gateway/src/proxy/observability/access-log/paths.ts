@@ -1,18 +1,18 @@
-/** How much of a request's target the access log tells. */
+/** Formats request targets for the access log. */
 import type { Snapshot } from "@sluice/model";
 import type { PathFormatter } from "./record.ts";
 
-/** Many log files are read by more people than may see what stands in a query. */
+/** The default: log files often have more readers than are allowed to see queries. */
 export const withoutQuery: PathFormatter = ({ path }) => path;
 
-/** Some frameworks still take `;` for a separator, as HTML 4.01 advised (B.2.2). */
+/** Some frameworks still accept `;` as a separator, as HTML 4.01 advised (B.2.2). */
 const PAIR = /[^&;]+/g;
 
 const HIDDEN = "[redacted]";
 
 /**
- * The query too, without the values of parameters that some key-auth plugin reads keys from: also on routes that have
- * none, because clients send their keys to the wrong place.
+ * Includes the query, with the values of parameters hidden from which any key-auth plugin reads keys. This also applies
+ * to routes without key-auth, because clients send their keys to wrong routes.
  */
 export function withQuery(snapshot: () => Snapshot): PathFormatter {
   let of: Snapshot | null = null;
@@ -41,7 +41,7 @@ const nameOf = (pair: string): string => pair.split("=", 1)[0] ?? "";
 
 const hidden = (pair: string): string => `${nameOf(pair)}=${HIDDEN}`;
 
-/** In any case, and with brackets behind it: such a name carries no key, but whoever wrote it thought so. */
+/** Ignores case, and brackets after the name: key-auth reads no such parameter, but its value may still be a key. */
 function isKey(pair: string, names: ReadonlySet<string>): boolean {
   const name = nameOf(pair).replaceAll("+", " ");
   try {

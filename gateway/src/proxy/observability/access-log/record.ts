@@ -1,37 +1,40 @@
-/** What the access log tells of a request. No header and no body stands in it, and of a query no key. */
+/**
+ * Records of the access log. They contain no body, no keys of a query, and no header values except User-Agent and the
+ * trace id.
+ */
 import type { LiveExchange } from "../../exchange/live-exchange.ts";
 import type { RejectedRequest } from "../observer.ts";
 import { traceIdOf } from "../tracing/trace-parent.ts";
 
 /** Milliseconds, to the microsecond. */
 export interface Latencies {
-  /** From the request's arrival to the response's end. Kong's `request`. */
+  /** From the arrival of the request to the end of the response. Kong's `request`. */
   readonly request: number;
-  /** What the gateway added before the request left for the upstream, or before its own answer. Kong's `kong`. */
+  /** Until the request was sent to the upstream, or until the gateway's own response. Kong's `kong`. */
   readonly gateway?: number;
-  /** From there to the head of the upstream's response. Kong's `proxy`. */
+  /** From sending the request to the head of the upstream's response. Kong's `proxy`. */
   readonly upstream?: number;
 }
 
 export interface AccessRecord {
   readonly request_id: string;
-  /** The client's address, after trusted proxies; absent when it is not known. */
+  /** The client's address, after trusted proxies; absent when unknown. */
   readonly client?: string;
   readonly method?: string;
   readonly path?: string;
   readonly status: number;
-  /** How a call of gRPC ended, as its response says. */
+  /** Status of a gRPC call, from its response. */
   readonly grpc_status?: number;
-  /** Who made the response. */
+  /** Origin of the response. */
   readonly source: "service" | "gateway";
-  /** Absent for a request that was refused before it had a route. */
+  /** Absent for a request that was answered before it had a route. */
   readonly bytes_in?: number;
   readonly bytes_out?: number;
   readonly latencies: Latencies;
   readonly route?: string;
   readonly service?: string;
   readonly consumer?: string;
-  /** `host:port` of the last try. */
+  /** `host:port` of the last attempt. */
   readonly target?: string;
   readonly tries?: number;
   readonly user_agent?: string;
@@ -39,10 +42,10 @@ export interface AccessRecord {
   readonly trace_id?: string;
 }
 
-/** The path and, where it is wanted, the query, as they are told. */
+/** Formats the path, and the query if configured, for the log. */
 export type PathFormatter = (request: { readonly path: string; readonly query: string }) => string;
 
-/** A line must fit into one write to a pipe (4096 bytes), or lines of several threads could mix. */
+/** A line must fit into one atomic write to a pipe (4096 bytes), else lines of several threads could mix. */
 const LONGEST_PATH = 1024;
 const LONGEST_AGENT = 256;
 
@@ -76,7 +79,7 @@ export function exchangeRecord(exchange: LiveExchange, tellPath: PathFormatter):
   };
 }
 
-/** Nobody knows which route's keys could stand in the query of a request without one: none is told. */
+/** Without a route it is unknown which parameters are keys, so the query is never logged. */
 export function refusalRecord({ id, status, request, peerAddress, duration }: RejectedRequest): AccessRecord {
   return {
     request_id: id,

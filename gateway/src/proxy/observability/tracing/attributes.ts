@@ -1,14 +1,17 @@
-/** What spans tell, in the words of OpenTelemetry's semantic conventions for HTTP (1.23 and later). No query, no header. */
+/**
+ * Span attributes by OpenTelemetry's semantic conventions for HTTP (1.23 and later). No query, no other headers than
+ * Host and User-Agent.
+ */
 import type { Attributes } from "@opentelemetry/api";
 import type { LiveExchange } from "../../exchange/live-exchange.ts";
 import type { ForwardPlan } from "../../pipeline.ts";
 
-/** Those that the conventions know: others would be as many values as clients like. */
+/** Methods of the conventions: clients must not be able to create arbitrary values. */
 const METHODS: ReadonlySet<string> = new Set([
   ...["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "QUERY", "TRACE"],
 ]);
 const OTHER = "_OTHER";
-/** What stands in a span's name for another method. */
+/** Replaces other methods in span names. */
 const OTHER_IN_NAME = "HTTP";
 
 export const serverName = ({ request, route }: LiveExchange): string =>

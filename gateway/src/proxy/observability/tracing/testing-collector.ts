@@ -1,4 +1,4 @@
-/** A collector of OTLP over HTTP with JSON. */
+/** An OTLP collector over HTTP with JSON. */
 import type { TestContext } from "node:test";
 import { portOf, startUpstream } from "../../../../../test/conformance/engine/rig.ts";
 
@@ -34,7 +34,7 @@ interface OtlpRequest {
 export interface Collector {
   readonly url: string;
   readonly spans: readonly Collected[];
-  /** All that was posted. */
+  /** All request bodies. */
   readonly text: () => string;
   readonly resource: () => Readonly<Record<string, string | number>>;
 }

@@ -3,7 +3,7 @@
 export interface TraceParent {
   /** 32 hex digits. */
   readonly traceId: string;
-  /** 16 hex digits: the span of whoever sent it. */
+  /** 16 hex digits: the sender's span. */
   readonly spanId: string;
   readonly sampled: boolean;
 }
@@ -13,11 +13,11 @@ const NO_TRACE = "0".repeat(32);
 const NO_SPAN = "0".repeat(16);
 const SAMPLED = 1;
 
-/** Null for a header that is not valid; several of them are none. */
+/** Null for an invalid header; several joined headers are invalid. */
 export function parseTraceParent(header: string): TraceParent | null {
   const [, version = "ff", traceId = NO_TRACE, spanId = NO_SPAN, flags = "00", more] = FORM.exec(header) ?? [];
   if (version === "ff" || traceId === NO_TRACE || spanId === NO_SPAN) return null;
-  // Later versions may say more; this one does not.
+  // Later versions may append fields; version 00 may not.
   if (version === "00" && more !== undefined) return null;
   return { traceId, spanId, sampled: (Number.parseInt(flags, 16) & SAMPLED) !== 0 };
 }
@@ -25,6 +25,6 @@ export function parseTraceParent(header: string): TraceParent | null {
 export const formatTraceParent = ({ traceId, spanId, sampled }: TraceParent): string =>
   `00-${traceId}-${spanId}-0${sampled ? SAMPLED : 0}`;
 
-/** @param header undefined when there is none */
+/** @param header undefined when absent */
 export const traceIdOf = (header: string | undefined): string | undefined =>
   header === undefined ? undefined : parseTraceParent(header)?.traceId;

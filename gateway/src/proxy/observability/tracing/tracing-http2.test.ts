@@ -1,4 +1,4 @@
-/** Traces of requests of HTTP/2 and of gRPC. */
+/** Traces of HTTP/2 and gRPC requests. */
 import assert from "node:assert/strict";
 import type { IncomingHttpHeaders } from "node:http2";
 import { type TestContext, test } from "node:test";
@@ -20,7 +20,7 @@ const traceId = "0af7651916cd43dd8448eb211c80319c";
 const spanId = "b7ad6b7169203331";
 const SERVER = 2;
 
-/** A node in front of an upstream of HTTP/1.1 and two of gRPC, of which one is not there. */
+/** A node in front of an HTTP/1.1 upstream and two gRPC upstreams, one of which does not listen. */
 async function startNode(context: TestContext, settings: Readonly<Record<string, string>> = {}) {
   const got: IncomingHttpHeaders[] = [];
   const [held, gone] = [signal(), signal()];
@@ -56,7 +56,7 @@ async function startNode(context: TestContext, settings: Readonly<Record<string,
     ...settings,
   };
   const { gateway, close } = await startObservedNode(context, { document, settings: on });
-  /** The spans that were told when the node had ended. */
+  /** The spans exported by the time the node has stopped. */
   async function spans() {
     await close();
     return {
@@ -68,7 +68,7 @@ async function startNode(context: TestContext, settings: Readonly<Record<string,
   return { ...{ got, spans, dial, greeter, port, closed, held, gone } };
 }
 
-/** The node's answer and spans of one request. */
+/** The node's response to one request, and its spans. */
 async function traced(context: TestContext, asked: Asked, settings?: Readonly<Record<string, string>>) {
   const { got, spans, dial, ...ports } = await startNode(context, settings);
   const answer = await ask(dial(), asked);

@@ -10,7 +10,7 @@ const spanId = "b7ad6b7169203331";
 const SERVER = 2;
 const CLIENT = 3;
 
-/** A node in front of an upstream that tells the headers that it got. */
+/** A node in front of an upstream that returns the headers that it received. */
 async function startNode(context: TestContext, settings: Readonly<Record<string, string>> = {}) {
   const collector = await startCollector(context);
   const upstream = await startUpstream(context, ({ headers, url }, response) => {
@@ -36,7 +36,7 @@ async function startNode(context: TestContext, settings: Readonly<Record<string,
   };
   const on = { SLUICE_TRACING: "otlp", OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/` };
   const { send, close } = await startObservedNode(context, { document, settings: { ...on, ...settings } });
-  /** What the upstream got, and the spans that were told when the node had ended. */
+  /** The headers that the upstream received, and the spans exported by the time the node has stopped. */
   async function trace(path: string, headers: Readonly<Record<string, string>> = {}) {
     const { status, body } = await send({ path, headers });
     await close();

@@ -1,6 +1,6 @@
 /**
- * Tracing: a server span for each sampled request and a client span for each try at an upstream, told to the upstream by
- * `traceparent`. Loaded only where it is switched on, and OpenTelemetry's SDK with it.
+ * Tracing: a server span for each sampled request and a client span for each attempt at an upstream, which receives it
+ * in `traceparent`. This module, and with it OpenTelemetry's SDK, is loaded only if tracing is enabled.
  */
 import {
   type Context,
@@ -25,9 +25,9 @@ import { clientAttributes, clientName, serverAttributes, serverName } from "./at
 import { formatTraceParent, parseTraceParent, type TraceParent } from "./trace-parent.ts";
 
 export interface TracingPlan {
-  /** Which share of the requests that bring no trace is sampled, from 0 to 1; the others follow whoever sent them. */
+  /** Sampled fraction, from 0 to 1, of requests without `traceparent`; others follow the sender's decision. */
   readonly sampling: number;
-  /** The URL that spans are posted to. */
+  /** URL for the export of spans. */
   readonly url: string;
   readonly node: string;
   readonly version: string;
@@ -36,22 +36,22 @@ export interface TracingPlan {
 interface Spans {
   readonly server: Span;
   readonly context: Context;
-  /** Of the try that is under way; null: of none. */
+  /** Span of the current attempt; null: no attempt is under way. */
   client: Span | null;
 }
 
 const PARENT = "traceparent";
 const STATE = "tracestate";
-/** Milliseconds in which spans must be taken. */
+/** Milliseconds within which an export must complete. */
 const EXPORT_TIMEOUT = 5000;
 const LONGEST_ATTRIBUTE = 1024;
 const LONGEST_REASON = 300;
 const FIRST_ERROR = 400;
 const FIRST_SERVER_ERROR = 500;
 
-/** What goes with spans is OpenTelemetry's to say: OTEL_EXPORTER_OTLP_HEADERS, OTEL_SERVICE_NAME and others. */
+/** OpenTelemetry's variables configure the rest: OTEL_EXPORTER_OTLP_HEADERS, OTEL_SERVICE_NAME and others. */
 export function openTracing({ sampling, url, node, version }: TracingPlan, log: ProxyLog): Observer {
-  // The SDK tells errors as JSON with their stacks.
+  // The SDK reports errors as JSON with stack traces.
   const tell = (message: unknown) => log.warn({ reason: String(message).slice(0, LONGEST_REASON) }, "traces are lost");
   const ignore = () => undefined;
   const logger = { error: tell, warn: tell, info: ignore, debug: ignore, verbose: ignore };
@@ -60,7 +60,7 @@ export function openTracing({ sampling, url, node, version }: TracingPlan, log: 
   const own = { "service.name": "sluice", "service.version": version, "service.instance.id": node };
   const provider = new TracerProvider({
     resource: resourceFromAttributes(own).merge(detectResources({ detectors: [envDetector] })),
-    // Who is not sampled does not get that far.
+    // `parentOf` makes the sampling decision: unsampled requests start no span.
     sampler: new AlwaysOnSampler(),
     idGenerator: ids,
     spanLimits: { attributeValueLengthLimit: LONGEST_ATTRIBUTE },
@@ -74,7 +74,7 @@ export function openTracing({ sampling, url, node, version }: TracingPlan, log: 
   const tracer = provider.getTracer("sluice", version);
   const running = new WeakMap<LiveExchange, Spans>();
 
-  /** Begins a trace where there is none; null when nothing is recorded. */
+  /** The parent context, or the start of a new trace; null for an unsampled request. */
   function parentOf(exchange: LiveExchange): Context | null {
     const header = exchange.request.header(PARENT);
     const parent = header === undefined ? null : parseTraceParent(header);
@@ -82,7 +82,7 @@ export function openTracing({ sampling, url, node, version }: TracingPlan, log: 
       exchange.traceId = parent.traceId;
       return parent.sampled ? contextOf(parent) : null;
     }
-    // The state belongs to a trace that nobody can tell.
+    // Without a valid traceparent the tracestate must not be forwarded.
     exchange.upstreamHeaders.remove(STATE);
     if (Math.random() < sampling) return ROOT_CONTEXT;
     const begun = { traceId: ids.generateTraceId(), spanId: ids.generateSpanId(), sampled: false };
@@ -140,7 +140,7 @@ export function openTracing({ sampling, url, node, version }: TracingPlan, log: 
       spans.server.end(timings.ended);
     },
 
-    /** What cannot be exported in time is lost. */
+    /** Spans that cannot be exported in time are lost. */
     close: () => provider.shutdown().catch(tell),
   };
 }
@@ -154,7 +154,7 @@ function settle(span: Span, status: number, firstError: number): void {
   span.setAttribute("error.type", String(status)).setStatus({ code: SpanStatusCode.ERROR });
 }
 
-/** @param status Null: it was no call of gRPC, or nobody said how it ended */
+/** @param status Null: not a gRPC call, or its status is unknown */
 function settleCall(span: Span, status: number | null, isFault: (status: number) => boolean): void {
   if (status === null) return;
   span.setAttribute("rpc.system", "grpc").setAttribute("rpc.grpc.status_code", status);
