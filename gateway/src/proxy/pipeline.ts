@@ -1,7 +1,7 @@
 /**
- * The pipeline: what happens to a request, whichever engine carries it.
+ * The pipeline of a request, the same for every engine.
  *
- *     open (match) -> access (checks, plugins) -> an answer of ours, or a forward plan -> respond -> finish (log)
+ *     open (match) -> access (checks, plugins) -> the gateway's own response, or a forward plan -> respond -> finish (log)
  *
  * It is synchronous as long as no plugin is asynchronous.
  */

@@ -82,7 +82,7 @@ export interface Identities {
 /** Milliseconds of a monotonic clock; undefined until the event. */
 export interface Timings {
   readonly started: number;
-  /** The request left for the upstream (last try). */
+  /** When the request was sent to the upstream (last attempt). */
   forwarded?: number;
   /** The upstream's response head arrived. */
   answered?: number;

@@ -163,7 +163,7 @@ export class ClientStream implements TrafficCounters {
   }
 }
 
-/** A field that routes, authenticates or negotiates must arrive with the head (RFC 9110 section 6.5.1). */
+/** Drops trailers that route, authenticate or negotiate: they must arrive with the head (RFC 9110 section 6.5.1). */
 const withoutKnown = (fields: readonly string[]): string[] => {
   const flat: string[] = [];
   for (let at = 0; at < fields.length; at += 2) {

@@ -109,7 +109,7 @@ export class UpstreamSessions {
     this.#options = options;
   }
 
-  /** Provides a connection, synchronously if one has room. Returns a function that cancels the request. */
+  /** Provides a connection, synchronously if one has room. Returns a function that cancels the wait for it. */
   open(target: UpstreamTarget, waiter: SessionWaiter): () => void {
     const place = this.#placeOf(target);
     for (const session of place.open) {

@@ -1,6 +1,6 @@
 /**
- * Observers of served requests: access log and tracing. Without them there is no observer object, and a request pays one
- * comparison per event.
+ * Observers of served requests: access log and tracing. Without them there is no observer object, and each event costs
+ * a request one comparison.
  */
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import type { ForwardPlan } from "../pipeline.ts";

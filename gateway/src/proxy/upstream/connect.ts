@@ -1,6 +1,6 @@
 /**
- * Every connection that configuration causes is opened here, behind the guard: to upstreams, for health checks, and by
- * plugins. `npm run check` refuses other ways to open one (tools/check/check-connections.ts).
+ * Opens every configured connection (to upstreams, for health checks, and by plugins), subject to the guard. `npm run
+ * check` rejects code that opens one in another way (tools/check/check-connections.ts).
  */
 import { connect as connectPlain, type OnReadOpts, type Socket } from "node:net";
 import {
