@@ -9,7 +9,7 @@ import { temporaryFolder } from "./process/index.ts";
 
 const readJson = (path: string) => JSON.parse(readFileSync(join(root, path), "utf8"));
 
-/** Every command that npm links: its name, and the file in the repository. */
+/** Every command that npm links: its name, and its file in the repository. */
 const commands = manifest.workspaces.flatMap((workspace) =>
   Object.entries<string>(readJson(`${workspace}/package.json`).bin ?? {}).map(
     ([name, file]) => [name, join(workspace, file)] as const,
@@ -17,12 +17,12 @@ const commands = manifest.workspaces.flatMap((workspace) =>
 );
 
 interface Clone {
-  /** Runs a file of the clone on a machine whose only Node is of this version. */
+  /** Runs a file of the clone on a machine whose only Node has this version. */
   run(file: string, ...args: readonly string[]): { readonly status: number | null; readonly output: string };
   readonly path: string;
 }
 
-/** The launcher with a command and a program beside it, and an empty `node_modules` or none. */
+/** The launcher with a command and a program beside it, with an empty `node_modules` or none. */
 function cloneOf(context: TestContext, version: string, installed: boolean): Clone {
   const folder = temporaryFolder("launch");
   context.after(() => folder.remove());
@@ -115,7 +115,7 @@ test("npm ci is quiet on the oldest Node that the README names", (context) => {
     ...manifest.workspaces.map((one) => `${one}/package.json`),
   ];
   for (const file of files) cpSync(join(root, file), join(folder.path, file));
-  // npm compares `engines` with the version that its own process says it has.
+  // npm compares `engines` with the version of its own process.
   const version = `Object.defineProperty(process,'version',{value:'v${oldest}.0'})`;
   const { status, stderr } = spawnSync("npm", ["ci", "--dry-run", "--offline", "--ignore-scripts"], {
     cwd: folder.path,

@@ -12,7 +12,7 @@ const root = join(import.meta.dirname, "../..");
 
 before(emitAll);
 
-/** Whatever is TypeScript cannot be loaded then. */
+/** With this option Node cannot load TypeScript. */
 const env = { NODE_OPTIONS: "--no-strip-types" };
 
 const commands: readonly [command: string, words: readonly string[], says: RegExp][] = [

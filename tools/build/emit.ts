@@ -1,10 +1,10 @@
 /**
- * The built form: each workspace's TypeScript as JavaScript in its folder `build`, for those who run Sluice rather than
- * change it. Node can run the sources themselves, but then every thread strips types when it starts, and what that takes
- * of memory stays taken: about 30 MB for the first thread and 20 MB for each other one.
+ * Builds each workspace: TypeScript is emitted as JavaScript in its folder `build`, for running Sluice without
+ * changing it. Node can run the sources themselves, but then every thread strips types when it starts. That memory is
+ * not released: about 30 MB for the first thread and 20 MB for each further thread.
  *
- * Packages of the repository find each other's built form by the condition `built` of their `exports`, which the first
- * line of each built command asks for.
+ * Built workspaces resolve each other by the condition `built` of their `exports`, which the first line of each built
+ * command sets.
  */
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -13,10 +13,10 @@ import manifest from "../../package.json" with { type: "json" };
 
 const root = join(import.meta.dirname, "../..");
 
-/** The folders of the workspaces that have sources; stacks and charts are run where they stand. */
+/** The workspaces that have sources; stacks and charts are used in place. */
 const workspaces = manifest.workspaces.filter((workspace) => existsSync(join(root, workspace, "src")));
 
-/** Emits every workspace. What is there already and would be the same stays as it is; what has no source any more goes. */
+/** Emits every workspace. Unchanged files are not rewritten; files without a source are removed. */
 export function emitAll(): void {
   for (const workspace of workspaces) emitWorkspace(join(root, workspace));
 }
@@ -28,7 +28,7 @@ function emitWorkspace(folder: string): void {
   for (const [path, source] of sources) emit(builtForm(source), join(to, path));
 }
 
-/** The paths that a workspace's programs have in its folder `build`, with the sources that they are made of. */
+/** The output paths in a workspace's folder `build`, with their sources. */
 export function sourcesOf(folder: string): ReadonlyMap<string, string> {
   const from = join(folder, "src");
   const sources = filesIn(from).filter((path) => path.endsWith(".ts") && !/(\.test|\.d)\.ts$/.test(path));
@@ -48,9 +48,9 @@ function emit(script: string, place: string): void {
 }
 
 /**
- * A source as JavaScript. A first line that names Node asks for the built form of what it imports.
+ * A source as JavaScript. A first line that starts Node gets the condition `built`.
  *
- * @throws Error for a text that is no TypeScript. Types are not looked at: that is `npm run check`.
+ * @throws Error for a text that is not TypeScript. Types are not checked: `npm run check` does that.
  */
 export function builtForm(fileName: string): string {
   const { outputText, diagnostics = [] } = transpileModule(readFileSync(fileName, "utf8"), {
@@ -61,7 +61,7 @@ export function builtForm(fileName: string): string {
       module: ModuleKind.ESNext,
       verbatimModuleSyntax: true,
       rewriteRelativeImportExtensions: true,
-      // Texts of programs stay in memory with them.
+      // The text of a program stays in memory with it.
       removeComments: true,
     },
   });

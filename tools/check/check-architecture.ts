@@ -4,7 +4,7 @@ import type { SourceFile } from "./source-files.ts";
 const page = "ARCHITECTURE.md";
 const index = "docs/README.md";
 
-/** Workspaces whose folders directly below `src` the page names, each by its path in backticks. */
+/** Workspaces whose folders directly below `src` must be on the page, each as a path in backticks. */
 const workspaces = ["gateway", "operator", "user-api"];
 
 /** A path of the repository in backticks, without placeholders or globs. */

@@ -4,10 +4,10 @@ import { type Import, packageOf } from "./find-imports.ts";
 import { isTest } from "./imports.ts";
 import type { SourceFile } from "./source-files.ts";
 
-/** Where connections are opened that configuration may cause, so that each has to pass the guard. */
+/** The code that opens connections to configured addresses; each must pass the connection guard. */
 const folder = "gateway/src/";
 
-/** What these modules have that opens no connection. Of other modules of theirs, and of anything else in them, nothing. */
+/** The exports of these modules that open no connection. Other exports, and other network modules, are reported. */
 const harmless: Readonly<Record<string, readonly string[]>> = {
   "node:net": ["isIP", "isIPv4", "isIPv6", "BlockList", "SocketAddress", "createServer"],
   "node:tls": ["createSecureContext", "rootCertificates", "getCACertificates", "TLSSocket"],
@@ -34,7 +34,7 @@ const door = "proxy/upstream/connect.ts";
 const settings = "the process's settings name the destination, not its configuration";
 const nodes = "its destinations are the status listeners of nodes, which configuration cannot name";
 
-/** Files that may all the same, and why. A folder ends in a slash. */
+/** Files that may open connections without the guard, and the reasons. A folder ends in a slash. */
 const exceptions: Readonly<Record<string, string>> = {
   [door]: "it is the one place that opens connections, behind the guard",
   "proxy/upstream/probe.ts": `its requests go over connections of ${door}`,
@@ -52,7 +52,7 @@ const exceptions: Readonly<Record<string, string>> = {
   "status/server.ts": "it takes `createServer` without an import",
 };
 
-/** Globals that open connections, or reach modules that do without an import. */
+/** Globals that open connections, or load modules without an import. */
 const globals = /^(?:fetch|WebSocket|EventSource|getBuiltinModule|require|createRequire)$/;
 
 /** Finds connections of the gateway that do not pass the guard. */

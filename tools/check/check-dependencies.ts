@@ -2,7 +2,7 @@ import type { Fault } from "./fault.ts";
 import { type Import, packageOf } from "./find-imports.ts";
 import { isTest } from "./imports.ts";
 
-/** What a package.json says that its files may import. */
+/** The members of a package.json that decide what its files may import. */
 export interface Manifest {
   /** The workspace's folder, "" for the root. */
   readonly folder: string;
@@ -11,11 +11,12 @@ export interface Manifest {
 }
 
 /**
- * Compares imports with the dependencies of the package.json that is responsible: each package that a workspace's
- * own code imports is a dependency of it, and each dependency is imported.
+ * Compares imports with the dependencies of the nearest package.json: each package that a workspace's code imports is
+ * a dependency of it, and each dependency is imported.
  *
- * Types come from the root's devDependencies too. Suites may import those altogether and, below `test` and `tools`, what any
- * workspace depends on: npm installs it beside them, and a suite talks to the very library that the code uses.
+ * Types may also come from the root's devDependencies. Suites may import all of those. Below `test` and `tools` they
+ * may import the dependencies of any workspace too: npm installs them together, and a suite uses the same library as
+ * the code.
  */
 export function checkDependencies(imports: readonly Import[], manifests: readonly Manifest[]): readonly Fault[] {
   const rootDependencies = manifests.find(({ folder }) => folder === "")?.devDependencies ?? [];

@@ -3,7 +3,7 @@ import type { Fault } from "./fault.ts";
 import { type Import, packageOf } from "./find-imports.ts";
 import { harmless, isDevelopment, isTest, type Room, rooms } from "./imports.ts";
 
-/** The rule that applies to a file, or undefined when it lies in no room. */
+/** The rule that applies to a file, or undefined when no room contains it. */
 export function roomOf(path: string, table: readonly Room[] = rooms): Room | undefined {
   return table
     .filter(({ folder }) => path.startsWith(`${folder}/`))
@@ -13,8 +13,8 @@ export function roomOf(path: string, table: readonly Room[] = rooms): Room | und
 /**
  * Compares imports with the table of rooms.
  *
- * @param workspaces the folders of the workspaces: a relative import must not leave its own, except that tests reach
- * the folders `test` and `tools`.
+ * @param workspaces The folders of the workspaces: a relative import must not leave its own workspace, except that
+ * tests may import the folders `test` and `tools`.
  */
 export function checkImports(
   imports: readonly Import[],
@@ -44,7 +44,7 @@ export function checkImports(
 function isAllowed(found: { file: string; name: string; names: Import["names"]; room: Room }): boolean {
   const { file, name, names, room } = found;
   if (name.startsWith("@sluice/")) return room.internal.includes(name);
-  // A suite starts real servers, whatever the code it proves may reach.
+  // A suite starts real servers, so modules in `not` are allowed for it.
   if (isTest(file) || !room.not.includes(name)) return true;
   return name.startsWith("node:") && (names?.every((taken) => harmless[name]?.includes(taken)) ?? false);
 }

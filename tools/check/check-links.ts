@@ -53,7 +53,7 @@ function withoutCode(text: string): readonly string[] {
   });
 }
 
-/** As GitHub makes anchors of headings. */
+/** Converts headings to anchors like GitHub. */
 export const headingsOf = (text: string): ReadonlySet<string> =>
   new Set(
     withoutCode(text).flatMap((line) => {

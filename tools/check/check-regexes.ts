@@ -5,14 +5,15 @@ import type { SourceFile } from "./source-files.ts";
 
 /**
  * Places where a RegExp is made of anything but constants of its file. JavaScript's regular expressions backtrack: a
- * pattern from configuration could stop a node. Those go through `compileRegex` of @sluice/model, which is linear.
+ * pattern from configuration could block a node. Such patterns must use `compileRegex` of @sluice/model, which is
+ * linear.
  */
 export function checkRegexes(files: readonly SourceFile[]): readonly Fault[] {
   return files.filter(({ path }) => path.endsWith(".ts") && !isTest(path)).flatMap(faultsOf);
 }
 
 function faultsOf({ path, text }: SourceFile): readonly Fault[] {
-  // Most files make none.
+  // Most files construct none, and parsing is slow.
   if (!text.includes("RegExp")) return [];
   const source = ts.createSourceFile(path, text, ts.ScriptTarget.ESNext);
   const constants = constantsOf(source);
@@ -37,7 +38,7 @@ const isRegExp = (callee: ts.Expression): boolean =>
   (ts.isIdentifier(callee) && callee.text === "RegExp") ||
   (ts.isPropertyAccessExpression(callee) && callee.name.text === "RegExp");
 
-/** Names that stand for texts and patterns written in the file itself, on its top level. */
+/** Names of top-level constants that are strings or regular expressions written in the file itself. */
 function constantsOf({ statements }: ts.SourceFile): ReadonlySet<string> {
   const names = new Set<string>();
   for (const statement of statements) {

@@ -3,7 +3,7 @@ import type { SourceFile } from "./source-files.ts";
 
 const longest = 400;
 
-/** Source files with more lines than one subject needs. Generated files and data are not read by people in one go. */
+/** Source files that are too long for one subject. Generated files and data are exempt. */
 export function checkLength(files: readonly SourceFile[]): readonly Fault[] {
   return files
     .filter(({ path, text }) => /\.(ts|go|sh)$/.test(path) && !/^\/\/ .*generated/i.test(text))
@@ -12,7 +12,7 @@ export function checkLength(files: readonly SourceFile[]): readonly Fault[] {
     .map(({ path, lines }) => ({ file: path, message: `has ${lines} lines, more than ${longest}: two subjects?` }));
 }
 
-/** Text that would tie the repository to the machine or the mirror that it was written on. */
+/** Text that would tie the repository to the machine or the registry mirror on which it was written. */
 const forbidden: readonly { readonly pattern: RegExp; readonly what: string }[] = [
   { pattern: /\bregistry\.[a-z-]+\.(org|com|io)\b/, what: "the host of a package registry" },
   { pattern: /\b(proxy|sum)\.golang\.org\b/, what: "the host of a Go module mirror" },
@@ -22,7 +22,7 @@ const forbidden: readonly { readonly pattern: RegExp; readonly what: string }[] 
   { pattern: /(?<![\w.*})$~-])\/(home|Users)\/(?!node\b|nonroot\b)\w/, what: "a path of one machine" },
 ];
 
-/** Registry hosts and absolute paths of machines, which must not be committed. */
+/** Registry hosts and absolute paths, which must not be committed. */
 export function checkWords(files: readonly SourceFile[]): readonly Fault[] {
   return files.flatMap(({ path, text }) =>
     text.split("\n").flatMap((words, index) =>

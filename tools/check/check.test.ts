@@ -11,7 +11,7 @@ import { rooms } from "./imports.ts";
 
 const workspaces = ["crds/model", "crds/client", "gateway", "operator", "user-api", "pulumi"];
 
-/** The faults of one file with one import. */
+/** The messages for one file with one import. */
 function importing(path: string, specifier: string): readonly string[] {
   const text = `/** About imports. */\nimport { thing } from "${specifier}";\n`;
   return checkImports(findImports([{ path, text }]), workspaces).map(show);
@@ -150,7 +150,7 @@ test("a long source file is a fault, a generated one is not", () => {
   assert.deepEqual(checkLength(files).map(show), ["a.ts: has 401 lines, more than 400: two subjects?"]);
 });
 
-/** A place in a template literal. */
+/** A placeholder in a template literal. */
 const hole = (name: string) => `$\{${name}}`;
 
 test("a RegExp that is made of what is no constant of its file is a fault, outside of suites", () => {
@@ -179,7 +179,7 @@ test("a RegExp that is made of what is no constant of its file is a fault, outsi
 });
 
 test("hosts of registries and paths of machines are faults with their line", () => {
-  // Put together here, or this file would be one of its own findings.
+  // Assembled here, so that the check does not report this file.
   const host = ["registry", "npmjs", "org"].join(".");
   const folder = (...names: string[]) => `/${names.join("/")}`;
   const bad = [`a\nfetch https://${host}/x`, `cd ${folder("root", "x")}`, `"${folder("home", "me", "x")}"`];

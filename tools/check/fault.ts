@@ -1,14 +1,14 @@
-/** Something that a check found wrong. */
+/** An error that a check found. */
 export interface Fault {
   /** Path from the root of the repository. */
   readonly file: string;
-  /** Counted from 1. Absent when the whole file is meant. */
+  /** Counted from 1. Absent when the error concerns the whole file. */
   readonly line?: number;
-  /** A plain sentence. */
+  /** A sentence. */
   readonly message: string;
 }
 
-/** `file:line: message`, as editors and terminals make it a link. */
+/** `file:line: message`, which editors and terminals turn into a link. */
 export function show(fault: Fault): string {
   const place = fault.line === undefined ? fault.file : `${fault.file}:${fault.line}`;
   return `${place}: ${fault.message}`;

@@ -6,11 +6,11 @@ export interface Import {
   readonly file: string;
   /** Counted from 1. */
   readonly line: number;
-  /** What stands between the quotes. */
+  /** The text between the quotes. */
   readonly specifier: string;
   /**
-   * The values that it takes by their names: none for an import of types only. Undefined when it takes the whole
-   * module, or runs it.
+   * The imported names that are values: none for an import of types only. Undefined when the whole module is imported,
+   * or imported for its side effects.
    */
   readonly names?: readonly string[];
 }

@@ -1,12 +1,12 @@
-/** What the files below one folder may import. The rule of the longest folder that holds a file applies to it. */
+/** The import rules of the files below one folder. The rule of the longest matching folder applies to a file. */
 export interface Room {
   /** Path from the root. */
   readonly folder: string;
-  /** Packages of this repository that it may import. Its own files it imports by relative paths. */
+  /** Packages of this repository that it may import. It imports its own files by relative paths. */
   readonly internal: readonly string[];
   /** Packages and `node:` modules that it must not import, although its workspace depends on them. */
   readonly not: readonly string[];
-  /** Why, for the reader of a fault. */
+  /** The reason, for the message. */
   readonly because: string;
 }
 
@@ -15,15 +15,15 @@ const databases = ["pg", "@electric-sql/pglite"];
 const httpEngine = ["@fastify/reply-from", "fastify", "undici"];
 const network = [...databases, ...httpEngine, "node:http", "node:https", "node:http2", "node:net", "node:tls"];
 
-/** What a network module has that does not reach the network: everybody may take it, as everybody may take types. */
+/** Exports of network modules that do not use the network: every file may import them, like types. */
 export const harmless: Readonly<Record<string, readonly string[]>> = {
   "node:net": ["isIP", "isIPv4", "isIPv6", "BlockList", "SocketAddress"],
   "node:http": ["STATUS_CODES", "METHODS", "validateHeaderName", "validateHeaderValue"],
 };
 
 /**
- * Who may import whom, as ARCHITECTURE.md tells it. Test files (see `isTest`) may import the folders `test` and
- * `tools` and the root's devDependencies too; no other file imports those folders.
+ * The import rules that ARCHITECTURE.md describes. Test files (see `isTest`) may also import the folders `test` and
+ * `tools` and the root's devDependencies; no other file may import those folders.
  */
 export const rooms: readonly Room[] = [
   {
@@ -107,10 +107,13 @@ export const rooms: readonly Room[] = [
   })),
 ];
 
-/** Whether the file is no part of any package: a suite or a development tool. */
+/** Whether the file belongs to no package: a suite or a development tool. */
 export const isDevelopment = (path: string): boolean => /^(test|tools)\//.test(path);
 
-/** True for what is development only: suites, tools, and files beside sources that only suites import (`testing-….ts`). */
+/**
+ * Whether the file is for development only: a suite, a tool, or a helper beside sources that only suites import
+ * (`testing-….ts`).
+ */
 export function isTest(path: string): boolean {
   return isDevelopment(path) || /\.test\.ts$|(^|\/)testing(-[^/]*)?\.ts$/.test(path);
 }

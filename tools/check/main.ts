@@ -1,4 +1,4 @@
-/** `npm run check`: everything that can be told from the files alone. */
+/** `npm run check`: all static checks of the files. */
 import { runChecks } from "./run-checks.ts";
 
 const { passed, failed } = await runChecks();

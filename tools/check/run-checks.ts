@@ -14,7 +14,7 @@ import { type Fault, show } from "./fault.ts";
 import { findImports } from "./find-imports.ts";
 import { root, sourceFiles, sourcePaths } from "./source-files.ts";
 
-/** What a check found, as lines. No line: all is well. */
+/** Returns the errors as lines; none if the check passes. */
 type Check = () => Promise<readonly string[]> | readonly string[];
 
 function checks(): Readonly<Record<string, Check>> {
@@ -41,7 +41,7 @@ function checks(): Readonly<Record<string, Check>> {
   };
 }
 
-/** Runs every check of the files as they lie there, and prints one line a check, then its faults. */
+/** Runs every check on the working tree, and prints one line per check, followed by its errors. */
 export async function runChecks(): Promise<{ readonly passed: number; readonly failed: number }> {
   let passed = 0;
   let failed = 0;
@@ -57,7 +57,7 @@ export async function runChecks(): Promise<{ readonly passed: number; readonly f
   return { passed, failed };
 }
 
-/** The output of a command that failed, or nothing. */
+/** The output of a command that failed; nothing if it succeeded. */
 async function command(path: string, args: readonly string[]): Promise<readonly string[]> {
   const child = spawn(path, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";

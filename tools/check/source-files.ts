@@ -11,7 +11,7 @@ export interface SourceFile {
   readonly text: string;
 }
 
-/** The path of every file that git knows or would take: tracked and new ones, not the ignored, not the deleted. */
+/** The path of every file that is tracked by git or untracked and not ignored; deleted files are left out. */
 export function sourcePaths(folder = root): readonly string[] {
   const list = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], {
     cwd: folder,

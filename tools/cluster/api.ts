@@ -1,17 +1,17 @@
-/** Plain requests to a test cluster's API server, where kubectl would take a process for each. */
+/** HTTP requests to a test cluster's API server, because kubectl would need a process for each. */
 import { readFileSync } from "node:fs";
 import { Agent, request } from "node:https";
 
 export interface ApiAnswer {
   readonly status: number;
   readonly body: unknown;
-  /** What kubectl would print after `Warning:`. */
+  /** The warnings that kubectl would print after `Warning:`. */
   readonly warnings: readonly string[];
 }
 
 export interface ApiRequest {
   readonly method?: "GET" | "POST" | "PATCH" | "DELETE";
-  /** From the root, with its query. */
+  /** The path from the root, with its query. */
   readonly path: string;
   readonly body?: object;
   /** Default: application/json. */
@@ -24,7 +24,9 @@ export interface Api {
   close(): void;
 }
 
-/** @param kubeconfig Path of one that `startControlPlane` has written: JSON, with a token or a client certificate. */
+/**
+ * @param kubeconfig Path of a file that `startControlPlane` has written: JSON, with a token or a client certificate.
+ */
 export function connectApi(kubeconfig: string): Api {
   const { clusters, users } = JSON.parse(readFileSync(kubeconfig, "utf8"));
   const { server, "certificate-authority-data": authority } = clusters[0].cluster;

@@ -1,17 +1,17 @@
-/** The API server's audit log: who asked for what, and how it was answered. */
+/** Reads the API server's audit log: which user requested what, and with which result. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 export interface Audited {
   readonly user: string;
   readonly verb: string;
-  /** As in a rule of RBAC: `routes/status`. */
+  /** As in an RBAC rule: `routes/status`. */
   readonly resource: string;
   readonly group: string;
-  /** Empty: all, or it lies in none. */
+  /** Empty: all namespaces, or a cluster-scoped resource. */
   readonly namespace: string;
   readonly name: string;
-  /** Of the answer; 0: it had none yet. */
+  /** The status of the response; 0: no response yet. */
   readonly status: number;
 }
 
@@ -22,7 +22,7 @@ const policy = {
   rules: [{ level: "Metadata" }],
 };
 
-/** Flags of an API server that writes it into a folder. */
+/** Flags with which an API server writes the audit log into a folder. */
 export function auditFlags(folder: string): readonly string[] {
   const file = join(folder, "audit-policy.json");
   writeFileSync(file, JSON.stringify(policy));
@@ -44,7 +44,7 @@ interface Line {
   readonly responseStatus?: { readonly code?: number };
 }
 
-/** All that was asked so far about objects, in order. */
+/** All requests for objects so far, in order. */
 export function readAudit(folder: string): readonly Audited[] {
   return readFileSync(logIn(folder), "utf8")
     .split("\n")

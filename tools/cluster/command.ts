@@ -1,7 +1,10 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Writes a program into a folder, which it makes: one that becomes this command line and passes on what it is told. */
+/**
+ * Writes an executable into a folder, which it creates: the executable runs this command line with its own arguments
+ * appended.
+ */
 export function writeCommand(folder: string, name: string, line: readonly string[]): void {
   const quoted = line.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
   mkdirSync(folder, { recursive: true });

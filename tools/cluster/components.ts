@@ -1,6 +1,6 @@
 import { join } from "node:path";
 
-/** Where the parts of one control plane listen, all on 127.0.0.1. */
+/** The ports of the components of one control plane, all on 127.0.0.1. */
 export interface Ports {
   readonly etcd: number;
   readonly etcdPeer: number;
@@ -13,7 +13,7 @@ export const files = {
   authority: "authority.crt",
   certificate: "api-server.crt",
   key: "api-server.key",
-  /** Signs and proves service account tokens. */
+  /** Signs and verifies service account tokens. */
   accountKey: "service-account.key",
   tokens: "tokens.csv",
   admin: "admin.kubeconfig",
@@ -21,8 +21,8 @@ export const files = {
 } as const;
 
 /**
- * The controllers that change what our suites see: deletions through owners and namespaces, EndpointSlices of core
- * Services, and the service account that a namespace needs before a pod can name it.
+ * The controllers whose effects the suites need: garbage collection, namespace deletion, EndpointSlices of core
+ * Services, and the service account that a namespace needs before a pod can use it.
  */
 const controllers = [
   "garbage-collector-controller",
@@ -42,7 +42,7 @@ export function commandLines(folder: string, ports: Ports) {
       `--etcd-servers=${etcd}`,
       "--bind-address=127.0.0.1",
       "--advertise-address=127.0.0.1",
-      // There is no pod that could reach the address of the `kubernetes` Service.
+      // There are no pods that could use the address of the `kubernetes` Service.
       "--endpoint-reconciler-type=none",
       `--secure-port=${ports.apiServer}`,
       `--cert-dir=${folder}`,
@@ -52,13 +52,13 @@ export function commandLines(folder: string, ports: Ports) {
       `--token-auth-file=${file("tokens")}`,
       "--authorization-mode=RBAC",
       "--anonymous-auth=false",
-      // Of many objects removed at once: one after the other is slower than people who do that by scripts.
+      // For deletions of many objects: sequential deletion is slower than a real cluster.
       "--delete-collection-workers=8",
       `--service-account-key-file=${file("accountKey")}`,
       `--service-account-signing-key-file=${file("accountKey")}`,
       "--service-account-issuer=https://kubernetes.default.svc",
       "--service-cluster-ip-range=10.96.0.0/16",
-      // Pods here are plain objects: nothing makes the token Secrets and volumes that this plugin would demand.
+      // Pods here are plain objects: no component creates the token Secrets and volumes that this plugin requires.
       "--disable-admission-plugins=ServiceAccount",
     ],
     controllers: [

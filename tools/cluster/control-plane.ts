@@ -14,25 +14,27 @@ import { kubeconfig } from "./kubeconfig.ts";
 export interface ControlPlane {
   /** Path of the kubeconfig of a cluster administrator (a token, group system:masters). */
   readonly kubeconfig: string;
-  /** Address of the API server, https. */
+  /** URL of the API server (https). */
   readonly server: string;
-  /** Runs the real kubectl as the administrator and answers its stdout. Rejects with its stderr. */
+  /** Runs kubectl as the administrator and resolves to its stdout. Rejects with its stderr. */
   kubectl(args: readonly string[], input?: string): Promise<string>;
-  /** Path of the kubeconfig of a user with these groups (a client certificate), who may do what RBAC grants. */
+  /** Path of the kubeconfig of a user with these groups (a client certificate). RBAC decides what the user may do. */
   kubeconfigFor(user: string, groups?: readonly string[]): Promise<string>;
-  /** Ends the API server and starts it on the same port and data. Answers when it is ready. */
+  /** Stops the API server and starts it on the same port and data. Resolves when it is ready. */
   restartApiServer(): Promise<void>;
-  /** Has etcd forget all former versions. An API server that was started before still remembers the latest of them. */
+  /**
+   * Compacts etcd's history. An API server that was started before still has the latest versions in its watch cache.
+   */
   compact(): Promise<void>;
-  /** All that anybody asked the API server about objects so far. Only with the option `audit`. */
+  /** All requests for objects to the API server so far. Only with the option `audit`. */
   audited(): readonly Audited[];
-  /** Ends all and removes the state. */
+  /** Stops all components and removes the state. */
   stop(): Promise<void>;
-  /** The last lines of what each component logged. */
+  /** The last log lines of each component. */
   logs(): Promise<string>;
 }
 
-/** What is started besides etcd and the API server. */
+/** Components to start in addition to etcd and the API server. */
 export interface ControlPlaneOptions {
   /** The controller manager: garbage collection, namespace deletion, EndpointSlices. Default false. */
   readonly controllers?: boolean;
@@ -43,20 +45,20 @@ export interface ControlPlaneOptions {
 const startTimeout = 60_000;
 
 /**
- * Starts etcd and kube-apiserver (TLS and RBAC on), and the controller manager when asked, on free ports. It takes
- * about 4 s, after the binary has been built once.
+ * Starts etcd and kube-apiserver (TLS and RBAC on), and the controller manager if `controllers` is set, on free ports.
+ * It takes about 4 s once the binary has been built.
  *
  * Without controllers a deleted namespace stays Terminating and owned objects are never collected. There are no nodes:
- * pods are objects that nobody runs.
+ * pods are objects that never run.
  *
- * @throws Error with the end of the component's log, when one does not get ready.
+ * @throws Error with the end of the component's log, when a component does not become ready.
  */
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
   const binary = await tool("kube");
   const folder = temporaryFolder("cluster");
   const running: Partial<Record<keyof ReturnType<typeof commandLines>, Process>> = {};
   const end = async () => {
-    // The state is thrown away: nothing is gained by an orderly end.
+    // The state is discarded, so no graceful shutdown is needed.
     await Promise.all(Object.values(running).map((component) => component.kill9()));
     folder.remove();
   };
@@ -88,7 +90,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
         return path;
       },
       async restartApiServer() {
-        // Open watches would hold an orderly end for long; clients have to live with a cut connection anyway.
+        // Open watches would delay a graceful shutdown, and clients must handle a cut connection anyway.
         await running.apiServer?.stop(500);
         await start("apiServer", isReady);
       },
@@ -126,7 +128,7 @@ async function writeCredentials(folder: string, server: string): Promise<{ autho
   const account = generateKeyPairSync("ec", {
     namedCurve: "P-256",
     publicKeyEncoding: { type: "spki", format: "pem" },
-    // The API server reads the public half from this form only.
+    // The API server reads the public key from this form only.
     privateKeyEncoding: { type: "sec1", format: "pem" },
   });
   const token = randomBytes(16).toString("hex");
@@ -150,7 +152,7 @@ function writePrivate(path: string, text: string): void {
   writeFileSync(path, text, { mode: 0o600 });
 }
 
-/** True when the API server is ready and has made the namespace `default`, without which no apply succeeds. */
+/** Whether the API server is ready and has created the namespace `default`, which every apply needs. */
 async function isUp(access: { server: string; authority: Authority; token: string }): Promise<boolean> {
   for (const path of ["/readyz", "/api/v1/namespaces/default"]) {
     if ((await status(`${access.server}${path}`, access)) !== 200) return false;
@@ -171,7 +173,7 @@ function status(address: string, access: { authority: Authority; token: string }
   });
 }
 
-/** Runs a command to its end and answers its stdout. */
+/** Runs a command to its end and resolves to its stdout. */
 function run(command: string, args: readonly string[], input = ""): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = execFile(command, args, { maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) => {

@@ -1,9 +1,9 @@
-/** How a client proves who it is: a bearer token, or a client certificate and its key (PEM). */
+/** The credential of a client: a bearer token, or a client certificate and its key (PEM). */
 export type Identity = { readonly token: string } | { readonly certificate: string; readonly key: string };
 
 /**
- * The text of a kubeconfig with one cluster, one user and one context. It is JSON, which every reader of YAML reads,
- * and holds everything inline, so that the file can be handed to a process of any working folder.
+ * The text of a kubeconfig with one cluster, one user and one context. It is JSON, which is valid YAML, and embeds all
+ * data, so that it works from any working directory.
  */
 export function kubeconfig(access: { server: string; authority: string; identity: Identity }): string {
   const { server, authority, identity } = access;

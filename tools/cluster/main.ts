@@ -1,6 +1,6 @@
 /**
- * `npm run cluster`: the product on a real Kubernetes control plane. With `--pods`: a cluster of one node with real
- * pods, and nothing on it yet. Ctrl-C stops all; nothing is kept.
+ * `npm run cluster`: the product on a real Kubernetes control plane. With `--pods`: an empty cluster of one node that
+ * runs real pods. Ctrl-C stops everything; no state is kept.
  */
 import { rmSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -35,7 +35,7 @@ async function main(args: readonly string[]): Promise<number> {
   console.log("Starting a Kubernetes control plane and Sluice on it.");
   await seedUsers(usersIn(work));
   const product = await startClusterProduct({ chosen, work, show: (line) => console.error(line) });
-  // The same files, under the name that everybody knows, unless an address was moved.
+  // The samples under their path in the repository, unless an address was changed.
   const moved = chosen.userApi !== chosenAddresses({}).userApi;
   const { server, kubeconfig } = product.plane;
   return untilStopped(product, {

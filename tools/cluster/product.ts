@@ -12,7 +12,7 @@ import { roleManifests, users } from "./rbac.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 
-/** The namespace of the samples, and so the one in which the admin listener writes. */
+/** The namespace of the samples, which is also the one in which the admin listener writes. */
 export const homeNamespace = "default";
 
 export interface ClusterProduct extends Product {
@@ -26,7 +26,7 @@ export interface ClusterProductOptions {
   readonly chosen: Chosen;
   /** Folder for certificates and logs. */
   readonly work: string;
-  /** Told warnings and errors of the parts. Default: nobody. */
+  /** Called with warnings and errors of the processes. Default: ignored. */
   readonly show?: (line: string) => void;
 }
 
@@ -44,9 +44,9 @@ export async function startClusterProduct(options: ClusterProductOptions): Promi
       plane.kubectl(["apply", "--server-side", "-f", "-"], roleManifests(homeNamespace)),
     ]);
     await plane.kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
-    // Established says that the API server knows the kinds; their storage comes a moment later.
+    // Established means that the API server knows the kinds; it can serve them a moment later.
     await waitFor(() => plane.kubectl(["get", "sluice", "--all-namespaces"]), { what: "the new kinds to be served" });
-    // Unset: what the environment says about a folder of resources is meant for `npm start`.
+    // Unset: a folder of resources in the environment is meant for `npm start`.
     const access = (kubeconfig: string): Env => ({
       KUBECONFIG: kubeconfig,
       SLUICE_HOME_NAMESPACE: homeNamespace,

@@ -9,7 +9,9 @@ export interface PushCertificates {
   readonly operator: Env;
 }
 
-/** Writes an authority, a certificate for the nodes and one for the operator into a folder, for their owner only. */
+/**
+ * Writes an authority, a certificate for the nodes and one for the operator into a folder, readable by its owner only.
+ */
 export async function writePushCertificates(folder: string): Promise<PushCertificates> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const authority = await makeAuthority("sluice push authority");

@@ -1,4 +1,4 @@
-/** The chart's rules of the operator and the admin listener, granted to users of a test cluster. */
+/** The chart's RBAC rules of the operator and the admin listener, granted to users of a test cluster. */
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 
@@ -10,7 +10,7 @@ export const users = { operator: "sluice-operator", admin: "sluice-admin" } as c
 interface Role {
   readonly cluster: readonly object[];
   readonly clusterOnly: readonly object[];
-  /** The operator's alone. */
+  /** For the operator only. */
   readonly selector?: readonly object[];
   readonly push?: readonly object[];
   readonly private?: readonly object[];
@@ -24,9 +24,9 @@ const roleOf = (file: string): Role => parse(readFileSync(new URL(`${file}-role.
 const list = (items: readonly object[]): string => JSON.stringify({ apiVersion: "v1", kind: "List", items });
 
 /**
- * A List of roles and bindings, as JSON for `kubectl apply`: exactly the rules of the chart, none of our own.
+ * A List of roles and bindings, as JSON for `kubectl apply`: exactly the rules of the chart.
  *
- * @param privateNamespace Of the Secrets that only the operator reads. Default: the home namespace.
+ * @param privateNamespace Namespace of the Secrets that only the operator reads. Default: the home namespace.
  */
 export function roleManifests(homeNamespace: string, privateNamespace = homeNamespace): string {
   const items = Object.entries(users).flatMap(([file, user]) => {
@@ -43,14 +43,14 @@ export function roleManifests(homeNamespace: string, privateNamespace = homeName
   return list(items);
 }
 
-/** The operator's rules for a selector of namespaces, beside those of `roleManifests`. */
+/** The operator's rules for a namespace selector, in addition to those of `roleManifests`. */
 export function selectorManifests(): string {
   const { selector = [] } = roleOf("operator");
   const name = `${users.operator}-selector`;
   return list(granted({ name, subject: userNamed(users.operator), rules: selector, kind: "ClusterRole" }));
 }
 
-/** The operator's rules for certificates of its own making, beside those of `roleManifests`. */
+/** The operator's rules for certificates that it issues, in addition to those of `roleManifests`. */
 export function pushManifests(homeNamespace: string, privateNamespace = homeNamespace): string {
   const { push = [], privatePush = [] } = roleOf("operator");
   const grant = { subject: userNamed(users.operator), kind: "Role" } as const;
@@ -62,7 +62,7 @@ export function pushManifests(homeNamespace: string, privateNamespace = homeName
 
 export interface NamespacedOptions {
   readonly part: keyof typeof users;
-  /** Its service account, which lies in the home namespace. */
+  /** Its service account in the home namespace. */
   readonly account: string;
   readonly homeNamespace: string;
   /** Watched namespaces. */
@@ -70,8 +70,8 @@ export interface NamespacedOptions {
 }
 
 /**
- * Roles of an operator or an admin listener that has no ClusterRole, as the chart makes them when `namespaces` are given:
- * the operator's own Secrets lie in the home namespace.
+ * Roles of an operator or an admin listener without a ClusterRole, as in the chart with `namespaces`: the operator's
+ * own Secrets are in the home namespace.
  */
 export function namespacedManifests({ part, account, homeNamespace, namespaces }: NamespacedOptions): string {
   const { cluster, home, private: secrets = [] } = roleOf(part);

@@ -1,4 +1,4 @@
-/** The Gateway API's kind ReferenceGrant, as far as an operator reads it. */
+/** The CRD of the Gateway API's ReferenceGrant, with the members that the operator reads. */
 
 const side = (required: readonly string[]) => ({
   type: "object",
@@ -11,7 +11,7 @@ export const referenceGrantCrd: object = {
   kind: "CustomResourceDefinition",
   metadata: {
     name: "referencegrants.gateway.networking.k8s.io",
-    // Without it the API server takes no CRD of a group of Kubernetes.
+    // Without it the API server rejects a CRD in a group of Kubernetes.
     annotations: { "api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/gateway-api/pull/3328" },
   },
   spec: {
@@ -43,7 +43,10 @@ export const referenceGrantCrd: object = {
   },
 };
 
-/** Lets what is of kind `from` in a namespace refer to what is of kind `to` in the grant's. Both of sluice.dev. */
+/**
+ * Allows resources of kind `from` in a namespace to refer to resources of kind `to` in the grant's namespace. Both
+ * kinds are of sluice.dev.
+ */
 export const referenceGrant = (
   at: { readonly namespace: string; readonly name: string },
   from: { readonly kind: string; readonly namespace: string },

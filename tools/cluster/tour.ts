@@ -5,7 +5,7 @@ import { seededAnswer } from "../start/users.ts";
 
 export interface ClusterTourOptions {
   readonly chosen: Chosen;
-  /** The folder of the samples, as a person can type it. */
+  /** The folder of the samples, as a user can type it. */
   readonly samples: string;
 }
 

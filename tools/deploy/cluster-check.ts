@@ -1,15 +1,15 @@
-/** What a stack needs of a cluster, asked before anything is created. */
+/** Checks the cluster's requirements of a stack before anything is created. */
 import { execFile } from "node:child_process";
 import { tool } from "../programs/tool.ts";
 import { StartError } from "../start/ports.ts";
 
-/** Config of a stack: `sluice:namespace` to its text, maps and lists as JSON. */
+/** The config of a stack: `sluice:namespace` to its text; maps and lists as JSON. */
 export type ConfigTexts = ReadonlyMap<string, string>;
 
 interface Need {
-  /** As kubectl names it. */
+  /** The kind's name for kubectl. */
   readonly kind: string;
-  /** Unset: in no namespace. */
+  /** Unset: cluster-scoped. */
   readonly namespace?: string;
 }
 
@@ -31,11 +31,11 @@ const atHome = [
   "statefulsets.apps",
 ];
 
-/** What a stack with this config creates, or may with other values. */
+/** The resources that a stack with this config creates, or may create with other values. */
 export function needsOf(config: ConfigTexts): readonly Need[] {
   if (config.get("sluice:creates") === "crds") return [{ kind: "customresourcedefinitions.apiextensions.k8s.io" }];
   const namespace = config.get("sluice:namespace") ?? "default";
-  // With Roles instead of ClusterRoles there is nothing outside of namespaces.
+  // With Roles instead of ClusterRoles no cluster-scoped resource is created.
   const roles = !["", "[]"].includes(config.get("sluice:namespaces") ?? "");
   return [
     ...(config.get("sluice:ownNamespace") === "false" ? [] : [{ kind: "namespaces" }]),
@@ -46,7 +46,7 @@ export function needsOf(config: ConfigTexts): readonly Need[] {
 
 const kinds = ["certificates", "consumers", "plugins", "routes", "services", "upstreams"];
 
-/** Runs kubectl on the cluster of a kubeconfig; rejects with its own words. */
+/** Runs kubectl on the cluster of a kubeconfig; rejects with its stderr. */
 export function kubectlOf(kubeconfig: string): (args: readonly string[]) => Promise<string> {
   return async (args) => {
     const kube = await tool("kube");
@@ -61,15 +61,15 @@ export function kubectlOf(kubeconfig: string): (args: readonly string[]) => Prom
         else reject(new Error(stderr.trim() || stdout.trim() || error.message));
       },
     );
-    // It asks for a name and a password where the kubeconfig has no user.
+    // kubectl asks for a name and a password where the kubeconfig has no user.
     child.stdin?.end();
     return promise;
   };
 }
 
 /**
- * @param read reads the config of the stack, once there is a cluster.
- * @throws StartError when there is no cluster, or naming each verb that is not allowed.
+ * @param read Reads the config of the stack, once there is a cluster. @throws StartError when there is no cluster, or
+ * with each verb that is not allowed.
  */
 export async function checkCluster(kubeconfig: string, read: () => Promise<ConfigTexts>): Promise<void> {
   const kubectl = kubectlOf(kubeconfig);
@@ -89,7 +89,7 @@ export async function checkCluster(kubeconfig: string, read: () => Promise<Confi
   throw new StartError(["the cluster does not allow you to do what a stack does:", ...missing].join("\n  "));
 }
 
-/** Who brought Sluice's CRDs: `pulumi`, `helm`, somebody else, or nobody yet. */
+/** The tool that installed Sluice's CRDs: `pulumi`, `helm`, another one (`others`), or none (`nobody`). */
 export async function crdsManager(kubeconfig: string): Promise<"nobody" | "pulumi" | "helm" | "others"> {
   const names = kinds.map((kind) => `crd/${kind}.sluice.dev`);
   const text = await kubectlOf(kubeconfig)(["get", ...names, "--ignore-not-found", "--show-managed-fields", "-o=json"]);

@@ -1,11 +1,11 @@
 /**
- * `npm run deploy`: brings a stack of the Pulumi program to a cluster.
+ * `npm run deploy`: deploys a stack of the Pulumi program to a cluster.
  *
- *     npm run deploy -- dev               pulumi up, after the CRDs' own stack
- *     npm run deploy -- dev --preview     what that would do
- *     npm run deploy -- dev --destroy     takes it away again
+ *     npm run deploy -- dev               installs the CRDs' stack and runs pulumi up
+ *     npm run deploy -- dev --preview     shows what that would change
+ *     npm run deploy -- dev --destroy     removes the stack
  *
- * The cluster is that of KUBECONFIG. Without KUBECONFIG one of one node is started, with the images of this repository,
+ * The cluster is that of KUBECONFIG. Without KUBECONFIG a cluster of one node, with the images of this repository, runs
  * until Ctrl-C.
  */
 import { rmSync } from "node:fs";
@@ -63,8 +63,8 @@ interface OnNode {
 }
 
 /**
- * A cluster of one node for this stack alone: both end together, and so does what Pulumi knows of it, which is why the
- * user's own backend is not asked.
+ * A cluster of one node for this stack alone. Both end together, and so does Pulumi's state, so the user's own backend
+ * is not used.
  */
 async function onNode({ folder, passphrase, stack, action }: OnNode): Promise<number> {
   say("KUBECONFIG is not set: starting a cluster of one node.");
@@ -105,7 +105,10 @@ async function deploy(project: Project, { stack, action, kubeconfig }: Deploymen
   return code;
 }
 
-/** What to type for a pulumi that knows state, plugins and cluster. The passphrase is in the user's environment. */
+/**
+ * Instructions for running pulumi with this state, these plugins and this cluster. The user's environment holds the
+ * passphrase.
+ */
 function usePulumi({ folder, env }: Project, stack: string): string {
   const { PULUMI_CONFIG_PASSPHRASE: _, PATH = "", ...others } = env;
   const [pulumi = "", node = ""] = PATH.split(delimiter);
@@ -119,7 +122,7 @@ function usePulumi({ folder, env }: Project, stack: string): string {
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** The CRDs come by one of three ways, and the others leave them alone. */
+/** One of three tools installs the CRDs; the others leave them alone. */
 async function bringCrds(project: Project, { action, kubeconfig }: Omit<Deployment, "stack">): Promise<void> {
   const manager = await crdsManager(kubeconfig);
   if (manager === "helm" || manager === "others") {

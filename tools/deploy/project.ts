@@ -1,4 +1,4 @@
-/** The Pulumi program of this repository in a folder of its own: its stacks' config and state are there. */
+/** The Pulumi program of this repository, with its stacks' config and state in a folder of its own. */
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join, relative, resolve } from "node:path";
 import { startProcess } from "../process/index.ts";
@@ -9,31 +9,31 @@ const program = join(root, "pulumi");
 
 export interface Answer {
   readonly code: number;
-  /** What it wrote to stdout and stderr, in order. */
+  /** Its stdout and stderr, in order. */
   readonly output: string;
 }
 
 export interface Project {
-  /** Config of the stacks (`Pulumi.<stack>.yaml`), and what Pulumi keeps of them (`state`). */
+  /** Holds the config of the stacks (`Pulumi.<stack>.yaml`) and their state (`state`). */
   readonly folder: string;
-  /** The environment that the command needs. */
+  /** The environment that the `pulumi` command needs. */
   readonly env: Readonly<Record<string, string>>;
-  /** Runs `pulumi` in the folder to its end, without questions. `timeout` in milliseconds, default 10 minutes. */
+  /** Runs `pulumi` in the folder to its end, non-interactively. `timeout` in milliseconds, default 10 minutes. */
   run(args: readonly string[], options?: { onOutput?: (piece: string) => void; timeout?: number }): Promise<Answer>;
 }
 
 export interface ProjectOptions {
-  /** Made when missing. */
+  /** Created when missing. */
   readonly folder: string;
   /** Path of the kubeconfig of the cluster. */
   readonly kubeconfig: string;
-  /** With it the secrets of the stacks are encrypted. */
+  /** Encrypts the secrets of the stacks. */
   readonly passphrase: string;
-  /** Where Pulumi keeps what it knows of the stacks. Default: the folder `state` beside their config. */
+  /** Pulumi's state backend. Default: the folder `state` beside the config. */
   readonly backend?: string;
 }
 
-/** Puts the stacks' config into the folder, unless it is there already: from then on it is the user's. */
+/** Copies the stacks' config into the folder unless it exists: the user may have edited it. */
 export async function openProject(options: ProjectOptions): Promise<Project> {
   const { folder, kubeconfig, passphrase } = options;
   const pulumi = await tool("pulumi");
@@ -42,7 +42,7 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
   for (const file of readdirSync(program).filter((name) => /^Pulumi\..*yaml$/.test(name))) {
     if (!existsSync(join(folder, file))) cpSync(join(program, file), join(folder, file));
   }
-  // Pulumi knows the program by a relative path only.
+  // Pulumi accepts a relative path of the program only.
   const project = readFileSync(join(program, "Pulumi.yaml"), "utf8");
   const main = `main: ${join(relative(folder, program), "index.ts")}`;
   writeFileSync(
@@ -51,14 +51,15 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
   );
   const env = {
     PULUMI_HOME: join(folder, "home"),
-    // Not with a file of attributes beside each one, which is emptied before it is written: a run that is killed just then
-    // would leave a state that none can read. What holds the state takes the former's place as a whole.
+    // Without metadata, no attributes file is written beside each state file. Pulumi truncates that file before
+    // writing: a run that is killed at that moment would leave an unreadable state. The state file itself is replaced
+    // atomically.
     PULUMI_BACKEND_URL: options.backend ?? `file://${state}?metadata=skip`,
     PULUMI_CONFIG_PASSPHRASE: passphrase,
     PULUMI_SKIP_UPDATE_CHECK: "true",
     PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: "true",
     KUBECONFIG: kubeconfig,
-    // Plugins are found there, and the Node that strips types.
+    // For Pulumi's plugins and for a Node that strips types.
     PATH: [dirname(pulumi), dirname(process.execPath), process.env.PATH ?? ""].join(delimiter),
   };
   return {

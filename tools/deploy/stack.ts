@@ -1,11 +1,11 @@
-/** A stack of the program, and what a run before may have left of it. */
+/** Prepares a stack of the program, and repairs it after an interrupted run. */
 import { readdirSync, readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { StartError } from "../start/ports.ts";
 import type { Project } from "./project.ts";
 
-/** Selects the stack, which is made when there is none. */
+/** Selects the stack; creates it when missing. */
 export async function selectStack(project: Project, stack: string): Promise<void> {
   const { code, output } = await project.run(["stack", "select", "--create", stack]);
   if (code === 0) return;
@@ -15,7 +15,7 @@ export async function selectStack(project: Project, stack: string): Promise<void
   throw new StartError(`pulumi stack select ${stack}:\n${output.trim()}`);
 }
 
-/** The config of the stack as texts, maps and lists as JSON; what is secret is left out. The stack is made when there is none. */
+/** The config of the stack as texts, maps and lists as JSON, without secrets. Creates the stack when missing. */
 export async function readConfig(project: Project, stack: string): Promise<ReadonlyMap<string, string>> {
   await selectStack(project, stack);
   const output = await expect(project, ["config", "--json", "--stack", stack]);
@@ -24,10 +24,10 @@ export async function readConfig(project: Project, stack: string): Promise<Reado
 }
 
 /**
- * Mends what a run left that was killed: its lock, when its process is gone, and what it had begun. Pulumi does neither by
- * itself, because it cannot know whether that run goes on.
+ * Repairs the state after a killed run: removes its lock when its process has ended, and clears its pending
+ * operations. Pulumi does neither, because it cannot know whether that run is still active.
  *
- * @throws StartError when the run that holds the lock goes on.
+ * @throws StartError when the run that holds the lock is still active.
  */
 export async function mendStack(project: Project, stack: string, say: (line: string) => void): Promise<void> {
   const holder = lockHolder(project, stack);
@@ -51,7 +51,7 @@ async function expect(project: Project, args: readonly string[]): Promise<string
   return output;
 }
 
-/** Who has the lock in a folder of state; other backends are not looked into. */
+/** The holder of the lock in a local state folder; other backends are not inspected. */
 function lockHolder(project: Project, stack: string): { pid: number; runs: boolean } | undefined {
   const { PULUMI_BACKEND_URL = "" } = project.env;
   if (!PULUMI_BACKEND_URL.startsWith("file://")) return undefined;
@@ -77,7 +77,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // It is another person's.
+    // EPERM: the process exists and belongs to another user.
     return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }

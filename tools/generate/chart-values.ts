@@ -1,4 +1,4 @@
-/** What the chart's values may be, from values.yaml and its comments: a JSON schema for Helm, and a page for people. */
+/** Generates the JSON schema and the reference page of the chart's values from values.yaml and its comments. */
 import { readFileSync } from "node:fs";
 import { isMap, isScalar, type Pair, parse, parseDocument, type YAMLMap } from "yaml";
 import { type GeneratedFile, markdown } from "../../crds/model/src/generate/files.ts";
@@ -6,7 +6,7 @@ import { printJson } from "./print-json.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** A value of the chart that stands for itself: what lies below it is the user's. */
+/** A documented value of the chart. Members below it are the user's. */
 export interface ChartValue {
   /** With dots: `gateway.service.port`. */
   readonly path: string;
@@ -39,7 +39,7 @@ const definitions: Readonly<Record<string, Schema>> = {
 /**
  * All values in the order of the file.
  *
- * @throws Error that names a value which no comment describes.
+ * @throws Error for a value without a comment.
  */
 export function chartValues(text: string): readonly ChartValue[] {
   const { contents } = parseDocument(text);
@@ -50,7 +50,7 @@ export function chartValues(text: string): readonly ChartValue[] {
 function valuesIn(map: YAMLMap, above: readonly string[]): readonly ChartValue[] {
   return map.items.flatMap((pair, index) => {
     const path = [...above, String(isScalar(pair.key) ? pair.key.value : pair.key)];
-    // The comment of a map's first member is the map's.
+    // The parser attaches the comment of a map's first member to the map.
     const comment = commentOf(pair) ?? (index === 0 ? map.commentBefore : undefined) ?? "";
     const lines = comment.split("\n").map((line) => line.trim());
     const given: Schema = parse(lines.find((line) => line.startsWith("Schema:")) ?? "{}").Schema ?? {};
@@ -82,7 +82,7 @@ interface Node {
 
 const emptyNode = (): Node => ({ type: "object", additionalProperties: false, properties: {} });
 
-/** The JSON schema that Helm holds the values against. */
+/** The JSON schema with which Helm validates the values. */
 export function valuesSchema(values: readonly ChartValue[]): Schema {
   const root = emptyNode();
   for (const { path, description, schema } of values) {
@@ -93,10 +93,10 @@ export function valuesSchema(values: readonly ChartValue[]): Schema {
       node.properties[name] ??= emptyNode();
       node = node.properties[name] as Node;
     }
-    // A reference stands alone in draft 7.
+    // In draft 7 a `$ref` ignores its sibling members.
     node.properties[last] = "$ref" in schema ? schema : { description, ...schema };
   }
-  // What Helm gives to charts that are part of others.
+  // Helm passes `global` to subcharts.
   root.properties.global = { type: "object" };
   return {
     $schema: "http://json-schema.org/draft-07/schema#",
@@ -115,7 +115,7 @@ function table(values: readonly ChartValue[]): string {
   return ["| value | default | meaning |", "|---|---|---|", ...rows].join("\n");
 }
 
-/** The schema and the page, from the chart as it lies there. */
+/** The schema and the page, from the chart in the working tree. */
 export function chartValueFiles(): readonly GeneratedFile[] {
   const values = chartValues(readFileSync(new URL("../../charts/sluice/values.yaml", import.meta.url), "utf8"));
   const intro =

@@ -9,7 +9,7 @@ import { type Dashboard, dashboards } from "./dashboards.ts";
 
 const namesIn = async (registry: Registry) => (await registry.getMetricsAsJSON()).map(({ name }) => name);
 
-/** The names of what each part measures. */
+/** The names of the metrics of each component. */
 const measured: Readonly<Record<string, () => Promise<readonly string[]>>> = {
   async gateway() {
     const { tables, gaugeValues } = createMetrics({ compat: false, nodeId: "node", version: "0.0.0" });
@@ -42,7 +42,7 @@ const measured: Readonly<Record<string, () => Promise<readonly string[]>>> = {
   },
 };
 
-/** Metrics are what stands before a selector. */
+/** Metric names are the words before a selector. */
 const metricsOf = ({ panels, presence }: Dashboard): readonly string[] => [
   presence,
   ...panels

@@ -1,23 +1,23 @@
-/** Dashboards of Grafana for what the parts measure, in the shape of Grafana's own exports. */
+/** Grafana dashboards for the components' metrics, in the form of Grafana's own exports. */
 import type { GeneratedFile } from "../../crds/model/src/generate/files.ts";
 import { printJson } from "./print-json.ts";
 
 export interface Panel {
   readonly title: string;
-  /** Grafana's word: short, reqps, s, ms, Bps, bytes, percentunit. */
+  /** Grafana's unit: short, reqps, s, ms, Bps, bytes, percentunit. */
   readonly unit: string;
-  /** Queries by the legend of their lines; {{label}} stands for a label's value. $in chooses namespace. */
+  /** Queries by the legend of their lines; {{label}} stands for a label's value. `$in` selects the namespace. */
   readonly lines: Readonly<Record<string, string>>;
 }
 
 export interface Dashboard {
   readonly title: string;
-  /** A metric that is always there, to know the namespaces by. */
+  /** A metric that always exists, for the list of namespaces. */
   readonly presence: string;
   readonly panels: readonly Panel[];
 }
 
-/** What a Prometheus adds to everything that it reads of pods. */
+/** Labels that Prometheus adds to metrics of pods. */
 const scope = 'namespace=~"$namespace"';
 const window = "[$__rate_interval]";
 
@@ -179,7 +179,7 @@ export const dashboards: Readonly<Record<string, Dashboard>> = {
 
 const source = { type: "prometheus", uid: "$datasource" };
 
-/** Two panels a row, of the 24 columns that Grafana has. */
+/** Two panels per row of Grafana's 24 columns. */
 function panelOf({ title, unit, lines }: Panel, index: number): object {
   return {
     id: index + 1,

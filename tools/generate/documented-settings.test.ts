@@ -7,7 +7,7 @@ import { root, sourcePaths } from "../check/source-files.ts";
 
 const pages = sourcePaths().filter((path) => path.endsWith(".md") && !path.startsWith("test/"));
 
-/** `SLUICE_PG_*` and `SLUICE_USER_API_…` mean all settings that begin so. */
+/** `SLUICE_PG_*` and `SLUICE_USER_API_…` mean all settings with that prefix. */
 const isKnown = (name: string, next: string): boolean =>
   knownVariables.includes(name) ||
   (name.endsWith("_") && next !== "" && knownVariables.some((known) => known.startsWith(name)));

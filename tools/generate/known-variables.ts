@@ -1,10 +1,10 @@
-/** The names of all settings of all programs, for each program to tell a misspelt variable from another's. */
+/** The names of all settings of all programs, by which each program recognizes a misspelled variable. */
 import type { GeneratedFile } from "../../crds/model/src/generate/files.ts";
 import { variableNames } from "../../user-api/src/settings.ts";
 import { addresses } from "../start/processes.ts";
 import { commands } from "./settings-page.ts";
 
-/** What `npm` scripts of the repository read themselves. */
+/** Settings that `npm` scripts of the repository read themselves. */
 const scripts = ["SLUICE_CACHE", "SLUICE_WORK", ...Object.values(addresses).map(({ setting }) => setting)];
 
 export function knownVariablesFile(): GeneratedFile {

@@ -1,6 +1,6 @@
 /**
- * `npm run generate`: writes every generated file of the repository. With `--check` it writes nothing, names the files
- * that differ and exits with 1.
+ * `npm run generate`: writes every generated file of the repository. With `--check` it only lists files that differ
+ * and exits with 1.
  */
 import { resolve } from "node:path";
 import { generate, staleFiles, writeGeneratedFiles } from "../../crds/model/src/generate/generate.ts";
@@ -12,7 +12,7 @@ import { speedPage } from "./speed-page.ts";
 import { thirdPartyLicenses } from "./third-party-licenses.ts";
 
 const root = resolve(import.meta.dirname, "../..");
-// Settings and results stand where the model does not look.
+// Settings and benchmark results are not known to the model, so their pages are generated here.
 const files = [
   ...generate(),
   settingsPage(),

@@ -1,4 +1,4 @@
-/** The README's list of what Sluice does not have of Kong 3.9: complete, and without what it has by now. */
+/** Checks that the README's list of missing Kong 3.9 features is complete and contains no feature that exists. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { checkEntity, collections, pluginNames } from "@sluice/model";
 import { unsupportedCollections } from "../../crds/model/src/document/head.ts";
 import { root } from "../check/source-files.ts";
 
-/** The plugins that come with Kong 3.9's free edition (`kong/constants.lua`). */
+/** The plugins of Kong 3.9's free edition (`kong/constants.lua`). */
 const kongPlugins = [
   ...["acl", "acme", "ai-prompt-decorator", "ai-prompt-guard", "ai-prompt-template", "ai-proxy"],
   ...["ai-request-transformer", "ai-response-transformer", "aws-lambda", "azure-functions", "basic-auth"],
@@ -18,7 +18,7 @@ const kongPlugins = [
   ...["response-transformer", "session", "standard-webhooks", "statsd", "syslog", "tcp-log", "udp-log", "zipkin"],
 ];
 
-/** What Kong's own database holds and people do not configure, and what a row of the list calls by another name. */
+/** Entities that Kong uses internally, and entities that a row of the list has under another name. */
 const notListed = new Set([
   ...["acme_storage", "clustering_data_planes", "oauth2_authorization_codes", "oauth2_tokens", "sessions"],
   ...["ratelimiting_metrics", "tags", "groups", "licenses", "workspaces", "rbac_roles", "rbac_endpoint_permissions"],
@@ -29,7 +29,7 @@ const rows = new Map(
   [...section.matchAll(/^\| ([^|]+) \| (.*) \|$/gm)].map(([, subject = "", text = ""]) => [subject, text]),
 );
 
-/** What stands between backticks in a row. */
+/** The names in backticks in a row. */
 const namesIn = (subject: string): readonly string[] => {
   const text = rows.get(subject);
   assert.ok(text !== undefined, `there is no row '${subject}'`);
@@ -56,7 +56,7 @@ const id = "11111111-1111-4111-8111-111111111111";
 const routeOf = (...protocols: readonly string[]) => ["routes", { protocols, paths: ["/"] }] as const;
 const serviceOf = (more: object) => ["services", { host: "a", protocol: "https", ...more }] as const;
 
-/** A name of the list, and an entity that is refused as long as it belongs there. */
+/** A name in the list, and an entity that must be rejected as long as it is in the list. */
 const refused: readonly (readonly [subject: string, name: string, entity: Entity])[] = [
   ["verification of upstreams", "ca_certificates", serviceOf({ ca_certificates: [id] })],
   ["verification of upstreams", "tls_verify_depth", serviceOf({ tls_verify_depth: 2 })],

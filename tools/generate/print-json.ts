@@ -1,4 +1,4 @@
-/** JSON as the formatter of this project wants it: a member a line, lists of plain values on one. */
+/** Prints JSON like this project's formatter: one member per line, lists of scalars on one line. */
 export function printJson(value: unknown): string {
   return `${print(value, "")}\n`;
 }

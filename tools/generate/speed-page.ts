@@ -1,4 +1,4 @@
-/** The page of what the proxy was measured at, from what `npm run bench` has written. */
+/** Generates the page of the proxy's benchmark results from the output of `npm run bench`. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { GeneratedFile } from "../../crds/model/src/generate/files.ts";

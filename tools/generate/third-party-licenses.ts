@@ -1,4 +1,4 @@
-/** The list of third-party packages and their licences, from the lockfile. */
+/** Generates the list of third-party packages and their licences from the lockfile. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { GeneratedFile } from "../../crds/model/src/generate/files.ts";
@@ -31,7 +31,7 @@ their licences, and \`/usr/share/sbom/sbom.cdx.json\` lists everything in the im
 |---|---|---|---|
 `;
 
-/** @param lock the member `packages` of package-lock.json. */
+/** @param lock The member `packages` of package-lock.json. */
 export function thirdPartyLicenses(lock: Lockfile = readLock()): GeneratedFile {
   const rows = new Map<string, { readonly versions: Set<string>; readonly users: Set<string> }>();
   for (const workspace of workspaces) {
@@ -54,7 +54,7 @@ export function thirdPartyLicenses(lock: Lockfile = readLock()): GeneratedFile {
 const readLock = (): Lockfile =>
   JSON.parse(readFileSync(join(import.meta.dirname, "../../package-lock.json"), "utf8")).packages;
 
-/** The paths of the packages that a workspace and the workspaces below it need, as npm would resolve them. */
+/** The paths of the packages that a workspace and its workspaces need, resolved like npm. */
 function packagesOf(lock: Lockfile, workspace: string): readonly string[] {
   const seen = new Set<string>();
   const follow = (path: string) => {

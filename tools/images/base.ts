@@ -6,15 +6,18 @@ import { type Locked, lockedAt, root } from "./lock.ts";
 import { copied, type Entry, file, folder } from "./tree.ts";
 import { user } from "./workloads.ts";
 
-/** The part of a root file system that programs stand on. */
+/** The base layer of a root file system. */
 export interface Base {
   readonly entries: readonly Entry[];
-  /** Where its files come from: packages of this machine's distribution, and of npm. */
+  /** The packages that its files come from, of this machine's distribution and of npm. */
   readonly packages: readonly SystemPackage[];
   readonly npm: readonly Locked[];
 }
 
-/** The Node that the lockfile fixes, with its libraries and what a C library reads. It has its own certificates. */
+/**
+ * The Node of the lockfile, with its shared libraries and the files that the C library reads. Node brings its own
+ * certificates.
+ */
 export function nodeBase(): Base {
   const path = `node_modules/node-${process.platform}-${process.arch}`;
   const node = join(root, path, "bin/node");
@@ -32,10 +35,10 @@ export function nodeBase(): Base {
 }
 
 /**
- * What programs of this machine need around them: libraries at the places where the loader looks, a user who is not
- * root, and folders that anybody may write to.
+ * The files that programs of this machine need: shared libraries at the loader's paths, a non-root user, and
+ * world-writable folders.
  *
- * @param within a folder that goes into the image with the programs; libraries below it are not looked at.
+ * @param within A folder that goes into the image with the programs; libraries in it are not added again.
  */
 export function programBase(programs: readonly string[], within?: string): Base {
   const libraries = librariesOf(programs, within);

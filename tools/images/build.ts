@@ -10,10 +10,10 @@ import { sbomOf, sbomPlace } from "./sbom.ts";
 import { copied, type Entry, file } from "./tree.ts";
 import { user, version, type Workload } from "./workloads.ts";
 
-/** The root file system of an image, in layers: what changes seldom comes first and is shared. */
+/** The root file system of an image, in layers: rarely changed files come first, so that images share them. */
 export interface Root {
   readonly layers: readonly Part[];
-  /** CycloneDX, as it is in the image. */
+  /** A CycloneDX document, as it is in the image. */
   readonly sbom: string;
 }
 
@@ -22,12 +22,12 @@ interface Part {
   readonly entries: readonly Entry[];
 }
 
-/** What the images of one build have in common: each of it is made once. */
+/** Values that the images of one build share; each is computed once. */
 export interface Kit {
   readonly base: Base;
   /** The built form of a source. */
   readonly built: (source: string) => string;
-  /** Packs a layer; parts that are told apart by their entries. */
+  /** Packs a layer; cached by its entries. */
   readonly pack: (part: Part) => Layer;
 }
 
@@ -42,7 +42,7 @@ export function makeKit(): Kit {
   };
 }
 
-/** The same function, which makes a value once for each key. */
+/** Memoizes a function by a key. */
 function once<Given, Key, Made>(keyOf: (given: Given) => Key, make: (given: Given) => Made): (given: Given) => Made {
   const all = new Map<Key, Made>();
   return (given) => {
@@ -90,7 +90,7 @@ export function runAsOf({ workspace, words, title, description }: Workload): Run
   };
 }
 
-/** What all images have in common: who runs, where, and the labels. */
+/** The run configuration that all images share: user, working directory and labels. */
 export function runAs(about: {
   readonly title: string;
   readonly description: string;
@@ -113,13 +113,13 @@ export function runAs(about: {
   };
 }
 
-/** What decides what is in the images, besides this machine. */
+/** The sources that decide the contents of the images, besides the files of this machine. */
 export const sources = [
   ...["crds/model", "crds/client", "gateway", "operator", "user-api"],
   ...["tools/images", "tools/build", "package.json", "package-lock.json", "LICENSE", "THIRD_PARTY_LICENSES.md"],
 ];
 
-/** The last commit that changed the sources, with `-dirty` behind it when they differ; none where there is no clone. */
+/** The last commit that changed the sources, with `-dirty` when they differ; none outside a clone. */
 export function revision(): string | undefined {
   const git = (...args: readonly string[]) =>
     execFileSync("git", [...args, "--", ...sources], {
@@ -135,7 +135,7 @@ export function revision(): string | undefined {
   }
 }
 
-/** The name that a pod's `sluice/gateway:0.1.0` stands for. */
+/** The full name of the image that a pod calls `sluice/gateway:0.1.0`. */
 export const nameOf = (name: string, tag: string = version): string => `docker.io/sluice/${name}:${tag}`;
 
 /** The image of a workload. */

@@ -13,8 +13,8 @@ export interface Start {
 }
 
 /**
- * What the first line of a workspace's built command says, in the form of an image: there is no `env` in it that could
- * read the line.
+ * The first line of a workspace's built command, in the form of an image: the image has no `env` program that could
+ * run it.
  *
  * @throws Error when the line has another form.
  */

@@ -5,20 +5,20 @@ import { findOnPath } from "../programs/apt.ts";
 import type { Unpacked } from "./unpack.ts";
 import { user } from "./workloads.ts";
 
-/** How a container is started, as far as it matters to what is in an image. */
+/** The options of a container that matter for tests of an image. */
 export interface Container extends Pick<StartOptions, "name" | "ready"> {
-  /** In place of the image's own words. */
+  /** Replaces the image's command. */
   readonly words?: readonly string[];
-  /** In place of the image's entrypoint. */
+  /** Replaces the image's entrypoint. */
   readonly entrypoint?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   /** Files that are mounted into it, read-only: text by path. */
   readonly files?: Readonly<Record<string, string>>;
-  /** Paths that it may write to. Each is an empty file system in memory, or a folder of this machine. */
+  /** Writable paths. Each is an empty file system in memory, or a folder of this machine. */
   readonly volumes?: Readonly<Record<string, string | null>>;
 }
 
-/** Mounts the layers over each other, read-only, and becomes the command in them. Nothing of it is seen outside. */
+/** Mounts the layers as a read-only overlay and executes the command in it, in a mount namespace of its own. */
 const script = `
 root="$1" layers="$2" volumes="$3"; shift 3
 mount --make-rprivate /
@@ -33,10 +33,10 @@ exec "$@"
 `;
 
 /**
- * Starts an image's command in its own root file system alone: read-only, as the image's user, with no variable of
- * ours. It has this machine's network, so that a suite reaches it.
+ * Runs an image's command in its own root file system: read-only, as the image's user, without our environment. It
+ * uses this machine's network, so that a suite can reach it.
  *
- * @throws Error when we are not root, who alone may change what a process has as its root.
+ * @throws Error without root, which changing the root file system needs.
  */
 export async function startContainer(image: Unpacked, container: Container): Promise<Process & { remove(): void }> {
   if (process.getuid?.() !== 0) throw new Error("only root can give a process another root file system; run as root");

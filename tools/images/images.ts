@@ -20,26 +20,26 @@ import { type Image, writeArchive } from "./oci.ts";
 import { postgresImage, redisImage } from "./stand-ins.ts";
 import { type WorkloadName, workloads } from "./workloads.ts";
 
-/** Our workloads, and what they talk to in a cluster that cannot pull images. */
+/** Our workloads, and servers that they connect to in a cluster that cannot pull images. */
 export type ImageName = WorkloadName | "test-postgres" | "test-redis";
 
-/** Images in a file that `ctr -n k8s.io images import` takes. */
+/** Images in a file for `ctr -n k8s.io images import`. */
 export interface Images {
-  /** The archive, an OCI image layout. What several images have in common is in it once. */
+  /** The archive, an OCI image layout. Shared layers are stored once. */
   readonly tar: string;
   readonly images: Readonly<Record<ImageName, Built>>;
 }
 
 export interface Built {
-  /** docker.io/sluice/gateway:0.1.0, which a pod may call sluice/gateway:0.1.0. */
+  /** For example docker.io/sluice/gateway:0.1.0; a pod may call it sluice/gateway:0.1.0. */
   readonly name: string;
   readonly digest: string;
 }
 
 /**
- * All images, built from the sources as they are now unless the cache has them; that takes some seconds.
+ * All images, from the cache or built from the current sources, which takes some seconds.
  *
- * @param say told a line of progress before something is built.
+ * @param say Called with a line of progress before a build.
  */
 export async function images(
   say: (line: string) => void = (line) => process.stderr.write(`${line}\n`),
@@ -79,7 +79,7 @@ const read = (folder: string): Images => ({
   images: JSON.parse(readFileSync(join(folder, list), "utf8")),
 });
 
-/** Changes with whatever decides what the images hold. */
+/** A key that changes with every input of the images. */
 function keyOfSources(redis: string): string {
   const isSource = (path: string) => sources.some((source) => path === source || path.startsWith(`${source}/`));
   const files = sourcePaths().filter((path) => isSource(path) && !path.endsWith(".test.ts"));
@@ -91,7 +91,7 @@ function keyOfSources(redis: string): string {
   return keyOf({ files: [], settings: [...contents, ...machine, revision() ?? "", process.arch] });
 }
 
-/** Keeps what was asked for last and two more, which suites that run beside us may have asked for. */
+/** Keeps the requested archive and two more, which concurrent suites may use. */
 function forgetOld(used: string): void {
   utimesSync(used, new Date(), new Date());
   const age = (name: string) => statSync(join(cacheFolder(), name), { throwIfNoEntry: false })?.mtimeMs ?? 0;

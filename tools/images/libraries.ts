@@ -3,13 +3,13 @@ import { existsSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 /**
- * The shared libraries that programs need, with the loader itself: the paths at which the loader finds them on this
- * machine, sorted. What lies below `except` is left out.
+ * The shared libraries of programs and the loader itself: the paths at which the loader finds them on this machine,
+ * sorted. Libraries below `except` are left out.
  *
- * @throws Error that names the library, when one is missing.
+ * @throws Error that names a missing library.
  */
 export function librariesOf(programs: readonly string[], except?: string): readonly string[] {
-  // `ldd` is the loader's own answer: it knows its cache, its default folders and each program's RUNPATH.
+  // `ldd` asks the loader, which knows its cache, its default folders and each program's RUNPATH.
   const text = execFileSync("ldd", programs, { encoding: "utf8", env: { ...process.env, LC_ALL: "C" } });
   const missing = [...text.matchAll(/^\s*(\S+) => not found/gm)].map(([, name]) => name);
   if (missing.length > 0) throw new Error(`${programs.join(", ")}: no ${missing.join(", ")} on this machine`);
@@ -18,7 +18,7 @@ export function librariesOf(programs: readonly string[], except?: string): reado
   return [...new Set([...here, ...nameService(here)])].toSorted();
 }
 
-/** Before 2.34 glibc loaded the reading of /etc/hosts and of DNS while it ran, which no list of libraries tells. */
+/** Before 2.34 glibc loaded the modules for /etc/hosts and DNS at run time, so `ldd` does not list them. */
 function nameService(libraries: readonly string[]): readonly string[] {
   const libc = libraries.find((path) => path.endsWith("/libc.so.6"));
   if (libc === undefined) return [];
@@ -30,19 +30,19 @@ export interface SystemPackage {
   readonly name: string;
   readonly version: string;
   readonly architecture: string;
-  /** Those of the asked files that it brought. */
+  /** Those of the given files that belong to it. */
   readonly files: readonly string[];
-  /** Its terms, where the distribution keeps them. */
+  /** Its licence terms, where the distribution keeps them. */
   readonly copyright: string;
 }
 
 /**
- * The packages that files came from, by name.
+ * The packages that own the files, by name.
  *
- * @throws Error when dpkg does not know a file: then nobody could tell what is in the image.
+ * @throws Error when dpkg does not know a file: the list of contents would be incomplete.
  */
 export function packagesOf(files: readonly string[]): readonly SystemPackage[] {
-  // A file may be in dpkg's list at the place before the merge of /lib into /usr/lib, or after it.
+  // dpkg may list a file under its path before or after the merge of /lib into /usr/lib.
   const names = new Map(files.flatMap((path) => [path, realpathSync(path)].map((name) => [name, path])));
   const owners = new Map<string, Set<string>>();
   for (const [, owner = "", name = ""] of dpkg(["-S", ...names.keys()]).matchAll(/^(\S+): (\/.*)$/gm)) {
@@ -59,7 +59,7 @@ export function packagesOf(files: readonly string[]): readonly SystemPackage[] {
   });
 }
 
-/** Paths that dpkg does not know make it fail, though it has answered for the others. */
+/** dpkg fails if it does not know one of the paths, but still prints the others. */
 function dpkg(args: readonly string[]): string {
   try {
     return execFileSync("dpkg-query", args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });

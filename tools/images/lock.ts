@@ -3,14 +3,14 @@ import { join } from "node:path";
 
 export const root = join(import.meta.dirname, "../..");
 
-/** A package as the lockfile fixes it. */
+/** A package of the lockfile. */
 export interface Locked {
   /** Its folder from the root: node_modules/pino, or the workspace's. */
   readonly path: string;
   readonly name: string;
   readonly version: string;
   readonly license?: string;
-  /** Of its archive, as npm writes it: sha512-<base64>. A workspace has none. */
+  /** The hash of its archive in npm's form: sha512-<base64>. A workspace has none. */
   readonly integrity?: string;
 }
 
@@ -39,20 +39,19 @@ export function lockedAt(path: string): Locked {
 
 const nameIn = (path: string): string => path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length);
 
-/** What a workspace runs with. */
+/** The production dependencies of a workspace. */
 export interface Closure {
-  /** The workspace itself and those that it stands on. */
+  /** The workspace itself and the workspaces that it depends on. */
   readonly workspaces: readonly Locked[];
-  /** Production dependencies, at the places where npm installed them. */
+  /** Production packages, at the paths where npm installed them. */
   readonly packages: readonly Locked[];
 }
 
 /**
- * Follows the production dependencies of a workspace through the lockfile, as Node would look for them: those of
- * other platforms and optional peers are not followed.
+ * Follows the production dependencies of a workspace through the lockfile, resolved like Node. Packages for other
+ * platforms and optional peers are not followed.
  *
- * @param without names of packages that are not followed.
- * @throws Error when a package that is needed is not installed.
+ * @param without Names of packages that are not followed. @throws Error when a needed package is not installed.
  */
 export function closureOf(workspace: string, without: readonly string[]): Closure {
   const seen = new Set<string>();
@@ -83,7 +82,7 @@ function wantedBy(entry: LockEntry): readonly { readonly name: string; readonly 
   ];
 }
 
-/** Where Node finds a package from a folder on; a workspace at its own place. */
+/** The path at which Node finds a package from a folder; a workspace at its own path. */
 function resolve(from: string, name: string): string | undefined {
   const parts = from.split("/");
   for (let length = parts.length; length >= 0; length--) {

@@ -1,5 +1,5 @@
 /**
- * `npm run images`: builds the images and says where they are.
+ * `npm run images`: builds the images and prints their paths.
  *
  *     npm run images                          all of them in one archive, in the cache
  *     npm run images -- --out DIR [NAME…]     an archive and a list of contents each, below DIR

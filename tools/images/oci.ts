@@ -3,7 +3,7 @@ import { closeSync, openSync, writeSync } from "node:fs";
 import { tar } from "./tar.ts";
 import { type Entry, file } from "./tree.ts";
 
-/** How an image's process is started, and what is written on the image: `config` of the OCI image specification. */
+/** How an image's process is started, and the image's labels: `config` of the OCI image specification. */
 export interface RunAs {
   readonly User: string;
   /** `NAME=value` */
@@ -15,14 +15,14 @@ export interface RunAs {
   readonly StopSignal?: string;
 }
 
-/** A layer, packed. Images that share one share its bytes. */
+/** A packed layer. Images that share a layer share its bytes. */
 export interface Layer {
-  /** What it brings, for the image's history. */
+  /** A description for the image's history. */
   readonly what: string;
   readonly blob: Blob;
 }
 
-/** Bytes under the name of their SHA-256. */
+/** Content-addressed bytes, named by their SHA-256. */
 interface Blob {
   readonly digest: string;
   readonly size: number;
@@ -32,7 +32,7 @@ interface Blob {
 export interface Image {
   /** With registry, repository and tag: docker.io/sluice/gateway:0.1.0. */
   readonly name: string;
-  /** Of its manifest: sha256:… */
+  /** The digest of its manifest: sha256:… */
   readonly digest: string;
   readonly manifest: Blob;
   readonly blobs: readonly Blob[];
@@ -42,7 +42,9 @@ const media = (name: string) => `application/vnd.oci.image.${name}`;
 
 export const layer = (what: string, entries: readonly Entry[]): Layer => ({ what, blob: blobOf(tar(entries)) });
 
-/** An image for this machine's platform. Equal layers and settings give an equal digest: it carries no time. */
+/**
+ * An image for this machine's platform. It contains no timestamps, so equal layers and settings give an equal digest.
+ */
 export function image(name: string, { layers, runAs }: { layers: readonly Layer[]; runAs: RunAs }): Image {
   const config = json({
     architecture: { x64: "amd64" }[process.arch as string] ?? process.arch,
@@ -60,7 +62,7 @@ export function image(name: string, { layers, runAs }: { layers: readonly Layer[
   return { name, digest: manifest.digest, manifest, blobs: [...layers.map(({ blob }) => blob), config, manifest] };
 }
 
-/** Writes images into one file: an OCI image layout as a tar archive, which `ctr images import` and `podman load` take. */
+/** Writes images into one file: an OCI image layout as a tar archive, for `ctr images import` and `podman load`. */
 export function writeArchive(place: string, images: readonly Image[]): void {
   const blobs = new Map(images.flatMap((one) => one.blobs.map((blob) => [blob.digest, blob] as const)));
   const index = json({

@@ -6,10 +6,10 @@ import { places } from "./command.ts";
 import { type Closure, type Locked, root } from "./lock.ts";
 import { copied, type Entry, file, link } from "./tree.ts";
 
-/** What the authors of packages publish and no program reads: for compilers, debuggers, readers, other runtimes. */
+/** Files of packages that no program reads at run time: for compilers, debuggers, documentation and other runtimes. */
 const unread = /\.(map|ts|mts|cts|tsx|flow|md|markdown|a|h|bare)$|(^|[.-])(test|spec)\.[cm]?js$/i;
 
-/** Folders at the top of a package that hold its own development. */
+/** Top-level folders of a package that serve its own development. */
 const development = new Set([
   ...["test", "tests", "__tests__", "bench", "benchmark", "benchmarks", "example", "examples"],
   ...["doc", "docs", "coverage", "integration", "scripts"],
@@ -17,7 +17,7 @@ const development = new Set([
 
 const terms = /^(licen[sc]e|notice|copying|copyright)/i;
 
-/** The files of installed packages, as they are, without what no program reads. Terms always stay. */
+/** The files of installed packages, unmodified, without those that no program reads. Licence files are always kept. */
 export function dependencies({ packages }: Closure): readonly Entry[] {
   return packages.flatMap(({ path }) =>
     filesOf(join(root, path)).map((name) => {
@@ -36,11 +36,14 @@ function filesOf(package_: string, below = ""): readonly string[] {
   });
 }
 
-/** Packages that are installed below another one are packages of their own in the lockfile. */
+/** Nested packages are entries of their own in the lockfile. */
 const isDropped = (name: string, isTop: boolean) =>
   name === "node_modules" || name.startsWith(".") || (isTop && development.has(name));
 
-/** Workspaces in their layout, with their programs in the built form and links by which they find each other. */
+/**
+ * Workspaces in the layout of the repository, with their built programs and the links by which they resolve each
+ * other.
+ */
 export function workspaceFiles({ workspaces }: Closure, built: (source: string) => string): readonly Entry[] {
   return workspaces.flatMap((workspace) => [
     copied(join(places.sluice, workspace.path, "package.json"), join(root, workspace.path, "package.json")),

@@ -1,19 +1,22 @@
 import type { SystemPackage } from "./libraries.ts";
 import type { Locked } from "./lock.ts";
 
-/** What an image is made of. */
+/** The contents of an image. */
 export interface Contents {
   readonly name: string;
   readonly version: string;
-  /** Of ours, and of npm. */
+  /** Our packages and those of npm. */
   readonly npm: readonly Locked[];
   readonly system: readonly SystemPackage[];
 }
 
-/** Where an image has its list of contents. */
+/** The path of the list of contents in an image. */
 export const sbomPlace = "usr/share/sbom/sbom.cdx.json";
 
-/** The list of contents in CycloneDX 1.6 as JSON text. It has no time and no serial number: equal contents, equal text. */
+/**
+ * The list of contents in CycloneDX 1.6 as JSON text. It has no time and no serial number, so equal contents give
+ * equal text.
+ */
 export function sbomOf({ name, version, npm, system }: Contents): string {
   const bom = {
     bomFormat: "CycloneDX",
@@ -30,7 +33,7 @@ function fromNpm({ path, name, version, license, integrity }: Locked) {
   const content = Buffer.from(digest, "base64").toString("hex");
   return {
     type: "library",
-    // The same package may be there twice, at two places.
+    // The same package may be installed twice, at two paths.
     "bom-ref": path,
     name,
     version,

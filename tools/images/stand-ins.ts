@@ -9,11 +9,12 @@ import { type Image, image, layer } from "./oci.ts";
 import { copied, type Entry, file, folder, link } from "./tree.ts";
 
 /**
- * Images of what Sluice's workloads talk to, for clusters that cannot pull any: made of the programs that the suites
- * use outside of clusters too. They take the arguments and variables of Docker's official images, as far as charts use them.
+ * Test images of servers that Sluice's workloads connect to, for clusters that cannot pull images. They contain the
+ * programs that other suites use too. They accept the arguments and variables of Docker's official images, as far as
+ * charts use them.
  */
 
-/** `redis:7`: the machine's redis-server. Arguments go to it; a first one `redis-server` stands for the command. */
+/** `redis:7`: this machine's redis-server. Arguments go to it; a first argument `redis-server` is ignored. */
 export async function redisImage(): Promise<Image> {
   const program = await tool("redis-server");
   const { entries } = programBase([program]);
@@ -31,7 +32,7 @@ export async function redisImage(): Promise<Image> {
   });
 }
 
-/** `postgres:18`: npm's binaries, and a start without a shell. */
+/** `postgres:18`: the binaries of the npm package, started without a shell script. */
 export async function postgresImage(kit: Kit): Promise<Image> {
   const from = await installedPostgres();
   const to = "usr/lib/postgresql";
@@ -53,7 +54,7 @@ export async function postgresImage(kit: Kit): Promise<Image> {
       Env: ["PATH=/usr/local/bin"],
       Entrypoint: ["/usr/local/bin/node", "/usr/lib/postgresql/start.js"],
       Cmd: ["postgres"],
-      // Its word for an end that does not wait for clients.
+      // The signal for a shutdown that does not wait for clients.
       StopSignal: "SIGINT",
     },
   });

@@ -25,7 +25,7 @@ process.execve?.(
 
 function makeData(): void {
   const partial = `${data}.partial`;
-  // What an earlier start has left half made is no database.
+  // A partial data folder of an interrupted start is not usable.
   rmSync(partial, { recursive: true, force: true });
   mkdirSync(dirname(data), { recursive: true });
   const passwordFile = "/tmp/password";
@@ -39,7 +39,7 @@ function makeData(): void {
     const statement = `CREATE DATABASE "${database.replaceAll('"', '""')}"\n`;
     run("postgres", ["--single", "-D", partial, "-c", "fsync=off", "postgres"], statement);
   }
-  // In one step: a folder with this name is whole. An empty one may be there as the root of a volume.
+  // Atomic: a folder with this name is complete. An empty one may exist as the root of a volume.
   renameSync(partial, data);
 }
 

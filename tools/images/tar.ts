@@ -3,7 +3,7 @@ import { complete, type Entry } from "./tree.ts";
 const block = 512;
 
 /**
- * A tar archive in the form of POSIX.1-2001 (ustar, with pax headers for long paths), as pieces of it in order.
+ * A tar archive in the format of POSIX.1-2001 (ustar, with pax headers for long paths), as a list of buffers.
  *
  * The same entries give the same bytes: they are sorted, owned by 0:0 and dated 1970-01-01.
  */
@@ -22,14 +22,14 @@ function member(entry: Entry): readonly Buffer[] {
   return [...before, header({ path, type: "0", mode, size: content.length }), ...body(content)];
 }
 
-/** Content, filled up to whole blocks. */
+/** Content, padded to whole blocks. */
 function body(content: Buffer | string): readonly Buffer[] {
   const bytes = typeof content === "string" ? Buffer.from(content) : content;
   const rest = bytes.length % block;
   return rest === 0 ? [bytes] : [bytes, Buffer.alloc(block - rest)];
 }
 
-/** The pax record of a name that has no room in the header: its own length in decimal, the key, the value. */
+/** The pax record of a path that does not fit into the header: its own length in decimal, the key, the value. */
 function longer(key: string, value: string): readonly string[] {
   if (Buffer.byteLength(value) <= 100) return [];
   const rest = ` ${key}=${value}\n`;
@@ -40,7 +40,7 @@ function longer(key: string, value: string): readonly string[] {
 
 interface Header {
   readonly path: string;
-  /** 0 file, 2 symbolic link, 5 folder, x pax header of what follows. */
+  /** 0 file, 2 symbolic link, 5 directory, x pax header of the next entry. */
   readonly type: string;
   readonly mode?: number;
   readonly size?: number;

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** One thing in the root file system of an image. Everything belongs to root, and nothing has a time. */
+/** One entry of an image's root file system. All entries belong to root and have no timestamps. */
 export type Entry = Folder | File | Link;
 
 interface Named {
@@ -22,7 +22,7 @@ export interface File extends Named {
 
 export interface Link extends Named {
   readonly kind: "link";
-  /** What it names, as it is written in the link. */
+  /** The target, as written in the link. */
   readonly to: string;
 }
 
@@ -30,7 +30,7 @@ export const folder = (path: string, mode = 0o755): Folder => ({ kind: "folder",
 
 export const link = (path: string, to: string): Link => ({ kind: "link", path, to });
 
-/** A file that everybody may read, and run when `mode` says so. */
+/** A world-readable file; executable when `mode` says it is. */
 export const file = (path: string, content: Buffer | string, mode = 0o644): File => ({
   kind: "file",
   path,
@@ -38,13 +38,13 @@ export const file = (path: string, content: Buffer | string, mode = 0o644): File
   content: typeof content === "string" ? Buffer.from(content) : content,
 });
 
-/** A file of this machine, at a place in the image. */
+/** Copies a file of this machine to a path in the image. */
 export const copied = (path: string, from: string, mode = 0o644): File => file(path, readFileSync(from), mode);
 
 /**
- * Entries in the order of their paths, a folder before what it holds; folders that nobody named are added.
+ * Entries sorted by path, a folder before its contents; missing parent folders are added.
  *
- * @throws Error when two entries have one path.
+ * @throws Error when two entries have the same path.
  */
 export function complete(entries: readonly Entry[]): readonly Entry[] {
   const all = new Map<string, Entry>();
@@ -60,11 +60,11 @@ export function complete(entries: readonly Entry[]): readonly Entry[] {
   return [...all.values()].toSorted((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** Bytes of all files. */
+/** The total size of all files in bytes. */
 export const sizeOf = (entries: readonly Entry[]): number =>
   entries.reduce((size, entry) => size + (entry.kind === "file" ? entry.content.length : 0), 0);
 
-/** Writes entries below a folder of this machine; whoever does it owns them. */
+/** Writes entries below a folder of this machine, owned by the current user. */
 export function writeTree(root: string, entries: readonly Entry[]): void {
   mkdirSync(root, { recursive: true });
   for (const entry of complete(entries)) {
@@ -72,7 +72,7 @@ export function writeTree(root: string, entries: readonly Entry[]): void {
     if (entry.kind === "link") symlinkSync(entry.to, place);
     else if (entry.kind === "folder") mkdirSync(place, { recursive: true });
     else writeFileSync(place, entry.content);
-    // Apart from what makes them, because of the umask.
+    // Separately, because creation applies the umask.
     if (entry.kind !== "link") chmodSync(place, entry.mode);
   }
 }

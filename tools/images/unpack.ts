@@ -5,18 +5,18 @@ import { temporaryFolder } from "../process/index.ts";
 import { type ImageName, images } from "./images.ts";
 import type { RunAs } from "./oci.ts";
 
-/** An image as a container runtime would have it. */
+/** An unpacked image, like in a container runtime. */
 export interface Unpacked {
   readonly runAs: RunAs;
   /** Folders with the files of the layers, the lowest first. Images that share a layer share its folder. */
   readonly layers: readonly string[];
-  /** What the layers' archives say of each path, later layers over earlier ones. */
+  /** The archive listing of each path, later layers over earlier ones. */
   readonly list: ReadonlyMap<string, Listed>;
 }
 
 /** A line of `tar -tv`. */
 export interface Listed {
-  /** As `ls` writes it: -rwxr-xr-x */
+  /** In the form of `ls -l`: -rwxr-xr-x */
   readonly mode: string;
   /** uid/gid */
   readonly owner: string;
@@ -28,7 +28,7 @@ interface Described {
   readonly digest: string;
 }
 
-/** All images, from the archive that a cluster imports, by tools that are not ours. */
+/** All images, unpacked from the cluster's archive by standard tools instead of our code. */
 export async function unpackImages(): Promise<{ all: Readonly<Record<ImageName, Unpacked>>; remove(): void }> {
   const { tar, images: built } = await images();
   const folder = temporaryFolder("images");
@@ -63,7 +63,7 @@ function listOf(archive: string): readonly (readonly [string, Listed])[] {
   );
 }
 
-/** The text of a file of an image. */
+/** The text of a file in an image. */
 export function textIn({ layers }: Unpacked, path: string): string {
   const found = layers.toReversed().map((folder) => join(folder, path));
   for (const place of found) {

@@ -1,17 +1,17 @@
 import manifest from "../../package.json" with { type: "json" };
 
-/** A program of ours that runs in an image of its own. */
+/** One of our programs that has an image of its own. */
 export interface Workload {
   readonly name: WorkloadName;
   readonly title: string;
   readonly description: string;
-  /** The folder of its workspace, whose command is its `src/main.ts`. */
+  /** The folder of its workspace; the command is its `src/main.ts`. */
   readonly workspace: string;
-  /** The words after the command, when a container gives none. */
+  /** The default arguments of the command. */
   readonly words: readonly string[];
   /**
-   * Packages that the workspace depends on and this image does not: whatever needs them is not for this workload. Their
-   * own dependencies go with them.
+   * Dependencies of the workspace that this image leaves out, with their own dependencies. This workload does not use
+   * them.
    */
   readonly without: readonly string[];
 }
@@ -33,7 +33,7 @@ export const workloads: Readonly<Record<WorkloadName, Workload>> = {
     description: "A node: takes clients' requests, and documents from the operator, a database or a file.",
     workspace: "gateway",
     words: ["gateway"],
-    // A node has no access to Kubernetes, so `sluice admin`, `start` and `config` are in the other image.
+    // A node has no access to Kubernetes; `sluice admin`, `start` and `config` are in the other image.
     without: ["@sluice/crds"],
   },
   admin: {
@@ -42,7 +42,7 @@ export const workloads: Readonly<Record<WorkloadName, Workload>> = {
     description: "Kong's admin API over custom resources or a database.",
     workspace: "gateway",
     words: ["admin"],
-    // A node makes spans and an embedded database lives in the process of a node: neither is for a listener of its own.
+    // Traces and the embedded database belong to nodes; a separate admin listener uses neither.
     without: [
       "@electric-sql/pglite",
       "@opentelemetry/exporter-trace-otlp-http",
@@ -56,13 +56,13 @@ export const workloads: Readonly<Record<WorkloadName, Workload>> = {
     description: "The user directory: GraphQL on Postgres or an embedded database.",
     workspace: "user-api",
     words: ["serve"],
-    // A page for development: nine megabytes, and with its peer a server of its own.
+    // GraphiQL is for development; it takes nine megabytes, and its peer dependency is a whole server.
     without: ["@graphql-yoga/render-graphiql"],
   },
 };
 
-/** The version of all that is ours. */
+/** The version of all our packages. */
 export const { version } = manifest;
 
-/** The user and the group that every image runs as, by number, for Kubernetes cannot tell that a name is not root's. */
+/** The user and group of every image. Numeric, because Kubernetes cannot verify that a user name is not root. */
 export const user = { id: 65532, name: "sluice" };

@@ -7,7 +7,7 @@ import { freePort, isFree, startProcess, waitFor } from "./index.ts";
 
 const node = (code: string) => ["--input-type=module", "--eval", code] as const;
 
-/** True while a process of this number runs; a dead one that nobody has collected counts as ended. */
+/** Whether a process with this pid runs; a zombie counts as ended. */
 async function runs(pid: number): Promise<boolean> {
   const ps = await startProcess("ps", ["-o", "stat=", "-p", `${pid}`], { name: "ps" });
   return (await ps.ended()).code === 0 && !ps.output().startsWith("Z");

@@ -5,8 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /**
- * A shell that outlives us by a moment: its standard input ends when this process ends, however it ends, and then
- * it ends the process groups and removes the folders that are still on its list. One line per entry and per removal.
+ * A shell that outlives this process briefly: its standard input closes when this process ends in any way. It then
+ * kills the process groups and removes the folders on its list. The list is sent as one line per entry and per
+ * removal.
  */
 const script = `
 trap '' HUP INT TERM
@@ -34,23 +35,23 @@ function tell(line: string): void {
     reaper = spawn("sh", ["-c", script], { detached: true, stdio: ["pipe", "ignore", "ignore"] });
     reaper.unref();
     reaper.stdin?.on("error", () => {});
-    // A pipe's end keeps the event loop alive like a socket does.
+    // The end of a pipe keeps the event loop alive like a socket.
     (reaper.stdin as Socket | null)?.unref();
   }
   reaper.stdin?.write(`${line}\n`);
 }
 
-/** Has a process group ended, first by this signal and after a second by KILL, when this process ends before it. */
+/** Registers a process group: if this process ends first, the group gets this signal and, after a second, KILL. */
 export function endWithUs(group: number, signal: NodeJS.Signals): void {
   tell(`start ${group} ${signal.replace(/^SIG/, "")}`);
 }
 
-/** Takes a process group that has ended off the list, so that nobody who gets its number later is hit. */
+/** Unregisters a process group that has ended, because its id may be reused. */
 export function hasEnded(group: number): void {
   tell(`ended ${group}`);
 }
 
-/** A new empty folder for the state of one run. It is removed by `remove`, or when this process ends. */
+/** A new empty folder for the state of one run. `remove` deletes it, or the end of this process. */
 export function temporaryFolder(name: string): { readonly path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), `sluice-${name}-`));
   tell(`folder ${path}`);

@@ -4,23 +4,25 @@ import type { Readable } from "node:stream";
 import { endWithUs, hasEnded } from "./reaper.ts";
 import { waitFor } from "./wait-for.ts";
 
-/** How a process ended: a code, or the signal that ended it. */
+/** The exit code of a process, or the signal that ended it. */
 export interface Exit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
 
-/** A real process that a suite started. It ends with the suite's process at the latest, however that ends. */
+/** A process that a suite has started. It ends with the suite's process at the latest, even if that is killed. */
 export interface Process {
   readonly name: string;
   readonly pid: number;
-  /** Settles when the process has ended. Never rejects, and does not keep our process alive: to wait, use `ended`. */
+  /**
+   * Resolves when the process has ended. Never rejects, and does not keep the event loop alive: to wait, use `ended`.
+   */
   readonly exited: Promise<Exit>;
-  /** Waits until the process has ended by itself or by another hand. Never rejects. */
+  /** Waits until the process has ended, for any reason. Never rejects. */
   ended(): Promise<Exit>;
-  /** How it ended, undefined while it runs. */
+  /** Its exit; undefined while it runs. */
   exit(): Exit | undefined;
-  /** What it wrote to stdout and stderr so far, in order: the last 1 MiB. */
+  /** Its stdout and stderr so far, in order: the last 1 MiB. */
   output(): string;
   /** The last lines of `output()`. Default 30. */
   tail(lines?: number): string;
@@ -28,31 +30,34 @@ export interface Process {
   waitForOutput(pattern: RegExp, options?: { timeout?: number; since?: number }): Promise<RegExpMatchArray>;
   /** Sends a signal to the process itself, not to its children. */
   signal(signal: NodeJS.Signals): void;
-  /** TERM to the process, KILL to its whole group after the deadline (default 10,000 ms). Answers how it ended. */
+  /**
+   * Sends TERM to the process, and KILL to its whole group after the deadline (default 10,000 ms). Resolves to its
+   * exit.
+   */
   stop(deadline?: number): Promise<Exit>;
   /** KILL to the process and its children. */
   kill9(): Promise<Exit>;
 }
 
-/** How a process is started. */
+/** Options of a process. */
 export interface StartOptions {
-  /** How errors and logs call it. */
+  /** Its name in errors and logs. */
   readonly name: string;
   /**
-   * When `startProcess` answers: the output matches, the address answers below 500, or the condition holds
+   * When `startProcess` resolves: the output matches, the URL responds with a status below 500, or the condition holds
    * (see waitFor). Default: at once.
    */
   readonly ready?: RegExp | string | URL | (() => unknown);
   /** Milliseconds until it must be ready. Default 30,000. */
   readonly timeout?: number;
-  /** Added to our environment; undefined takes a variable away. */
+  /** Added to our environment; undefined removes a variable. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
   /** Run as another user; needs root. */
   readonly user?: { readonly uid: number; readonly gid: number };
-  /** What ends it when our process dies without stopping it. Default SIGTERM. */
+  /** The signal for it when our process dies without stopping it. Default SIGTERM. */
   readonly lastSignal?: NodeJS.Signals;
-  /** Told what it writes, as it comes: pieces of stdout and stderr, not whole lines. */
+  /** Called with its output as it arrives: chunks of stdout and stderr, not whole lines. */
   readonly onOutput?: (piece: string) => void;
 }
 
@@ -61,8 +66,8 @@ const outputLimit = 1024 * 1024;
 /**
  * Starts a command in a process group of its own and waits until it is ready.
  *
- * @throws Error with the tail of its output, when it cannot start, ends early, or is not ready in time. It does not
- * run any more then.
+ * @throws Error with the tail of its output, when it cannot start, ends early, or is not ready in time. It is stopped
+ * in that case.
  */
 export async function startProcess(command: string, args: readonly string[], options: StartOptions): Promise<Process> {
   const started = await spawned(command, args, options);
@@ -92,7 +97,7 @@ async function answers(address: string | URL): Promise<boolean> {
 
 async function spawned(command: string, args: readonly string[], options: StartOptions): Promise<Started> {
   const env = { ...process.env, ...options.env };
-  // Node's test runner marks its children with it; a runner inside ours would answer in the runner's own protocol.
+  // Node's test runner marks its child processes with it, and a nested runner would switch to the parent's protocol.
   delete env.NODE_TEST_CONTEXT;
   const child = spawn(command, args, {
     cwd: options.cwd,
@@ -110,7 +115,7 @@ async function spawned(command: string, args: readonly string[], options: StartO
 
 type Started = Process & { readonly child: ChildProcess };
 
-/** Collects what the process writes, and sees to its end. */
+/** Collects the output of the process and handles its end. */
 function follow(child: ChildProcessByStdio<null, Readable, Readable>, options: StartOptions): Started {
   const { name, lastSignal = "SIGTERM", onOutput } = options;
   const { pid } = child;
@@ -126,12 +131,12 @@ function follow(child: ChildProcessByStdio<null, Readable, Readable>, options: S
     try {
       process.kill(-pid, "SIGKILL");
     } catch {
-      // Nobody of the group is left.
+      // The group has no process left.
     }
   };
   let exit: Exit | undefined;
   endWithUs(pid, lastSignal);
-  // The process itself has ended. What it left behind in its group would hold its output open.
+  // The process itself has ended. Remaining processes of its group would keep its output open.
   child.once("exit", killGroup);
   const exited = new Promise<Exit>((resolve) => {
     child.once("close", (code, signal) => {
@@ -173,7 +178,7 @@ function follow(child: ChildProcessByStdio<null, Readable, Readable>, options: S
   };
 }
 
-/** A suite that failed must be able to end with processes still running: they keep its event loop only while awaited. */
+/** A failed suite must be able to end while processes run: they keep its event loop alive only while awaited. */
 function hold(child: ChildProcessByStdio<null, Readable, Readable>, held: boolean): void {
   for (const part of [child, child.stdout as Socket, child.stderr as Socket]) {
     if (held) part.ref();

@@ -2,21 +2,21 @@ import { setTimeout as pause } from "node:timers/promises";
 
 /** How `waitFor` waits. */
 export interface WaitOptions {
-  /** What is awaited, as the end of the sentence "waited 5 s for …". */
+  /** The awaited condition, as the end of the sentence "waited 5 s for …". */
   readonly what: string;
   /** Milliseconds until the wait fails. Default 30,000. */
   readonly timeout?: number;
-  /** Milliseconds between two looks. Default 20. */
+  /** Milliseconds between two checks. Default 20. */
   readonly interval?: number;
   /** Ends the wait at once with the signal's reason, for example because the awaited process has died. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Looks at a condition until it holds, and answers its value.
+ * Checks a condition until it holds, and resolves to its value.
  *
- * A condition that throws or rejects does not hold yet; its last error is the cause of the error that names what
- * was awaited. A look that is under way when the time ends is not waited for.
+ * A condition that throws or rejects does not hold yet; its last error becomes the cause of the timeout error. A check
+ * that is pending at the timeout is not awaited.
  */
 export async function waitFor<T>(
   condition: () => T | Promise<T>,
@@ -35,7 +35,7 @@ export async function waitFor<T>(
   };
   for (;;) {
     const left = end - performance.now();
-    // Looked up before the look: what the condition waits for may be the last thing before the signal.
+    // Read before the check: the condition may become true just before the abort.
     const given = signal?.aborted;
     const stop = new AbortController();
     const stopped = signal === undefined ? stop.signal : AbortSignal.any([stop.signal, signal]);

@@ -4,14 +4,14 @@ import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import { oneAtATime } from "./one-at-a-time.ts";
 
-/** A program that a package of Debian or Ubuntu brings. */
+/** A program from a package of Debian or Ubuntu. */
 export interface AptTool {
-  /** Names of the executable, the first one found on PATH is taken. */
+  /** Names of the executable; the first one found on PATH is used. */
   readonly commands: readonly string[];
   readonly package: string;
-  /** Where the executable is when it is not on PATH: folders as in PATH. */
+  /** Folders of the executable when it is not on PATH, in the form of PATH. */
   readonly path?: string;
-  /** What is downloaded, for the line of progress. */
+  /** The size of the download, for the progress line. */
   readonly size: string;
 }
 
@@ -33,7 +33,7 @@ function isExecutable(path: string): boolean {
 /**
  * Finds a program, or installs its package with apt-get, which needs root.
  *
- * @throws Error that names the program and the command that installs it, when it is missing and cannot be installed.
+ * @throws Error with the program and the command that installs it, when it is missing and cannot be installed.
  */
 export function fromApt(wanted: AptTool): (say: (line: string) => void) => Promise<string> {
   const [name] = wanted.commands;
@@ -62,7 +62,7 @@ async function install(wanted: AptTool, say: (line: string) => void): Promise<{ 
   try {
     let output = await aptGet(get);
     if (find(wanted) === undefined) {
-      // A fresh image has no package lists, an old one has lists of versions that are gone.
+      // A fresh image has no package lists, and lists of an old one name versions that no longer exist.
       output += await aptGet(["update"]);
       output += await aptGet(get);
     }
@@ -74,7 +74,7 @@ async function install(wanted: AptTool, say: (line: string) => void): Promise<{ 
   }
 }
 
-/** Runs apt-get and answers what it printed; whether it worked shows in what is on PATH then. */
+/** Runs apt-get and returns its output; PATH shows afterwards whether it succeeded. */
 async function aptGet(args: readonly string[]): Promise<string> {
   const child = spawn("apt-get", ["-o", "DPkg::Lock::Timeout=300", ...args], {
     env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" },

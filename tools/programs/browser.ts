@@ -1,7 +1,10 @@
 import { type Browser, chromium } from "playwright-core";
 import { tool } from "./tool.ts";
 
-/** No sandbox: root may not have one, and the pages are our own. The rest keeps it from calling out. */
+/**
+ * No sandbox, because Chromium refuses to run as root with one, and all pages are our own. The other flags disable its
+ * background network requests.
+ */
 const flags = [
   "--no-sandbox",
   "--disable-gpu",

@@ -4,10 +4,10 @@ import { homedir } from "node:os";
 import { basename, join } from "node:path";
 
 /**
- * Where what the suites build is kept for the next run, outside the clone.
+ * The folder, outside the clone, in which built tools are kept for later runs.
  *
- * `SLUICE_CACHE` names another folder; the default is `sluice` in `XDG_CACHE_HOME`, or in `.cache` of the home
- * folder. Removing it is safe at any time when no suite runs.
+ * `SLUICE_CACHE` overrides it; the default is `sluice` in `XDG_CACHE_HOME`, or in `.cache` of the home folder. It may
+ * be removed whenever no suite runs.
  */
 export function cacheFolder(env: Readonly<Record<string, string | undefined>> = process.env): string {
   const folder = env.SLUICE_CACHE || join(env.XDG_CACHE_HOME || join(homedir(), ".cache"), "sluice");
@@ -15,18 +15,18 @@ export function cacheFolder(env: Readonly<Record<string, string | undefined>> = 
   return folder;
 }
 
-/** What a built tool is made of. Equal ingredients give equal keys. */
+/** The inputs of a built tool. Equal inputs give equal keys. */
 export interface Ingredients {
   /** Paths of the sources; their base names and contents count, in any order. */
   readonly files: readonly string[];
-  /** Everything else that decides the result: flags, platform. */
+  /** All other inputs: flags, platform. */
   readonly settings: readonly string[];
 }
 
-/** Twelve hexadecimal digits that change whenever an ingredient does. */
+/** Twelve hexadecimal digits that change with any input. */
 export function keyOf(ingredients: Ingredients): string {
   const hash = createHash("sha256");
-  // Each part is preceded by its length, so that no part can reach into its neighbour.
+  // Each part is prefixed with its length, so that the encoding is unambiguous.
   const add = (part: string | Buffer) => hash.update(`${part.length}:`).update(part);
   for (const file of ingredients.files.toSorted((a, b) => (basename(a) < basename(b) ? -1 : 1))) {
     add(basename(file));

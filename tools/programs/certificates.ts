@@ -14,7 +14,7 @@ export interface KeyPair {
   readonly key: string;
 }
 
-/** What a certificate is issued for. */
+/** The subject and usage of a certificate. */
 export interface IssueOptions {
   /** Common name: the user, for a Kubernetes client. */
   readonly name: string;
@@ -24,7 +24,7 @@ export interface IssueOptions {
   readonly sans?: readonly string[];
   /** Extended key usage. */
   readonly usage: "client" | "server";
-  /** The time of validity. Default: from yesterday to tomorrow; clocks of test machines differ. */
+  /** The start of validity. Default: yesterday, and the end is tomorrow, because clocks of test machines differ. */
   readonly notBefore?: Date;
   readonly notAfter?: Date;
 }
@@ -36,7 +36,7 @@ export interface Authority {
   issue(options: IssueOptions): Promise<KeyPair>;
 }
 
-/** Makes a certificate authority that nobody else knows. */
+/** Creates a certificate authority for one test. */
 export async function makeAuthority(name = "sluice test authority"): Promise<Authority> {
   const keys = await keyPair();
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({

@@ -4,7 +4,7 @@ import { fromGo } from "./go.ts";
 const clients = join(import.meta.dirname, "../../test/clients");
 const deckVersion = "1.55.0";
 
-/** Kong's command decK, as its project builds it. */
+/** Kong's command decK, built like in its own project. */
 export const deck = fromGo({
   name: "deck",
   module: join(clients, "deck"),
@@ -13,7 +13,7 @@ export const deck = fromGo({
   what: `decK ${deckVersion} with Go, about 7 minutes the first time (two cores)`,
 });
 
-/** Our program that asks everything of Kong's Go client, see its main.go. */
+/** Our test program that calls every method of Kong's Go client, see its main.go. */
 export const goKong = fromGo({
   name: "go-kong",
   module: join(clients, "go-kong"),

@@ -4,25 +4,25 @@ import { startProcess } from "../process/index.ts";
 import { cacheFolder, keyOf } from "./cache.ts";
 import { oneAtATime } from "./one-at-a-time.ts";
 
-/** A program that Go builds from a module of ours. */
+/** A program that Go builds from one of our modules. */
 export interface GoTool {
   readonly name: string;
-  /** Folder of the module: go.mod and go.sum, and main.go when no package is named. */
+  /** Folder of the module: go.mod and go.sum, and main.go when `package` is not set. */
   readonly module: string;
-  /** The package of another module that is the program, a `tool` of our go.mod. Default: our own module. */
+  /** The package of the program in another module, a `tool` of our go.mod. Default: our own module. */
   readonly package?: string;
-  /** For the linker. Default: only what makes the program small. */
+  /** For the linker. Default: only flags that reduce the size. */
   readonly ldflags?: readonly string[];
-  /** What is built and how long it takes, for the line of progress before it. */
+  /** A description with the duration of the build, for the progress line. */
   readonly what: string;
 }
 
 /**
- * Builds a program when the cache does not have it, and answers its path. One build at a time on the whole machine:
- * a single one takes all cores and up to 2 GB.
+ * Builds a program when it is not in the cache, and resolves to its path. Only one build runs at a time on the
+ * machine, because each uses all cores and up to 2 GB.
  *
  * @returns a function that throws an Error when Go is missing or the build fails, with the end of Go's output. It
- * tells `say` lines of progress, the first before the build begins and then one every 15 s.
+ * calls `say` with lines of progress, before the build begins and then every 15 s.
  */
 export function fromGo(wanted: GoTool): (say: (line: string) => void) => Promise<string> {
   return async (say) => {
@@ -36,12 +36,12 @@ export function fromGo(wanted: GoTool): (say: (line: string) => void) => Promise
   };
 }
 
-/** Fixed: another value of -trimpath, CGO_ENABLED or an -X misses Go's whole build cache. */
+/** Keep these values: another -trimpath, CGO_ENABLED or -X misses Go's whole build cache. */
 function flagsOf({ ldflags = [] }: GoTool): readonly string[] {
   return ["-trimpath", "-buildvcs=false", "-ldflags", ["-s -w", ...ldflags].join(" ")];
 }
 
-/** Where the program is, once it has been built from the sources as they are now. */
+/** The program's path in the cache for the current sources. */
 function pathOf(wanted: GoTool): string {
   const sources = readdirSync(wanted.module).filter((name) => /^go\.(mod|sum)$|\.go$/.test(name));
   const files = sources.map((name) => join(wanted.module, name));
@@ -63,7 +63,7 @@ async function compile(wanted: GoTool, path: string, say: (line: string) => void
   }).catch((cause: unknown) => {
     throw new Error(`go is missing: install Go 1.26 or newer, it builds ${name}`, { cause });
   });
-  // With -v every package that is fetched or compiled is one line.
+  // With -v Go prints one line for every package that it downloads or compiles.
   const packages = () => go.output().split("\n").length - 1;
   const timer = setInterval(() => say(`${name}: ${elapsed()}, ${packages()} packages fetched or compiled`), 15_000);
   try {

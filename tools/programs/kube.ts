@@ -6,8 +6,8 @@ const stamp = "k8s.io/component-base/version";
 const [, major, minor] = version.match(/^v(\d+)\.(\d+)/) ?? [];
 
 /**
- * The control plane and the node in one binary: etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kubelet,
- * kube-proxy and kubectl.
+ * The control plane and the node in one binary: etcd, kube-apiserver, kube-controller-manager, kube-scheduler,
+ * kubelet, kube-proxy and kubectl.
  */
 export const kube = fromGo({
   name: "kube",

@@ -6,7 +6,7 @@ const clients = join(import.meta.dirname, "../../test/clients");
 const helmVersion = "v4.3.1";
 const kubeconformVersion = "v0.8.0";
 
-/** The command that installs charts, as its project builds it. */
+/** Helm, built like in its own project. */
 export const helm = fromGo({
   name: "helm",
   module: join(clients, "helm"),
@@ -15,7 +15,7 @@ export const helm = fromGo({
   what: `Helm ${helmVersion} with Go, about 6 minutes the first time (two cores)`,
 });
 
-/** Checks objects against JSON schemas of their kinds. */
+/** Validates objects against the JSON schemas of their kinds. */
 export const kubeconform = fromGo({
   name: "kubeconform",
   module: join(clients, "kubeconform"),
@@ -24,7 +24,7 @@ export const kubeconform = fromGo({
   what: `kubeconform ${kubeconformVersion} with Go, about 10 seconds the first time`,
 });
 
-/** The definition of the kind ServiceMonitor, by those who made it (Apache-2.0). */
+/** The CRD of the kind ServiceMonitor, by the Prometheus Operator project (Apache-2.0). */
 export const serviceMonitorCrd = fromModule({
   name: "service-monitor-crd",
   folder: join(clients, "prometheus-operator"),

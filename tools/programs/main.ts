@@ -1,6 +1,6 @@
 /**
- * `npm run tools [-- name ...]`: builds or installs what suites stand on, all of it or what is named, so that no run
- * waits for it. What fails is told at the end, after all others.
+ * `npm run tools [-- name ...]`: builds or installs the tools that suites need, all or the named ones, so that no run
+ * waits for them. Failures are reported at the end, after all others.
  */
 import { suites } from "../stages/stages.ts";
 import { isToolName, type ToolName, tool } from "./tool.ts";

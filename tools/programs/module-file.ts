@@ -3,22 +3,23 @@ import { join } from "node:path";
 import { startProcess } from "../process/index.ts";
 import { cacheFolder, keyOf } from "./cache.ts";
 
-/** A file that a Go module of others holds: nothing of it is built. */
+/** A file of a third-party Go module; nothing is built. */
 export interface ModuleFile {
   readonly name: string;
-  /** Folder of a go.mod that requires the module, and of the go.sum that holds it to its hash. */
+  /** Folder of a go.mod that requires the module, and of the go.sum with its hash. */
   readonly folder: string;
   readonly module: string;
   /** Path of the file in the module. */
   readonly path: string;
-  /** What is downloaded, for the line of progress. */
+  /** The size of the download, for the progress line. */
   readonly size: string;
 }
 
 /**
- * Has Go fetch the module when the cache does not have the file, and answers the file's path there.
+ * Downloads the module with Go when the file is not in the cache, and resolves to the file's path.
  *
- * @returns a function that throws an Error when Go is missing or cannot fetch the module, with the end of Go's output.
+ * @returns a function that throws an Error when Go is missing or cannot download the module, with the end of Go's
+ * output.
  */
 export function fromModule(wanted: ModuleFile): (say: (line: string) => void) => Promise<string> {
   const { name, folder, module, path, size } = wanted;

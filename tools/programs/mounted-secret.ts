@@ -1,8 +1,8 @@
-/** A folder as the kubelet mounts a Secret: links to links of a folder, which is another after each change. */
+/** Simulates a Secret mounted by the kubelet: files are links through a folder link that each change replaces. */
 import { existsSync, mkdirSync, readlinkSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Writes files into the mounted folder: readers find all of the former ones, or all of these. */
+/** Writes files into the mounted folder atomically: readers find either all former files or all new ones. */
 export function mountFiles(folder: string, files: Readonly<Record<string, string>>): void {
   const data = join(folder, "..data");
   const before = existsSync(data) ? readlinkSync(data) : null;

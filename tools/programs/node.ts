@@ -11,16 +11,16 @@ export const coredns = fromGo({
   what: "CoreDNS 1.15 with Go, about 4 minutes the first time (two cores)",
 });
 
-/** What holds the namespaces of a pod, and of a one-node cluster. */
+/** The process that holds the namespaces of a pod, and of a one-node cluster. */
 export const pause = fromGo({ name: "pause", module: join(cluster, "pause"), what: "a program of 25 lines with Go" });
 
-/** Runs containers for the kubelet. Its package brings runc, the command `ctr` and what starts a container. */
+/** Runs containers for the kubelet. Its package brings runc, the command `ctr` and the shim that starts containers. */
 export const containerd = fromApt({ commands: ["containerd"], package: "containerd", size: "about 40 MB" });
 
-/** What kube-proxy writes its rules with. */
+/** kube-proxy writes its rules with it. */
 export const nftables = fromApt({ commands: ["nft"], package: "nftables", size: "about 1 MB" });
 
-/** Connect pods to the node. The path is that of one of them; all are in its folder. */
+/** The CNI plugins that connect pods to the node. The path is that of one of them; all are in its folder. */
 export const cniPlugins = fromApt({
   commands: ["bridge"],
   path: "/usr/lib/cni",

@@ -3,12 +3,12 @@ import { once } from "node:events";
 import { connect, createServer } from "node:net";
 
 /**
- * Runs work while no other process of this machine runs work of the same name; the others wait for their turn.
+ * Runs work while no other process of this machine runs work of the same name; other processes wait.
  *
- * The lock is a Linux abstract socket: the kernel gives it to one process and frees it however that process ends, so
- * there is no stale lock to clean up. Who comes second connects to it and is woken by the end of the connection.
+ * The lock is a Linux abstract socket: the kernel gives it to one process and frees it when that process ends, so
+ * there are no stale locks. A waiting process connects to it and is woken when the connection closes.
  *
- * @param waiting called once when another process holds the lock.
+ * @param waiting Called once when another process holds the lock.
  */
 export async function oneAtATime<T>(name: string, work: () => Promise<T>, waiting: () => void = () => {}): Promise<T> {
   if (process.platform !== "linux") throw new Error(`${name}: the test tools can be made on Linux only`);
@@ -29,7 +29,7 @@ export async function oneAtATime<T>(name: string, work: () => Promise<T>, waitin
   }
 }
 
-/** Takes the lock and answers what frees it, or undefined when another process has it. */
+/** Acquires the lock and resolves to a function that releases it, or to undefined when another process has it. */
 async function hold(path: string): Promise<(() => void) | undefined> {
   const waiters = new Set<{ destroy(): void }>();
   const server = createServer((socket) => {
@@ -49,7 +49,7 @@ async function hold(path: string): Promise<(() => void) | undefined> {
   };
 }
 
-/** Settles when the holder lets go, or is gone already. */
+/** Resolves when the holder releases the lock, or has released it already. */
 function released(path: string): Promise<void> {
   return new Promise((resolve) => {
     const socket = connect(path);

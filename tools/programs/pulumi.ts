@@ -6,7 +6,7 @@ import { fromGo } from "./go.ts";
 const clients = join(import.meta.dirname, "../../test/clients");
 const versions = { pulumi: "v3.230.0", kubernetes: "4.18.2" } as const;
 
-/** The command `pulumi` with the whole engine, as its project builds it. */
+/** The command `pulumi` with the whole engine, built like in its own project. */
 const command = fromGo({
   name: "pulumi",
   module: join(clients, "pulumi"),
@@ -15,7 +15,7 @@ const command = fromGo({
   what: `Pulumi ${versions.pulumi} with Go, about 5 minutes the first time (two cores)`,
 });
 
-/** What starts Node for the command. */
+/** The language host that starts Node for the command. */
 const language = fromGo({
   name: "pulumi-language-nodejs",
   module: join(clients, "pulumi-language-nodejs"),
@@ -24,7 +24,7 @@ const language = fromGo({
   what: "Pulumi's host for programs of Node with Go, about a minute",
 });
 
-/** The provider of Kubernetes; see its main.go for what it lacks. */
+/** The Kubernetes provider; its main.go lists the features that it lacks. */
 const kubernetes = fromGo({
   name: "pulumi-resource-kubernetes",
   module: join(clients, "pulumi-kubernetes"),
@@ -36,13 +36,13 @@ const kubernetes = fromGo({
 const parts = { pulumi: command, "pulumi-language-nodejs": language, "pulumi-resource-kubernetes": kubernetes };
 
 /**
- * The command `pulumi` in a folder with its plugins, which must be on PATH when it runs: it looks for them there and
- * would fetch them from the internet otherwise.
+ * The command `pulumi` in a folder with its plugins. The folder must be on PATH when it runs: otherwise it would
+ * download the plugins.
  */
 export async function pulumi(say: (line: string) => void): Promise<string> {
   const built: [name: string, path: string][] = [];
   for (const [name, build] of Object.entries(parts)) built.push([name, await build(say)]);
-  // The name of the folder says what lies in it: another build gets another folder.
+  // The folder's name contains the versions of its contents: another build gets another folder.
   const key = built.map(([name, path]) => basename(path).slice(name.length + 1)).join("-");
   const folder = join(cacheFolder(), `pulumi-${key}`);
   mkdirSync(folder, { recursive: true });
@@ -54,7 +54,7 @@ function link(target: string, path: string): void {
   try {
     symlinkSync(target, path);
   } catch (error) {
-    // Made by an earlier call, or by another process at this moment.
+    // Created by an earlier call, or by another process at the same time.
     if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
   }
 }

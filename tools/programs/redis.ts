@@ -4,21 +4,21 @@ import { freePort, type Process, startProcess, temporaryFolder } from "../proces
 import { makeAuthority } from "./certificates.ts";
 import { tool } from "./tool.ts";
 
-/** A real Redis on 127.0.0.1 that keeps nothing on disk. */
+/** A Redis server on 127.0.0.1 without persistence. */
 export interface Redis {
   /** redis://127.0.0.1:<port> */
   readonly url: string;
   readonly port: number;
-  /** Ends it, when it still runs, and starts it empty on the same port. */
+  /** Stops it if it runs, and starts it empty on the same port. */
   restart(): Promise<void>;
-  /** Ends it. `restart` may follow. */
+  /** Stops it. `restart` may follow. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts a Redis of the machine's redis-server (installed when missing). It takes about 0.1 s.
+ * Starts this machine's redis-server (installed when missing). It takes about 0.1 s.
  *
- * @param more arguments for its command line.
+ * @param more Further command-line arguments.
  */
 export async function startRedis(...more: readonly string[]): Promise<Redis> {
   const command = await tool("redis-server");
@@ -50,9 +50,9 @@ export async function startRedis(...more: readonly string[]): Promise<Redis> {
 }
 
 export interface TlsRedis extends Pick<Redis, "stop"> {
-  /** Where it speaks TLS, on 127.0.0.1. */
+  /** Its TLS port on 127.0.0.1. */
   readonly port: number;
-  /** PEM file of the authority that signed its certificate, and what is in it. */
+  /** PEM file of the authority that signed its certificate, and the contents of that file. */
   readonly authorityFile: string;
   readonly authority: string;
   /** PEM file without a certificate. */
@@ -60,7 +60,7 @@ export interface TlsRedis extends Pick<Redis, "stop"> {
 }
 
 /**
- * Starts a Redis that speaks TLS with a certificate of an authority that nobody else knows.
+ * Starts a Redis with TLS, with a certificate of a new authority.
  *
  * @param names DNS names of the certificate.
  */

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:tls";
 
-/** Asks a server for a second handshake on a connection of TLS 1.2; resolves to why there is none, null when there was one. */
+/** Requests a renegotiation on a TLS 1.2 connection; resolves to the error, or to null when it succeeded. */
 export async function renegotiationError(address: {
   readonly host: string;
   readonly port: number;

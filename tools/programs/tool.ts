@@ -6,12 +6,12 @@ import { cniPlugins, containerd, coredns, nftables, pause } from "./node.ts";
 import { envoy, goReverseProxy } from "./proxies.ts";
 import { pulumi } from "./pulumi.ts";
 
-/** A line of progress, on stderr, so that it never mixes with what a command prints. */
+/** Prints a line of progress to stderr, separate from the output of a command. */
 function say(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
-/** Every tool that a suite may ask for, and how it is had. */
+/** Every tool that a suite may need, and how to obtain it. */
 const tools = {
   "redis-server": fromApt({ commands: ["redis-server"], package: "redis-server", size: "about 2 MB" }),
   chromium: fromApt({
@@ -44,9 +44,10 @@ export type ToolName = keyof typeof tools;
 export const isToolName = (name: string): name is ToolName => Object.hasOwn(tools, name);
 
 /**
- * The path of a tool's executable, or of the one file that it is. What is missing is built or installed first, with lines of progress on stderr.
+ * The path of a tool's executable, or of its single file. A missing tool is built or installed first, with progress on
+ * stderr.
  *
- * @throws Error that names the missing piece and what to do, when it cannot be had.
+ * @throws Error with the missing tool and the remedy, when it cannot be obtained.
  */
 export function tool(name: ToolName): Promise<string> {
   return tools[name](say);

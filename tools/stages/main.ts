@@ -1,6 +1,6 @@
 /**
- * `npm test`: all stages in order, or those that the arguments name (see `chosen`). A failed stage does not keep the
- * next ones from running; the exit code tells it, and the last line has the totals.
+ * `npm test`: all stages in order, or those that the arguments name (see `chosen`). Later stages run even when one
+ * fails. The exit code is the result, and the last line has the totals.
  */
 import { runChecks } from "../check/run-checks.ts";
 import { sourcePaths } from "../check/source-files.ts";
@@ -36,7 +36,7 @@ for (const name of names) {
 console.log(`\n${summary(results)}`);
 process.exitCode = results.some(hasFailed) ? 1 : 0;
 
-/** A stage that breaks is a failed stage. */
+/** A stage that throws is a failed stage. */
 async function attempt(stage: string, work: () => Promise<Omit<Result, "seconds">>): Promise<Omit<Result, "seconds">> {
   try {
     return await work();
@@ -46,7 +46,7 @@ async function attempt(stage: string, work: () => Promise<Omit<Result, "seconds"
   }
 }
 
-/** Has the tools now, with their progress in sight, so that no suite's time goes into a build. */
+/** Obtains the tools now and shows their progress, so that no suite's timeout includes a build. */
 async function fetchTools(names: readonly ToolName[]): Promise<readonly string[]> {
   const faults: string[] = [];
   for (const name of names) {

@@ -1,14 +1,14 @@
-/** How a stage went. */
+/** The result of a stage. */
 export interface Result {
   readonly stage: string;
   readonly passed: number;
   readonly failed: number;
   readonly seconds: number;
-  /** Why it failed, beyond failed tests: sentences. */
+  /** The reasons for a failure other than failed tests: sentences. */
   readonly faults: readonly string[];
 }
 
-/** What Node's test runner counts. What is none of the others has failed. */
+/** The counts of Node's test runner. Tests that are not counted as passed, skipped or todo have failed. */
 export interface Counts {
   readonly tests: number;
   readonly passed: number;
@@ -17,16 +17,16 @@ export interface Counts {
   readonly todo: number;
 }
 
-/** The tests that ran and failed, or were cut short. */
+/** Tests that ran and failed, or were cancelled. */
 export function failedOf({ tests, passed, skipped, todo }: Counts): number {
   return tests - passed - skipped - todo;
 }
 
 /**
- * What is wrong with a run besides failed tests. A skipped test proves nothing, and a file without a test looks like
+ * The faults of a run other than failed tests. A skipped test proves nothing, and a file without a test looks like
  * success: both are faults.
  *
- * @param files the files that ran, with how many tests each reported.
+ * @param files The files that ran, with the number of tests that each reported.
  */
 export function faultsOf(counts: Counts | undefined, files: ReadonlyMap<string, number>): readonly string[] {
   if (files.size === 0) return ["it has no test file"];
@@ -42,7 +42,7 @@ export function hasFailed(result: Result): boolean {
   return result.failed > 0 || result.faults.length > 0;
 }
 
-/** One line a stage, its faults, and the totals alone on the last line. A fault counts as failed. */
+/** One line per stage, its faults, and the totals alone on the last line. A fault counts as a failure. */
 export function summary(results: readonly Result[]): string {
   const width = Math.max(...results.map(({ stage }) => stage.length));
   const lines = results.flatMap((result) => [

@@ -15,14 +15,14 @@ export async function runSuites(stage: Suites, files: readonly string[]): Promis
     const events = run({
       files: files.map((file) => join(root, file)),
       concurrency: stage.concurrency,
-      // The first ends a test that waits for ever, the second a file that does not end after its tests.
+      // The first limit ends a test that hangs, the second a file that does not end after its tests.
       timeout: stage.minutes * 30_000,
       signal: AbortSignal.timeout(stage.minutes * 60_000),
       cwd: root,
     });
     events.on("test:summary", (summary) => {
-      // The tests of a file count for it wherever their text stands: a suite for many subjects is a file of its own.
-      // A file without any test gives no summary.
+      // A test counts for the file that ran it, even if a shared suite defines it. A file without any test reports no
+      // summary.
       if (summary.file === undefined) ({ counts, success } = summary);
       else tests.set(relative(root, summary.file), summary.counts.tests);
     });
@@ -32,7 +32,7 @@ export async function runSuites(stage: Suites, files: readonly string[]): Promis
   }
   const failed = counts === undefined ? 0 : failedOf(counts);
   const faults = faultsOf(counts, tests);
-  // A file that ends with an error after its last test, for example.
+  // For example, a file that exits with an error after its last test.
   if (!success && failed === 0 && faults.length === 0)
     return { stage: stage.name, passed: counts?.passed ?? 0, failed, faults: ["the runner reports a failure"] };
   return { stage: stage.name, passed: counts?.passed ?? 0, failed, faults };

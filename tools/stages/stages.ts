@@ -3,26 +3,26 @@ import type { ToolName } from "../programs/tool.ts";
 /** A part of `npm test` that runs suites. */
 export interface Suites {
   readonly name: string;
-  /** What it proves, for the line before it runs. */
+  /** A description, for the line before it runs. */
   readonly what: string;
-  /** The folders that hold its test files. Absent: every test file that no other stage has. */
+  /** The folders of its test files. Absent: every test file that no other stage has. */
   readonly folders?: readonly string[];
-  /** How many test files run at a time. */
+  /** The number of test files that run at a time. */
   readonly concurrency: number;
   /**
-   * Minutes until all that still runs is ended and has failed. A single test has half of it. About six times what the stage
-   * takes on two quiet cores: a virtual machine may get a third of them.
+   * Minutes until the stage is stopped and has failed. A single test has half of it. About six times the duration on
+   * two idle cores, because a virtual machine may get a third of them.
    */
   readonly minutes: number;
-  /** What is built or installed before its time begins, in this order. */
+  /** Tools to build or install before the stage's time begins, in this order. */
   readonly tools?: readonly ToolName[];
-  /** The same for the test files below one folder, when any of them runs. */
+  /** Further tools for the test files below one folder, when any of them runs. */
   readonly folderTools?: Readonly<Record<string, readonly ToolName[]>>;
-  /** Runs only when it is named. */
+  /** Runs only when an argument names it. */
   readonly onlyByName?: true;
 }
 
-/** In the order in which they run. Two cores: what starts real servers runs alone. */
+/** In the order in which they run. For two cores: stages that start real servers run one file at a time. */
 export const suites: readonly Suites[] = [
   {
     name: "tools",
@@ -87,7 +87,7 @@ export const suites: readonly Suites[] = [
   },
 ];
 
-/** The test files of a stage among all paths of the repository. Every test file belongs to exactly one stage. */
+/** The test files of a stage, out of all paths of the repository. Every test file belongs to exactly one stage. */
 export function testFiles(stage: Suites, paths: readonly string[]): readonly string[] {
   const taken = suites.flatMap(({ folders = [] }) => folders);
   const below = (folders: readonly string[], path: string) => folders.some((folder) => path.startsWith(`${folder}/`));
@@ -97,27 +97,27 @@ export function testFiles(stage: Suites, paths: readonly string[]): readonly str
     .toSorted();
 }
 
-/** What a run of these test files of a stage needs. */
+/** The tools that these test files of a stage need. */
 export function toolsOf({ tools = [], folderTools = {} }: Suites, files: readonly string[]): readonly ToolName[] {
   const below = Object.entries(folderTools).filter(([folder]) => files.some((file) => file.startsWith(`${folder}/`)));
   return [...tools, ...below.flatMap(([, names]) => names)];
 }
 
-/** What the arguments of a run choose. */
+/** The selection by the arguments. */
 export interface Chosen {
   /** The stages, in their own order. */
   readonly names: readonly string[];
-  /** The only folders whose test files run. Absent: all of the stages. */
+  /** The only folders whose test files run. Absent: all folders of the stages. */
   readonly folders?: readonly string[];
-  /** Arguments that name nothing. */
+  /** Unknown arguments. */
   readonly unknown: readonly string[];
 }
 
 /**
- * Without arguments all stages that do not have to be named, with arguments those that they name. Words after a first
- * `e2e` name folders below test/e2e instead: `e2e admin` runs test/e2e/admin alone.
+ * Without arguments, all stages that need not be named; otherwise the named ones. Words after a first `e2e` are
+ * folders below test/e2e instead: `e2e admin` runs test/e2e/admin alone.
  *
- * @param paths all paths of the repository.
+ * @param paths All paths of the repository.
  */
 export function chosen(args: readonly string[], paths: readonly string[]): Chosen {
   const [first, ...rest] = args;

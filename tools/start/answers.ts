@@ -1,8 +1,8 @@
-/** What is asked of the running product: is it ready, and what does the first query answer. */
+/** Requests to the running product: readiness and the first query. */
 import { query } from "./greeting.ts";
 import type { Chosen } from "./processes.ts";
 
-/** Rejects while a part is not ready, with its own words. A node is ready once it serves a document. */
+/** Rejects with the response of a process that is not ready. A node is ready once it serves a document. */
 export async function everyPartAnswers({ userApi, status, status2, operator, admin }: Chosen): Promise<true> {
   const pages = [
     `${userApi}/readyz`,
@@ -21,7 +21,7 @@ export async function everyPartAnswers({ userApi, status, status2, operator, adm
   return true;
 }
 
-/** What the user API answers to the tour's first query, through a proxy and with the demo key. */
+/** The user API's response to the tour's first query, through a proxy and with the demo key. */
 export async function answerThrough(proxy: string): Promise<{ readonly ok: boolean; readonly text: string }> {
   const response = await fetch(`http://${proxy}/users/graphql`, {
     method: "POST",

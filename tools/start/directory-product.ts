@@ -7,16 +7,16 @@ import { type Product, runProduct } from "./product.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 
-/** The folder in which the user API keeps its users. */
+/** The folder of the user API's data. */
 export const usersIn = (work: string): string => join(work, "users");
 
 export interface DirectoryProductOptions {
   readonly chosen: Chosen;
-  /** Where users and logs are kept. */
+  /** The folder for users and logs. */
   readonly work: string;
   /** The folder of custom resources. */
   readonly folder: string;
-  /** Told warnings and errors of the parts, one line each. Default: nobody. */
+  /** Called with warnings and errors of the processes, one line each. Default: ignored. */
   readonly show?: (line: string) => void;
 }
 

@@ -1,7 +1,7 @@
-/** What `npm start` and `npm run cluster` say when the product is ready: addresses, and commands to try. */
+/** The text of `npm start` and `npm run cluster` when the product is ready: addresses, and commands to try. */
 import { addresses, type Chosen } from "./processes.ts";
 
-/** A step of the tour: commands for a shell, and what they print. */
+/** A step of the tour: shell commands, and the output that they print. */
 export interface Step {
   readonly title: string;
   readonly commands: readonly string[];
@@ -10,7 +10,7 @@ export interface Step {
 
 export interface GreetingOptions {
   readonly chosen: Chosen;
-  /** What else a person should know: a name and where it is. */
+  /** Further addresses and files: a name and a location. */
   readonly places: readonly (readonly [what: string, where: string])[];
   /** Commands that the steps need first, in the same shell. */
   readonly preparation?: readonly string[];
@@ -40,11 +40,11 @@ Ctrl-C stops everything.
 `;
 }
 
-/** Asks the user API for something that is there from the start. */
+/** A query for data that exists from the start. */
 export const query = `{"query":"{ users { name posts { title } } }"}`;
 const headers = "-H 'apikey: demo-key' -H 'content-type: application/json'";
 
-/** The command that asks the user API through a proxy; `options` are more options of curl. */
+/** The command that queries the user API through a proxy; `options` are more options of curl. */
 export function askThrough(proxy: string, { path = "/users", options = "-w '\\n'" } = {}): readonly string[] {
   return [`curl -s http://${proxy}${path}/graphql ${headers} \\`, `  -d '${query}' ${options}`];
 }

@@ -1,16 +1,16 @@
-/** Logs of the parts: whole in a file each, and what a person should see on the terminal. */
+/** Logs of the processes: complete in one file each, and warnings and errors on the terminal. */
 import { createWriteStream } from "node:fs";
 import { join } from "node:path";
 
 /** pino's number for a warning. */
 const WARNING = 40;
 
-/** Members of a log line that say nothing to a person at the terminal. */
+/** Members of a log line that are left out on the terminal. */
 const bookkeeping = new Set(["level", "time", "pid", "hostname", "name", "msg", "err"]);
 
 /**
- * What a line of a part's log says to a person at the terminal: warnings and errors in one sentence with their facts,
- * and what is no log line at all. Undefined: nothing.
+ * The text of a log line for the terminal: warnings and errors as one sentence with their members, and lines that are
+ * not JSON unchanged. Undefined: not shown.
  */
 export function wordsOf(line: string): string | undefined {
   if (line.trim() === "") return undefined;
@@ -29,7 +29,9 @@ export function wordsOf(line: string): string | undefined {
   return [entry.msg, ...(facts.length > 0 ? [`(${facts.join(", ")})`] : [])].join(" ");
 }
 
-/** Takes pieces of a part's output: all of it goes into `<folder>/<part>.log`, what is worth a look to `show`. */
+/**
+ * Receives chunks of a process's output: writes all of it to `<folder>/<part>.log` and passes notable lines to `show`.
+ */
 export function createLog(part: string, { folder, show }: LogOptions): (piece: string) => void {
   const file = createWriteStream(join(folder, `${part}.log`));
   let rest = "";

@@ -15,7 +15,7 @@ const root = resolve(import.meta.dirname, "../..");
 
 async function main(args: readonly string[]): Promise<number> {
   if (args.length > 0) throw new StartError(`npm start takes no arguments, not '${args[0]}': README.md describes it`);
-  // Where this start keeps its resources, users and logs for the next one.
+  // Holds this instance's resources, users and logs across restarts.
   const work = resolve(process.env.SLUICE_WORK || join(root, ".sluice"));
   const folder = resolve(process.env.SLUICE_DIRECTORY || join(work, "resources"));
   const chosen = chosenAddresses(process.env);

@@ -1,13 +1,13 @@
-/** Says before anything starts which address cannot be had, and the setting that moves it. */
+/** Checks all addresses before any process starts; names each unusable one and the setting that changes it. */
 import { isFree } from "../process/index.ts";
 import { type Address, addresses, type Chosen } from "./processes.ts";
 
-/** Something that a person can mend; shown as it is, without a stack. */
+/** An error that the user can fix; printed without a stack. */
 export class StartError extends Error {
   override readonly name = "StartError";
 }
 
-/** @throws StartError with a line for each address that is no address, named twice, or taken. */
+/** @throws StartError with a line for each address that is invalid, used twice, or taken. */
 export async function refuseTakenPorts(chosen: Chosen): Promise<void> {
   const faults: string[] = [];
   const seen = new Map<number, Address>();

@@ -1,7 +1,7 @@
-/** The processes of `npm start` and `npm run cluster` as data: what runs, on which addresses, with which settings. */
+/** The processes of `npm start` and `npm run cluster` as data: commands, addresses and settings. */
 import { join } from "node:path";
 
-/** An address of the product on this machine, and the setting that moves it. */
+/** An address of the product on this machine, and the setting that changes it. */
 export interface Address {
   readonly setting: string;
   readonly standard: string;
@@ -23,19 +23,19 @@ export const addresses = {
 export type Name = keyof typeof addresses;
 export type Chosen = Readonly<Record<Name, string>>;
 
-/** The addresses with what the environment says instead of the standard. */
+/** The addresses, with overrides from the environment. */
 export const chosenAddresses = (env: NodeJS.ProcessEnv): Chosen =>
   Object.fromEntries(
     Object.entries(addresses).map(([name, { setting, standard }]) => [name, env[setting] || standard]),
   ) as Record<Name, string>;
 
-/** The addresses that the pages of the documentation have. */
+/** The addresses in the documentation. */
 export const standardAddresses: Chosen = chosenAddresses({});
 
-/** Settings of a process; undefined takes a variable of ours away. */
+/** Settings of a process; undefined removes a variable of our environment. */
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** One process of ours. */
+/** One process of the product. */
 export interface Part {
   readonly name: PartName;
   readonly args: readonly string[];
@@ -48,30 +48,30 @@ export interface Layout {
   /** Root of the project. */
   readonly root: string;
   readonly chosen: Chosen;
-  /** Settings that say where the custom resources are, for each who reads them: SLUICE_DIRECTORY, or KUBECONFIG. */
+  /** Settings for the location of the custom resources: SLUICE_DIRECTORY or KUBECONFIG. */
   readonly resources: Readonly<Record<"operator" | "admin", Env>>;
   /** Settings of the push listeners and of the operator that pushes: a token or certificates. */
   readonly push: Readonly<Record<"node" | "operator", Env>>;
-  /** http or https, as the push listeners speak. */
+  /** The scheme of the push listeners. */
   readonly pushScheme: "http" | "https";
-  /** Folder in which the user API keeps its users. Unset: in memory, or where its own settings say. */
+  /** The folder of the user API's data. Unset: in memory, or by its own settings. */
   readonly users?: string;
 }
 
-/** Everything that runs, in the order in which it is started. */
+/** All processes, in the order in which they start. */
 export function parts({ root, chosen, resources, push, pushScheme, users }: Layout): readonly Part[] {
   const gateway = join(root, "gateway/src/main.ts");
   const node = (name: PartName, proxy: string, pushListen: string, status: string): Part => ({
     name,
-    // As the command's first line has it.
+    // The same flags as in the command's first line.
     args: ["--min-semi-space-size=8", "--max-semi-space-size=8", gateway, "gateway"],
     env: {
       SLUICE_PROXY_LISTEN: proxy,
       SLUICE_PUSH_LISTEN: pushListen,
       SLUICE_STATUS_LISTEN: status,
-      // The user API runs on this machine, and an address of this machine is what a proxy must otherwise refuse.
+      // The user API runs on loopback, which a proxy refuses by default.
       SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
-      // Shorter than the time after which what still runs is killed.
+      // Shorter than the deadline for killing the process.
       SLUICE_DRAIN_TIMEOUT: "5s",
       ...push.node,
     },
@@ -83,7 +83,7 @@ export function parts({ root, chosen, resources, push, pushScheme, users }: Layo
       env: {
         SLUICE_USER_API_LISTEN: chosen.userApi,
         SLUICE_USER_API_DRAIN_SECONDS: "5",
-        // It answers programs of this machine, and shows GraphiQL at /graphiql.
+        // Allows requests from loopback, and serves GraphiQL at /graphiql.
         SLUICE_USER_API_MODE: "development",
         ...(users ? { SLUICE_USER_API_DATA: users } : {}),
       },
@@ -92,11 +92,11 @@ export function parts({ root, chosen, resources, push, pushScheme, users }: Layo
     node("gateway-2", chosen.proxy2, chosen.push2, chosen.status2),
     {
       name: "operator",
-      // As the command's first line has it.
+      // The same flags as in the command's first line.
       args: ["--max-semi-space-size=8", "--heap-growing-percent=30", join(root, "operator/src/main.ts")],
       env: {
         SLUICE_OPERATOR_LISTEN: chosen.operator,
-        // There is one: after a crash nobody else leads, and it need not wait.
+        // A fixed identity: after a crash the restarted operator still holds its leadership and need not wait.
         SLUICE_IDENTITY: "operator",
         SLUICE_NODES: `${pushScheme}://${chosen.push},${pushScheme}://${chosen.push2}`,
         ...resources.operator,
@@ -109,7 +109,7 @@ export function parts({ root, chosen, resources, push, pushScheme, users }: Layo
       env: {
         SLUICE_ADMIN_LISTEN: chosen.admin,
         SLUICE_OPERATOR_URL: `http://${chosen.operator}`,
-        // It warns of what the nodes refuse.
+        // The operator warns of addresses that the nodes refuse.
         SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
         ...resources.admin,
       },

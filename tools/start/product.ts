@@ -6,33 +6,33 @@ import { StartError } from "./ports.ts";
 import type { Env, Part, PartName } from "./processes.ts";
 
 export interface Product {
-  /** The process that is this part now. */
+  /** The current process of a part. */
   part(name: PartName): Process;
-  /** Ends a part with KILL, as a crash would; it is not reported as failed. */
+  /** Ends a part with KILL, like a crash; it is not reported as failed. */
   kill9(name: PartName): Promise<void>;
-  /** Starts a part again, after it was ended, with its settings and these. Answers at once. */
+  /** Starts a part again after it has ended, with its settings and these. Resolves at once. */
   start(name: PartName, env?: Env): Promise<Process>;
-  /** Settles when a part ends that nobody stopped: its name and last lines. */
+  /** Resolves when a part ends without being stopped: its name and last lines. */
   readonly failed: Promise<string>;
-  /** Drains and stops everything: who takes requests before who answers them. */
+  /** Drains and stops everything; processes that receive requests stop before those that serve them. */
   stop(): Promise<void>;
 }
 
 export interface RunOptions {
   readonly parts: readonly Part[];
-  /** Folder for each part's log. */
+  /** Folder of the parts' logs. */
   readonly logs: string;
-  /** Told warnings and errors of the parts, one line each. Default: nobody. */
+  /** Called with warnings and errors of the parts, one line each. Default: ignored. */
   readonly show?: (line: string) => void;
-  /** Answers without throwing once the product works as a whole. */
+  /** Returns without throwing once the whole product works. */
   readonly ready: () => unknown;
-  /** What `ready` waits for, as the end of the sentence "waited 60 s for …". */
+  /** The condition of `ready`, as the end of the sentence "waited 60 s for …". */
   readonly what: string;
   /** Milliseconds until it must be ready. Default 60,000. */
   readonly timeout?: number;
 }
 
-/** @throws StartError with the last lines of a part that ended, Error when the product is not ready in time. */
+/** @throws StartError with the last lines of a part that ended; Error when the product is not ready in time. */
 export async function runProduct(options: RunOptions): Promise<Product> {
   const { parts, logs, show = () => {}, ready, what, timeout = 60_000 } = options;
   const processes = new Map<PartName, Process>();
@@ -95,13 +95,13 @@ export async function runProduct(options: RunOptions): Promise<Product> {
   };
 }
 
-/** Requests under way need what answers them: the admin listener waits for the operator, nodes for the user API. */
+/** Pending requests need their backends: the admin listener waits for the operator, nodes for the user API. */
 const stopOrder: readonly (readonly PartName[])[] = [["admin"], ["operator", "gateway-1", "gateway-2"], ["user-api"]];
 
 export interface Words {
-  /** Said as soon as Ctrl-C is heard, and not before: somebody may read it and press. */
+  /** Printed once Ctrl-C is handled, not before: the user may press it right away. */
   readonly greeting: string;
-  /** Said when it stops. */
+  /** Printed when it stops. */
   readonly stopping?: string;
 }
 
@@ -114,10 +114,10 @@ export async function untilStopped(
   product: Pick<Product, "failed" | "stop">,
   { greeting, stopping = "Stopping: requests under way are finished first." }: Words,
 ): Promise<number> {
-  // Neither a signal that may come nor a child of ours keeps the event loop.
+  // Neither pending signals nor child processes keep the event loop alive.
   const alive = setInterval(() => {}, 60_000);
   const stopped = new Promise<null>((resolve) => {
-    // Ctrl-C comes twice: from the terminal to all its processes, and from npm to its child. One drains.
+    // Ctrl-C arrives twice: from the terminal, which signals all its processes, and from npm. The product drains once.
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => resolve(null));
   });
   console.log(greeting);

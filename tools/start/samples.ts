@@ -1,4 +1,4 @@
-/** The samples as a folder of one's own. */
+/** Copies the samples to a folder that the user may edit. */
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { addresses } from "./processes.ts";
@@ -6,13 +6,13 @@ import { addresses } from "./processes.ts";
 export interface SamplesOptions {
   /** Folder of the samples. */
   readonly samples: string;
-  /** Where they are copied; nothing is done when it exists. */
+  /** The destination; an existing folder is not changed. */
   readonly folder: string;
-  /** Address of the user API, host:port, in place of the standard one. */
+  /** Address of the user API (host:port) that replaces the standard one. */
   readonly userApi: string;
 }
 
-/** Copies the samples on the first start. The folder appears whole or not at all. */
+/** Copies the samples on the first start. The folder appears complete or not at all. */
 export function keepSamples({ samples, folder, userApi }: SamplesOptions): void {
   if (existsSync(folder)) return;
   mkdirSync(dirname(folder), { recursive: true });

@@ -1,4 +1,4 @@
-/** The tour of `npm start`: one step for each of the three doors, chosen so that it works on every start. */
+/** The tour of `npm start`: one step for each of the three interfaces, chosen so that it works on every start. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { askThrough, type Step } from "./greeting.ts";
@@ -8,13 +8,13 @@ export interface TourOptions {
   readonly chosen: Chosen;
   /** The folder of custom resources. */
   readonly folder: string;
-  /** The same, as a person can type it. */
+  /** The same folder, as a user can type it. */
   readonly typed: string;
-  /** What the query of the first step answers now. */
+  /** The current response to the first step's query. */
   readonly answer: string;
 }
 
-/** The first of `people`, `people-2`, … of which the folder has no route yet. */
+/** The first of `people`, `people-2`, … that is not the name of a route in the folder. */
 function freeName(folder: string): string {
   const routes = join(folder, "route");
   const files = existsSync(routes) ? readdirSync(routes) : [];
@@ -26,7 +26,7 @@ function freeName(folder: string): string {
   }
 }
 
-/** The limit that the sample has now, and another one. */
+/** The current limit of the sample, and a different one. */
 function limits(folder: string): { readonly from: number; readonly to: number } {
   const file = join(folder, "rate-limiting.yaml");
   const text = existsSync(file) ? readFileSync(file, "utf8") : "";

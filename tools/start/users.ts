@@ -1,4 +1,4 @@
-/** The users that the product begins with on a person's machine, so that the first query has an answer to look at. */
+/** Initial users, so that the first query returns data. */
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { demoUser } from "../../user-api/src/commands/seed.ts";
@@ -8,7 +8,7 @@ import { StartError } from "./ports.ts";
 const root = resolve(import.meta.dirname, "../..");
 const COUNT = 3;
 
-/** What the tour's query answers as long as nobody has made others. */
+/** The response to the tour's query before users are added. */
 export const seededAnswer = JSON.stringify({
   data: {
     users: Array.from({ length: COUNT }, (_, index) => demoUser(index)).map(({ name, posts }) => ({
@@ -18,7 +18,7 @@ export const seededAnswer = JSON.stringify({
   },
 });
 
-/** Makes the users on the first start, before the user API takes the folder. */
+/** Creates the users on the first start, before the user API opens the folder. */
 export async function seedUsers(folder: string): Promise<void> {
   if (existsSync(folder)) return;
   const seed = await startProcess(process.execPath, [join(root, "user-api/src/main.ts"), "seed", String(COUNT)], {

@@ -1,23 +1,23 @@
-/** Control groups (v1) of a cluster: one in each hierarchy, below the one that this process is in. */
+/** Control groups (v1) of a cluster: one in each hierarchy, below the one of this process. */
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { waitFor } from "../../process/index.ts";
 
 /** A mounted hierarchy of cgroup v1. */
 export interface Hierarchy {
-  /** What `mount -o` calls it: its controllers, such as `cpu,cpuacct`, or `none,name=systemd`. */
+  /** The name for `mount -o`: its controllers, such as `cpu,cpuacct`, or `none,name=systemd`. */
   readonly options: string;
-  /** The folder of the group that this process is in. */
+  /** The folder of this process's group. */
   readonly own: string;
 }
 
-/** Without these there are no pods: what runc and the kubelet use. */
+/** The hierarchies that runc and the kubelet need to run pods. */
 const needed = ["cpu", "cpuacct", "cpuset", "devices", "freezer", "memory", "pids"];
 
 /**
  * The hierarchies of this process, from the texts of /proc/self/cgroup and /proc/self/mountinfo.
  *
- * @returns a sentence instead, when one that is needed is not mounted or cannot be written.
+ * @returns a sentence instead, when a needed hierarchy is not mounted or not writable.
  */
 export function hierarchies(groups: string, mounts: string): readonly Hierarchy[] | string {
   const all = mounts.split("\n").flatMap((line) => {
@@ -37,7 +37,7 @@ export function hierarchies(groups: string, mounts: string): readonly Hierarchy[
     const mounted =
       names !== "" && points.find(({ options }) => names.split(",").every((name) => options.includes(name)));
     if (!mounted) return [];
-    // A mount may show only a part of the hierarchy: in a container, the container's own.
+    // A mount may show a part of the hierarchy only: in a container, the container's own.
     const below = path.startsWith(mounted.root) && mounted.root !== "/" ? path.slice(mounted.root.length) : path;
     const options = names.startsWith("name=") ? `none,${names}` : names;
     return [{ options, own: join(mounted.point, below), readOnly: mounted.readOnly }];
@@ -51,23 +51,23 @@ export function hierarchies(groups: string, mounts: string): readonly Hierarchy[
   return found.map(({ options, own }) => ({ options, own }));
 }
 
-/** Those of this process now. */
+/** The hierarchies of this process now. */
 export function ownHierarchies(): readonly Hierarchy[] | string {
   return hierarchies(readFileSync("/proc/self/cgroup", "utf8"), readFileSync("/proc/self/mountinfo", "utf8"));
 }
 
-/** Makes a group below that of this process. */
+/** Creates a group below that of this process. */
 export function makeGroup({ options, own }: Hierarchy, name: string): void {
   mkdirSync(join(own, name));
   if (!options.split(",").includes("cpuset")) return;
-  // A new group has no processors and no memory: no process could enter it.
+  // A new group has no CPUs and no memory nodes, and no process can enter it.
   for (const file of ["cpuset.cpus", "cpuset.mems"]) {
     writeFileSync(join(own, name, file), readFileSync(join(own, file)));
   }
 }
 
 /**
- * Removes groups and those that the node made below them. Their processes have been killed and may take a moment.
+ * Removes groups and their child groups. Their processes have been killed but may take a moment to end.
  *
  * @throws Error when a group still has processes after 20 s.
  */
@@ -77,7 +77,7 @@ export async function removeGroups(folders: readonly string[]): Promise<void> {
   }
 }
 
-/** Removes a folder of groups from its leaves. The files in it are the kernel's and go with it. */
+/** Removes a folder of groups, leaves first. The kernel's files in it go with it. */
 function removeTree(folder: string): true {
   const entries = ignoringAbsence(() => readdirSync(folder, { withFileTypes: true })) ?? [];
   for (const entry of entries) if (entry.isDirectory()) removeTree(join(folder, entry.name));

@@ -24,69 +24,68 @@ import { canary, systemManifests } from "./system.ts";
 /**
  * A real Kubernetes cluster of one node with real pods, in namespaces and control groups of its own.
  *
- * Its network has no way out and no way in, but for `forward`. Commands run inside see the machine's files at their
- * own places, read-only, but for the folder for temporary files (os.tmpdir()), in which all that is to be written
- * must stand. There is no image registry: a pod runs what `importImage` has brought, with an imagePullPolicy other
- * than Always.
+ * Its network is isolated, except for `forward`. Commands run inside see the machine's files at the same paths,
+ * read-only. Only the folder for temporary files (os.tmpdir()) is writable, so all output must go there. There is no
+ * image registry: a pod uses an image from `importImage`, with an imagePullPolicy other than Always.
  */
 export interface Cluster {
   /** The state folder; the same path inside and outside. */
   readonly folder: string;
-  /** Path of the administrator's kubeconfig. Its server can be reached from inside only. */
+  /** Path of the administrator's kubeconfig. Its server is reachable from inside only. */
   readonly kubeconfig: string;
-  /** All that anybody asked the API server about objects so far. Only with the option `audit`. */
+  /** All requests for objects to the API server so far. Only with the option `audit`. */
   audited(): readonly Audited[];
   /**
-   * Runs a command inside to its end, whatever its exit code. Names of Services resolve there, KUBECONFIG is the
-   * administrator's, `kubectl` is on PATH, HOME is an empty folder that can be written.
+   * Runs a command inside to its end, whatever its exit code. It can resolve the names of Services. KUBECONFIG is the
+   * administrator's, `kubectl` is on PATH, and HOME is an empty writable folder.
    *
    * @throws Error with its last output when it runs for more than `timeout` (120 s).
    */
   run(command: string, args: readonly string[], options?: RunOptions): Promise<Answer>;
   /** Starts a long-running command inside, see startProcess. `stop` and `signal` reach the command itself. */
   start(command: string, args: readonly string[], options: StartOptions): Promise<Process>;
-  /** The command line that does the same for a shell of this machine, with our environment. */
+  /** The command line that runs a command inside from a shell of this machine, with our environment. */
   enter(command: readonly string[]): readonly string[];
-  /** Runs kubectl inside as the administrator and answers its stdout. Rejects with its stderr. */
+  /** Runs kubectl inside as the administrator and resolves to its stdout. Rejects with its stderr. */
   kubectl(args: readonly string[], input?: string): Promise<string>;
   /** Path of the kubeconfig of a user with these groups (a client certificate), for commands that run inside. */
   kubeconfigFor(user: string, groups?: readonly string[]): Promise<string>;
-  /** Brings the images of an archive (an OCI image layout or what `docker save` writes) to the node. */
+  /** Imports the images of an archive (an OCI image layout or the output of `docker save`) into the node. */
   importImage(archive: string): Promise<void>;
-  /** Kills a component, as a crash would. Pods and the other components live on. */
+  /** Kills a component, like a crash. Pods and other components keep running. */
   stopComponent(name: ComponentName): Promise<void>;
-  /** Starts a component that was stopped. Answers when it is ready. */
+  /** Starts a component that was stopped. Resolves when it is ready. */
   startComponent(name: ComponentName): Promise<void>;
-  /** Opens a port on 127.0.0.1 of this machine that leads to an address inside, of a Service for example. */
+  /** Forwards a port on 127.0.0.1 of this machine to an address inside, such as a Service. */
   forward(host: string, port: number): Promise<Forward>;
   /** Path of a kubeconfig of the administrator for commands that run outside. */
   outsideKubeconfig(): Promise<string>;
-  /** The last lines of what each component logged, the pods and the events. */
+  /** The last log lines of each component, the pods and the events. */
   logs(): Promise<string>;
-  /** Settles when a component ends that nobody stopped: its name and last lines. */
+  /** Resolves when a component ends without being stopped: its name and last lines. */
   readonly failed: Promise<string>;
-  /** Ends all and removes the state: no process, mount, control group or file is left. */
+  /** Stops everything and removes the state: no process, mount, control group or file is left. */
   down(): Promise<void>;
 }
 
 export interface ClusterOptions {
-  /** Paths of archives of images to bring (see `importImage`). */
+  /** Paths of archives of images to import (see `importImage`). */
   readonly images?: readonly string[];
   /** The API server keeps an audit log, which `audited` reads. Default false. */
   readonly audit?: boolean;
 }
 
-/** How many claims of pods can have a volume at a time. */
+/** The number of volumes for claims. */
 const volumeCount = 8;
 const timeout = 90_000;
 
 /**
- * Starts a cluster: etcd, API server, controller manager, scheduler, kubelet, kube-proxy, containerd and CoreDNS. It
- * is answered when a pod has answered under its Service's name, about 15 s after all is built. Clusters do not touch
- * each other; each takes about a gigabyte of memory.
+ * Starts a cluster: etcd, API server, controller manager, scheduler, kubelet, kube-proxy, containerd and CoreDNS.
+ * Resolves when a pod has responded under its Service's name, about 15 s after all binaries are built. Clusters are
+ * isolated from each other; each takes about a gigabyte of memory.
  *
- * @throws CannotRun on a machine that cannot run it (it needs root, Linux and cgroup v1); Error with
- * the ends of the logs and the folder in which they are kept, when it does not get ready.
+ * @throws CannotRun on a machine that cannot run it (it needs root, Linux and cgroup v1); Error with the ends of the
+ * logs and the folder in which they are kept, when it does not become ready.
  */
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
   const { images = [], audit = false } = options;
@@ -146,7 +145,7 @@ function assemble({ node, credentials, options }: Parts): Cluster {
     if (code === 0) return stdout;
     throw new Error(`${[command, ...args].join(" ")}: ${stderr.trim() || stdout.trim() || `exit code ${code}`}`);
   };
-  // Its own waits have times of their own.
+  // kubectl's own waits have timeouts of their own.
   const kubectl = (args: readonly string[], input?: string) => answerOf("kubectl", args, { input, timeout: 600_000 });
   const ready: Partial<Record<ComponentName, () => unknown>> = {
     containerd: () => answerOf("ctr", ["version"]),
@@ -189,7 +188,7 @@ function assemble({ node, credentials, options }: Parts): Cluster {
     },
     async startComponent(name) {
       if (running.has(name)) throw new Error(`${name} runs already`);
-      // To a file, not to us: a suite that is busy must not hold up the node.
+      // To a file, not to this process: a busy suite must not block the node.
       const log = path(`logs/${name}.log`);
       const args = ["-c", 'exec "$@" >> "$0" 2>&1', log, ...lines[name]];
       const component = await node.start("sh", args, { name, ready: ready[name], timeout, cwd: folder });
@@ -224,12 +223,12 @@ function assemble({ node, credentials, options }: Parts): Cluster {
   };
 }
 
-/** Starts the components in their order, and waits until the whole works. */
+/** Starts the components in order, and waits until the cluster works. */
 async function boot(cluster: Cluster, { node, images }: { node: Node; images: readonly string[] }): Promise<void> {
   const volumes = Array.from({ length: volumeCount }, (_, index) => join(node.folder, "volumes", `${index + 1}`));
   for (const volume of volumes) {
     mkdirSync(volume, { recursive: true });
-    // Kubernetes gives folders of the node to no group of a pod.
+    // Kubernetes does not apply a pod's fsGroup to hostPath volumes.
     chmodSync(volume, 0o777);
   }
   const containers = async () => {
@@ -253,7 +252,7 @@ async function boot(cluster: Cluster, { node, images }: { node: Node; images: re
   if (code !== 0) throw new Error(`no pod answers under the name of its Service: ${stderr.trim()}`);
 }
 
-/** That a node is Ready proves little: a pod has to answer, under the name that DNS knows. */
+/** A Ready node alone proves little: a pod must respond under its DNS name. */
 const awaitCanary = `
   const end = performance.now() + ${timeout};
   for (;;) {

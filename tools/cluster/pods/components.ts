@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { auditFlags } from "../audit.ts";
 
-/** All addresses are free on every machine: the node has a network of its own. */
+/** These addresses cannot conflict with the machine's: the node has a network namespace of its own. */
 export const apiServer = "https://10.99.0.1:6443";
 export const nodeName = "node";
 export const dnsAddress = "10.96.0.10";
@@ -18,7 +18,7 @@ export const files = {
   authority: "authority.crt",
   certificate: "api-server.crt",
   key: "api-server.key",
-  /** Signs and proves service account tokens. */
+  /** Signs and verifies service account tokens. */
   accountKey: "service-account.key",
   tokens: "tokens.csv",
   admin: "admin.kubeconfig",
@@ -43,7 +43,7 @@ export type ComponentName = keyof ReturnType<typeof commandLines>;
 export function commandLines({ folder, kube, containerd, audit }: ComponentOptions) {
   const file = (name: string) => join(folder, name);
   return {
-    // In memory: etcd waits for the disk at every write, and on a disk that others use that may take seconds.
+    // In memory: etcd waits for the disk at every write, which may take seconds on a shared disk.
     etcd: [kube, "etcd", "/run/etcd", "http://127.0.0.1:2379", "http://127.0.0.1:2380"],
     containerd: [containerd, "--config", file("containerd.toml")],
     "api-server": [
@@ -64,7 +64,7 @@ export function commandLines({ folder, kube, containerd, audit }: ComponentOptio
       "--service-account-issuer=https://kubernetes.default.svc",
       `--service-cluster-ip-range=${serviceRange}`,
       "--allow-privileged",
-      // Logs and exec ask the kubelet: nobody resolves the node's name.
+      // Logs and exec connect to the kubelet, and the node's name does not resolve.
       "--kubelet-preferred-address-types=InternalIP",
       ...(audit ? auditFlags(folder) : []),
     ],
@@ -78,7 +78,7 @@ export function commandLines({ folder, kube, containerd, audit }: ComponentOptio
       "--leader-elect=false",
       "--secure-port=0",
       `--flex-volume-plugin-dir=${file("volume-plugins")}`,
-      // The default lets a claim wait for 15 s.
+      // With the default a claim may wait for 15 s.
       "--pvclaimbinder-sync-period=1s",
     ],
     scheduler: [
@@ -102,7 +102,7 @@ export function commandLines({ folder, kube, containerd, audit }: ComponentOptio
   } satisfies Record<string, readonly string[]>;
 }
 
-/** Writes what the command lines name, but for keys and tokens (see credentials.ts). */
+/** Writes the configuration files of the command lines; credentials.ts writes keys and tokens. */
 export function writeConfiguration({ folder, cni }: ComponentOptions): void {
   const file = (name: string) => join(folder, name);
   const put = (name: string, value: string | object) =>
@@ -116,7 +116,7 @@ export function writeConfiguration({ folder, cni }: ComponentOptions): void {
     mode: "nftables",
     clusterCIDR: podRange,
     clientConnection: { kubeconfig: file("proxy.kubeconfig") },
-    // Zero leaves the table of connections as it is, which is the whole machine's.
+    // Zero leaves the size of the conntrack table unchanged, because it belongs to the whole machine.
     conntrack: { maxPerCore: 0, min: 0, tcpEstablishedTimeout: "0s", tcpCloseWaitTimeout: "0s" },
   });
   put("empty-resolv.conf", "# There is nobody to ask outside of the cluster.\n");
@@ -170,10 +170,10 @@ const kubeletConfig = (resolvConf: string, folder: string) => ({
   clusterDNS: [dnsAddress],
   clusterDomain: "cluster.local",
   resolvConf,
-  // Only what is inside the node's own network reaches it.
+  // Reachable from the node's own network only.
   authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
   authorization: { mode: "AlwaysAllow" },
-  // A full disk of the machine is not the cluster's; images cannot be pulled again.
+  // A full disk of the machine must not evict images, because they cannot be pulled again.
   evictionHard: Object.fromEntries(
     ["memory.available", "nodefs.available", "nodefs.inodesFree", "imagefs.available", "imagefs.inodesFree"].map(
       (signal) => [signal, "0%"],

@@ -7,12 +7,12 @@ import { type Identity, kubeconfig } from "../kubeconfig.ts";
 import { apiServer, files, nodeName } from "./components.ts";
 
 export interface Credentials {
-  /** The text of a kubeconfig for a server's address, as the administrator or as somebody else. */
+  /** The text of a kubeconfig for a server's address, as the administrator or with another identity. */
   access(server: string, identity?: Identity): string;
   readonly authority: Authority;
 }
 
-/** Who uses the API server with a token: the name of the kubeconfig's file, the user and its group. */
+/** The components that use a token: the name of the kubeconfig's file, the user and its group. */
 const users = [
   ["admin", "admin", "system:masters"],
   ["controllers", "system:kube-controller-manager", ""],
@@ -21,7 +21,7 @@ const users = [
   ["proxy", "system:kube-proxy", ""],
 ] as const;
 
-/** Fills the state folder with what the components prove each other who they are. */
+/** Writes the components' credentials into the state folder. */
 export async function writeCredentials(folder: string): Promise<Credentials> {
   const authority = await makeAuthority();
   const service = [
@@ -38,7 +38,7 @@ export async function writeCredentials(folder: string): Promise<Credentials> {
   const account = generateKeyPairSync("ec", {
     namedCurve: "P-256",
     publicKeyEncoding: { type: "spki", format: "pem" },
-    // The API server reads the public half from this form only.
+    // The API server reads the public key from this form only.
     privateKeyEncoding: { type: "sec1", format: "pem" },
   });
   const put = (name: string, text: string) => writeFileSync(join(folder, name), text, { mode: 0o600 });

@@ -1,22 +1,22 @@
 /**
- * A way from this machine into a node's network: a listener on loopback here, and a process inside that connects.
+ * Forwards a port of this machine into a node's network: a listener on loopback, and a process inside that connects.
  *
- *     node forward.ts SOCKET    as that process
+ *     node forward.ts SOCKET    runs the process inside
  *
- * Both meet at a Unix socket, which network namespaces do not divide. The first line on each of its connections says
- * where to: `host port`.
+ * They communicate by a Unix socket, because its path works across network namespaces. The first line on each of its
+ * connections is the destination: `host port`.
  */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** An address that is good outside. */
+/** An address that is reachable from outside. */
 export interface Forward {
   /** On 127.0.0.1. */
   readonly port: number;
   close(): void;
 }
 
-/** Listens on a free port of 127.0.0.1 for what is to reach a host and port inside. */
+/** Listens on a free port of 127.0.0.1 and forwards connections to a host and port inside. */
 export async function forward(socket: string, to: { host: string; port: number }): Promise<Forward> {
   const open = new Set<Socket>();
   const server = createServer({ allowHalfOpen: true }, (client) => {
@@ -38,7 +38,7 @@ export async function forward(socket: string, to: { host: string; port: number }
   };
 }
 
-/** Has each of two connections receive what the other one sends; both end when one breaks. */
+/** Pipes two connections into each other; both end when one breaks. */
 function join(a: Socket, b: Socket): readonly [Socket, Socket] {
   for (const [from, to] of [
     [a, b],

@@ -1,4 +1,4 @@
-/** The images that the cluster itself needs, made from what Go has built. */
+/** The images that the cluster itself needs, made from binaries that Go has built. */
 import { existsSync, renameSync } from "node:fs";
 import { image, layer, writeArchive } from "../../images/oci.ts";
 import { copied } from "../../images/tree.ts";

@@ -1,4 +1,4 @@
-/** Whether this machine can run a node, and what an earlier run left on it. */
+/** Checks whether this machine can run a node, and removes leftovers of earlier runs. */
 import { execFile } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { findOnPath } from "../../programs/apt.ts";
 import { type Hierarchy, ownHierarchies, removeGroups } from "./cgroups.ts";
 
-/** This machine cannot run a node. The message says why, in one sentence. */
+/** This machine cannot run a node. The message gives the reason in one sentence. */
 export class CannotRun extends Error {
   override readonly name = "CannotRun";
 }
@@ -18,7 +18,7 @@ export const namespaces = ["--mount", "--net", "--pid", "--uts", "--ipc", "--cgr
 /**
  * The control groups of this process, where a node can run.
  *
- * @throws CannotRun on a machine that has no such.
+ * @throws CannotRun on a machine without them.
  */
 export async function usableHierarchies(): Promise<readonly Hierarchy[]> {
   const refuse = (reason: string) => new CannotRun(`a cluster with pods cannot run here: ${reason}`);
@@ -36,7 +36,7 @@ export async function usableHierarchies(): Promise<readonly Hierarchy[]> {
   return found;
 }
 
-/** What is on the machine because of a cluster, so that somebody can remove it when its own process cannot. */
+/** The resources of a cluster on this machine, so that a later run can remove them after a crash. */
 export interface Trace {
   readonly owner: Identity;
   readonly init?: Identity;
@@ -44,17 +44,17 @@ export interface Trace {
   readonly folder: string;
 }
 
-/** A process that cannot be taken for a later one with the same number. */
+/** A process, distinguished from a later one with the same pid. */
 export interface Identity {
   readonly pid: number;
-  /** In clock ticks since the machine was started. */
+  /** In clock ticks since boot. */
   readonly started: string;
 }
 
-/** Who has this number now, or undefined when nobody has. A process that only waits to be collected is nobody. */
+/** The process that has this pid now, or undefined when there is none. A zombie counts as none. */
 export function identity(pid: number): Identity | undefined {
   try {
-    // The name in parentheses may hold anything.
+    // The name in parentheses may contain any character.
     const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
       .replace(/^.*\) /s, "")
       .split(" ");
@@ -69,17 +69,17 @@ const alive = (process: Identity | undefined) =>
 
 const traces = () => join(tmpdir(), "sluice-clusters");
 
-/** Writes a trace down, and answers what removes it. */
+/** Writes a trace file and returns a function that removes it. */
 export function leaveTrace(name: string, trace: Trace): () => void {
   mkdirSync(traces(), { recursive: true });
   const place = join(traces(), `${name}.json`);
-  // Under its name at once and as a whole: another process may be looking for leftovers.
+  // Renamed into place, so that other processes never read a partial file.
   writeFileSync(`${place}.part`, JSON.stringify(trace));
   renameSync(`${place}.part`, place);
   return () => rmSync(place, { force: true });
 }
 
-/** Removes the clusters whose own process has ended without doing it. */
+/** Removes the clusters whose process ended without removing them. */
 export async function removeLeftovers(): Promise<void> {
   mkdirSync(traces(), { recursive: true });
   for (const name of readdirSync(traces())) {
@@ -93,7 +93,7 @@ export async function removeLeftovers(): Promise<void> {
   }
 }
 
-/** Undefined when somebody has removed it by now. */
+/** Undefined when another process has removed it meanwhile. */
 function readTrace(place: string): Trace | undefined {
   try {
     return JSON.parse(readFileSync(place, "utf8"));

@@ -9,13 +9,13 @@ import { files } from "./components.ts";
 import { identity, leaveTrace, namespaces, usableHierarchies } from "./machine.ts";
 
 export interface RunOptions {
-  /** Added to our environment; undefined takes a variable away. */
+  /** Added to our environment; undefined removes a variable. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Default: our own. */
   readonly cwd?: string;
-  /** For its standard input. Default: nothing. */
+  /** Its standard input. Default: empty. */
   readonly input?: string;
-  /** Milliseconds until it is killed and the run has failed. Default 120,000. */
+  /** Milliseconds until it is killed and the run fails. Default 120,000. */
   readonly timeout?: number;
 }
 
@@ -28,17 +28,17 @@ export interface Answer {
 export interface Node {
   /** The state folder, the same path inside and outside. */
   readonly folder: string;
-  /** The command that runs another one inside, in the folder in which it is run itself. */
+  /** The command line that runs another one inside, in the working directory in which it is called. */
   enter(command: readonly string[]): readonly string[];
   run(command: string, args: readonly string[], options?: RunOptions): Promise<Answer>;
   start(command: string, args: readonly string[], options: StartOptions): Promise<Process>;
-  /** Ends all that runs inside, and removes namespaces, control groups and the state folder. */
+  /** Ends all processes inside, and removes namespaces, control groups and the state folder. */
   end(): Promise<void>;
 }
 
 const setup = join(import.meta.dirname, "node.sh");
 
-/** A shell that puts itself into control groups and becomes `becomes`, in which "$@" stands for the command. */
+/** A shell that enters the control groups and then executes `becomes`, in which "$@" stands for the command. */
 const inGroups = (groups: readonly string[], becomes: string, command: readonly string[]): readonly string[] => [
   "sh",
   "-c",
@@ -50,9 +50,9 @@ const inGroups = (groups: readonly string[], becomes: string, command: readonly 
 ];
 
 /**
- * Makes the namespaces. Nothing runs inside but the first process, whose end is the end of everything.
+ * Creates the namespaces. Only their first process runs inside; when it ends, all others end.
  *
- * @param prepare Fills the state folder before, with `resolv.conf` at least.
+ * @param prepare Fills the state folder beforehand, with `resolv.conf` at least.
  */
 export async function startNode(pause: string, prepare: (folder: string) => unknown): Promise<Node> {
   const hierarchies = await usableHierarchies();
@@ -89,7 +89,7 @@ export async function startNode(pause: string, prepare: (folder: string) => unkn
     forget = leaveTrace(name, { owner, init, groups, folder });
     const nsenter = `nsenter --target=${pid} ${namespaces.join(" ")} --wdns="$PWD" -- "$@"`;
     const enter = (command: readonly string[]) => {
-      // Its number may be another process's by now.
+      // Its pid may belong to another process now.
       if (ended) throw new Error("the node has ended");
       return inGroups(groups, nsenter, command);
     };
@@ -116,7 +116,7 @@ export async function startNode(pause: string, prepare: (folder: string) => unkn
   }
 }
 
-/** `nsenter` waits outside for what it has started inside, and passes no signal on to it. */
+/** `nsenter` waits outside for the process that it has started inside, and forwards no signals to it. */
 function withSignals(started: Process): Process {
   const signal = (name: NodeJS.Signals) => {
     const children = readFileSync(`/proc/${started.pid}/task/${started.pid}/children`, "utf8").trim();
@@ -141,7 +141,7 @@ function withSignals(started: Process): Process {
 function collect([command = "", ...args]: readonly string[], options: RunOptions): Promise<Answer> {
   const { input = "", timeout = 120_000 } = options;
   const env = { ...process.env, ...options.env };
-  // Node's test runner marks its children with it; a runner inside ours would answer in the runner's own protocol.
+  // Node's test runner marks its child processes with it, and a nested runner would switch to the parent's protocol.
   delete env.NODE_TEST_CONTEXT;
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { cwd: options.cwd, env, detached: true, stdio: "pipe" });

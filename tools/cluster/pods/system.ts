@@ -1,14 +1,14 @@
-/** What a cluster holds from the start: its DNS, and volumes that claims can have. */
+/** The initial objects of a cluster: DNS, and volumes for claims. */
 import { dnsAddress } from "./components.ts";
 import { dnsImage } from "./images.ts";
 
-/** The Service that answers, under its name, only when pods, Services and DNS work. */
+/** This URL responds only when pods, Services and DNS work. */
 export const canary = "http://kube-dns.kube-system.svc.cluster.local:8181/ready";
 
 const meta = (name: string) => ({ name, namespace: "kube-system" });
 const selector = { "k8s-app": "kube-dns" };
 
-// Names outside of the cluster do not exist: without the second part they would be failures of the server.
+// Names outside the cluster do not exist: without the second part they would fail as SERVFAIL.
 const corefile = `cluster.local:53 in-addr.arpa:53 ip6.arpa:53 {
   errors
   health
@@ -65,7 +65,7 @@ const dns = [
               readinessProbe: { httpGet: { path: "/ready", port: 8181 }, periodSeconds: 1 },
               securityContext: {
                 allowPrivilegeEscalation: false,
-                // Its port 53 takes a right that a file of an image of ours cannot carry.
+                // Binding port 53 needs a capability that a file in our images cannot carry.
                 runAsUser: 0,
                 capabilities: { drop: ["ALL"], add: ["NET_BIND_SERVICE"] },
                 readOnlyRootFilesystem: true,
