@@ -22,7 +22,8 @@ export const compat = {
 
 export const allowedUpstreams = {
   variable: "SLUICE_ALLOWED_UPSTREAMS",
-  kind: "list",
+  kind: "addresses",
+  ports: true,
   default: [],
   description:
     "Addresses and CIDR blocks to which nodes connect although they are refused by default (loopback, link-local, " +
@@ -250,7 +251,7 @@ export const gatewaySettings = defineSettings({
   },
   trustedAddresses: {
     variable: "SLUICE_TRUSTED_IPS",
-    kind: "list",
+    kind: "addresses",
     default: [],
     description: "Addresses and CIDR blocks of proxies in front, whose X-Forwarded-* headers are believed.",
   },

@@ -52,8 +52,18 @@ const flag: Declaration = { ...described, kind: "flag" };
 const share: Declaration = { ...described, kind: "share" };
 const duration: Declaration = { ...described, kind: "duration" };
 const address: Declaration = { ...described, kind: "address" };
+const addresses: Declaration = { ...described, kind: "addresses" };
+const withPorts: Declaration = { ...described, kind: "addresses", ports: true };
 
 const cases: readonly (readonly [declaration: Declaration, text: string, value: unknown])[] = [
+  [addresses, "10.0.0.0/8, ::1,", ["10.0.0.0/8", "::1"]],
+  [addresses, "10.0.0.0/33", undefined],
+  [addresses, "::1/129", undefined],
+  [addresses, "10.0.0.1, localhost", undefined],
+  [addresses, "10.0.0.1:80", undefined],
+  [addresses, "::1%eth0", undefined],
+  [withPorts, "127.0.0.0/8, [::1]:80, 10.0.0.1:80", ["127.0.0.0/8", "[::1]:80", "10.0.0.1:80"]],
+  [withPorts, "localhost:80", undefined],
   [port, "80", 80],
   [port, "65536", undefined],
   [port, "-1", undefined],

@@ -1,4 +1,5 @@
 /** Parses and describes the values of each kind of setting. */
+import { isIP } from "node:net";
 import type { Address, Declaration } from "./declaration.ts";
 
 /** Parses a non-empty text; undefined if it is not of the declared kind. */
@@ -17,16 +18,31 @@ export function parseSetting(declaration: Declaration, text: string): unknown {
     case "choice":
       return declaration.words.includes(text) ? text : undefined;
     case "list":
-      return text
-        .split(",")
-        .map((item) => item.trim())
-        .filter((item) => item !== "");
+      return itemsOf(text);
+    case "addresses": {
+      const items = itemsOf(text);
+      return items.every((item) => isAddressBlock(item) || (declaration.ports && hasPort(item))) ? items : undefined;
+    }
     case "duration":
       return parseDuration(text);
     case "address":
       return parseAddress(text);
   }
 }
+
+const itemsOf = (text: string): readonly string[] =>
+  text
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
+
+function isAddressBlock(text: string): boolean {
+  const [, address = "", bits = "0"] = /^([\da-f.:]+)(?:\/(\d{1,3}))?$/i.exec(text) ?? [];
+  const version = isIP(address);
+  return version !== 0 && Number(bits) <= (version === 4 ? 32 : 128);
+}
+
+const hasPort = (text: string): boolean => isIP(parseAddress(text)?.host ?? "") !== 0;
 
 const FLAGS: Readonly<Partial<Record<string, boolean>>> = Object.assign(Object.create(null), {
   true: true,
@@ -91,6 +107,10 @@ export function describeExpected(declaration: Declaration): string {
       return `one of: ${declaration.words.join(", ")}`;
     case "list":
       return "texts separated by commas";
+    case "addresses":
+      return declaration.ports
+        ? "IP addresses, CIDR blocks or address:port, separated by commas, such as 127.0.0.0/8 or [::1]:8000"
+        : "IP addresses and CIDR blocks separated by commas, such as 10.0.0.0/8 or ::1";
     case "duration":
       return "a duration with its unit, such as 250ms, 5s, 2m or 1h";
     case "address":
