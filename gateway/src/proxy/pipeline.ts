@@ -1,7 +1,7 @@
 /**
  * The pipeline of a request, the same for every engine.
  *
- *     open (match) -> access (checks, plugins) -> the gateway's own response, or a forward plan -> respond -> finish (log)
+ *     open (match) -> access (checks, plugins) -> a direct response or a forward plan -> respond -> finish (log)
  *
  * It is synchronous as long as no plugin is asynchronous.
  */
