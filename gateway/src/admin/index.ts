@@ -18,27 +18,27 @@ import { createWarnings } from "./writes/warnings.ts";
 
 export interface AdminOptions {
   readonly settings: AdminSettings;
-  /** The caller's to close, after the admin listener. */
+  /** The caller closes it after the admin listener. */
   readonly opened: Pick<OpenedStore, "store" | "fleet" | "hash">;
   /** Absent: no node runs in this process. */
   readonly setHealth?: SetHealth;
-  /** Where the node of this process takes clients' requests. Default: there is none. */
+  /** Addresses of the proxy in this process. Default: there is none. */
   readonly proxies?: readonly ProxyListener[];
   readonly log: Log;
-  /** Of this software. */
+  /** The version of Sluice. */
   readonly version: string;
 }
 
 export interface Admin {
   readonly address: { readonly host: string; readonly port: number };
-  /** Takes no more requests, answers those under way, and stops. */
+  /** Accepts no more requests, finishes open ones, and stops. */
   close(): Promise<void>;
 }
 
 /**
- * Listens at once: while the entities cannot be read yet, requests wait some seconds and are answered 500 then.
+ * Listens at once: while entities cannot be read yet, requests wait some seconds and are then answered 500.
  *
- * @throws SettingsError for an address that other machines could reach, while nothing proves who callers are.
+ * @throws SettingsError for an address that other machines can reach, if callers need no authentication.
  */
 export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const { settings, opened, setHealth, proxies = [], log, version } = options;
@@ -46,7 +46,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const access = await openAccess(settings, log);
   const { store, fleet } = opened;
   const closing = new AbortController();
-  // As many as there are writes that wait.
+  // One listener per waiting write.
   setMaxListeners(0, closing.signal);
   let address = listen;
   const facts: ListenerInfo = {
@@ -98,7 +98,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     address,
     async close() {
       const closed = app.close();
-      // Whoever waits for nodes is answered `pending`.
+      // Pending waits for nodes are answered `pending`.
       closing.abort();
       await closed;
       await access.close();

@@ -1,4 +1,4 @@
-/** The HTTP side of the admin listener: what every answer has in common. */
+/** The HTTP side of the admin listener: everything that responses have in common. */
 import { constants } from "node:crypto";
 import { METHODS as httpMethods, STATUS_CODES } from "node:http";
 import type { ServerOptions } from "node:https";
@@ -22,18 +22,18 @@ export interface ListenerOptions extends RoutesOptions {
   readonly access: Pick<AdminAccess, "authorize" | "tls">;
   readonly browserPolicy: BrowserPolicy;
   readonly serverName: string;
-  /** Name of the header with the milliseconds that the answer took. */
+  /** Name of the header with the response time in milliseconds. */
   readonly latencyName: string;
   readonly metrics: () => Promise<RenderedMetrics>;
   /** Milliseconds that a write waits for the nodes. */
   readonly wait: number;
-  /** Ends those waits: the listener is about to stop. */
+  /** Aborts those waits when the listener stops. */
   readonly closing: AbortSignal;
 }
 
 const BODY_LIMIT = 10 * 1024 * 1024;
 
-/** Longer than any key, percent-encoded. */
+/** Longer than any percent-encoded key. */
 const MAX_PARAMETER = 8192;
 
 export function createListener(options: ListenerOptions): FastifyInstance {
@@ -48,7 +48,7 @@ export function createListener(options: ListenerOptions): FastifyInstance {
     frameworkErrors: (_error, request, reply) => answerError(badRequest("the URL is not well-formed"), request, reply),
   });
   for (const method of httpMethods) {
-    // A method that nobody has is refused as any other that an URL does not have.
+    // A method that no route supports is answered like any other wrong method.
     if (!app.supportedMethods.includes(method) && method !== "CONNECT") app.addHttpMethod(method, { hasBody: true });
   }
   app.removeAllContentTypeParsers();
@@ -90,7 +90,7 @@ export function createListener(options: ListenerOptions): FastifyInstance {
   });
   return app;
 
-  /** Null when the listener stops first: nobody can tell then. */
+  /** Null when the listener stops first: the result is then unknown. */
   function untilClosing<Value>(waited: Promise<Value>): Promise<Value | null> {
     return new Promise((resolve, reject) => {
       const stop = () => resolve(null);
@@ -99,7 +99,7 @@ export function createListener(options: ListenerOptions): FastifyInstance {
     });
   }
 
-  /** One route for all methods, because a wrong one is answered 405 and not 404. */
+  /** One route for all methods, because a wrong method is answered 405 instead of 404. */
   function serve(url: string, handlers: MethodHandlers): void {
     const allowed = METHODS.filter((method) => method === "OPTIONS" || handlers[readAs(method)])
       .sort()
@@ -124,7 +124,7 @@ export function createListener(options: ListenerOptions): FastifyInstance {
         if (programmed) {
           const from = performance.now();
           reply.headers(programmedHeaders(await untilClosing(programmed(wait))));
-          // How much of the answer's time was spent waiting for the nodes (W3C Server Timing).
+          // The part of the response time that was spent waiting for the nodes (W3C Server Timing).
           reply.header("server-timing", `nodes;dur=${(performance.now() - from).toFixed(1)}`);
         }
         return body === undefined ? reply.code(status).send() : sendJson(reply.code(status), body);
@@ -146,7 +146,7 @@ function receivedOf({ method, url, params, headers, body }: FastifyRequest, trus
   };
 }
 
-/** HEAD is GET without the body, which the server itself leaves out. */
+/** HEAD is handled as GET; the server omits the body. */
 const readAs = (method: Method): Method => (method === "HEAD" ? "GET" : method);
 
 const sendJson = (reply: FastifyReply, body: unknown) =>
@@ -155,7 +155,7 @@ const sendJson = (reply: FastifyReply, body: unknown) =>
 const answerError = ({ status, body, headers }: HttpError, _request: FastifyRequest, reply: FastifyReply) =>
   sendJson(reply.code(status).headers(headers), body);
 
-/** Pages of another origin may read answers only when a setting names the origin. */
+/** Pages of another origin may read responses only if a setting names the origin. */
 function corsHeaders(origin: string | undefined, origins: readonly string[]): Readonly<Record<string, string>> {
   if (origins.length === 0) return {};
   if (origin === undefined || !isAllowedOrigin(origin, origins)) return { vary: "Origin" };
@@ -172,7 +172,7 @@ const httpsOptions = ({ cert, key, ca }: AdminTls): ServerOptions => ({
   cert,
   key,
   secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
-  // A client without a good certificate may still have a token: the gate looks at each request.
+  // A client without a valid certificate may still have a token: the authorizer checks each request.
   ...(ca !== undefined && { ca, requestCert: true, rejectUnauthorized: false }),
 });
 
@@ -185,13 +185,13 @@ function preflight(reply: FastifyReply, allowed: string, headers: FastifyRequest
     .send();
 }
 
-/** As Node's parser tells it. */
+/** As reported by Node's parser. */
 interface Unread {
   readonly code?: string;
   readonly rawPacket?: unknown;
 }
 
-/** What never became a request: a method that HTTP does not know, or no HTTP at all. */
+/** Answers input that is not a request: an unknown method, or no HTTP at all. */
 function refuseUnread({ code, rawPacket }: Unread, socket: Socket): void {
   if (code === "ECONNRESET" || !socket.writable) return void socket.destroy();
   const head = Buffer.isBuffer(rawPacket) ? rawPacket.toString("latin1") : "";

@@ -1,4 +1,4 @@
-/** What an operation is asked, and what comes of it. */
+/** Requests to operations, and their results. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { Violation } from "@sluice/model";
 import type { Effect, Store, Write, WriteFault, WriteOutcome } from "../stores/store.ts";
@@ -7,21 +7,24 @@ import type { RawMembers } from "./http/decode-body.ts";
 import type { Query } from "./http/paging.ts";
 import type { Preconditions } from "./http/preconditions.ts";
 
-/** A request as it came, without the HTTP engine. */
+/** A request, independent of the HTTP engine. */
 export interface AdminRequest {
   readonly method: string;
-  /** Without the query and without a slash at its end. */
+  /** Without the query and without a trailing slash. */
   readonly path: string;
   readonly query: Query;
-  /** Decoded, by their names in the URL. */
+  /** Decoded, by the names in the URL. */
   readonly params: Readonly<Record<string, string>>;
   readonly headers: IncomingHttpHeaders;
   readonly bytes: Buffer | undefined;
-  /** The caller has proved who it is where that is asked for, and uses a name of ours: not so only in GET / and GET /status. */
+  /**
+   * The caller is authenticated, if that is required, and uses one of the listener's host names. False is only possible
+   * for GET / and GET /status.
+   */
   readonly trusted: boolean;
 }
 
-/** What operations read: a store, or a store as it will be after the writes before. */
+/** The store, or the store as it will be after earlier writes of a batch. */
 export type EntityReader = Pick<Store, "list" | "find" | "database">;
 
 /** A request to an endpoint of a collection. */
@@ -31,12 +34,15 @@ export interface EntityRequest {
   readonly params: { readonly entity?: string; readonly child?: string };
   readonly path: string;
   readonly query: Query;
-  /** `plugin` is whose config a form changes when it does not say so. @throws HttpError when it cannot be decoded. */
+  /**
+   * `plugin` is the plugin whose config a form changes if the form does not name one. @throws HttpError when the body
+   * cannot be decoded.
+   */
   readonly body: (hint?: { readonly plugin?: string }) => RawMembers;
   readonly preconditions: Preconditions;
-  /** Ids that are taken, as the store said when it was written to: none of them is derived again. */
+  /** Ids that the store reported as in use: none of them is derived again. */
   readonly takenIds: ReadonlySet<string>;
-  /** Told together with those of the entity. */
+  /** Reported together with those of the entity. */
   readonly extraViolations: readonly Violation[];
 }
 
@@ -44,24 +50,24 @@ export interface AdminResponse {
   readonly status: number;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Writes: what every node must have before the answer is sent. */
+  /** For writes: the response waits until every node serves them. */
   readonly programmed?: WriteOutcome["programmed"];
 }
 
-/** What a request wants written, worked out and not yet done: to be done, to be told of, or to be part of a batch. */
+/** The prepared writes of a request: to be done, planned, or added to a batch. */
 export interface PreparedWrite {
   readonly writes: readonly Write[];
-  /** @param effects of the writes, in their order. */
+  /** @param effects One per write, in order. */
   respond(effects: readonly Effect[]): Promise<AdminResponse>;
-  /** In the words with which a store without writes refuses it. */
+  /** Used in the error of a read-only store. */
   readonly attempt: WriteAttempt;
-  /** Whether the step may come out well when it is worked out anew: somebody else was quicker. */
+  /** Whether preparing the write again may succeed: another client was faster. */
   isRetryable(fault: WriteFault): Promise<boolean>;
 }
 
 export interface WriteAttempt {
   readonly verb: "create" | "create or update" | "update" | "remove";
   readonly collection: string;
-  /** The member that the URL names the entity by; undefined for its id. */
+  /** The member by which the URL names the entity; undefined: its id. */
   readonly by: string | undefined;
 }

@@ -10,7 +10,7 @@ import type { WarningHeaders } from "./writes/warnings.ts";
 export interface RoutesOptions extends HealthOptions {
   readonly store: Store;
   readonly warnings: WarningHeaders;
-  /** URLs besides those of entities. */
+  /** URLs other than those of entities. */
   readonly others: readonly AdminRoute[];
 }
 
@@ -30,7 +30,7 @@ export function adminRoutes(options: RoutesOptions): readonly AdminRoute[] {
 /**
  * Kong's GET /endpoints: lists all URLs. Endpoints that Sluice does not support are left out.
  *
- * @param urls As they are served: `/services/:entity`.
+ * @param urls As served: `/services/:entity`.
  */
 const endpointsBody = (urls: readonly string[]): object => ({
   data: [...new Set(urls.filter((url) => !url.endsWith("*")).map(shown))].sort(bySegments),

@@ -11,7 +11,7 @@ import { requestAt, silentLog } from "./testing.ts";
 export interface FileRig {
   readonly admin: Admin;
   readonly ask: ReturnType<typeof requestAt>;
-  /** What stands in the file. */
+  /** The content of the file. */
   text(): string;
   close(): Promise<void>;
 }

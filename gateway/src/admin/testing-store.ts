@@ -1,13 +1,13 @@
-/** A store in memory, for suites that look at the admin listener and at nothing behind it. */
+/** An in-memory store, for suites that test the admin listener without a real store. */
 import type { Collection } from "@sluice/model";
 import type { OpenedStore } from "../stores/open.ts";
 import type { ListOptions, Lookup, Store, Write, WriteFault, WriteOptions } from "../stores/store.ts";
 import { createTables, find, list, write } from "../stores/tables/index.ts";
 
 export interface TestingStore extends OpenedStore {
-  /** What the next writes are refused with, one after the other, before they are looked at. */
+  /** Faults for the next writes, one each, returned before the writes are examined. */
   readonly refuse: (WriteFault | (() => Promise<void>))[];
-  /** Every call that wrote or would have. */
+  /** All write calls, including plans. */
   readonly written: { readonly writes: readonly Write[]; readonly options: WriteOptions }[];
 }
 

@@ -1,4 +1,6 @@
-/** Tables of requests and answers, each row a test against one listener that already holds some entities. */
+/**
+ * Tables of requests and expected responses. Each row is a test against one listener that already holds some entities.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { deriveId } from "@sluice/model";
@@ -15,7 +17,7 @@ export interface Row extends RequestOptions {
   /** A part of the body. */
   readonly has?: object;
   readonly message?: string | RegExp;
-  /** Headers by their lower-case names; undefined: absent. */
+  /** Headers by lower-case names; undefined: absent. */
   readonly sends?: Readonly<Record<string, string | RegExp | undefined>>;
 }
 
@@ -28,7 +30,7 @@ export const ids = {
   unknown: "99999999-9999-4999-8999-999999999999",
 } as const;
 
-/** One of each: `base`, related to each other as far as they can be; the key is `base-key`. */
+/** One entity of each kind, named `base` and related to each other where possible; the key is `base-key`. */
 const fixture: readonly (readonly [string, object])[] = [
   ["/services", { name: "base", host: "base.example" }],
   ["/services/base/routes", { name: "base", paths: ["/base"] }],

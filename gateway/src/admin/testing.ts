@@ -1,4 +1,4 @@
-/** The admin listener over a directory, with an operator that answers as a test says, for the suites of this folder. */
+/** The admin listener over a directory, with a fake operator, for the suites of this folder. */
 import { createServer, type IncomingHttpHeaders, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Log } from "@sluice/crds";
@@ -11,26 +11,26 @@ import { type Admin, startAdmin } from "./index.ts";
 export interface Reply {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** The parsed body; the text where it is not JSON; undefined where there is none. */
+  /** The parsed body; text if it is not JSON; undefined if there is none. */
   readonly body: unknown;
 }
 
 export interface RequestOptions {
   /** Sent as application/x-www-form-urlencoded. */
   readonly form?: string;
-  /** Sent as application/json; a text as it stands. */
+  /** Sent as application/json; a string is sent unchanged. */
   readonly json?: unknown;
   readonly bytes?: Buffer;
-  /** As written, in this order: a name may stand twice. */
+  /** Sent as written and in this order: names may be repeated. */
   readonly headers?: readonly (readonly [string, string])[];
 }
 
 export interface AdminRig {
   readonly admin: Admin;
   readonly directory: string;
-  /** What the operator was asked to wait for. */
+  /** The wait requests that the operator received. */
   readonly waits: WaitRequest[];
-  /** The operator's next answers; null: it ends the connection; `never`: it takes the question and says nothing. */
+  /** The operator's next responses; null: it closes the connection; `never`: it does not respond. */
   answer: Partial<WaitAnswer> | null | "never";
   ask(method: string, path: string, asking?: RequestOptions): Promise<Reply>;
   close(): Promise<void>;
@@ -47,7 +47,7 @@ export const served: WaitAnswer = {
 
 export const silentLog: Log = { info() {}, warn() {}, error() {} };
 
-/** Any port of this machine, and nobody to wait for. */
+/** Any free port on loopback; writes wait for no nodes. */
 export function testingSettings(env: Readonly<Record<string, string>> = {}): AdminSettings {
   const { value, violations } = readSettings(adminSettings, {
     SLUICE_ADMIN_LISTEN: "127.0.0.1:0",
@@ -100,7 +100,7 @@ export async function startAdminRig(env: Readonly<Record<string, string>> = {}):
   return rig;
 }
 
-/** Asks the listener at a port of this machine. */
+/** Sends a request to a port of this machine. */
 export const requestAt =
   (port: number) =>
   (method: string, path: string, asking: RequestOptions = {}): Promise<Reply> =>
@@ -134,7 +134,7 @@ function send(port: number, asked: RequestOptions & { method: string; path: stri
         });
       },
     );
-    // A refused body may end the connection while it is still being sent; the answer counts.
+    // A refused body may close the connection while it is being sent; the response counts.
     outgoing.on("error", reject);
     outgoing.end(body);
   });

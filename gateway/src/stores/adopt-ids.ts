@@ -1,6 +1,6 @@
 /**
- * A document need not give ids: they follow from names then. A store may hold the same entity under another id, such
- * as one that was made up when it was created; the document means that one.
+ * A document may leave ids out: they then follow from names. A store may hold the same entity under another id, such as
+ * a random one from its creation; the document then means that entity.
  */
 import { type Collection, checkEntity, collections, type Entity, references } from "@sluice/model";
 import type { EntityLists } from "./difference.ts";
@@ -8,7 +8,7 @@ import { claimKey, claimKeysOf, claimsOf } from "./tables/claims.ts";
 
 type References = Readonly<Record<string, { readonly id: string } | null>>;
 
-/** The entities of `after`, those with ids of nobody's choice under the ids of their like in `before`. */
+/** The entities of `after`; those with derived ids get the ids of their counterparts in `before`. */
 export function adoptIds(before: EntityLists, after: EntityLists): EntityLists {
   const renamed = new Map<string, string>();
   const adopted = collections.map((collection) => {

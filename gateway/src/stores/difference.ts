@@ -1,17 +1,17 @@
-/** From the entities of a store to those of a whole document: the writes that lead there. */
+/** Computes the writes that change a store's entities to those of a complete document. */
 import { type Collection, canonical, collections, type Entities, type Entity, references } from "@sluice/model";
 import { adoptIds } from "./adopt-ids.ts";
 import { etagOf } from "./etag.ts";
 import type { Write } from "./store.ts";
 import { claimKeysOf } from "./tables/claims.ts";
 
-/** Filled entities, as `checkEntity` gives them. */
+/** Entities with defaults, as `checkEntity` returns them. */
 export type EntityLists = { readonly [Name in Collection]?: readonly Entities[Name][] };
 
 export interface DifferenceOptions {
-  /** Unix time in seconds for entities whose document tells no times: those that have 0. */
+  /** Unix time in seconds for entities without timestamps in the document: those with 0. */
   readonly now: number;
-  /** What only the store has stays. Default: it is removed. */
+  /** Keeps entities that only the store has. Default: they are removed. */
   readonly keep?: boolean;
 }
 
@@ -22,11 +22,11 @@ interface Step {
 }
 
 /**
- * The least that leads from one to the other, in an order in which every write finds what it refers to and no name is
- * taken. Times that the document does not tell make no difference: what is there keeps its own. An entity whose id
- * the document does not give is the one of its name (adopt-ids.ts). Where names go round, or what is removed holds the
- * name of what comes, entities are removed and made again within the same writes, together with all that refers to
- * them.
+ * The minimal writes from one state to the other. Their order ensures that references exist and that no name is used
+ * twice at once. Timestamps that the document leaves out are no difference: existing entities keep theirs. An entity
+ * without an id in the document is matched by name (adopt-ids.ts). Where names form a cycle, or an entity to be removed
+ * holds the name of a new one, entities are removed and created again within the same writes, together with all
+ * entities that refer to them.
  */
 export function writesBetween(
   before: EntityLists,
@@ -80,7 +80,7 @@ interface Times {
   readonly updated_at?: number;
 }
 
-/** The entity before itself when nothing else has changed. */
+/** Returns the previous entity if nothing but timestamps differs. */
 function withTimes(entity: Entity, was: Entity | undefined, now: number): Entity {
   const { created_at, updated_at }: Times = entity;
   const created = created_at || (was ? was.created_at : now);
@@ -102,7 +102,7 @@ interface Tangle {
   readonly fresh: readonly Step[];
 }
 
-/** The changes in an order in which each takes a name only after it was given up, and what stands in the way of all. */
+/** The changes in an order in which each name is released before it is reused, and the steps that block others. */
 function untangle({ gone, changed, fresh }: Tangle) {
   const holders = new Map<string, Step>();
   for (const step of [...gone, ...changed]) {
@@ -121,7 +121,7 @@ function untangle({ gone, changed, fresh }: Tangle) {
   const ordered = new Set<Step>();
   const seen = new Set<Step>();
   for (const first of changed) {
-    // Each step waits for one holder or a few; a chain of them is followed without recursion.
+    // Each step waits for one holder or a few; the chain is followed without recursion.
     const chain = [first];
     for (let step = chain.at(-1); step; step = chain.at(-1)) {
       seen.add(step);
@@ -139,11 +139,11 @@ function untangle({ gone, changed, fresh }: Tangle) {
   return { ordered, inTheWay };
 }
 
-/** With all that refers to them before, and so would forbid the removal or go along with it. */
+/** Adds all entities that refer to them: these would prevent the removal or be removed with it. */
 function withReferrers(inTheWay: ReadonlySet<Step>, steps: readonly Step[]): ReadonlySet<Step> {
   const found = new Set(inTheWay);
   if (found.size === 0) return found;
-  // Parents stand before children: one way through the steps finds them all.
+  // Parents come before children: one pass over the steps finds them all.
   const ids = new Set([...found].map(keyOf));
   for (const step of steps) {
     const members = step.was as unknown as Readonly<Record<string, { readonly id: string } | null>> | undefined;

@@ -2,6 +2,6 @@
 import { createHash } from "node:crypto";
 import { canonical, type Entity } from "@sluice/model";
 
-/** Sixteen hexadecimal digits; equal entities have equal ones in every store. */
+/** Sixteen hexadecimal digits; equal entities have the same ETag in every store. */
 export const etagOf = (entity: Entity): string =>
   createHash("sha256").update(canonical(entity)).digest("hex").slice(0, 16);

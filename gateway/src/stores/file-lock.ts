@@ -1,9 +1,9 @@
-/** Something that one process at a time may have: the kernel holds the lock, so it ends with its process however that ends. */
+/** A lock that only one process can hold. The kernel owns it, so it ends with the process, even after a crash. */
 import { DatabaseSync } from "node:sqlite";
 
 /**
- * Returns what gives the lock back; undefined when another process (or another part of this one) has it. The lock is
- * SQLite's, as Node has no flock (docs/decisions/0004). Its file stays empty.
+ * Returns the function that releases the lock; undefined when another process (or other code of this one) holds it. The
+ * lock is SQLite's, because Node has no flock (docs/decisions/0004). Its file stays empty.
  */
 export function acquireFileLock(path: string): (() => void) | undefined {
   const file = new DatabaseSync(path);

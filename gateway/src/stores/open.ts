@@ -1,11 +1,11 @@
-/** Opens what holds the entities, as SLUICE_STORE says, and with it what is known of the nodes that run them. */
+/** Opens the store named by SLUICE_STORE, together with its information about the nodes. */
 import type { Log } from "@sluice/crds";
 import type { AdminSettings } from "../settings/admin.ts";
 import type { Store } from "./store.ts";
 
-/** What the admin listener knows of the nodes. */
+/** The admin listener's information about the nodes. */
 export interface Fleet {
-  /** What GET /status tells of them, under `sluice`; null: nobody can be asked. */
+  /** The nodes' state for GET /status, under `sluice`; null: not available. */
   status(): Promise<Readonly<Record<string, unknown>> | null>;
   nodes(): Promise<readonly FleetNode[]>;
 }
@@ -19,15 +19,15 @@ export interface FleetNode {
 export interface OpenedStore {
   readonly store: Store;
   readonly fleet: Fleet;
-  /** Hash of the configuration that is served, where it is one document (file); null before the first. */
+  /** Hash of the served configuration, if it is one document (file); null before the first. */
   readonly hash?: () => string | null;
-  /** Whoever still waits for nodes is answered that nobody can tell. */
+  /** Pending waits for nodes resolve to null. */
   close(): Promise<void>;
 }
 
-// What a store needs is loaded with it: a database knows no Kubernetes client.
+// Each store is loaded on demand: a database needs no Kubernetes client.
 
-/** @throws SettingsError when a setting of the store is missing or cannot be used. */
+/** @throws SettingsError for a missing or invalid setting of the store. */
 export async function openStore(settings: AdminSettings, log: Log): Promise<OpenedStore> {
   if (settings.store === "cluster" || settings.store === "directory") {
     const { openResourceStore } = await import("./resources/open.ts");

@@ -18,7 +18,7 @@ export async function readCollection<Name extends Collection>(
   }
 }
 
-/** Not one moment's state: somebody may write between two pages. */
+/** Not a consistent state: another writer may write between two pages. */
 export async function readAll(store: Pick<Store, "list">): Promise<EntityLists> {
   const lists: [Collection, readonly unknown[]][] = [];
   for (const collection of collections) lists.push([collection, await readCollection(store, collection)]);

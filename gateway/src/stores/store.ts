@@ -1,14 +1,17 @@
-/** Where the admin listener reads and writes entities. Implementations: resources (cluster, directory), database, file; one suite. */
+/**
+ * The admin listener's interface to entities. Implementations: resources (cluster, directory), database, file; all run
+ * one test suite.
+ */
 import type { Collection, Entities, Entity, Violation, WaitAnswer } from "@sluice/model";
 
 export interface ListOptions {
-  /** At most so many entities. */
+  /** Maximum number of entities. */
   readonly size: number;
-  /** Only those after this id. Entities come in the order of their ids. */
+  /** Only entities after this id. Entities are ordered by id. */
   readonly after?: string;
-  /** Only those whose member refers to this id. */
+  /** Only entities whose member refers to this id. */
   readonly where?: ReferenceFilter;
-  /** Only those with these tags. */
+  /** Only entities with these tags. */
   readonly tags?: TagFilter;
 }
 
@@ -26,68 +29,68 @@ export interface TagFilter {
 
 export interface Page<Name extends Collection> {
   readonly entities: readonly Entities[Name][];
-  /** There are more: ask again with `after` the last one's id. */
+  /** There are more: continue with `after` set to the last id. */
   readonly more: boolean;
 }
 
 /**
- * By id, or by a member that no two entities share (`unique` in the table of entities); `within` one parent where
- * names are unique only there (targets).
+ * By id, or by a unique member (`unique` in the table of entities); `within` one parent where names are only unique
+ * there (targets).
  */
 export type Lookup =
   | { readonly id: string }
   | { readonly member: string; readonly value: string; readonly within?: ReferenceFilter };
 
-/** One thing to write. Entities are filled, as `checkEntity` gives them. */
+/** One write. Entities include defaults, as `checkEntity` returns them. */
 export type Write =
   | { readonly op: "create"; readonly collection: Collection; readonly entity: Entity }
-  /** The entity of this id takes this form. With `etag` only if it still is what was read (`etagOf`). */
+  /** Replaces the entity with this id. With `etag`, only if the entity is unchanged since it was read (`etagOf`). */
   | { readonly op: "replace"; readonly collection: Collection; readonly entity: Entity; readonly etag?: string }
   /**
-   * Removes an entity, and with it what refers to it and goes along (`onDelete` in the references); what forbids it
-   * is a fault. No fault when there is none. Also removes what is too faulty to be found or listed, such as a route
-   * whose service somebody took away behind the store's back: its name would stay taken for ever.
+   * Removes an entity together with its dependents (`onDelete` in the references); a dependent that forbids the removal
+   * is a fault. A missing entity is not a fault. Also removes invalid entities that are neither found nor listed, such
+   * as a route whose service was removed outside the store: otherwise its name would stay in use forever.
    */
   | { readonly op: "remove"; readonly collection: Collection; readonly by: Lookup; readonly etag?: string };
 
-/** What a write did, or with `plan` would do. */
+/** The effect of a write, or with `plan` the effect that it would have. */
 export interface Effect {
   readonly collection: Collection;
-  /** Null: there was none. */
+  /** Null: it did not exist. */
   readonly before: Entity | null;
-  /** As every later reader sees it; null: there is none any more. */
+  /** As later readers see it; null: it no longer exists. */
   readonly after: Entity | null;
-  /** What went along with a removal, or made room because its time was over. */
+  /** Entities removed with it: dependents, or expired ones that held its name. */
   readonly along: readonly { readonly collection: Collection; readonly entity: Entity }[];
 }
 
 export interface WriteOptions {
-  /** Also what other managers own. */
+  /** Also changes fields of other managers. */
   readonly force?: boolean;
-  /** Check everything and tell the effects, but write nothing. */
+  /** Checks everything and returns the effects, but writes nothing. */
   readonly plan?: boolean;
   /**
-   * The writes make a whole document of what there is. A file takes one also where it takes no single writes, as Kong
-   * does: in memory, until the file itself changes or the process ends.
+   * The writes together replace the whole document. A file store accepts that even if it is read-only, as Kong does: in
+   * memory, until the file changes or the process ends.
    */
   readonly whole?: boolean;
 }
 
-/** Why a write was not done. Nothing has been written then. */
+/** Why a write was rejected. Nothing has been written then. */
 export type WriteFault =
   | { readonly kind: "primary-key"; readonly id: string }
-  /** The members that another entity has already: `{ name: "users" }`. */
+  /** Another entity has these values: `{ name: "users" }`. */
   | { readonly kind: "unique"; readonly members: Readonly<Record<string, unknown>> }
   | { readonly kind: "foreign-key"; readonly member: string; readonly to: Collection; readonly id: string }
-  /** Entities of `by` refer to what should be removed. */
+  /** Entities of `by` refer to the entity to be removed. */
   | { readonly kind: "referenced"; readonly by: Collection; readonly collection: Collection }
-  /** The store cannot hold such an entity. */
+  /** The store cannot hold the entity. */
   | { readonly kind: "invalid"; readonly violations: readonly Violation[] }
-  /** Somebody else manages what should be changed. */
+  /** Other field managers own what would change. */
   | { readonly kind: "owned"; readonly what: string; readonly owners: readonly FieldOwner[] }
-  /** Somebody else changed or removed it in the meantime: it is not what the etag says, or not there. */
+  /** Changed or removed by another writer in the meantime: the etag does not match, or the entity is gone. */
   | { readonly kind: "changed"; readonly message: string }
-  /** The store takes no writes. */
+  /** The store is read-only. */
   | { readonly kind: "read-only" };
 
 export interface FieldOwner {
@@ -95,13 +98,13 @@ export interface FieldOwner {
   readonly field: string;
 }
 
-/** One effect for each write, in their order; or the first fault and the write that it is of. */
+/** One effect per write, in order; or the first fault and the index of its write. */
 export type WriteOutcome =
   | {
       readonly effects: readonly Effect[];
       /**
-       * Resolves when every node has what was written, or `timeout` milliseconds later with those that lag; null when
-       * nobody can tell. Absent when nothing was written.
+       * Resolves when every node serves the write, or after `timeout` milliseconds with the nodes that lag; null when
+       * that cannot be found out. Absent when nothing was written.
        */
       readonly programmed?: (timeout: number) => Promise<WaitAnswer | null>;
       readonly fault?: undefined;
@@ -114,27 +117,27 @@ export type WriteOutcome =
     };
 
 /**
- * Every method sees all writes that this store had resolved before it was called; those of others come soon after.
+ * Every method sees all writes that this store resolved before the call; writes by others follow soon after.
  *
- * @throws Unavailable while entities cannot be read or written.
+ * @throws StoreUnavailable while entities cannot be read or written.
  */
 export interface Store {
   list<Name extends Collection>(collection: Name, options: ListOptions): Promise<Page<Name>>;
   find<Name extends Collection>(collection: Name, by: Lookup): Promise<Entities[Name] | null>;
-  /** All of the writes, in their order, each seeing those before it; or none of them. */
+  /** Does all of the writes, in order, each seeing those before it; or none of them. */
   write(writes: readonly Write[], options?: WriteOptions): Promise<WriteOutcome>;
-  /** Entities stand in a database (`database` of the model's CheckOptions). Default no. */
+  /** Entities are in a database (`database` of the model's CheckOptions). Default: no. */
   readonly database?: boolean;
-  /** What cannot be read for now, and why; empty when all is well. */
+  /** What cannot be read at present, and why; empty without a problem. */
   unready(): readonly string[];
 }
 
-/** Entities cannot be read or written for now. The message is for people; what lies behind it is the cause. */
+/** Entities cannot be read or written at present. The message is for users; `cause` is the original error. */
 export class StoreUnavailable extends Error {
   override readonly name: string = "Unavailable";
 }
 
-/** The same of a database, which Kong's clients know by a code of its own. */
+/** The same for a database: Kong has a separate error code for it. */
 export class DatabaseUnavailable extends StoreUnavailable {
   override readonly name = "DatabaseUnavailable";
 }

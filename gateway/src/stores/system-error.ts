@@ -1,6 +1,6 @@
-/** Errors of the system: no secret is in them, so that callers may read why nothing was read or written. */
+/** System errors, which contain no secrets: callers may see why a read or write failed. */
 
-/** By Node's code of the error. */
+/** By the code of Node's error. */
 const advices: Readonly<Record<string, string>> = {
   ENOSPC: "free space on this disk",
   EDQUOT: "free space, or raise the quota",
@@ -11,7 +11,7 @@ const advices: Readonly<Record<string, string>> = {
   EIO: "look at the disk",
 };
 
-/** The system's words and what to do; undefined for an error that is not the system's. */
+/** The system's message with advice; undefined for other errors. */
 export function systemReason(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const { code } = error as NodeJS.ErrnoException;

@@ -1,4 +1,4 @@
-/** Whether a request may be answered: who may use the listener, and by what that is proved. */
+/** Authorizes requests: by token, client certificate or Kubernetes token. */
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { ClusterAuthorizer, ResourceAttributes } from "@sluice/crds";
@@ -7,18 +7,18 @@ import { forbidden, HttpError } from "../http/errors.ts";
 import { requiredRights } from "./rights.ts";
 
 export interface AuthorizerOptions {
-  /** Null: no token opens the listener. */
+  /** Null: there is no token. */
   readonly token: string | null;
-  /** A client certificate opens it. */
+  /** Whether a verified client certificate is sufficient. */
   readonly certificates: boolean;
-  /** Null: no Kubernetes token opens it. */
+  /** Null: Kubernetes tokens are not accepted. */
   readonly cluster: ClusterAuthorizer | null;
   readonly homeNamespace: string;
 }
 
 export interface AuthorizationRequest {
   readonly method: string;
-  /** The route that answers; undefined: none does. */
+  /** The matched route; undefined: none. */
   readonly url: string | undefined;
   readonly headers: IncomingHttpHeaders;
   /** The connection's client certificate was verified. */
@@ -26,13 +26,13 @@ export interface AuthorizationRequest {
 }
 
 /**
- * Whether the caller has proved who it is, or need not: false only where everybody is answered.
+ * Resolves to whether the caller is authenticated, or need not be: false only for a public request.
  *
- * @throws HttpError 401 or 403; Unavailable when the cluster cannot be asked.
+ * @throws HttpError 401 or 403; StoreUnavailable when the cluster cannot be reached.
  */
 export type Authorizer = (entering: AuthorizationRequest) => Promise<boolean>;
 
-/** Whether the listener lives, for those who restart it. */
+/** Requests that need no authentication, such as liveness probes. */
 const isPublic = ({ method, url }: AuthorizationRequest): boolean =>
   (method === "GET" || method === "HEAD") && url === "/status";
 
@@ -86,7 +86,7 @@ const describeRight = ({ verb, group, resource, namespace }: ResourceAttributes)
 
 interface SentTokens {
   readonly bearer: string | undefined;
-  /** The bearer token, and the one in Kong's own header. */
+  /** The bearer token, and the token in Kong's own header. */
   readonly all: readonly string[];
 }
 
@@ -96,7 +96,7 @@ function readTokens(headers: IncomingHttpHeaders): SentTokens {
   return { bearer, all: [bearer, own].filter((token) => typeof token === "string") };
 }
 
-/** Hashes have one length and tell nothing by the time that comparing them takes. */
+/** Compares hashes, which have equal length, in constant time. */
 function tokenCheck(expected: string): (given: string) => boolean {
   const wanted = hashOf(expected);
   return (given) => timingSafeEqual(hashOf(given), wanted);

@@ -1,6 +1,6 @@
 /**
- * Refuses requests of foreign web pages. Any of them can make a browser on this machine send forms to a
- * loopback address, and one whose name is made to point at 127.0.0.1 could read the answers.
+ * Refuses requests of foreign web pages. Any page can make a browser on this machine send forms to a loopback address.
+ * A page whose host name is rebound to 127.0.0.1 could even read the responses.
  */
 import { isIP } from "node:net";
 
@@ -14,21 +14,21 @@ export interface BrowserHeaders {
 }
 
 const readMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
-/** They are answered under any name; what the status tells of nodes is left out then. */
+/** Served under any host name; the status of nodes is left out then. */
 const publicPaths: ReadonlySet<string> = new Set(["/", "/status"]);
 
-/** Under which names the listener answers, and which pages may use it. */
+/** The host names of the listener, and the origins of pages that may use it. */
 export interface BrowserPolicy {
-  /** The host that is listened on. */
+  /** The host of the listen address. */
   readonly listenHost: string;
   readonly scheme: "http" | "https";
   readonly hosts: readonly string[];
   readonly origins: readonly string[];
-  /** Callers send a token, which no page can make a browser send: the name does not matter. */
+  /** Callers send a token, which no page can make a browser send: the host name does not matter. */
   readonly anyHost: boolean;
 }
 
-/** Why the request is refused, as a sentence; undefined when it is not. */
+/** The reason for refusing the request, as a sentence; undefined when it is accepted. */
 export function browserRefusal(
   { method, path, host, origin, fetchSite }: BrowserHeaders,
   doors: BrowserPolicy,
@@ -44,14 +44,14 @@ export function browserRefusal(
   return undefined;
 }
 
-/** Whether the name is one that a page could have made to point at this machine. */
+/** Whether a page could have rebound the host name to this machine. */
 export const isForeignHost = (host: string | undefined, doors: BrowserPolicy): boolean =>
   !doors.anyHost && !isOwnHost(host, doors);
 
 export const isAllowedOrigin = (origin: string, origins: readonly string[]): boolean =>
   origins.some((one) => one.toLowerCase() === origin.toLowerCase());
 
-/** An address that others reach is asked for by its number too: no page has such a name. */
+/** A listen address other than loopback is also accepted as an IP address: no page has an IP address as its name. */
 function isOwnHost(host: string | undefined, { listenHost: own, hosts }: BrowserPolicy): boolean {
   const [, bracketed, plain] = /^(?:\[([^\]]+)\]|([^:]*))(?::\d+)?$/.exec(host ?? "") ?? [];
   const name = (bracketed ?? plain ?? "").toLowerCase();
@@ -63,7 +63,7 @@ function isOwnHost(host: string | undefined, { listenHost: own, hosts }: Browser
 const isSameOrigin = (origin: string, host: string | undefined, { scheme }: BrowserPolicy): boolean =>
   host !== undefined && origin.toLowerCase() === `${scheme}://${host.toLowerCase()}`;
 
-/** Names and addresses that only this machine reaches. */
+/** Names and addresses that can only be reached from this machine. */
 export function isLoopback(host: string): boolean {
   if (host === "localhost" || host === "::1") return true;
   return isIP(host) === 4 && host.startsWith("127.");

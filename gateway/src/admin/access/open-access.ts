@@ -1,4 +1,4 @@
-/** What the settings say of who may use the listener, made ready at the start. */
+/** Prepares the access settings of the listener at the start. */
 import { readFile } from "node:fs/promises";
 import { createSecureContext } from "node:tls";
 import type { ClusterAuthorizer, Log } from "@sluice/crds";
@@ -12,7 +12,7 @@ export interface AdminAccess {
   readonly authorize: Authorizer;
   /** Null: plain HTTP. */
   readonly tls: AdminTls | null;
-  /** Whoever gets in has sent a token: no web page can make a browser do that. */
+  /** Every authorized caller has sent a token, which no web page can make a browser do. */
   readonly requiresToken: boolean;
   close(): Promise<void>;
 }
@@ -20,13 +20,16 @@ export interface AdminAccess {
 export interface AdminTls {
   readonly cert: string;
   readonly key: string;
-  /** With it clients are asked for certificates, and each request looks whether theirs was verified. */
+  /** If set, clients are asked for certificates, and each request checks whether the client's was verified. */
   readonly ca?: string;
 }
 
 type AccessOptions = Pick<AdminSettings, keyof AccessSettings | "listen" | "store" | "homeNamespace">;
 
-/** @throws SettingsError when others could reach the listener unasked, or settings contradict each other. */
+/**
+ * @throws SettingsError when other machines could use the listener without authentication, or settings contradict each
+ * other.
+ */
 export async function openAccess(settings: AccessOptions, log: Log): Promise<AdminAccess> {
   const fault = faultIn(settings);
   if (fault !== undefined) throw new SettingsError(fault);
@@ -44,7 +47,7 @@ export async function openAccess(settings: AccessOptions, log: Log): Promise<Adm
   return { authorize, tls, requiresToken, close: async () => cluster?.close() };
 }
 
-/** Characters of a token that may be asked for over a network. */
+/** Minimum characters of a token for a listener that is reachable over a network. */
 const MIN_TOKEN = 16;
 
 const isReachable = ({ listen }: AccessOptions): boolean => !isLoopback(listen.host.toLowerCase());
@@ -77,7 +80,7 @@ function faultIn(settings: AccessOptions): string | undefined {
   return `${names.origins.variable}: '${odd}' is no origin: scheme, host and port if any, such as https://console.example.com`;
 }
 
-/** As browsers write it: nothing else would ever be equal to what they send. */
+/** In the form that browsers send: no other form would ever match. */
 function isOrigin(text: string): boolean {
   return URL.canParse(text) && new URL(text).origin === text.toLowerCase();
 }
@@ -102,7 +105,7 @@ async function readTls({ tlsCert, tlsKey, tlsAuthority }: AccessOptions): Promis
   return tls;
 }
 
-// A listener without it needs no Kubernetes client.
+// Loaded on demand: a listener without it needs no Kubernetes client.
 async function openCluster(): Promise<ClusterAuthorizer> {
   const { createClusterAuthorizer, KubeconfigError } = await import("@sluice/crds");
   try {

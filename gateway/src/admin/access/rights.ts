@@ -1,9 +1,9 @@
 /**
  * The RBAC permissions that a request needs: the same as for doing it with kubectl.
  *
- * Keys and certificates stand in Secrets of the home namespace, and what is read of them is shown in clear: whoever
- * wants them through this door needs the right to those Secrets too. What is read or changed may stand in any
- * namespace, so the right must be one in all namespaces; what is made is made in the home namespace.
+ * Keys and certificates are in Secrets of the home namespace and are shown in clear, so reading them requires
+ * permission for those Secrets too. Entities may be in any namespace, so reading and changing requires permission in
+ * all namespaces. New resources are created in the home namespace.
  */
 import type { ResourceAttributes } from "@sluice/crds";
 import type { Collection } from "@sluice/model";
@@ -12,7 +12,10 @@ import { unsupportedRoutes } from "../information/unsupported-endpoints.ts";
 
 type Verb = ResourceAttributes["verb"];
 
-/** In which custom resources entities stand; `secret`: a part of them is in a Secret; `inside`: they are a part of it. */
+/**
+ * The custom resource of each collection; `secret`: a part is in a Secret; `inside`: the entity is a part of the
+ * resource.
+ */
 const storage: Readonly<Record<Collection, { readonly in: string; readonly secret?: true; readonly inside?: true }>> = {
   certificates: { in: "certificates", secret: true },
   snis: { in: "certificates", inside: true },
@@ -32,7 +35,10 @@ const verbs: Readonly<Record<string, readonly Verb[]>> = {
   DELETE: ["delete"],
 };
 
-/** URLs that tell of the listener or of what it does not have: of no entity. All others need every right. */
+/**
+ * URLs that concern no entity: information about the listener, and unsupported endpoints. All others need every
+ * permission.
+ */
 const unrestrictedUrls: ReadonlySet<string> = new Set([
   "",
   "/",
@@ -51,7 +57,7 @@ const unrestrictedUrls: ReadonlySet<string> = new Set([
 
 const byUrl = new Map<string, Endpoint>(endpoints.map((endpoint) => [endpoint.url, endpoint]));
 
-/** @param url The route that answers: `/services/:entity`; empty when none does. */
+/** @param url The matched route: `/services/:entity`; empty when there is none. */
 export function requiredRights(method: string, url: string, home: string): readonly ResourceAttributes[] {
   const reading = verbs[method] === undefined;
   const endpoint = byUrl.get(url);
@@ -62,7 +68,7 @@ export function requiredRights(method: string, url: string, home: string): reado
   }
   if (unrestrictedUrls.has(url)) return [];
   if (url.startsWith("/upstreams/")) return rightsTo("upstreams", [reading ? "get" : "update"], home);
-  // POST /config only tells what would change, where entities are custom resources.
+  // With custom resources, POST /config only reports what would change.
   if (reading || url === "/config") return rightsToAll(["list"], home);
   return rightsToAll(["create", "update", "patch", "delete"], home);
 }

@@ -1,8 +1,8 @@
 /**
- * POST /batch: many writes, done and published all or none.
+ * POST /batch: many writes, all of them done and published or none.
  *
- * Takes `{ "writes": [{ "method": "PUT", "path": "/services/x", "body": { … } }, …] }`; each sees those before it.
- * Answers what was created, changed and deleted, or with `?dry_run=1` what would be.
+ * The body is `{ "writes": [{ "method": "PUT", "path": "/services/x", "body": { … } }, …] }`; each write sees the
+ * earlier ones. The response lists the entities created, changed and deleted; with `?dry_run=1` nothing is written.
  */
 
 import { type AdminRoute, type EntityRouteOptions, type Method, writeHandlersOf } from "../entities/routes.ts";
@@ -27,7 +27,7 @@ interface BatchItem {
   readonly method: Method;
   readonly path: string;
   readonly body: RawMembers;
-  /** As the header If-Match of a single write. */
+  /** Like the header If-Match of a single write. */
   readonly ifMatch: string | undefined;
 }
 
@@ -52,7 +52,7 @@ async function answer(
 }
 
 interface BatchStep extends PreparedWrite {
-  /** Which of the writes it is of. */
+  /** The index of the write. */
   readonly item: number;
 }
 
@@ -87,7 +87,7 @@ async function prepareAll(store: EntityReader, items: readonly BatchItem[], take
   return steps;
 }
 
-/** The refusal of one write, with its place. */
+/** The error of one write, with its index. */
 function withWriteIndex({ status, body }: HttpError, items: readonly BatchItem[], index: number): HttpError {
   const { method, path } = items[index] ?? { method: "", path: "" };
   const message = `write ${index + 1} of ${items.length} (${method} ${path}): ${body.message}`;

@@ -1,4 +1,4 @@
-/** Which endpoint a path means, for writes that do not come by a URL of their own. */
+/** Finds the endpoint of a path, for writes inside a batch. */
 import { type Endpoint, endpoints } from "../entities/endpoints.ts";
 
 export interface MatchedEndpoint {
@@ -8,7 +8,7 @@ export interface MatchedEndpoint {
 
 const patterns = endpoints.map((endpoint) => ({ endpoint, steps: endpoint.url.split("/").slice(1) }));
 
-/** Undefined: no such path, or one that is not encoded well. */
+/** Undefined: no such path, or invalid percent-encoding. */
 export function matchEndpoint(path: string): MatchedEndpoint | undefined {
   const segments = path.replace(/\/$/, "").split("/").slice(1);
   for (const { endpoint, steps } of patterns) {

@@ -1,15 +1,15 @@
-/** A store as it will be once some writes are done, for reading. */
+/** A read-only view of a store as it will be after some writes. */
 import { type Collection, type Entities, type Entity, entities, references } from "@sluice/model";
 import type { ListOptions, Lookup, Page, Write } from "../../stores/store.ts";
 import { referencedId } from "../entities/resolve-url.ts";
 import type { EntityReader } from "../requests.ts";
 
 export interface Overlay extends EntityReader {
-  /** What is read from now on is as after these writes. */
+  /** Later reads include these writes. */
   apply(writes: readonly Write[]): Promise<void>;
 }
 
-/** Looks only as far as what handlers ask: the store itself finds what is wrong with writes. */
+/** Covers only the reads that handlers do: the store itself detects faulty writes. */
 export function createOverlay(base: EntityReader): Overlay {
   /** Null: removed. */
   const written = new Map<Collection, Map<string, Entity | null>>();
@@ -19,7 +19,7 @@ export function createOverlay(base: EntityReader): Overlay {
     return known;
   };
 
-  /** The id that was last written under a name; its entity may have another one by now. */
+  /** The id last written under a name; that entity may have another name by now. */
   const names = new Map<string, string>();
   const put = (collection: Collection, entity: Entity): void => {
     of(collection).set(entity.id, entity);
@@ -32,7 +32,7 @@ export function createOverlay(base: EntityReader): Overlay {
     }
   };
 
-  /** It goes along with what is removed. */
+  /** Whether the entity is removed together with one that it refers to. */
   const isCascaded = (collection: Collection, entity: Entity): boolean =>
     references[collection].some(({ member, to }) => {
       const id = referencedId(entity, member);
@@ -53,7 +53,7 @@ export function createOverlay(base: EntityReader): Overlay {
     return (entity && matchesLookup(entity, by) ? entity : null) as Entities[Name] | null;
   }
 
-  /** Handlers list only what is below something; all of it is read. */
+  /** Handlers only list children of a parent; all pages are read. */
   async function list<Name extends Collection>(collection: Name, options: ListOptions): Promise<Page<Name>> {
     const { size, after = "", where, tags } = options;
     const found = new Map<string, Entity>();

@@ -1,4 +1,4 @@
-/** Errors of a document grouped by entity (`flatten_errors`), as Kong's ingress controller reads them. */
+/** Groups the errors of a document by entity (`flatten_errors`), as Kong's ingress controller expects them. */
 import {
   type Collection,
   collections,
@@ -14,7 +14,7 @@ export interface EntityErrors {
   readonly entity_id?: string;
   readonly entity_name?: string;
   readonly entity_tags?: readonly string[];
-  /** As it was written, without the lists of others in it, and with a reference to what it stood in. */
+  /** As written, without nested lists, and with a reference to its parent. */
   readonly entity: Members;
   readonly errors: readonly EntityError[];
 }
@@ -27,7 +27,7 @@ type Members = Readonly<Record<string, unknown>>;
 
 export interface Flattened {
   readonly flattened_errors: readonly EntityErrors[];
-  /** Faults that are of no entity. */
+  /** Violations that belong to no entity. */
   readonly rest: readonly Violation[];
 }
 
@@ -37,7 +37,7 @@ interface Found {
   readonly violations: Violation[];
 }
 
-/** @param data The document as it was written. */
+/** @param data The document as written. */
 export function flattenErrors(data: unknown, violations: readonly Violation[]): Flattened {
   const found = new Map<string, Found>();
   const rest: Violation[] = [];
@@ -57,7 +57,7 @@ export function flattenErrors(data: unknown, violations: readonly Violation[]): 
 
 interface EntityLocation extends Omit<Found, "violations"> {
   readonly key: string;
-  /** The path from the entity on. */
+  /** The path within the entity. */
   readonly below: Violation["path"];
 }
 
@@ -103,7 +103,7 @@ function toEntityErrors({ collection, entity, violations }: Found): EntityErrors
   };
 }
 
-/** Positions count from 1, as in Lua. */
+/** Indexes count from 1, as in Lua. */
 function errorsIn(fields: Fields, at: string): readonly EntityError[] {
   if (fields === null) return [];
   if (typeof fields === "string") return [at === "" ? ofEntity(fields) : { type: "field", field: at, message: fields }];

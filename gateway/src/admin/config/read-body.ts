@@ -1,4 +1,4 @@
-/** The document of a POST /config, in any of the forms that Kong accepts. */
+/** Reads the document of a POST /config, in all forms that Kong accepts. */
 import { checkDocument, type Document, readYaml, type Violation } from "@sluice/model";
 import { parseBooleanOption } from "../http/boolean-option.ts";
 import { decodeJson, mediaTypeOf, readForm } from "../http/decode-body.ts";
@@ -6,7 +6,7 @@ import { badRequest, unsupportedType } from "../http/errors.ts";
 import type { JsonLimits } from "../http/read-json.ts";
 import type { AdminRequest } from "../requests.ts";
 
-/** What the query or the form asks for beside the document. */
+/** Options from the query or the form. */
 export interface ConfigRequestOptions {
   readonly checkHash: boolean;
   readonly flattenErrors: boolean;
@@ -17,17 +17,17 @@ export type ConfigRequest = ReadDocument & { readonly options: ConfigRequestOpti
 
 type ReadDocument =
   | { readonly document: Document; readonly warnings: readonly Violation[]; readonly violations?: undefined }
-  /** `data` is the document as it was written; undefined when it is not even YAML. */
+  /** `data` is the document as written; undefined when it is not valid YAML. */
   | { readonly violations: readonly Violation[]; readonly data: unknown; readonly document?: undefined };
 
-/** A body has 10 MB at most: no record of it can have more values than this. */
+/** A body has at most 10 MB, so it cannot contain more values than this. */
 const BOUNDS: JsonLimits = { depth: 100, values: 5_000_000, duplicates: true };
 const yaml: ReadonlySet<string> = new Set(["application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml"]);
 const forms: ReadonlySet<string> = new Set(["application/x-www-form-urlencoded", "multipart/form-data"]);
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** @throws HttpError 400 when there is no document, 415 for another type. */
+/** @throws HttpError 400 without a document, 415 for another content type. */
 export function readConfigRequest({ headers, bytes = Buffer.alloc(0), query }: AdminRequest): ConfigRequest {
   const contentType = headers["content-type"];
   const type = mediaTypeOf(contentType);
@@ -43,13 +43,13 @@ export function readConfigRequest({ headers, bytes = Buffer.alloc(0), query }: A
   const { config } = members;
   if (typeof config === "string" && config !== "") return { options, ...load(config) };
   if (type !== "application/json" || bytes.length === 0) throw badRequest("expected a declarative configuration");
-  // A record that is neither: what a document lacks is told.
+  // An object that is neither: the check reports what is missing.
   return { options, ...check(members) };
 }
 
 /**
- * Kong's as Kong reads them: everybody's way of saying yes, but only `1` for the hash. The plan is called a dry run
- * everywhere else, so here too.
+ * Kong's options as Kong reads them: the usual spellings of yes, but only `1` for the hash. A plan is also accepted as
+ * dry run, as in other requests.
  *
  * @throws HttpError 400.
  */
@@ -92,7 +92,7 @@ function load(text: string): ReadDocument {
   return { ...checked, warnings: located };
 }
 
-/** `warnings` are those of the text that the data stands in. */
+/** `warnings` are those of the text that contained the data. */
 function check(data: unknown, warnings: readonly Violation[] = []): ReadDocument {
   const { value, violations } = checkDocument(data);
   return violations ? { violations, data } : { document: value.document, warnings: [...warnings, ...value.warnings] };

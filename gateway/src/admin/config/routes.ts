@@ -3,12 +3,12 @@
  *
  * | store | GET | POST | POST ?plan=1 |
  * |---|---|---|---|
- * | file | the document | takes the place of all that is there | what would change |
+ * | file | the document | replaces all entities | what would change |
  * | cluster, directory | the document | refused, as in Kong with a database | what would change |
  * | database | refused, as in Kong | refused, as in Kong | what would change |
  *
- * What in the document has no effect, such as the first of two equal keys, is told in the header X-Sluice-Warning: the
- * body of an answer is Kong's, and names entities only.
+ * The header X-Sluice-Warning reports parts of the document without effect, such as the first of two equal keys: the
+ * body of a response is Kong's and can only name entities.
  */
 import {
   type Collection,
@@ -39,14 +39,14 @@ export interface ConfigOptions {
   readonly store: Store;
   readonly warnings: WarningHeaders;
   readonly settings: Pick<AdminSettings, "store">;
-  /** Milliseconds that a load may take before it is answered 504. Default 30 s: Kong's clients give up after 60. */
+  /** Milliseconds after which a load is answered 504. Default 30 s: Kong's clients give up after 60. */
   readonly timeout?: number;
 }
 
-/** Seconds after which a client may try again while another document is being loaded. */
+/** Seconds after which a client may retry while another document is being loaded. */
 const RETRY_AFTER = 5;
 
-/** How often the difference is worked out anew because somebody wrote in between. */
+/** Maximum attempts if other writers interfere. */
 const ATTEMPTS = 5;
 
 const withDatabase = () =>
@@ -78,7 +78,7 @@ export function configRoutes({ store, warnings, settings, timeout = 30_000 }: Co
   return [{ url: "/config", handlers: { GET, POST: post } }];
 }
 
-/** What the document itself gives cause for stands before what its entities do. */
+/** Warnings about the document itself come before those about its entities. */
 function withWarnings(warnings: readonly Violation[], answer: AdminResponse): AdminResponse {
   if (warnings.length === 0) return answer;
   const { [WARNING_HEADER]: other, ...headers } = answer.headers ?? {};
@@ -111,7 +111,7 @@ async function load(
   }
 }
 
-/** What was begun goes on: nobody can take a write back that may have been done. */
+/** A timeout does not stop the load: a write that may have been done cannot be revoked. */
 function withTimeout(timeout: number, loaded: Promise<AdminResponse>): Promise<AdminResponse> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(loadTimedOut()), timeout);
@@ -128,7 +128,7 @@ const attemptOf = (write: Write | undefined): WriteAttempt => ({
 const writesFor = async (store: Store, after: EntityLists): Promise<readonly Write[]> =>
   writesBetween(await readAll(store), after, { now: timestampFor("services") });
 
-/** What was found good, filled. Its times are 0 where the document tells none. */
+/** The valid document's entities with defaults. Timestamps that it leaves out are 0. */
 function completeEntities(document: Document): EntityLists {
   const lists = collections.map((collection) => [
     collection,
@@ -144,7 +144,7 @@ function withoutExtras(collection: Collection, item: unknown): readonly Entity[]
   return [entity as Entity];
 }
 
-/** As Kong tells what it has loaded. */
+/** In the form of Kong's response to a load. */
 const byId = (lists: EntityLists): object =>
   Object.fromEntries(
     collections.flatMap((collection) => {

@@ -16,7 +16,7 @@ export const certificates = (derived: EntityOperations): Partial<EntityOperation
     return { ...(entity as Certificate), snis: snis.map(({ name }) => name).sort() };
   },
 
-  /** Of what is shown: the names are part of it. */
+  /** The ETag of the shown form, which includes the names. */
   tag: (_entity, shown) => etagOf(shown as Entity),
 
   create: (call) => withNames(call, derived.create, { unset: [] }),
@@ -34,13 +34,13 @@ export const certificates = (derived: EntityOperations): Partial<EntityOperation
 });
 
 interface Names {
-  /** What a body without names means; undefined: they stay. */
+  /** The names if the body has none; undefined: they are unchanged. */
   readonly unset?: readonly string[];
   /** The name in the URL. */
   readonly also?: string;
 }
 
-/** The certificate's step, and with it what makes the server names those that the body lists. */
+/** Adds to the certificate's write the writes of server names that make them equal to the list in the body. */
 async function withNames(
   call: EntityRequest,
   parent: (call: EntityRequest) => Promise<PreparedWrite>,
@@ -61,7 +61,7 @@ async function withNames(
   return {
     ...step,
     writes: [...step.writes, ...writes],
-    // The id that follows from a server name may be another one's.
+    // The id derived from a server name may be in use.
     isRetryable: async (fault) => (fault.kind === "primary-key" && fault.id !== id) || step.isRetryable(fault),
     async respond(effects) {
       const answer = await step.respond(effects);

@@ -27,7 +27,7 @@ const now = (): number => Math.floor(Date.now() / 1000);
 const credentials = (): Partial<EntityOperations> => ({
   prepare: (raw, how) => withLife(how.isPartial ? raw : withKey(raw, how), how.before),
 
-  /** The seconds that are left; no member when the key does not end. */
+  /** Shows `ttl` as the remaining seconds; no member for a key without an end. */
   async present(entity) {
     const { ttl, ...members } = entity as Credential;
     if (ttl === null) return members;
@@ -35,14 +35,14 @@ const credentials = (): Partial<EntityOperations> => ({
   },
 });
 
-/** The id never follows from the key: ids stand in headers and logs. */
+/** The id is never derived from the key: ids appear in headers and logs. */
 const withKey = (raw: RawMembers, { before }: PrepareOptions): RawMembers => ({
   ...raw,
   key: raw.key ?? randomKey(),
   id: raw.id ?? before?.id ?? randomUUID(),
 });
 
-/** Clients count the seconds from now, entities from when they were made. */
+/** Clients count `ttl` from now; entities count it from their creation. */
 function withLife(raw: RawMembers, before: Entity | null): RawMembers {
   if (typeof raw.ttl !== "number") return raw;
   if (!before) return { ...raw, created_at: now() };
@@ -61,7 +61,7 @@ const consumers = (derived: EntityOperations): Partial<EntityOperations> => ({
   },
 });
 
-/** Kong's clients compare what they sent with the answer, and files that were dumped from Kong have both spellings. */
+/** Kong's clients compare the response with what they sent, and files dumped from Kong contain both spellings. */
 const plugins = (): Partial<EntityOperations> => ({
   async present(entity) {
     const { config, ...members } = entity as Plugin;
@@ -70,8 +70,8 @@ const plugins = (): Partial<EntityOperations> => ({
 });
 
 /**
- * Kong's clients replace a whole service and know nothing of `upstream_headers`: one that does not name the member
- * leaves it as it is. Null and [] take the headers away.
+ * Kong's clients replace whole services without knowing `upstream_headers`: a body without the member leaves it
+ * unchanged. Null and [] remove the headers.
  */
 const services = ({ prepare }: EntityOperations): Partial<EntityOperations> => ({
   prepare(raw, how) {

@@ -4,7 +4,7 @@ import { type Collection, collections, entities, nestedLists, references } from 
 /** With the parameters `:entity` (the entity, the parent or the holder) and `:child`. */
 export type Endpoint = ListEndpoint | EntityEndpoint | ReferenceEndpoint;
 
-/** Entities of a collection, all or those of a parent. */
+/** The entities of a collection, or those of a parent. */
 export interface ListEndpoint {
   readonly kind: "list";
   readonly url: string;
@@ -28,13 +28,13 @@ export interface ReferenceEndpoint {
   readonly holder: { readonly collection: Collection; readonly member: string };
 }
 
-/** What entities of the collection refer to by `member`. */
+/** A reference by `member` from entities of the collection. */
 export interface ParentReference {
   readonly collection: Collection;
   readonly member: string;
 }
 
-/** Where a collection's URLs differ from its name. */
+/** Collections whose URL segment differs from the name. */
 const segments: Partial<Record<Collection, { readonly top: string; readonly nested: string }>> = {
   keyauth_credentials: { top: "key-auths", nested: "key-auth" },
 };
@@ -42,7 +42,7 @@ const segments: Partial<Record<Collection, { readonly top: string; readonly nest
 export const topSegment = (collection: Collection): string => segments[collection]?.top ?? collection;
 const nestedSegment = (collection: Collection): string => segments[collection]?.nested ?? collection;
 
-/** Kong has none: certificates are found by server name as `/certificates/:entity`. */
+/** Kong has no such URLs: a certificate is found by server name as `/certificates/:entity`. */
 const withoutForeign: ReadonlySet<Collection> = new Set(["snis"]);
 
 export const endpoints: readonly Endpoint[] = collections.flatMap((collection): readonly Endpoint[] => {
@@ -55,7 +55,7 @@ export const endpoints: readonly Endpoint[] = collections.flatMap((collection): 
       { kind: "one", url: `${url}/:child`, collection: child, parent },
     ];
   });
-  // Unique within a parent only: a name alone says nothing.
+  // Only unique within a parent: there is no lookup by name alone.
   if (entities[collection].within !== undefined) return nested;
   const foreign = references[collection].map(
     ({ member, to }): ReferenceEndpoint => ({

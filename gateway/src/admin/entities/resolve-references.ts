@@ -4,7 +4,7 @@ import type { RawMembers } from "../http/decode-body.ts";
 import { unresolvedReferences } from "../http/errors.ts";
 import type { EntityReader } from "../requests.ts";
 
-/** @throws HttpError 400 with all names that lead nowhere. */
+/** @throws HttpError 400 with all names that do not exist. */
 export async function resolveReferences(
   raw: RawMembers,
   references: readonly Reference[],
@@ -23,10 +23,10 @@ export async function resolveReferences(
   return { ...raw, ...resolved };
 }
 
-/** Longer than any name: what is longer is neither looked for nor told. */
+/** Longer than any name: longer text is neither looked up nor shown in the error. */
 const MAX_NAME = 512;
 
-/** An id wins; what is neither an id nor a name is left for the check to report. */
+/** An id takes precedence; other values are left for the check to report. */
 function nameIn(reference: unknown, unique: readonly string[]): { by: string; value: string } | undefined {
   if (typeof reference !== "object" || reference === null || Array.isArray(reference)) return undefined;
   const members = reference as RawMembers;

@@ -1,4 +1,4 @@
-/** Where a URL leads: to an entity, or to the place where there would be one. */
+/** Resolves a URL to an entity, or to the place of a missing one. */
 import { randomUUID } from "node:crypto";
 import { type Collection, checkEntity, type Entity, entities, type Sni } from "@sluice/model";
 import type { Lookup, ReferenceFilter } from "../../stores/store.ts";
@@ -10,12 +10,12 @@ import type { Endpoint, ReferenceEndpoint } from "./endpoints.ts";
 
 export interface UrlTarget {
   readonly entity: Entity | null;
-  /** What the URL says of the entity: its id or its name, and its parent. */
+  /** Members that the URL defines: id or name, and the parent. */
   readonly members: RawMembers;
   readonly by: Lookup;
-  /** The entity is not the parent's that the URL names. */
+  /** The entity belongs to another parent than the one in the URL. */
   readonly hasOtherParent: boolean;
-  /** Who shall refer to the entity once there is one. */
+  /** The entity whose reference is to be set to this one. */
   readonly holder?: { readonly collection: Collection; readonly member: string; readonly entity: Entity };
 }
 
@@ -24,9 +24,9 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 export const isId = (segment: string): boolean => UUID.test(segment);
 
 /**
- * A segment that is no UUID is looked up by the collection's naming member; a certificate by a server name.
+ * A segment that is not a UUID is looked up by the collection's naming member; a certificate by a server name.
  *
- * @throws HttpError 400 when nothing can have such a name; 404 when no certificate has such a server name.
+ * @throws HttpError 400 for an impossible name; 404 for an unknown server name.
  */
 export async function lookupForSegment(store: EntityReader, collection: Collection, segment: string): Promise<Lookup> {
   if (isId(segment)) return { id: segment.toLowerCase() };
@@ -38,7 +38,7 @@ export async function lookupForSegment(store: EntityReader, collection: Collecti
   return nameLookup(collection, segment);
 }
 
-/** @throws HttpError 400 when it is none. */
+/** @throws HttpError 400 for an invalid server name. */
 export const findServerName = (store: EntityReader, name: string): Promise<Sni | null> =>
   store.find("snis", nameLookup("snis", name));
 
@@ -54,7 +54,7 @@ function nameLookup(collection: Collection, name: string): Lookup {
   return { member, value: name };
 }
 
-/** The parent that the URL names, as the reference that the entities below it have. @throws HttpError 404. */
+/** The parent in the URL, as a filter on the reference of its children. @throws HttpError 404. */
 export async function resolveParent(call: EntityRequest): Promise<ReferenceFilter | undefined> {
   const { store, endpoint, params } = call;
   if (endpoint.kind === "foreign" || !endpoint.parent) return undefined;
@@ -67,7 +67,7 @@ export async function resolveParent(call: EntityRequest): Promise<ReferenceFilte
   return { member, id: found.id };
 }
 
-/** @throws HttpError 404 when the parent or the holder is not there. */
+/** @throws HttpError 404 when the parent or the holder does not exist. */
 export const resolveUrl = (call: EntityRequest): Promise<UrlTarget> =>
   call.endpoint.kind === "foreign" ? resolveReferenceUrl(call, call.endpoint) : resolveEntityUrl(call, call.endpoint);
 

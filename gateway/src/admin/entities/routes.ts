@@ -1,4 +1,4 @@
-/** Which operation answers which method of an endpoint. */
+/** Maps the methods of an endpoint to operations. */
 import { type Collection, collections } from "@sluice/model";
 import type { Store } from "../../stores/store.ts";
 import { parseBooleanOption } from "../http/boolean-option.ts";
@@ -15,10 +15,10 @@ import { deriveOperations, type EntityOperations } from "./operations/index.ts";
 export const METHODS = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"] as const;
 export type Method = (typeof METHODS)[number];
 
-/** A method without a handler is answered 405; HEAD is GET, and OPTIONS is the same everywhere. */
+/** A method without a handler is answered 405. HEAD is handled as GET, and OPTIONS the same way everywhere. */
 export type MethodHandlers = Partial<Record<Method, (received: AdminRequest) => Promise<AdminResponse>>>;
 
-/** An URL of the admin listener; parameters as in `/services/:entity`. */
+/** A URL of the admin listener, with parameters such as `/services/:entity`. */
 export interface AdminRoute {
   readonly url: string;
   readonly handlers: MethodHandlers;

@@ -1,4 +1,4 @@
-/** GET /tags and /tags/:tag: which entity has which tag. */
+/** GET /tags and /tags/:tag: all tags with their entities. */
 import { type Collection, checkEntity, collections, type Entity } from "@sluice/model";
 import { invalidOffset, invalidUnique } from "../http/errors.ts";
 import { decodeOffset, encodeOffset, rangeOf } from "../http/paging.ts";
@@ -16,7 +16,7 @@ interface Tagged {
   readonly entity_id: string;
 }
 
-/** Where a page ends: inside an entity, when it has several tags. */
+/** The end of a page, which may be between two tags of one entity. */
 interface TagPosition {
   readonly collection: Collection;
   readonly id: string;
@@ -45,7 +45,7 @@ function demandTag(tag: string): void {
   if (fault) throw invalidUnique("tag", fault.message);
 }
 
-/** By collection, by id, by tag: an order that writes in between do not disturb. */
+/** Ordered by collection, id and tag: writes in between do not disturb this order. */
 async function* allAfter(
   store: EntityReader,
   from: TagPosition | undefined,
@@ -64,7 +64,7 @@ async function* allAfter(
   }
 }
 
-/** The entity of that id too: not all of its tags may have been told. */
+/** Includes the entity with that id: the last page may not have shown all of its tags. */
 async function* entitiesFrom(
   store: EntityReader,
   collection: Collection,

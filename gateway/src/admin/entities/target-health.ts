@@ -1,4 +1,4 @@
-/** Health of an upstream's targets, as the nodes see it. */
+/** The health of an upstream's targets, as seen by the nodes. */
 import type { Entity, Target, Upstream } from "@sluice/model";
 import type { Fleet } from "../../stores/open.ts";
 import { badRequest, notFound } from "../http/errors.ts";
@@ -15,13 +15,13 @@ export interface HealthChange {
   readonly healthy: boolean;
 }
 
-/** Tells the node of this process; answers what is wrong, undefined when it is done. */
+/** Sets the health in the node of this process; resolves to an error message, undefined on success. */
 export type SetHealth = (change: HealthChange) => Promise<string | undefined>;
 
 export interface HealthOptions {
   readonly store: EntityReader;
   readonly fleet: Pick<Fleet, "nodes">;
-  /** Of this process. */
+  /** The node of this process. */
   readonly node: string;
   /** Absent: no node runs in this process. */
   readonly setHealth?: SetHealth;
@@ -42,7 +42,7 @@ export function healthRoutes(options: HealthOptions): readonly AdminRoute[] {
   ];
 }
 
-/** As `/upstreams/:entity/targets`: those of weight 0 stand there too. */
+/** As `/upstreams/:entity/targets`, so including targets of weight 0. */
 async function listTargets({ store }: HealthOptions, received: AdminRequest): Promise<AdminResponse> {
   const { targets, next } = await targetsOf(store, received);
   return { status: 200, body: { data: targets, ...next } };
@@ -64,7 +64,7 @@ async function targetsOf(store: EntityReader, { params, query, path }: AdminRequ
   return { upstream, targets, next: { next: `${path}?offset=${encodeURIComponent(offset)}`, offset } };
 }
 
-/** What a node's status listener tells of a target at `GET /upstreams/health`. */
+/** One target in a node's `GET /upstreams/health`. */
 interface TargetHealth {
   readonly health: string;
   readonly addresses: readonly object[];
@@ -72,7 +72,7 @@ interface TargetHealth {
 
 type NodeHealth = Readonly<Record<string, Readonly<Record<string, TargetHealth>>>>;
 
-/** The first that any node tells is the target's: one node that cannot reach it is worth knowing. */
+/** The worst state that any node reports is the target's: one node that cannot reach it is worth knowing. */
 const WORST_FIRST = ["DNS_ERROR", "UNHEALTHY", "HEALTHY", "HEALTHCHECKS_OFF"];
 
 async function answerHealth({ store, fleet, node }: HealthOptions, received: AdminRequest): Promise<AdminResponse> {
@@ -86,7 +86,7 @@ async function answerHealth({ store, fleet, node }: HealthOptions, received: Adm
   }
   const data = targets.map((target) => {
     const [first] = of(target);
-    // Where no node tells anything, neither is it said here.
+    // Without a report of any node, the health is left out.
     return first ? { ...target, health: worstOf(of(target)), data: { addresses: first.addresses } } : target;
   });
   return { status: 200, body: { data, ...next, node_id: node } };
@@ -97,7 +97,7 @@ const worstOf = (told: readonly TargetHealth[]): string | undefined =>
 
 const TIMEOUT = 2000;
 
-/** Nodes that do not answer are left out. */
+/** Nodes that do not respond are left out. */
 async function askNodes(nodes: readonly { readonly status: string | null }[]) {
   const answers = await Promise.all(nodes.map(({ status }) => (status === null ? undefined : ask(status))));
   return answers.filter((answer) => answer !== undefined);

@@ -1,12 +1,12 @@
-/** Members of a query that are yes or no. */
+/** Boolean options in a query. */
 import { invalidOptions } from "./errors.ts";
 
 const yes: ReadonlySet<string> = new Set(["true", "1", "on", "yes"]);
 const no: ReadonlySet<string> = new Set(["false", "0", "off", "no"]);
 
 /**
- * Whether somebody says yes to `name`; saying nothing is no. Who says something else may have meant `?dry_run`, so it is
- * not guessed.
+ * Parses the option `name`; absent means false. An unknown value is an error, because guessing could turn a `?dry_run`
+ * into a write.
  *
  * @throws HttpError 400.
  */

@@ -12,11 +12,11 @@ export interface ReceivedBody {
   readonly bytes: Buffer | undefined;
 }
 
-/** Deeper and larger than any entity: every value may be a fault, and all faults are told. */
+/** More than any entity needs. A limit, because every value may cause a violation, and all violations are reported. */
 const ENTITY_LIMITS: JsonLimits = { depth: 64, values: 10_000 };
 
 /**
- * `plugin` is whose config a form changes when it does not say so.
+ * `plugin` is the plugin whose config a form changes if the form does not name one.
  *
  * @throws HttpError 400 or 415.
  */
@@ -50,9 +50,9 @@ export function readForm(type: string | undefined, { contentType = "", bytes = B
 }
 
 /**
- * A record in JSON.
+ * Decodes a JSON object.
  *
- * @throws HttpError 400, or 415 for another type.
+ * @throws HttpError 400, or 415 for another content type.
  */
 export function decodeJson({ contentType, bytes = Buffer.alloc(0) }: ReceivedBody, bounds: JsonLimits): RawMembers {
   if (mediaTypeOf(contentType) !== "application/json") throw unsupportedType();

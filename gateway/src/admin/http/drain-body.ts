@@ -1,12 +1,13 @@
-/** What is left of a body that is refused. */
+/** Drains the body of a refused request. */
 import type { IncomingMessage } from "node:http";
 
 const MAX_BYTES = 64 * 1024 * 1024;
 const MAX_MILLISECONDS = 5000;
 
 /**
- * Reads and drops the rest of a body. A client that is still sending when the connection ends gets an error of its
- * system instead of the answer. One that sends very much, or very slowly, is not waited for.
+ * Reads and discards the rest of a body. A client that is still sending when the connection closes would get a
+ * connection error instead of the response. The limits on size and time are for clients that send too much or too
+ * slowly.
  */
 export function drainBody(incoming: IncomingMessage): Promise<void> {
   if (incoming.complete || incoming.destroyed) return Promise.resolve();

@@ -6,7 +6,7 @@ import type { WriteAttempt } from "../requests.ts";
 
 export type ErrorBody = Readonly<Record<string, unknown>>;
 
-/** A request that cannot be answered as asked. */
+/** A request that is answered with an error. */
 export class HttpError extends Error {
   override readonly name = "HttpError";
   readonly status: number;
@@ -32,7 +32,7 @@ export const tooLarge = () => messageError(413, "Payload too large");
 export const unsupportedType = () => messageError(415, "Unsupported media type");
 export const unparsable = () => badRequest("Cannot parse JSON body");
 export const unexpected = () => messageError(500, "An unexpected error occurred");
-/** Kong's clients try again after a 500, and only then. */
+/** Kong's clients retry after a 500 and no other status. */
 export const storeUnavailable = (message: string) => messageError(500, message);
 export const databaseUnavailable = (message: string) => codedError(500, 8, "database error", { message });
 
@@ -43,7 +43,7 @@ export const invalidSize = (message: string) => codedError(400, 9, "invalid size
 export const invalidOffset = (offset: string, why: string) =>
   codedError(400, 7, "invalid offset", { message: `'${offset}' is not a valid offset: ${why}` });
 
-/** A name in the URL that nothing can have. */
+/** A value in the URL that no entity can have. */
 export const invalidUnique = (member: string, message: string) =>
   codedError(400, 10, `invalid unique ${member}`, { message });
 export const invalidOptions = (options: Readonly<Record<string, string>>) => {
@@ -54,12 +54,12 @@ export const invalidOptions = (options: Readonly<Record<string, string>>) => {
 interface Unresolved {
   readonly member: string;
   readonly to: Collection;
-  /** The unique member by which it was looked for. */
+  /** The unique member of the lookup. */
   readonly by: string;
   readonly value: string;
 }
 
-/** References by name that lead nowhere, all at once. */
+/** All references by unknown names. */
 export function unresolvedReferences(unresolved: readonly Unresolved[]): HttpError {
   const errorsByKind = unresolved.map(({ member, to, by, value }) => {
     const text = `the foreign key cannot be resolved with '${luaTable({ [by]: value })}' for an existing '${to}' entity`;
@@ -125,11 +125,11 @@ const told: ErrorsByKind = {
   },
 };
 
-/** The answer to a write that the store did not do. */
+/** The response to a write that the store rejected. */
 export const writeFaultError = (fault: WriteFault, attempt: WriteAttempt): HttpError =>
   (told[fault.kind] as (fault: WriteFault, attempt: WriteAttempt) => HttpError)(fault, attempt);
 
-/** Values as Kong writes them into its messages, which people and tests look for: `{name="foo",route=null}`. */
+/** Formats values as in Kong's messages, which users and tests search for: `{name="foo",route=null}`. */
 function luaTable(value: unknown): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
   if (Array.isArray(value)) return `{${value.map(luaTable).join(",")}}`;
@@ -137,7 +137,7 @@ function luaTable(value: unknown): string {
   return `{${members.map(([name, member]) => `${name}=${luaTable(member)}`).join(",")}}`;
 }
 
-/** Anything that is neither the client's fault nor the store's is a bug of ours: it is logged with its stack. */
+/** An error that is caused neither by the client nor by the store is a bug: it is logged with its stack. */
 export function toHttpError(error: unknown, log: Log): HttpError {
   if (error instanceof HttpError) return error;
   if (error instanceof StoreUnavailable) {
@@ -145,7 +145,7 @@ export function toHttpError(error: unknown, log: Log): HttpError {
     log.error({ reason: cause instanceof Error ? cause.message : undefined }, message);
     return error instanceof DatabaseUnavailable ? databaseUnavailable(message) : storeUnavailable(message);
   }
-  // Faults that the HTTP server finds carry the status that it would answer.
+  // Errors of the HTTP server carry the status of the response.
   const { statusCode = 500 } = error as { readonly statusCode?: number };
   if (statusCode === 413) return tooLarge();
   if (statusCode === 415) return unsupportedType();

@@ -1,8 +1,8 @@
-/** Forms of type multipart/form-data (RFC 7578): values and files alike are texts. */
+/** Forms of type multipart/form-data (RFC 7578): both values and files are read as text. */
 import type { FormParts } from "@sluice/model";
 import { boundaryOf, multipartParts } from "../../plugins/key-auth/multipart.ts";
 
-/** Undefined: some part is not UTF-8, or the type has no boundary. */
+/** Undefined: a part is not UTF-8, or the content type has no boundary. */
 export function readMultipart(contentType: string, bytes: Buffer): FormParts | undefined {
   const boundary = boundaryOf(contentType);
   if (boundary === undefined) return undefined;

@@ -27,7 +27,7 @@ function sizeOf(text: string | null): number {
   throw invalidSize(`size must be an integer between 1 and ${MAX_SIZE}`);
 }
 
-/** The last id of the page before. Opaque to clients, and checked like anything that they send. */
+/** The last id of the previous page. Opaque to clients, but validated like all input. */
 export const writeOffset = (id: string): string => encodeOffset({ id });
 
 function readOffset(offset: string): string {
@@ -52,7 +52,7 @@ export function decodeOffset(offset: string): Readonly<Record<string, unknown>> 
   }
 }
 
-/** Printable ASCII and what lies beyond it, without `,` and `/`. */
+/** Printable ASCII and all other characters from U+0080, without `,` and `/`. */
 const word = "[ -+\\-.0-~\\u0080-\\u{10ffff}]+";
 const EVERY = new RegExp(`^${word}(?:,${word})*,?$`, "u");
 const SOME = new RegExp(`^${word}(?:/${word})*/?$`, "u");

@@ -1,8 +1,8 @@
-/** Conditions of requests on what is there: If-Match and If-None-Match (RFC 9110 section 13). */
+/** Request preconditions: If-Match and If-None-Match (RFC 9110 section 13). */
 import type { IncomingHttpHeaders } from "node:http";
 import { preconditionFailed } from "./errors.ts";
 
-/** Tags without their quotes; `*`: any. */
+/** Tags without quotes; `*`: any. */
 type EntityTags = readonly string[] | "*";
 
 export interface Preconditions {
@@ -18,7 +18,7 @@ export function readPreconditions(headers: IncomingHttpHeaders): Preconditions {
   };
 }
 
-/** Also without quotes, as people type them. */
+/** Tags without quotes are accepted too. */
 function tagsOf(header: string): EntityTags {
   if (header.trim() === "*") return "*";
   return header.split(",").map((tag) => tag.trim().replace(/^(?:W\/)?"(.*)"$/, "$1"));
@@ -30,8 +30,8 @@ const includes = (tags: EntityTags, tag: string | null): boolean =>
 /**
  * For writes.
  *
- * @param tagOf of what is there; null: nothing. Asked only when there is a condition.
- * @throws HttpError 412.
+ * @param tagOf Returns the current ETag; null: the entity does not exist. Only called if there is a condition. @throws
+ * HttpError 412.
  */
 export async function requirePreconditions(
   { match, noneMatch }: Preconditions,
@@ -48,7 +48,7 @@ export async function requirePreconditions(
   }
 }
 
-/** For reads: the client has it already. */
+/** For reads: the client has the current version already. */
 export const isNotModified = ({ noneMatch }: Preconditions, tag: string): boolean =>
   noneMatch !== undefined && includes(noneMatch, tag);
 

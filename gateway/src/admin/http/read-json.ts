@@ -1,4 +1,4 @@
-/** Reading JSON more strictly than JSON.parse: what has two meanings has none. */
+/** Reads JSON more strictly than JSON.parse: ambiguous text is rejected. */
 
 export type JsonResult =
   | { readonly value: unknown; readonly fault?: undefined }
@@ -11,15 +11,15 @@ export type JsonResult =
     };
 
 export interface JsonLimits {
-  /** Records and lists inside each other. */
+  /** Nesting depth of objects and arrays. */
   readonly depth: number;
-  /** All values together. */
+  /** Total number of values. */
   readonly values: number;
-  /** Of names that stand twice the last counts, as in a declarative file. Default: they are refused. */
+  /** The last of duplicate names counts, as in a declarative file. Default: duplicates are rejected. */
   readonly duplicates?: true;
 }
 
-/** Refuses names that stand twice in one record (RFC 8259 section 4 leaves open which of them counts). */
+/** Rejects duplicate names in an object (RFC 8259 section 4 leaves open which one counts). */
 export function readJson(text: string, { depth, values, duplicates }: JsonLimits): JsonResult {
   let value: unknown;
   try {
@@ -27,7 +27,7 @@ export function readJson(text: string, { depth, values, duplicates }: JsonLimits
   } catch {
     return { fault: "unparsable" };
   }
-  // The text is JSON: from here on only names and brackets matter.
+  // The text is valid JSON: from here on only names and brackets matter.
   const open: (Set<string> | null)[] = [];
   let count = 0;
   for (let at = 0; at < text.length; at++) {

@@ -1,13 +1,13 @@
-/** Texts that no store can keep, whatever member they are of. */
+/** Strings that no store can hold, in any member. */
 import type { Violation } from "@sluice/model";
 
-/** What is wrong with a text; undefined when nothing is. */
+/** The reason why a string cannot be stored; undefined when it can. */
 export function unstorableReason(text: string): string | undefined {
   if (text.includes("\0")) return "must not hold the character U+0000";
   return text.isWellFormed() ? undefined : "invalid utf-8 character sequence";
 }
 
-/** All such texts in a value that is not nested deeply, names included. */
+/** All such strings in a value of limited depth, including names of members. */
 export function unstorableTexts(value: unknown, path: Violation["path"] = []): readonly Violation[] {
   if (typeof value === "string") {
     const message = unstorableReason(value);

@@ -1,13 +1,13 @@
-/** What the admin listener tells of itself and of the nodes. */
+/** Information about the admin listener and the nodes. */
 import type { Connections } from "../../plugins/prometheus/metrics.ts";
 import type { AdminSettings } from "../../settings/admin.ts";
 import type { Fleet } from "../../stores/open.ts";
 import type { Store } from "../../stores/store.ts";
 
-/** The release whose admin API this is: clients choose their ways by it. */
+/** The Kong release whose admin API is implemented: clients adapt to it. */
 export const KONG_VERSION = "3.9.1";
 
-/** Where clients' requests are taken. */
+/** An address that accepts client requests. */
 export interface ProxyListener {
   readonly host: string;
   readonly port: number;
@@ -21,12 +21,12 @@ export interface ListenerInfo {
   readonly settings: AdminSettings;
   readonly store: Store;
   readonly fleet: Fleet;
-  /** Of the configuration that is served; absent where it is not one document. */
+  /** Hash of the served configuration; absent if it is not one document. */
   readonly hash?: () => string | null;
-  /** Of the node in this process; empty where none runs. */
+  /** Addresses of the node in this process; empty without one. */
   readonly proxies: readonly ProxyListener[];
   readonly address: () => { readonly host: string; readonly port: number };
-  /** Of the admin listener itself. */
+  /** Connections of the admin listener itself. */
   readonly connections: () => Connections;
 }
 

@@ -9,7 +9,7 @@ export interface RenderedMetrics {
   readonly text: AsyncIterable<string>;
 }
 
-/** Milliseconds that a node may take; one that takes longer is left out and named. */
+/** Milliseconds to wait for a node; a slower one is left out and named. */
 const NODE_TIMEOUT = 2000;
 
 interface Scraped {
@@ -34,14 +34,14 @@ async function scrape({ status }: FleetNode): Promise<Scraped | null> {
     }
     return { gauges, parts };
   } catch {
-    // That it gave no answer is what the gauge says.
+    // The gauge reports the missing response.
     return null;
   }
 }
 
 /**
- * Counters and histograms are the sums over the nodes; gauges carry the node's id. `sluice_node_scraped` tells whose
- * metrics are in it; it is 0 for a node that gave none.
+ * Counters and histograms are summed over the nodes; gauges carry the node's id. `sluice_node_scraped` lists the nodes
+ * that are included; it is 0 for a node that did not respond.
  */
 export async function nodesMetrics(fleet: Fleet): Promise<RenderedMetrics> {
   const nodes = await fleet.nodes();

@@ -1,13 +1,13 @@
-/** Names of the plugins that some entity uses. */
+/** Names of the plugins that the store's entities use. */
 import { readCollection } from "../../stores/read-all.ts";
 import type { Store } from "../../stores/store.ts";
 
-/** Milliseconds: who asks wants to know that the listener runs, whatever else does not. */
+/** Milliseconds: the caller wants to know whether the listener runs, even if the store does not respond. */
 const PATIENCE = 1000;
 
 /**
- * In alphabetical order; empty while nothing can be read. A store in trouble may still tell what it holds: custom
- * resources whose watch has broken off are served from what was seen last.
+ * Sorted; empty while nothing can be read. A store with a problem may still be readable: after a broken watch, custom
+ * resources are served as last seen.
  */
 export async function pluginsInUse(store: Store, patience = PATIENCE): Promise<readonly string[]> {
   const late = Promise.withResolvers<readonly []>();

@@ -5,7 +5,7 @@ import { type AdminSettings, adminSettings } from "../../settings/admin.ts";
 import { isWritable, KONG_VERSION, type ListenerInfo, type ProxyListener } from "./facts.ts";
 import { pluginsInUse } from "./plugins-in-use.ts";
 
-/** @param trusted Whether the caller may know of settings and addresses; all others recognise the API, no more. */
+/** @param trusted Whether the caller may see settings and addresses; other callers can only recognise the API. */
 export async function rootBody(facts: ListenerInfo, trusted: boolean): Promise<object> {
   const recognised = { tagline: "Welcome to Sluice", version: KONG_VERSION, edition: "community" };
   return trusted ? { ...recognised, ...(await detailsOf(facts)) } : recognised;
@@ -26,7 +26,7 @@ async function detailsOf({ node, version, settings, store, address, proxies }: L
     },
     lua_version: "none",
     configuration: {
-      // Kong's clients read this as whether entities can be written.
+      // Kong's clients take this to mean whether entities can be written.
       database: isWritable(settings) ? "postgres" : "off",
       role: "traditional",
       router_flavor: "traditional",
@@ -48,7 +48,7 @@ const listenerOf = ({ host, port, tls }: ProxyListener) => ({ ip: host, port, ss
 const spelled = ({ host, port, tls }: ProxyListener): string =>
   `${host.includes(":") ? `[${host}]` : host}:${port}${tls ? " ssl" : ""}`;
 
-/** By their variables; what is secret is masked, as Kong does. */
+/** By environment variable; secrets are masked, as in Kong. */
 function shownSettings(settings: AdminSettings): Readonly<Record<string, unknown>> {
   const values: Readonly<Record<string, unknown>> = settings;
   const declared: readonly (readonly [string, Declaration])[] = Object.entries(adminSettings);

@@ -16,7 +16,7 @@ export const informationRoutes = (facts: ListenerInfo): readonly AdminRoute[] =>
   reading("/", ({ trusted }) => rootBody(facts, trusted)),
   reading("/status", ({ trusted }) => statusBody(facts, trusted)),
   reading("/plugins/enabled", () => ({ enabled_plugins: [...pluginNames].sort() })),
-  // Nothing here runs by timers that somebody else would have to look after.
+  // Sluice has no timers to monitor: all numbers are 0.
   reading("/timers", () => ({
     worker: { id: 0, count: 1 },
     stats: { sys: { total: 0, runs: 0, running: 0, pending: 0, waiting: 0 }, timers: {} },
@@ -25,10 +25,12 @@ export const informationRoutes = (facts: ListenerInfo): readonly AdminRoute[] =>
   ...schemaRoutes(facts.store),
 ];
 
-/** Kong's word for an empty configuration; clients bring it anew then. */
+/** Kong's hash of an empty configuration; clients then send theirs again. */
 const NO_HASH = "0".repeat(32);
 
-/** @param trusted Whether the caller may know of nodes, their addresses and reasons; all others get Kong's members only. */
+/**
+ * @param trusted Whether the caller may see nodes, their addresses and problems; other callers get Kong's members only.
+ */
 async function statusBody(facts: ListenerInfo, trusted: boolean): Promise<object> {
   const { node, version, settings, store, fleet, connections } = facts;
   const unread = store.unready();
@@ -45,6 +47,6 @@ async function statusBody(facts: ListenerInfo, trusted: boolean): Promise<object
   };
 }
 
-/** As long as Kong's. */
+/** Truncated to the length of Kong's. */
 const shortHash = (hash: string | null): string =>
   hash === null || hash === emptySnapshot.hash ? NO_HASH : hash.slice(0, NO_HASH.length);

@@ -1,9 +1,12 @@
-/** Endpoints of Kong that Sluice lacks: reads get 404, which Kong's clients take for none, and writes 400. */
+/**
+ * Kong's endpoints that Sluice does not support: reads get 404, which Kong's clients treat as absent, and writes get
+ * 400.
+ */
 
 import type { AdminRoute, MethodHandlers } from "../entities/routes.ts";
 import { HttpError } from "../http/errors.ts";
 
-/** By the first segment of their URLs: what a writer would need. */
+/** By the first segment of their URLs: the feature that is missing. */
 const top: Readonly<Record<string, string>> = {
   ca_certificates: "CA certificates: upstreams are verified with those that the gateway's machine trusts",
   "hmac-auths": "the plugin hmac-auth",
@@ -25,7 +28,7 @@ const top: Readonly<Record<string, string>> = {
   "graphql-rate-limiting-advanced": "the plugin graphql-rate-limiting-advanced",
 };
 
-/** Below one of our own. */
+/** Below a supported collection. */
 const nested: readonly (readonly [parent: string, segment: string, what: string])[] = [
   ["consumers", "hmac-auth", "the plugin hmac-auth"],
   ["consumers", "jwt", "the plugin jwt"],
@@ -38,7 +41,7 @@ const nested: readonly (readonly [parent: string, segment: string, what: string]
   ["routes", "filter-chains", "WebAssembly filters"],
 ];
 
-/** Kong's clients take 404 for an answer to GET, and go on without. */
+/** Kong's clients accept a 404 for GET and continue without the endpoint. */
 function refuse(what: string): MethodHandlers {
   const message = `Sluice does not have ${what}`;
   const read = async () => {

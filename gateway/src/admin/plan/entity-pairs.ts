@@ -1,15 +1,15 @@
-/** Entities before and after. */
+/** Pairs of an entity before and after. */
 import { type Collection, collections, type Entity } from "@sluice/model";
 import type { Effect } from "../../stores/store.ts";
 
-/** Filled entities by collection. */
+/** Complete entities by collection. */
 export type EntitySet = { readonly [Name in Collection]?: Iterable<Entity> };
 
 export interface EntityPair {
   readonly collection: Collection;
   readonly before: Entity | null;
   readonly after: Entity | null;
-  /** The entity went because this one went: its id. */
+  /** The id of the entity whose removal removed this one. */
   readonly with?: string;
 }
 
@@ -28,7 +28,7 @@ export function pairsBetween(before: EntitySet, after: EntitySet): readonly Enti
 const byId = (entities: Iterable<Entity> = []): ReadonlyMap<string, Entity> =>
   new Map([...entities].map((entity) => [entity.id, entity]));
 
-/** What several writes did to each entity together. */
+/** The combined effect of several writes on each entity. */
 export function combineEffects(effects: readonly Effect[]): readonly EntityPair[] {
   const pairs = new Map<string, EntityPair>();
   const add = (pair: EntityPair) => {

@@ -1,11 +1,11 @@
 /**
- * Plans: what writes did, or would do. Pure, except that `planOfWrites` reads routes and services.
+ * Plans: the effects of writes, done or not. Pure, except that `planOfWrites` reads routes and services.
  *
- * | member | what |
+ * | member | content |
  * |---|---|
  * | created | entities, with the members that differ from their defaults |
  * | changed | entities, with `{ member, before, after }` for each member that differs |
- * | deleted | entities, with those that go along |
+ * | deleted | entities, with dependents that are removed too |
  * | requests | sample requests that another route would answer |
  */
 export { combineEffects as combine, type EntitySet, pairsBetween } from "./entity-pairs.ts";

@@ -1,4 +1,4 @@
-/** Which members of an entity differ. */
+/** Finds the members that differ between two versions of an entity. */
 import {
   type Collection,
   canonical,
@@ -10,7 +10,7 @@ import {
 } from "@sluice/model";
 
 export interface MemberChange {
-  /** With dots between the members of records: `config.minute`. */
+  /** Members of nested records are separated by dots: `config.minute`. */
   readonly member: string;
   readonly before: unknown;
   readonly after: unknown;
@@ -18,7 +18,7 @@ export interface MemberChange {
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** They follow from other changes, or from the clock. */
+/** They derive from other changes, or from the clock. */
 const derivedMembers: ReadonlySet<string> = new Set(["updated_at", "_sluice"]);
 
 const SECRET = "[redacted]";
@@ -29,13 +29,13 @@ const secrets: { readonly [Name in Collection]?: readonly string[] } = {
   services: ["upstream_headers"],
 };
 
-/** Both filled: a default is never a change. */
+/** Both are complete, so a default is never a change. */
 export const changesBetween = (collection: Collection, before: object, after: object): readonly MemberChange[] =>
   difference(before as Members, after as Members, "")
     .filter(({ member }) => !derivedMembers.has(member))
     .map((change) => (secrets[collection]?.includes(change.member) ? redact(change) : change));
 
-/** A set secret is told to be one, an unset one to be unset. */
+/** A secret is shown as set or unset, without its value. */
 const redact = ({ member, before, after }: MemberChange): MemberChange => ({
   member,
   before: before === null ? null : SECRET,
@@ -62,7 +62,7 @@ const isPlain = (value: unknown): value is Members =>
 
 const identity: ReadonlySet<string> = new Set(["id", "created_at", "name", "username"]);
 
-/** What is not a default: names to values, records flat. The id and the name are told beside them. */
+/** Values that differ from the defaults, as a flat record. Id and name are shown separately. */
 export function setMembers(collection: Collection, entity: object): Members {
   const defaults = defaultsOf(schemaNode(entities[collection].schema));
   const { name } = entity as { readonly name?: unknown };

@@ -1,4 +1,4 @@
-/** Putting a plan together. */
+/** Assembles plans. */
 import { type Collection, type Entity, nameOf, type Route, type Service } from "@sluice/model";
 import type { Effect } from "../../stores/store.ts";
 import type { EntityReader } from "../requests.ts";
@@ -30,7 +30,7 @@ const named = (collection: Collection, entity: Entity): EntityLabel => ({
   name: collection === "keyauth_credentials" ? null : (nameOf(collection, entity) ?? null),
 });
 
-/** What differs; an entity that is written as it was is not told. */
+/** The differences; an entity that is written unchanged is left out. */
 export function summaryOf(pairs: readonly EntityPair[]): PlanSummary {
   const created = pairs.flatMap(({ collection, before, after }) =>
     after && !before ? [{ ...named(collection, after), members: setMembers(collection, after) }] : [],
@@ -70,7 +70,7 @@ interface Routing {
 const touchesRouting = ({ created, changed, deleted }: PlanSummary): boolean =>
   [created, changed, deleted].flat().some(({ collection }) => collection === "routes" || collection === "services");
 
-/** The plan of writes that the store has told the effects of, and has not done. */
+/** The plan of writes whose effects the store has computed but not written. */
 export async function planOfWrites(store: EntityReader, effects: readonly Effect[]): Promise<Plan> {
   const pairs = combineEffects(effects);
   const summary = summaryOf(pairs);
@@ -82,7 +82,7 @@ export async function planOfWrites(store: EntityReader, effects: readonly Effect
   return { ...summary, requests: reroutedRequests({ routes, services }, after, pairs) };
 }
 
-/** More routes than this are not sampled. */
+/** Above this number of routes, no requests are sampled. */
 const MAX_READ = 20_000;
 
 async function readAll<Name extends "routes" | "services">(store: EntityReader, collection: Name) {

@@ -1,11 +1,11 @@
-/** Which sample requests another route would answer: the router itself is asked, before and after. */
+/** Finds sample requests that another route would answer, by matching them with the router before and after. */
 import type { Route, Service } from "@sluice/model";
 import { Router } from "../../compile/router/router.ts";
 import type { EntityPair } from "./entity-pairs.ts";
 import { type SampleRequest, sampleRequestsFor } from "./sample-requests.ts";
 
 export interface ReroutedRequests {
-  /** How many requests were tried. */
+  /** Number of requests tried. */
   readonly sampled: number;
   /** At most a hundred. */
   readonly changed: readonly {
@@ -13,11 +13,11 @@ export interface ReroutedRequests {
     readonly before: MatchedRoute;
     readonly after: MatchedRoute;
   }[];
-  /** There are more routes, or more changes, than were looked at. */
+  /** There are more routes or changes than were examined. */
   readonly incomplete: boolean;
 }
 
-/** Null: no route. */
+/** Null: no route matches. */
 type MatchedRoute = { readonly id: string; readonly name: string | null; readonly service: string | null } | null;
 
 interface Routing {
@@ -32,7 +32,7 @@ export function reroutedRequests(before: Routing, after: Routing, pairs: readonl
   const touched = pairs.flatMap(({ collection, before: old, after: fresh }) =>
     collection === "routes" ? [old, fresh].filter((route) => route !== null) : [],
   ) as readonly Route[];
-  // Those that change come first: where there is no room for all, they are what matters.
+  // Changed routes come first: they matter most if there is no room for all.
   const samples = new Map<string, SampleRequest>();
   const routes = [...touched, ...after.routes];
   for (const route of routes) {
@@ -52,7 +52,7 @@ export function reroutedRequests(before: Routing, after: Routing, pairs: readonl
   };
 }
 
-/** As the node: a disabled service's routes do not exist. */
+/** As in the node: routes of a disabled service do not exist. */
 function matchWith({ routes, services }: Routing): (request: SampleRequest) => MatchedRoute {
   const byId = new Map(services.map((service) => [service.id, service]));
   const served = routes.filter(({ service }) => service === null || byId.get(service.id)?.enabled === true);

@@ -1,4 +1,4 @@
-/** Sample requests: for a route, requests that it is there for. */
+/** Sample requests that a route should match. */
 import type { Route } from "@sluice/model";
 
 export interface SampleRequest {
@@ -11,10 +11,10 @@ export interface SampleRequest {
   readonly sni: string | null;
 }
 
-/** Of each list of a route's attributes. */
+/** Maximum values of each attribute's list. */
 const MAX_EACH = 4;
 
-/** Routes by regular expressions have no samples for them: what would match is not worked out. */
+/** Routes with regular expressions get no samples for these: matching text is not generated. */
 export function sampleRequestsFor(route: Route): readonly SampleRequest[] {
   const hosts = valuesOrNull(route.hosts).map((host) => host?.replace("*", "sample") ?? "sample.invalid");
   const paths = valuesOrNull(route.paths).flatMap((path) =>
@@ -39,11 +39,11 @@ export function sampleRequestsFor(route: Route): readonly SampleRequest[] {
   ];
 }
 
-/** At least one: null where the route does not look at the attribute. */
+/** At least one: null if the route does not restrict the attribute. */
 const valuesOrNull = (values: readonly string[] | null): readonly (string | null)[] =>
   values === null || values.length === 0 ? [null] : values.slice(0, MAX_EACH);
 
-/** The prefix itself, and something below it. */
+/** The prefix itself, and a path below it. */
 const pathsBelow = (prefix: string): readonly string[] => [prefix, `${prefix.replace(/\/$/, "")}/sample`];
 
 function headersOf(route: Route): Readonly<Record<string, string>> | undefined {

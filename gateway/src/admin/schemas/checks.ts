@@ -1,4 +1,4 @@
-/** What is checked between the members of an entity, in Kong's schema language. The checks themselves are the model's. */
+/** Checks between the members of an entity, in Kong's schema language. The model implements the checks. */
 import { type Collection, type PluginName, periods } from "@sluice/model";
 
 export type KongCheck = Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 /** Members in Kong's schema language, as GET /schemas shows them. */
 import type { SchemaNode } from "@sluice/model";
 
-/** What is said of one member. Clients fill in `default`s and look into `fields`, `elements` and `values`. */
+/** The schema of one member. Clients fill in `default`s and look into `fields`, `elements` and `values`. */
 export type KongField = Readonly<Record<string, unknown>>;
 
 /** One-member records in the order of the members. */
@@ -24,7 +24,7 @@ export function fieldOf(node: SchemaNode): KongField {
 export const fieldsOf = ({ properties = {} }: SchemaNode): KongFields =>
   Object.entries(properties).map(([name, member]) => ({ [name]: fieldOf(member) }));
 
-/** A record's own default is told by its members. */
+/** A record has no default of its own: its members have them. */
 const defaultOf = ({ default: value, type }: SchemaNode): unknown =>
   value === null || type === "object" ? undefined : value;
 
@@ -37,7 +37,7 @@ function typeOf(node: SchemaNode): KongField {
   return { type: "map", keys: { type: "string" }, values: elementOf(additionalProperties) };
 }
 
-/** Items are neither set nor unset. */
+/** Without `required`: items of a list are never unset. */
 function elementOf(node: SchemaNode): KongField {
   const { required: _required, ...element } = fieldOf(node);
   return element;
@@ -45,7 +45,7 @@ function elementOf(node: SchemaNode): KongField {
 
 function bounds(node: SchemaNode): KongField {
   const { minimum, maximum, exclusiveMinimum, minLength, maxLength, minItems, maxItems } = node;
-  // A text is not empty unless it is said that it may be.
+  // Kong's strings are non-empty unless the schema allows it.
   const [least, most] = [minLength === 1 ? minItems : (minLength ?? minItems), maxLength ?? maxItems];
   return {
     ...(minimum !== undefined && maximum !== undefined && { between: [minimum, maximum] }),

@@ -1,4 +1,4 @@
-/** Schemas of entities and plugins in Kong's format, derived from ours: decK fills in its defaults from them. */
+/** Schemas of entities and plugins in Kong's format, derived from Sluice's: decK fills in their defaults. */
 import {
   type Collection,
   entities,
@@ -18,10 +18,10 @@ export interface KongSchema {
   readonly shorthand_fields?: KongFields;
 }
 
-/** Members that are made up when they are not given. */
+/** Members that are generated when they are missing. */
 const made: ReadonlySet<string> = new Set(["id", "created_at", "updated_at"]);
 
-/** References that must be there, although only a rule says so. */
+/** References that are required by a rule instead of the schema. */
 const owners: Partial<Record<Collection, string>> = {
   keyauth_credentials: "consumer",
   snis: "certificate",
@@ -46,7 +46,7 @@ export function entitySchema(collection: Collection): KongSchema {
   };
 }
 
-/** Null: there is no plugin of that name. */
+/** Null: there is no such plugin. */
 export function pluginSchema(plugin: string): KongSchema | null {
   if (!isPlugin(plugin)) return null;
   const { schema, refuses } = plugins[plugin];
@@ -68,11 +68,11 @@ const isPlugin = (name: string): name is PluginName => (pluginNames as readonly 
 
 const isKey = (collection: Collection, name: string): boolean => collection === "keyauth_credentials" && name === "key";
 
-/** What depends on another member: a plugin's config. */
+/** A member whose form depends on another member: a plugin's config. */
 const isOpen = ({ type, properties, additionalProperties }: SchemaNode): boolean =>
   type === "object" && !properties && additionalProperties === undefined;
 
-/** decK compares the deprecated members of a file with those that answers show. */
+/** decK compares the deprecated members of a file with those in responses. */
 function deprecatedFields(plugin: PluginName): { readonly shorthand_fields?: KongFields } {
   const schema = schemaNode(plugins[plugin].schema);
   const fields = (schema.deprecatedMembers ?? []).map(({ name, replacedBy }) => {

@@ -17,7 +17,7 @@ import { HttpError, invalidEntity } from "../http/errors.ts";
 import type { AdminRequest, AdminResponse } from "../requests.ts";
 import { entitySchema, pluginSchema } from "./index.ts";
 
-/** @param store Says what a POST would refuse: some values stand in a database alone. */
+/** @param store Determines what a POST would reject: some values are only valid in a database. */
 export const schemaRoutes = (store: Pick<Store, "database">): readonly AdminRoute[] => [
   {
     url: "/schemas/:name",
@@ -43,7 +43,7 @@ function showPlugin(name: string): AdminResponse {
   return { status: 200, body: schema };
 }
 
-/** As a POST would be checked, but nothing is looked for in the store: a reference by name is as good as one by id. */
+/** Checks like a POST, but without the store: a reference by name is as valid as one by id. */
 function validate(
   collection: Collection,
   { headers, bytes }: AdminRequest,

@@ -1,31 +1,30 @@
-/** Doing what requests want written. */
+/** Carries out prepared writes. */
 import type { Effect, Store, WriteOutcome } from "../../stores/store.ts";
 import { type HttpError, writeFaultError } from "../http/errors.ts";
 import type { PreparedWrite } from "../requests.ts";
 
 export interface PerformWritesOptions {
-  /** Also what other managers own. */
+  /** Also changes fields of other managers. */
   readonly force: boolean;
-  /** Tell the effects, and write nothing. */
+  /** Computes the effects without writing. */
   readonly plan: boolean;
 }
 
 export interface PerformedWrites<One extends PreparedWrite> {
   readonly steps: readonly One[];
-  /** Of each step's writes. */
+  /** One list per prepared write. */
   readonly effects: readonly (readonly Effect[])[];
   readonly programmed?: WriteOutcome["programmed"];
 }
 
-/** How often somebody else may be quicker. */
+/** Maximum attempts if other clients are faster. */
 const ATTEMPTS = 24;
 
 /**
- * Works steps out and writes them, all or none; anew from what there is by then when somebody else was quicker.
+ * Prepares writes and carries out all or none; prepares them again from the current state if another client was faster.
  *
- * @param workOut called with the ids that the store said to be taken.
- * @param told the refusal of a step, as its request shall be answered.
- * @throws HttpError.
+ * @param workOut Called with the ids that the store reported as in use. @param told Maps the fault of one write to the
+ * error of its request. @throws HttpError.
  */
 export async function performWrites<One extends PreparedWrite>(
   store: Store,

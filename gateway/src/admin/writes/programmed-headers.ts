@@ -6,10 +6,10 @@ export type ResponseHeaders = Readonly<Record<string, string>>;
 /**
  * | header | value |
  * |---|---|
- * | X-Sluice-Programmed | `true`: every node that answers serves it; `pending`: not yet; `false`: kept out of the document |
- * | X-Sluice-Lagging | nodes that do not have it yet |
- * | X-Sluice-Silent | nodes that have not answered for 2 s, which are not waited for |
- * | X-Sluice-Problem | why it is kept out, or why nothing is known |
+ * | X-Sluice-Programmed | `true`: every responding node serves it; `pending`: not yet; `false`: left out of the document |
+ * | X-Sluice-Lagging | nodes that do not serve it yet |
+ * | X-Sluice-Silent | nodes left out of the wait, because they have not responded for 2 s |
+ * | X-Sluice-Problem | why it is left out, or why the state is unknown |
  */
 export function programmedHeaders(answer: WaitAnswer | null): ResponseHeaders {
   const { lagging = [], silent = [], problems: [problem] = [] } = answer ?? {};
@@ -32,5 +32,5 @@ export function programmedHeaders(answer: WaitAnswer | null): ResponseHeaders {
 
 const MAX_VALUE = 512;
 
-/** Messages may hold what a person typed: anything but visible ASCII has no place in a header. */
+/** Messages may contain user input: characters other than visible ASCII are not allowed in a header. */
 export const safeHeaderValue = (text: string): string => text.replace(/[^\x20-\x7e]+/g, "?").slice(0, MAX_VALUE);

@@ -1,4 +1,4 @@
-/** What a writer should know of entities that are written although requests to them will fail. */
+/** Warns about entities that are written although requests to them will fail. */
 import type { Collection, Entity, Plugin, Service, Target } from "@sluice/model";
 import type { ReasonToRefuse } from "../../balance/health-report.ts";
 import { parseTargetAddress } from "../../balance/target-state.ts";
@@ -6,10 +6,10 @@ import type { Effect } from "../../stores/store.ts";
 import type { EntityReader } from "../requests.ts";
 import { safeHeaderValue } from "./programmed-headers.ts";
 
-/** Its value is a sentence, or several. */
+/** The value is one or more sentences. */
 export const WARNING_HEADER = "X-Sluice-Warning";
 
-/** The headers of an answer to a write. */
+/** The headers of the response to a write. */
 export type WarningHeaders = (effects: readonly Effect[]) => Promise<Readonly<Record<string, string>>>;
 
 export interface WarningsOptions {
@@ -18,8 +18,8 @@ export interface WarningsOptions {
 }
 
 /**
- * `X-Sluice-Warning` when nodes refuse to connect where an entity leads. A header, because Kong's clients take no
- * members that they do not know.
+ * `X-Sluice-Warning` when nodes refuse to connect to an entity's address. A header, because Kong's clients reject
+ * unknown members.
  */
 export function createWarnings({ store, reasonToRefuse }: WarningsOptions): WarningHeaders {
   async function warningOf({ collection, after }: Effect): Promise<string | null> {
@@ -62,7 +62,7 @@ function destinationOf(collection: Collection, entity: Entity): Destination | nu
   return null;
 }
 
-/** Plugins that count in Redis have it in the member of that name. */
+/** Plugins that use Redis have its address in the member `redis`. */
 function redisOf({ name, config }: Plugin): Destination | null {
   const { policy, redis } = config as { readonly policy?: unknown; readonly redis?: Partial<Record<string, unknown>> };
   const { host, port } = redis ?? {};

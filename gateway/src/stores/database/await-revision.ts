@@ -1,35 +1,35 @@
-/** The wait for the nodes after a write, in database mode. */
+/** Waits for the nodes after a write, in database mode. */
 import type { WaitAnswer } from "@sluice/model";
 import type { Database } from "./driver.ts";
 import { NODES_CHANNEL, type NodeState, readNodes } from "./nodes.ts";
 
 export interface RevisionWait {
   /**
-   * Resolves when every node that is not silent serves the revision or a later one, or `timeout` milliseconds later
-   * with those that lag; null when the database gives no answer.
+   * Resolves when every node that is not silent serves the revision or a later one, or after `timeout` milliseconds
+   * with the nodes that lag; null when the database does not answer.
    */
   awaitRevision(revision: number, timeout: number): Promise<WaitAnswer | null>;
-  /** What a node of this process serves: nobody knows it sooner. */
+  /** Reports what a node of this process serves, which is faster than through the database. */
   served(node: string, revision: number): void;
-  /** Whoever still waits is answered that nobody can tell. */
+  /** Pending waits resolve to null. */
   close(): void;
 }
 
 interface Waiter {
   readonly revision: number;
-  /** As of performance.now(). */
+  /** In the time of performance.now(). */
   readonly until: number;
   readonly resolve: (answer: WaitAnswer | null) => void;
 }
 
-/** Milliseconds between looks while somebody waits: a node may fall silent, and a signal may be lost. */
+/** Milliseconds between queries during a wait: a node may fall silent, and a notification may be lost. */
 const LOOK = 100;
 
 export function createRevisionWait(database: Database): RevisionWait {
   const waiters = new Set<Waiter>();
-  /** As last read, with what they have said since; null: they must be read. */
+  /** The nodes as last read, updated by notifications; null: they must be read. */
   let nodes: Map<string, NodeState> | null = null;
-  /** Of this process. */
+  /** The nodes of this process. */
   const own = new Map<string, number>();
   let listening: Promise<(() => void) | undefined> | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -54,7 +54,7 @@ export function createRevisionWait(database: Database): RevisionWait {
     }
   }
 
-  /** One question at a time, for all who wait; whoever comes while it is asked is told by the next one. */
+  /** One query at a time for all waits; a wait that begins during a query is answered by the next one. */
   async function look(): Promise<void> {
     again = true;
     if (looking) return;
@@ -72,7 +72,7 @@ export function createRevisionWait(database: Database): RevisionWait {
     }
   }
 
-  /** What a node says is taken as read, if it was known to live. */
+  /** A notification replaces a query if the node was known to be alive. */
   function hear(said: string | null): void {
     const [, revision, id = ""] = /^(\d+) (.+)$/s.exec(said ?? "") ?? [];
     const node = nodes?.get(id);
@@ -86,7 +86,7 @@ export function createRevisionWait(database: Database): RevisionWait {
     tell();
   }
 
-  /** Tried again by the next who waits. Until then the looks are all there is. */
+  /** Retried by the next wait. Until then, waits only poll. */
   function listen(): void {
     listening ??= database.listen(NODES_CHANNEL, hear).catch(() => {
       listening = undefined;

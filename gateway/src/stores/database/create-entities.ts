@@ -1,4 +1,4 @@
-/** The short way in. */
+/** The fast path for new entities. */
 import type { Collection } from "@sluice/model";
 import type { Effect, Write } from "../store.ts";
 import { type Connection, DatabaseFault } from "./driver.ts";
@@ -11,8 +11,8 @@ export interface CreatedEntities {
 }
 
 /**
- * Entities of one collection that are made, as most are: a statement of its own takes a fraction of the time of
- * write_all. Undefined when they are something else, or when one is refused: write_all tells why.
+ * Creates entities of one collection, the most common write: a statement of its own needs a fraction of the time of
+ * write_all. Undefined when the writes are others, or when one is rejected: write_all then reports the reason.
  */
 export async function createEntities(
   connection: Connection,
@@ -44,10 +44,10 @@ export async function createEntities(
   }
 }
 
-/** SQLSTATE classes that write_all answers as faults. */
+/** SQLSTATE classes that write_all reports as faults. */
 const REFUSED = /^(22|23|54)/;
 
-/** The revision is taken first, as everybody does: writers go one after the other. */
+/** Takes the revision first, as all writers do: this serializes them. */
 const createStatement = (
   collection: Collection,
 ): string => `with taken as materialized (select take_revision() as number),

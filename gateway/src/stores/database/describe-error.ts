@@ -1,23 +1,23 @@
-/** What a person reads when a database cannot be used: the reason, and what to do. */
+/** Explains database errors to users: the reason, and what to do. */
 import { databaseSettings as names } from "../../settings/database.ts";
 import { DatabaseFault, DatabaseUnreachable } from "./driver.ts";
 
 export const NEEDS_BOOTSTRAP = "the database needs bootstrapping: run `sluice migrations bootstrap`";
 
-/** SQLSTATEs of what is not there: table, function, schema. */
+/** SQLSTATEs of a missing table, function or schema. */
 const MISSING = new Set(["42P01", "42883", "3F000"]);
 
-/** SQLSTATE classes and codes that tell of the server's state, not of the statement. */
+/** SQLSTATE classes and codes that concern the state of the server instead of the statement. */
 const SERVER_STATE = /^(08|28|3D|53|57P|58|XX00[12])|^(25006|42501|55P03|57014)$/;
 
 export const isServerState = (code: string): boolean => SERVER_STATE.test(code);
 
-/** True when the database cannot be used for now, whatever the statement: away, full, or without its tables. */
+/** True when the database cannot be used at present, for any statement: unreachable, full, or without its tables. */
 export const isUnavailable = (error: unknown): boolean =>
   error instanceof DatabaseUnreachable ||
   (error instanceof DatabaseFault && (MISSING.has(error.facts.code) || isServerState(error.facts.code)));
 
-/** By the start of a SQLSTATE (Postgres documentation, appendix A). */
+/** By the prefix of a SQLSTATE (Postgres documentation, appendix A). */
 const advices: readonly (readonly [code: string, advice: string])[] = [
   ["53100", "free space on the disk of the database"],
   ["53300", `raise max_connections of the server, or lower ${names.pgPoolSize.variable}`],
@@ -30,13 +30,13 @@ const advices: readonly (readonly [code: string, advice: string])[] = [
   ["XX", "restore the database from a backup"],
 ];
 
-/** The message with what to do about it. */
+/** Appends advice to the message. */
 export function withAdvice(message: string, code: string): string {
   const advice = advices.find(([start]) => code.startsWith(start))?.[1];
   return advice === undefined ? message : `${message}: ${advice}`;
 }
 
-/** What a person reads of it. */
+/** The message for users. */
 export function describeDatabaseError(error: unknown): string {
   if (error instanceof DatabaseFault) {
     const { code } = error.facts;

@@ -1,45 +1,46 @@
-/** What the database mode needs of a database that speaks Postgres' SQL. Implementations: postgres, embedded; one suite. */
+/**
+ * The interface to a database that speaks Postgres' SQL. Implementations: postgres, embedded; both run one test suite.
+ */
 
-/** A row by its columns. int8 comes as a number, json and jsonb as what they say, arrays as arrays. */
+/** A row by column names. int8 is returned as a number, json and jsonb parsed, arrays as arrays. */
 export type Row = Readonly<Record<string, unknown>>;
 
 /**
  * Runs statements.
  *
- * @throws DatabaseFault when the database refuses a statement.
- * @throws DatabaseUnreachable when nobody knows what became of it.
+ * @throws DatabaseFault when the database rejects a statement. @throws DatabaseUnreachable when the outcome is unknown.
  */
 export interface Connection {
-  /** One statement with `$1` parameters: every value goes through them. Prepared once a connection. */
+  /** Runs one statement with `$1` parameters; all values are parameters. Prepared once per connection. */
   query(text: string, values?: readonly unknown[]): Promise<readonly Row[]>;
-  /** Many statements without parameters, in one go; in one transaction of their own when none is open. */
+  /** Runs several statements without parameters in one call; in a transaction of their own unless one is open. */
   script(text: string): Promise<void>;
 }
 
 export type OnNotification = (payload: string | null) => void;
 
 export interface Database extends Connection {
-  /** Where the tables are. Statements name no schema. */
+  /** The schema of the tables. Statements name no schema. */
   readonly schema: string;
   /**
-   * BEGIN, what `run` does, COMMIT; or ROLLBACK when `run` rejects. Every statement sees what is committed when it
-   * begins (READ COMMITTED): who needs more takes a lock. `run` must use the connection that it is given.
+   * BEGIN, `run`, COMMIT; or ROLLBACK when `run` rejects. Every statement sees what was committed before it began (READ
+   * COMMITTED); a caller that needs more must lock. `run` must use the connection that it is given.
    */
   transaction<Result>(run: (connection: Connection) => Promise<Result>): Promise<Result>;
   /**
-   * Calls `onSignal` with what each NOTIFY on the channel says, and with null after a lost connection has been found
-   * again: something may have been missed then. Resolves once it listens, to what ends it; rejects when the database
-   * cannot be reached.
+   * Calls `onSignal` with the payload of each NOTIFY on the channel, and with null after a reconnect, because
+   * notifications may have been missed. Resolves once it listens, to a function that stops it; rejects when the
+   * database cannot be reached.
    */
   listen(channel: string, onSignal: OnNotification): Promise<() => void>;
-  /** Why the database gives no answers for now; null when all is well. */
+  /** Why the database does not answer at present; null without a problem. */
   trouble(): string | null;
   close(): Promise<void>;
 }
 
-/** What the database says of a statement that it refuses (Postgres documentation, appendix A and section 54.8). */
+/** What the database reports about a rejected statement (Postgres documentation, appendix A and section 54.8). */
 export interface SqlErrorDetails {
-  /** SQLSTATE: `23505`. */
+  /** The SQLSTATE, for example `23505`. */
   readonly code: string;
   readonly table?: string;
   readonly constraint?: string;
@@ -57,10 +58,10 @@ export class DatabaseFault extends Error {
   }
 }
 
-/** The message is for people; what lies behind it is the cause. */
+/** The message is for users; `cause` is the original error. */
 export class DatabaseUnreachable extends Error {
   override readonly name = "DatabaseUnreachable";
 }
 
-/** The schema in which all tables live, unless a setting names another. */
+/** The schema of all tables, unless a setting names another. */
 export const DEFAULT_SCHEMA = "sluice";

@@ -1,9 +1,9 @@
-/** Group commit: writes that come while one is under way share the next transaction. */
+/** Group commit: writes that come during a transaction share the next one. */
 import type { Write } from "../store.ts";
 import type { Database } from "./driver.ts";
 import { type WriteAllResult, writeAll } from "./write-all.ts";
 
-/** All or none of the writes, as `writeAll` does them. */
+/** Does all or none of the writes, like `writeAll`. */
 export type CommitWrites = (writes: readonly Write[]) => Promise<WriteAllResult>;
 
 interface Waiting {
@@ -12,12 +12,15 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** Writes that share a transaction: each of them waits for all, and when one is refused they were in vain. */
+/**
+ * Maximum number of writes per transaction: each waits for all of them, and if one is rejected, all are repeated one by
+ * one.
+ */
 const MOST = 64;
 
 /**
- * Writers go one after the other in the database anyway; together they take one statement, one commit and one signal
- * to the nodes. Nobody waits for company: a write that comes alone goes at once.
+ * The database serializes writers anyway; together they need one statement, one commit and one notification to the
+ * nodes. No write waits for others: a single write starts at once.
  */
 export function createGroupCommit(database: Database): CommitWrites {
   const waiting: Waiting[] = [];
@@ -36,7 +39,7 @@ export function createGroupCommit(database: Database): CommitWrites {
     });
 }
 
-/** How many of those who wait go together, at least one. */
+/** How many of the waiting writes go together; at least one. */
 function groupSize(waiting: readonly Waiting[]): number {
   let writes = 0;
   const next = waiting.findIndex((one) => {
@@ -51,7 +54,7 @@ async function settle(database: Database, group: readonly Waiting[]): Promise<vo
   for (const { writes, resolve, reject } of group) await writeAll(database, writes, false).then(resolve, reject);
 }
 
-/** False when one of them is refused, so that nothing was written: each must be done by itself. */
+/** False when a write was rejected, so that nothing was written: each must then be done separately. */
 async function settledTogether(database: Database, group: readonly Waiting[]): Promise<boolean> {
   const writes = group.flatMap((one) => one.writes);
   try {

@@ -9,9 +9,9 @@ import { findStatement, listStatement, type Statement } from "./statements.ts";
 import { writeAll } from "./write-all.ts";
 
 export interface DatabaseStoreOptions {
-  /** The caller's to close. */
+  /** The caller closes it. */
   readonly database: Database;
-  /** Waits until the nodes run a revision; null when nobody can tell. */
+  /** Waits until the nodes serve a revision; null when that cannot be found out. */
   readonly awaitRevision: (revision: number, timeout: number) => Promise<WaitAnswer | null>;
 }
 

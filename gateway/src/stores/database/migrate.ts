@@ -1,24 +1,24 @@
-/** Brings the tables of a database to what this version needs, with the two phases of Kong's migrations. */
+/** Migrates the tables of a database to this version, in the two phases of Kong's migrations. */
 import type { Connection, Database } from "./driver.ts";
 import { migrations as all, type Migration } from "./migrations/index.ts";
 
 export interface MigrationState {
-  /** Nothing of ours is there. */
+  /** The database has no tables of Sluice. */
   readonly needsBootstrap: boolean;
-  /** Names of the migrations that have run to their end. */
+  /** Names of the completed migrations. */
   readonly executed: readonly string[];
   /** `up` has run, `finish` has not. */
   readonly pending: readonly string[];
-  /** Not run at all. */
+  /** Neither phase has run. */
   readonly available: readonly string[];
 }
 
-/** What a step did; or why it did nothing, when that is a fault. */
+/** What a step did; or the error for which it did nothing. */
 export type MigrationResult =
   | { readonly ran: readonly string[]; readonly state: MigrationState; readonly fault?: undefined }
   | { readonly fault: "needs bootstrap" | "pending"; readonly ran?: undefined; readonly state?: undefined };
 
-/** Any number will do, as long as no other program on the same database takes it. */
+/** The key of the advisory lock: arbitrary, unless another program uses it on the same database. */
 const LOCK = 7_582_340;
 
 export async function readMigrationState(connection: Connection, migrations = all): Promise<MigrationState> {
@@ -34,7 +34,7 @@ export async function readMigrationState(connection: Connection, migrations = al
   };
 }
 
-/** Makes the tables in an empty database; `ran` is empty when they are there. */
+/** Creates the tables in an empty database; `ran` is empty when they exist. */
 export const bootstrap = (database: Database, migrations = all): Promise<MigrationResult> =>
   alone(database, async (connection) => {
     const before = await readMigrationState(connection, migrations);
@@ -63,7 +63,9 @@ export const up = (database: Database, migrations = all): Promise<MigrationResul
     return { ran: before.available, state: await readMigrationState(connection, migrations) };
   });
 
-/** Runs the second phase of those whose first has run: nodes of the version before must be gone. */
+/**
+ * Runs the second phase of migrations whose first phase has run: nodes of the previous version must have been stopped.
+ */
 export const finish = (database: Database, migrations = all): Promise<MigrationResult> =>
   alone(database, async (connection) => {
     const before = await readMigrationState(connection, migrations);
@@ -75,7 +77,7 @@ export const finish = (database: Database, migrations = all): Promise<MigrationR
     return { ran: before.pending, state: await readMigrationState(connection, migrations) };
   });
 
-/** Drops everything of ours, and nothing else. False when nothing was there. */
+/** Drops all objects of Sluice and nothing else. False when there were none. */
 export const reset = (database: Database): Promise<boolean> =>
   alone(database, async (connection) => {
     if ((await readMigrationState(connection)).needsBootstrap) return false;
@@ -99,14 +101,14 @@ const FUNCTIONS = [
   ...["take_revision", "log_change", "log_truncate", "dependents", "write_one", "write_all", "take_counters"],
 ];
 
-/** One process at a time; whoever waits sees what the one before it did. */
+/** One process at a time; the next one sees the results of the previous one. */
 const alone = <Result>(database: Database, run: (connection: Connection) => Promise<Result>): Promise<Result> =>
   database.transaction(async (connection) => {
     await connection.query("select pg_advisory_xact_lock($1)", [LOCK]);
     return run(connection);
   });
 
-/** `create schema if not exists` asks for a right that it does not need when the schema is there. */
+/** `create schema if not exists` requires the CREATE privilege even if the schema exists. */
 async function makeSchema(connection: Connection, schema: string): Promise<void> {
   const [there] = await connection.query("select to_regnamespace(quote_ident($1)) is not null as there", [schema]);
   if (!there?.there) await connection.script(`create schema "${schema.replaceAll('"', '""')}"`);

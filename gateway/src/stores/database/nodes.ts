@@ -1,29 +1,32 @@
-/** The nodes as the database knows them: each says twice a second that it lives, and which revision it serves. */
+/**
+ * The nodes that are registered in the database: each sends a heartbeat twice a second with the revision that it
+ * serves.
+ */
 import type { Connection, Row } from "./driver.ts";
 import type { Revision } from "./read-changes.ts";
 
-/** Says `<revision> <id>` when a node serves another revision, and nothing when one has gone. */
+/** Payload `<revision> <id>` when a node serves another revision; empty when a node has been removed. */
 export const NODES_CHANNEL = "sluice_nodes";
-/** Says the number of a revision when something was written. */
+/** The payload is the number of a revision that was written. */
 export const CHANGES_CHANNEL = "sluice_changes";
 
-/** Seconds after which a silent node is left out of the wait. */
+/** Seconds after which a silent node is left out of waits. */
 const SILENT = 2;
-/** After which it is forgotten. */
+/** Seconds after which a silent node is deleted. */
 const FORGOTTEN = 3600;
 
-/** A node as it tells of itself. */
+/** A node as it reports itself. */
 export interface NodeRecord {
   readonly id: string;
   readonly address: string;
-  /** Base URL of its status listener; null: others cannot reach it. */
+  /** Base URL of its status listener; null: other machines cannot reach it. */
   readonly status: string | null;
   readonly version: string;
   readonly revision: number;
 }
 
 export interface NodeState extends NodeRecord {
-  /** It has said nothing for 2 s. */
+  /** No heartbeat for 2 s. */
   readonly silent: boolean;
 }
 
@@ -38,7 +41,10 @@ const say = (signal: string) => `with said as (
 
 const [saySame, sayNews] = [say(""), say(`, pg_notify('${NODES_CHANNEL}', $5 || ' ' || $1)`)];
 
-/** Says that the node lives; with `news` whoever waits for the nodes is told. Resolves to the newest revision. */
+/**
+ * Sends a node's heartbeat; with `news` it also notifies the processes that wait for nodes. Resolves to the newest
+ * revision.
+ */
 export async function sendHeartbeat(connection: Connection, node: NodeRecord, news: boolean): Promise<Revision> {
   const { id, address, status, version, revision } = node;
   const [row] = await connection.query(news ? sayNews : saySame, [id, address, status, version, `${revision}`]);
@@ -61,7 +67,7 @@ export async function readNodes(connection: Connection): Promise<readonly NodeSt
   );
   const nodes = rows.map(seenNode);
   const live = new Set(nodes.filter(({ silent }) => !silent).map(({ address }) => address));
-  // A node that was killed and started again is another one at its old address.
+  // A node that was killed and restarted has a new id at the same address.
   return nodes.filter(({ silent, address }) => !silent || !live.has(address));
 }
 

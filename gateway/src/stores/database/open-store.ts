@@ -1,4 +1,4 @@
-/** Opens a database for an admin listener, for a node, or for both in one process. */
+/** Opens a database for an admin listener, a node, or both in one process. */
 import { hostname } from "node:os";
 import type { Address } from "@sluice/model";
 import type { Counters } from "../../plugins/rate-limiting/counters.ts";
@@ -13,20 +13,20 @@ import { createDatabaseStore } from "./index.ts";
 import { type NodeState, readNodes } from "./nodes.ts";
 import { openDatabase, requireMigrated } from "./open.ts";
 
-/** A database for a node and an admin listener in one process: the embedded one is in one process only. */
+/** A database for a node and an admin listener in one process: only one process can use the embedded database. */
 export interface SharedDatabase extends OpenedStore {
-  /** A node's documents. Stop it before the database is closed. */
+  /** The source of a node. Stop it before the database is closed. */
   source(node: NodeAddress): Source;
   /** For rate-limiting with policy `cluster`. */
   readonly clusterCounters: Counters;
 }
 
-/** Where a node's status listener is; asked once it listens. */
+/** The address of a node's status listener; called once it listens. */
 export interface NodeAddress {
   readonly status: () => Address;
 }
 
-/** @throws SettingsError when a setting cannot be used, or the tables are not there: with the command to run. */
+/** @throws SettingsError for an invalid setting, or for missing tables: with the command to run. */
 export async function shareDatabase(settings: DatabaseSettings, log: SourceLog): Promise<SharedDatabase> {
   const onLost = (reason: string) => log.warn({ reason }, "a connection was lost");
   const database = await openDatabase(settings, { onLost, made: true });
@@ -53,7 +53,7 @@ export async function shareDatabase(settings: DatabaseSettings, log: SourceLog):
   };
 }
 
-/** A node's source with a database of its own, closed with the source. */
+/** A node's source with its own database connection, which is closed with the source. */
 export async function openDatabaseSource(
   settings: DatabaseSettings,
   { log, node }: { readonly log: SourceLog; readonly node: NodeAddress },
@@ -69,7 +69,7 @@ export async function openDatabaseSource(
 
 const LOOPBACK = /^(127\.|::1$|localhost$)/;
 
-/** As other machines reach it; one that listens on loopback alone is reached from its own machine alone. */
+/** The address for other machines; a listener on loopback can only be reached from its own machine. */
 function placeOf({ host, port }: Address): { readonly address: string; readonly status: string } {
   const anywhere = host === "0.0.0.0" || host === "::";
   const reached = anywhere ? hostname() : host;
@@ -96,7 +96,7 @@ function fleetOf(database: Database): Fleet {
   };
 }
 
-/** Loopback is another machine's own. */
+/** A loopback address of another machine cannot be reached from here. */
 function reachable({ address, status }: Pick<NodeState, "address" | "status">): string | null {
   if (status === null || !LOOPBACK.test(new URL(status).hostname.replace(/^\[|\]$/g, ""))) return status;
   return address.startsWith(`${hostname()}:`) ? status : null;

@@ -1,4 +1,4 @@
-/** Opens the database that the settings name. */
+/** Opens the database of the settings. */
 import { readFile } from "node:fs/promises";
 import { type DatabaseSettings, databaseSettings as names } from "../../settings/database.ts";
 import { SettingsError } from "../../settings/error.ts";
@@ -10,15 +10,15 @@ import { readMigrationState } from "./migrate.ts";
 import { openPostgres } from "./postgres.ts";
 
 export interface OpenOptions {
-  /** Told of every connection to a server that breaks. */
+  /** Called for every broken connection to a server. */
   readonly onLost?: (reason: string) => void;
-  /** The embedded database must have been made: a folder is not. */
+  /** The embedded database must exist: its folder is not created. */
   readonly made?: boolean;
-  /** Milliseconds instead of the setting's. */
+  /** Milliseconds; overrides the setting. */
   readonly timeout?: number;
 }
 
-/** @throws SettingsError when the settings cannot be used, or another process has the folder. */
+/** @throws SettingsError for invalid settings, or when another process uses the folder. */
 export async function openDatabase(settings: DatabaseSettings, options: OpenOptions = {}): Promise<Database> {
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(settings.pgSchema))
     throw new SettingsError(`${names.pgSchema.variable}: lower-case letters, digits and _, not '${settings.pgSchema}'`);
@@ -43,7 +43,7 @@ export async function openDatabase(settings: DatabaseSettings, options: OpenOpti
   });
 }
 
-/** @throws SettingsError with the command to run, when the tables are not what this version needs. */
+/** @throws SettingsError with the command to run, when the tables are not those of this version. */
 export async function requireMigrated(database: Database): Promise<void> {
   const state = await readMigrationState(database).catch((error: unknown) => {
     throw error instanceof DatabaseUnreachable ? new SettingsError(error.message) : error;

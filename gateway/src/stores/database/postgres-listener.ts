@@ -1,4 +1,4 @@
-/** The connection that listens: found again when it is lost, and whoever listens is told so. */
+/** The connection for LISTEN: reconnects when it is lost, and then informs all its listeners. */
 import type pg from "pg";
 import type { OnNotification } from "./driver.ts";
 
@@ -9,14 +9,14 @@ export interface PostgresListenerOptions {
 }
 
 export interface PostgresListener {
-  /** Resolves once it listens, to what ends it. */
+  /** Resolves once it listens, to a function that stops it. */
   listen(channel: string, onSignal: OnNotification): Promise<() => void>;
-  /** Why nothing is heard for now; null when all is well. */
+  /** Why no notifications arrive at present; null without a problem. */
   trouble(): string | null;
   close(): Promise<void>;
 }
 
-/** Milliseconds between attempts: doubling from the first to the longest, each up to twice as long by chance. */
+/** Milliseconds between attempts: doubled from the first to the longest, each with up to 100 % of random jitter. */
 const FIRST = 50;
 const LONGEST = 2500;
 
@@ -61,7 +61,7 @@ export function createPostgresListener({ connect, onLost }: PostgresListenerOpti
     return made;
   }
 
-  /** One attempt for all who ask at a time. */
+  /** All callers share one attempt. */
   function attach(): Promise<pg.Client> {
     connecting ??= open().finally(() => {
       connecting = undefined;
@@ -69,7 +69,7 @@ export function createPostgresListener({ connect, onLost }: PostgresListenerOpti
     return connecting;
   }
 
-  /** Tries until there is a connection, and tells everybody then: something may have been missed. */
+  /** Retries until there is a connection, and then informs all listeners: notifications may have been missed. */
   function again(): void {
     clearTimeout(timer);
     const pause = wait * (1 + Math.random());

@@ -1,4 +1,4 @@
-/** A database server, through a pool of connections and one that listens. */
+/** A Postgres server, through a pool of connections and one connection for LISTEN. */
 import { hash } from "node:crypto";
 import pg from "pg";
 import { isServerState, withAdvice } from "./describe-error.ts";
@@ -22,11 +22,11 @@ export interface PostgresOptions {
   readonly schema?: string;
   /** Milliseconds for a connection attempt, and for a statement. Default 5000. */
   readonly timeout?: number;
-  /** Connections at most, beside the one that listens. Default 10. */
+  /** Maximum connections, in addition to the one for LISTEN. Default 10. */
   readonly poolSize?: number;
   /** Absent: no TLS. */
   readonly tls?: { readonly verify: boolean /** PEM text; absent: Node's own authorities. */; readonly ca?: string };
-  /** Told of every connection that breaks. */
+  /** Called for every broken connection. */
   readonly onLost?: (reason: string) => void;
 }
 
@@ -40,7 +40,7 @@ export function openPostgres(options: PostgresOptions): Database {
     onLost,
   });
   let trouble: string | null = null;
-  // The pool replaces an idle connection that breaks; without a listener the process would end.
+  // The pool replaces a broken idle connection; without a listener the error would end the process.
   pool.on("error", (error) => onLost(error.message));
 
   function refusal(error: unknown): Error {
@@ -52,7 +52,7 @@ export function openPostgres(options: PostgresOptions): Database {
     return new DatabaseUnreachable(trouble, { cause: error });
   }
 
-  /** A connection that broke in the middle is not used again. */
+  /** A connection that broke during use is not reused. */
   async function using<Result>(run: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
     const client = await pool.connect().catch((error: unknown) => {
       throw refusal(error);
@@ -82,7 +82,8 @@ export function openPostgres(options: PostgresOptions): Database {
       }
     },
     async script(text) {
-      // Without parameters pg uses the simple protocol, in which many statements are one implicit transaction.
+      // Without parameters pg uses the simple query protocol, in which several statements form one implicit
+      // transaction.
       await client.query(text).catch((error: unknown) => {
         throw refusal(error);
       });
@@ -102,7 +103,7 @@ export function openPostgres(options: PostgresOptions): Database {
           await connection.script("COMMIT");
           return result;
         } catch (error) {
-          // A connection that is lost has rolled back already.
+          // A lost connection has rolled back already.
           if (!(error instanceof DatabaseUnreachable)) await connection.script("ROLLBACK");
           throw error;
         }
@@ -118,10 +119,10 @@ export function openPostgres(options: PostgresOptions): Database {
   };
 }
 
-/** What a prepared statement is known by in its connection: equal texts are one statement. */
+/** The name of a prepared statement in its connection: equal texts share one statement. */
 const nameOf = (text: string): string => hash("sha1", text);
 
-/** Attempts at several addresses fail as one error without a message. */
+/** Failed attempts at several addresses give one error without a message. */
 function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === "") return error.errors.map(messageOf).join("; ");
   return error instanceof Error ? error.message : String(error);
@@ -133,7 +134,7 @@ function clientConfig(options: PostgresOptions): pg.ClientConfig {
     host,
     port,
     user,
-    // Absent, pg would look for one in the environment and in a file.
+    // If absent, pg would look for a password in the environment and in a file.
     password: password ?? "",
     database,
     application_name: "sluice",
@@ -141,13 +142,13 @@ function clientConfig(options: PostgresOptions): pg.ClientConfig {
     ssl: tls ? { rejectUnauthorized: tls.verify, ...(tls.ca !== undefined && { ca: tls.ca }) } : false,
     connectionTimeoutMillis: timeout,
     statement_timeout: timeout,
-    // The server ends a statement by itself; a server that is gone does not.
+    // The server enforces the statement timeout itself, unless it is gone.
     query_timeout: timeout + 500,
     keepAlive: true,
     types: { getTypeParser },
   };
 }
 
-/** Revisions are int8 and far from 2^53. */
+/** Revisions are int8 and far below 2^53. */
 const getTypeParser: pg.CustomTypesConfig["getTypeParser"] = (id, format) =>
   id === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(id, format);

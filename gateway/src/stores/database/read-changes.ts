@@ -1,9 +1,12 @@
-/** What a node reads: everything once, then what has changed since. Each is one statement, so one state of the tables. */
+/**
+ * The reads of a node: everything once, then the changes since. Each is one statement, so it sees one state of the
+ * tables.
+ */
 import { type Change, type Collection, collections, type Document } from "@sluice/model";
 import type { Connection, Row } from "./driver.ts";
 import { type EntityRow, entityOf } from "./rows.ts";
 
-/** Which state of the tables: its number, and of which numbering (another one after a reset). */
+/** A state of the tables: its number, and the epoch of the numbering (a reset starts a new one). */
 export interface Revision {
   readonly number: number;
   readonly epoch: string;
@@ -29,7 +32,7 @@ const everything = [
   ...collections.map((name) => `select null, null, '${name}', to_json(held)::text from "${name}" as held`),
 ].join("\nunion all ");
 
-/** What has changed since; everything when the log does not go back so far, or another numbering has begun. */
+/** The changes since a revision; everything if the log does not go back that far, or the epoch has changed. */
 export async function readChanges(connection: Connection, since: Revision | null): Promise<ChangesReading> {
   if (since === null) return readEverything(connection);
   const rows = await connection.query(changed, [since.number]);

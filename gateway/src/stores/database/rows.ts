@@ -1,7 +1,7 @@
-/** Entities as rows and back: a column for every member; a reference stands in its row as `<member>_id`. */
+/** Converts entities to rows and back: one column per member; a reference is in the column `<member>_id`. */
 import { type Collection, collections, type Entities, type Entity, entities, schemaNode } from "@sluice/model";
 
-/** A row as to_json gives it. */
+/** A row in the form of to_json. */
 export type EntityRow = Readonly<Record<string, unknown>>;
 
 interface Column {
@@ -21,11 +21,11 @@ const columns = Object.fromEntries(
   }),
 ) as unknown as Readonly<Record<Collection, readonly Column[]>>;
 
-/** The column of a member; undefined when there is no such member. */
+/** The column of a member; undefined for an unknown member. */
 export const columnOf = (collection: Collection, member: string): string | undefined =>
   columns[collection].find((one) => one.member === member)?.column;
 
-/** What is of a document and not of an entity (`_sluice`) has no column. */
+/** A member of the document that is not part of the entity (`_sluice`) has no column. */
 export function rowOf(collection: Collection, entity: Entity): EntityRow {
   const members = entity as unknown as EntityRow;
   return Object.fromEntries(
@@ -41,6 +41,6 @@ export function entityOf<Name extends Collection>(collection: Name, row: EntityR
     const value = row[column];
     return [member, isReference && value !== null ? { id: value } : value];
   });
-  // The tables hold what was checked, and a test compares their columns with the schemas.
+  // The tables only hold validated entities, and a test compares their columns with the schemas.
   return Object.fromEntries(members) as Entities[Name];
 }

@@ -1,4 +1,4 @@
-/** The statements that read. Names of tables and columns come from the schemas, every value is a parameter. */
+/** The read statements. Names of tables and columns come from the schemas; all values are parameters. */
 import type { Collection } from "@sluice/model";
 import type { ListOptions, Lookup } from "../store.ts";
 import { columnOf } from "./rows.ts";
@@ -10,23 +10,23 @@ export interface Statement {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** The database refuses to compare a uuid with anything else; here that is an id that nobody has. */
+/** The database refuses to compare a uuid with other text; here such text is an id without an entity. */
 export const isUuid = (text: string): boolean => UUID.test(text);
 
-/** The database can hold neither NUL nor halves of characters: nobody has such a value. */
+/** The database can hold neither NUL nor lone surrogates: no entity has such a value. */
 export const isStorable = (text: string): boolean => !text.includes("\0") && text.isWellFormed();
 
-/** Keys whose time is over are not there, as the nodes count it. */
+/** Expired keys are left out, by the same rule as in the nodes. */
 const ALIVE = "(ttl is null or created_at + ttl > extract(epoch from clock_timestamp()) - 1)";
 
-/** The page and one more, in the order of ids, each row as JSON text; null when there can be none. */
+/** The rows of the page and one more, ordered by id, each as JSON text; null when there can be none. */
 export function listStatement(collection: Collection, { size, after, where, tags }: ListOptions): Statement | null {
   const values: unknown[] = [];
   const bind = (value: unknown): string => `$${values.push(value)}`;
   const conditions = collection === "keyauth_credentials" ? [ALIVE] : [];
   if (after !== undefined) {
     if (!isStorable(after)) return null;
-    // What is no id still has a place among their texts.
+    // Text that is not an id is compared with the ids as text.
     conditions.push(isUuid(after) ? `id > ${bind(after)}::uuid` : `id::text > ${bind(after)}`);
   }
   if (where) {
@@ -64,7 +64,7 @@ export interface ColumnLookup {
   readonly within?: { readonly column: string; readonly value: string };
 }
 
-/** Null when nothing can be found so. */
+/** Null when no entity can match. */
 export function lookUp(collection: Collection, by: Lookup): ColumnLookup | null {
   if ("id" in by) return isUuid(by.id) ? { column: "id", value: by.id } : null;
   const column = columnOf(collection, by.member);

@@ -1,4 +1,4 @@
-/** Many writes in one transaction, by as few statements as can be (migrations/base-write.ts). */
+/** Does many writes in one transaction, with as few statements as possible (migrations/base-write.ts). */
 import type { Collection, Entity } from "@sluice/model";
 import type { Effect, Write, WriteFault } from "../store.ts";
 import { createEntities } from "./create-entities.ts";
@@ -12,11 +12,11 @@ export type WriteAllResult =
   | { readonly effects: readonly Effect[]; readonly revision: number; readonly fault?: undefined }
   | { readonly fault: WriteFault; readonly index: number; readonly effects?: undefined };
 
-/** SQLSTATEs of transactions that only have to be tried again: serialization failure, deadlock. */
+/** SQLSTATEs of transactions that can be retried: serialization failure, deadlock. */
 const AGAIN = new Set(["40001", "40P01"]);
 const TRIES = 3;
 
-/** Carries a result out of a transaction that is to be rolled back. */
+/** Carries a result out of a transaction that is rolled back. */
 class RollBack extends Error {
   readonly done: WriteAllResult;
   constructor(done: WriteAllResult) {
@@ -25,7 +25,7 @@ class RollBack extends Error {
   }
 }
 
-/** @throws DatabaseFault when the tables are not there, DatabaseUnreachable. */
+/** @throws DatabaseFault for missing tables, DatabaseUnreachable. */
 export async function writeAll(database: Database, writes: readonly Write[], plan: boolean): Promise<WriteAllResult> {
   const unstorable = firstUnstorable(writes);
   if (unstorable) return unstorable;
@@ -70,7 +70,7 @@ async function writeBatches(
   return { effects, revision };
 }
 
-/** What the function write_all answers. */
+/** The result of the SQL function write_all. */
 type Told =
   | { readonly fault: DatabaseFaultRow; readonly effects?: undefined }
   | { readonly effects: readonly ToldEffect[]; readonly revision: number; readonly fault?: undefined };

@@ -1,8 +1,8 @@
-/** Which writes go into one statement. */
+/** Splits writes into statements. */
 import type { Write } from "../store.ts";
 import { isUuid } from "./statements.ts";
 
-/** Writes with their places among all. */
+/** Writes with their indexes among all writes. */
 export type WriteBatch = readonly NumberedWrite[];
 
 export interface NumberedWrite {
@@ -10,12 +10,12 @@ export interface NumberedWrite {
   readonly index: number;
 }
 
-/** A statement must be done within the timeout. */
+/** Maximum writes per statement, so that it completes within the timeout. */
 const MOST = 500;
 
 /**
- * In their order. What a conditional write expects is read before its statement runs, so nothing before it in the same
- * statement may change what it expects.
+ * In order. The expected row of a conditional write is read before its statement runs, so no earlier write of the same
+ * statement may change it.
  */
 export function splitIntoBatches(writes: readonly Write[]): readonly WriteBatch[] {
   const batches: NumberedWrite[][] = [];
@@ -35,10 +35,10 @@ export function splitIntoBatches(writes: readonly Write[]): readonly WriteBatch[
   return batches;
 }
 
-/** Only if what stands there is what the etag says. */
+/** Whether the write has an etag that the entity must match. */
 export const isConditional = (write: Write): boolean => write.op !== "create" && write.etag !== undefined;
 
-/** Undefined when the id is not known before the write is done. */
+/** Undefined when the id is only known after the write. */
 function keyOf(write: Write): string | undefined {
   const id = idOf(write);
   return id === undefined ? undefined : `${write.collection} ${id}`;

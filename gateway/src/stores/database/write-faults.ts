@@ -1,26 +1,26 @@
-/** Why a write was not done, from what the database says of it. */
+/** Translates database errors to write faults. */
 import { type Collection, collections, type Entity, entities, references, type Violation } from "@sluice/model";
 import type { Write, WriteFault } from "../store.ts";
 import { isStorable } from "./statements.ts";
 
-/** What the function write_all tells of a fault. */
+/** A fault as the SQL function write_all reports it. */
 export interface DatabaseFaultRow {
   readonly index: number;
-  /** SQLSTATE, or one of ours: SL001 changed, SL002 removed in the meantime. */
+  /** The SQLSTATE, or one of ours: SL001 changed, SL002 removed in the meantime. */
   readonly code: string;
   readonly constraint: string;
   readonly table: string;
   readonly message: string;
 }
 
-/** Constraints are named by their members (migrations/base-tables.ts). */
+/** The names of constraints contain the members (migrations/base-tables.ts). */
 export function databaseWriteFault(told: DatabaseFaultRow, write: Write): WriteFault {
   const { collection } = write;
   const { singular } = entities[collection];
   switch (told.code) {
     case "23505":
       return takenBy(told, write);
-    // The second is Postgres 18's word for a removal that is forbidden.
+    // The second is the code of Postgres 18 for a restricted delete.
     case "23503":
     case "23001":
       return write.op === "remove" ? holderOf(told, collection) : missingOf(told, write);
@@ -45,7 +45,7 @@ function takenBy({ constraint, message }: DatabaseFaultRow, write: Write): Write
   return { kind: "unique", members: Object.fromEntries(members.map((name) => [name, member(write.entity, name)])) };
 }
 
-/** Who keeps an entity from being removed, or one that would go along with it. */
+/** The entity that prevents the removal of an entity or of one of its dependents. */
 function holderOf({ constraint }: DatabaseFaultRow, collection: Collection): WriteFault {
   for (const by of collections)
     for (const { member: name, to } of references[by])
@@ -61,7 +61,7 @@ function missingOf({ constraint, message }: DatabaseFaultRow, write: Exclude<Wri
   return { kind: "foreign-key", member: found.member, to: found.to, id };
 }
 
-/** Texts that Postgres cannot hold, wherever they stand in an entity. */
+/** Strings anywhere in an entity that Postgres cannot store. */
 export function unstorableTexts(value: unknown, path: Violation["path"] = []): readonly Violation[] {
   if (typeof value === "string") {
     if (isStorable(value)) return [];

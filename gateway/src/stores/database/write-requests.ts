@@ -1,4 +1,4 @@
-/** Writes as the function write_all takes them. */
+/** Converts writes to the arguments of the SQL function write_all. */
 import { type Collection, collections } from "@sluice/model";
 import { etagOf } from "../etag.ts";
 import type { Write } from "../store.ts";
@@ -7,7 +7,7 @@ import { type EntityRow, entityOf, rowOf } from "./rows.ts";
 import { findStatement, lookUp } from "./statements.ts";
 import { idOf, isConditional, type WriteBatch } from "./write-batches.ts";
 
-/** What no row is: the write is refused, as it is when the row changes between the look and the write. */
+/** Matches no row: the write is rejected, as if the row had changed between the read and the write. */
 const NOTHING: EntityRow = {};
 
 export async function toWriteRequests(connection: Connection, batch: WriteBatch): Promise<readonly object[]> {
@@ -27,7 +27,7 @@ export async function toWriteRequests(connection: Connection, batch: WriteBatch)
   return requests;
 }
 
-/** What stands there, by collection and id: one question for each collection. */
+/** The current rows, by collection and id: one query per collection. */
 async function conditionalRows(connection: Connection, batch: WriteBatch): Promise<ReadonlyMap<string, EntityRow>> {
   const rows = new Map<string, EntityRow>();
   for (const collection of collections) {
@@ -52,7 +52,7 @@ async function rowBy(connection: Connection, write: Write): Promise<EntityRow | 
   return found && (JSON.parse(String(found.row)) as EntityRow);
 }
 
-/** Empty when nothing can be found so. */
+/** Empty when no entity can match. */
 function target({ collection, by }: { readonly collection: Collection; readonly by: Removal["by"] }): object {
   const found = lookUp(collection, by);
   if (!found) return {};

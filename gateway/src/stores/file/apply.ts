@@ -1,10 +1,10 @@
-/** What writes make of the content of a file, for readers and for nodes. Pure. */
+/** Applies writes to the content of a file, for readers and for nodes. Pure. */
 import { applyChange, type Change, type Checked, collections, type Entity, type Snapshot } from "@sluice/model";
 import type { Effect, Write, WriteOutcome } from "../store.ts";
 import { type PlacedEntity, type Tables, write } from "../tables/index.ts";
 import { type FileTree, keyOf } from "./tree.ts";
 
-/** What a file says: as it stands there, as it is read, and as nodes run it. */
+/** The content of a file: its tree, its tables of entities, and the snapshot for nodes. */
 export interface FileState {
   readonly tree: FileTree;
   readonly tables: Tables;
@@ -17,7 +17,7 @@ export interface AppliedWrites {
   readonly snapshot: Snapshot;
 }
 
-/** Each of the batches sees those before it; one with a fault changes nothing. */
+/** Each batch sees the ones before it; a batch with a fault changes nothing. */
 export function applyWrites(
   { tables, snapshot, tree }: FileState,
   batches: readonly (readonly Write[])[],
@@ -25,7 +25,7 @@ export function applyWrites(
   const together = inTables(tables, batches);
   const next = nextSnapshot(snapshot, tree, effectsOf(together.outcomes));
   if (next.value) return { ...together, snapshot: next.value };
-  // Nodes have rules that tables do not know. Whose write it is that breaks one can only be told one by one.
+  // Snapshots have rules that tables do not check. Applying one by one finds the write that violates them.
   const done: { outcomes: WriteOutcome[]; tables: Tables; snapshot: Snapshot } = { outcomes: [], tables, snapshot };
   for (const batch of batches) {
     const one = inTables(done.tables, [batch]);
@@ -53,13 +53,13 @@ function inTables(before: Tables, batches: readonly (readonly Write[])[]) {
 
 const effectsOf = (outcomes: readonly WriteOutcome[]) => outcomes.flatMap(({ effects = [] }) => effects);
 
-/** Without the collection and the index in front. */
+/** Without the leading collection and index. */
 const inEntity = <Fault extends { readonly path: readonly (string | number)[] }>(fault: Fault): Fault => ({
   ...fault,
   path: fault.path.slice(2),
 });
 
-/** What a node makes of the effects; of an entity that was written several times the last word counts. */
+/** The snapshot after the effects; of several effects on one entity, the last one counts. */
 function nextSnapshot(snapshot: Snapshot, tree: FileTree, effects: readonly Effect[]): Checked<Snapshot> {
   const last = new Map<string, { readonly placed: PlacedEntity; readonly stays: boolean }>();
   const note = (placed: PlacedEntity, stays: boolean) => {
@@ -84,7 +84,7 @@ const inCollections = <Value>(placed: readonly PlacedEntity[], value: (one: Plac
     collections.map((name) => [name, placed.filter(({ collection }) => collection === name).map(value)]),
   );
 
-/** The file's own `_sluice` is no member of the entity, and stays. */
+/** The file's own `_sluice` is not a member of the entity and is preserved. */
 function withExtras(tree: FileTree, { collection, entity }: PlacedEntity): Entity {
   const extras = tree.nodes.get(keyOf(collection, entity.id))?.extras;
   return extras ? Object.assign({}, entity, { _sluice: extras }) : entity;

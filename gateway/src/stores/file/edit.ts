@@ -1,13 +1,13 @@
-/** Makes a file's tree say what a write did. */
+/** Applies the effects of a write to a file's tree. */
 import { type Collection, type Entity, nameOf, references } from "@sluice/model";
 import type { Effect } from "../store.ts";
 import { editedItem, idIn, newItem, referenceText } from "./spell.ts";
 import { type FileNode, type FileTree, keyOf, type Members, type NodeParent, rootNode } from "./tree.ts";
 
-/** These mean nothing without what they belong to, and stand in it. */
+/** Entities that have no meaning without their parent and are written inside it. */
 const alwaysNested: ReadonlySet<Collection> = new Set(["snis", "targets", "keyauth_credentials"]);
 
-/** Nodes at the top whose text is not what it was. */
+/** Top-level nodes whose text must be written again. */
 export type TouchedNodes = Set<FileNode>;
 
 export function editTree(tree: FileTree, effects: readonly Effect[], touched: TouchedNodes): void {
@@ -63,7 +63,10 @@ function remove(tree: FileTree, touched: TouchedNodes, key: string): void {
   detach(tree, node);
 }
 
-/** What a new entity is nested in: what it must be, or what its like are nested in; null for the top of the file. */
+/**
+ * The parent of a new entity: the required one, or the one in which similar entities are nested; null for the top of
+ * the file.
+ */
 function placeFor(tree: FileTree, { collection, entity }: Placed): NodeParent | null {
   const parents = references[collection].flatMap(({ member, to }): NodeParent[] => {
     const node = tree.nodes.get(keyOf(to, idIn(entity, member) ?? ""));
@@ -95,7 +98,7 @@ function detach(tree: FileTree, node: FileNode): void {
   node.parent = null;
 }
 
-/** Whoever named it by its old name names it by the new one. */
+/** References by the old name are changed to the new one. */
 function renameReferences(tree: FileTree, touched: TouchedNodes, { collection, entity }: FileNode): void {
   for (const node of tree.nodes.values()) {
     for (const { member, to } of references[node.collection]) {

@@ -1,4 +1,4 @@
-/** Entities as a declarative file: what a store that is a file would hold after it was given them. */
+/** Writes entities as a declarative file, as the file store would write them. */
 import { collections, nameOf } from "@sluice/model";
 import type { EntityLists } from "../difference.ts";
 import { editTree } from "./edit.ts";
@@ -6,8 +6,8 @@ import { createPrinter } from "./print.ts";
 import { buildFileTree } from "./tree.ts";
 
 /**
- * Format 3.0, children after their parents. Ids that follow from a name are not written, those of entities without one
- * are: others than Sluice would make up another.
+ * Format 3.0, children after their parents. Ids that follow from a name are left out. Ids of nameless entities are
+ * written, because other software would generate different ones.
  */
 export function declarativeText(lists: EntityLists): string {
   const data = { _format_version: "3.0", _transform: false };

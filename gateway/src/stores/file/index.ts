@@ -1,4 +1,6 @@
-/** The store over a declarative file. Writes change the lines of their entities and leave all others as they are. */
+/**
+ * The store over a declarative file. Writes change the lines of their entities and leave all other lines as they are.
+ */
 import { EditedConflict, writeAtomically } from "@sluice/crds/atomic";
 import type { FileSource } from "../../sources/file/file-source.ts";
 import type { LoadedData } from "../../sources/file/read-file.ts";
@@ -12,14 +14,14 @@ import { buildFileTree } from "./tree.ts";
 
 export interface FileStoreOptions {
   readonly file: string;
-  /** Started by whoever serves the file. */
+  /** The process that serves the file starts it. */
   readonly source: FileSource;
   readonly writable: boolean;
-  /** What there is to tell of the nodes that serve the file, after a write that the source has delivered. */
+  /** Reports on the nodes that serve the file, after a write that the source has delivered. */
   readonly programmed: WriteOutcome["programmed"];
 }
 
-/** What the file says, ready to be read; and to be written once somebody has written. */
+/** The file's content with tables for reads, and with a tree once there has been a write. */
 interface State extends FileState {
   readonly text: string;
   readonly print?: PrintFile;
@@ -31,12 +33,12 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** How often a write is worked out anew because somebody saved the file in between. */
+/** Maximum attempts of a write that is repeated because another process saved the file in between. */
 const ATTEMPTS = 8;
 
 export function createFileStore({ file, source, writable, programmed }: FileStoreOptions): Store {
   let state: State | undefined;
-  /** What readers are told: that of the last state, also while a write turns it into the next one. */
+  /** Readers see the last complete state, also while a write changes the tree. */
   let shown: Pick<State, "text" | "tables"> | undefined;
   let waiting: Waiting[] = [];
   let flushing = false;
@@ -49,10 +51,10 @@ export function createFileStore({ file, source, writable, programmed }: FileStor
     return state;
   }
 
-  /** Reading a large file anew for everybody who asks during a write would leave no time for writes. */
+  /** Reading a large file again for each reader during a write would leave no time for writes. */
   const tables = (): Tables => (shown && shown.text === source.content()?.text ? shown : current()).tables;
 
-  /** Everything that came in the meantime is written at once: the disk is slower than the writers. */
+  /** Everything that queued up in the meantime is written at once: the disk is slower than the writers. */
   async function flush(): Promise<void> {
     if (flushing) return;
     flushing = true;
@@ -84,7 +86,7 @@ export function createFileStore({ file, source, writable, programmed }: FileStor
   }
 
   async function save(before: State, done: AppliedWrites, effects: readonly Effect[]): Promise<void> {
-    // The tree is changed in place: until the file is written there is no other state to go back to than the file.
+    // The tree is changed in place: until the file is written, the only state to return to is the file itself.
     state = undefined;
     const { tree } = before;
     const version = tree.head.get("_format_version");
@@ -101,7 +103,7 @@ export function createFileStore({ file, source, writable, programmed }: FileStor
     const touched: TouchedNodes = new Set();
     editTree(tree, effects, touched);
     const text = print(touched);
-    // A whole document is taken also where the file is not ours to write.
+    // A whole document is accepted even if the file is read-only.
     if (writable) await writeAtomically(file, text, { replaces: before.text });
     await source.deliver(text, done.snapshot, { saved: writable });
     state = { text, tree, print, tables: done.tables, snapshot: done.snapshot };
@@ -136,7 +138,7 @@ function stateOf(text: string, loaded: LoadedData): State {
   return { text, tree, tables: createTables(placed), snapshot: loaded.snapshot };
 }
 
-/** What a system says of a file is no secret; a bug stays what it is. */
+/** System errors of a file contain no secrets and are shown; other errors are bugs and stay as they are. */
 function unavailable(file: string, error: unknown): unknown {
   if (error instanceof EditedConflict) return new StoreUnavailable(`${file} is being edited over and over: try again`);
   const reason = systemReason(error);

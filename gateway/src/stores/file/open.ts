@@ -1,4 +1,4 @@
-/** Opens a declarative file, for its readers and for its one writer. */
+/** Opens a declarative file for its readers and its only writer. */
 import { randomUUID } from "node:crypto";
 import { realpathSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
@@ -17,14 +17,14 @@ import { createFileStore } from "./index.ts";
 /** A file for a node and an admin listener in one process. */
 export interface SharedFile extends OpenedStore {
   /**
-   * Nobody reads or writes before it was started.
+   * Must be started before the first read or write.
    *
-   * @param node The one that serves what is written; null: none is known.
+   * @param node The node that serves the writes; null: none is known.
    */
   source(node: NodeStatusSource | null): FileSource;
 }
 
-/** @throws SettingsError when there is no file to open, or another process writes it. */
+/** @throws SettingsError when the file is missing, or another process writes it. */
 export async function shareFile(settings: FileSettings, log: SourceLog): Promise<SharedFile> {
   if (settings.file === null) throw new SettingsError(`${names.file.variable} must be set: the declarative file`);
   const file = resolve(settings.file);
@@ -33,7 +33,7 @@ export async function shareFile(settings: FileSettings, log: SourceLog): Promise
   const source = createFileSource({ file, log, keepContent: true, unprotectWait: settings.unprotectWait });
   let node: NodeStatusSource | null = null;
 
-  /** The node has swapped to what was written before the write is answered. Of others nobody knows. */
+  /** The node of this process serves the write before it is answered. Other nodes are unknown. */
   async function programmed() {
     if (!node) return null;
     const { revision } = node.state();
@@ -73,7 +73,7 @@ export async function openFile(settings: FileSettings, log: SourceLog): Promise<
   };
 }
 
-/** Beside the file itself, also where it is reached by a link. */
+/** The lock is beside the file itself, even if the path is a symbolic link. */
 async function lockFile(path: string): Promise<() => void> {
   const file = realpathSync(path);
   const release = acquireFileLock(join(dirname(file), `.${basename(file)}.lock`));
@@ -89,7 +89,7 @@ async function lockFile(path: string): Promise<() => void> {
 
 const hostAndPort = ({ host, port }: Address): string => `${host.includes(":") ? `[${host}]` : host}:${port}`;
 
-/** The node of this process, as far as anybody knows. */
+/** The node of this process: the only one known. */
 function fleetOf(own: () => NodeStatusSource | null): Fleet {
   const nodes = () =>
     [own()].flatMap((node) => {

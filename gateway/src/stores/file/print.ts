@@ -1,12 +1,12 @@
-/** The text of a file from its tree: what was not touched keeps its bytes. */
+/** Prints a file's tree as text: untouched nodes keep their bytes. */
 import { type Collection, flattenText, type ItemText, type Layout, layoutOf, renderItem, textOf } from "@sluice/model";
 import type { TouchedNodes } from "./edit.ts";
 import { type FileNode, type FileTree, isCollection, nodeData } from "./tree.ts";
 
-/** Gives the text of the tree; `touched` are the nodes at the top that differ from the time before. */
+/** Returns the text of the tree; `touched` are the top-level nodes that changed since the previous call. */
 export type PrintFile = (touched: TouchedNodes) => string;
 
-/** @param text What the tree was made from. */
+/** @param text The text from which the tree was built. */
 export function createPrinter(tree: FileTree, text: string): PrintFile {
   return text.trimStart().startsWith("{") && isJson(text) ? jsonPrinter(tree, text) : yamlPrinter(tree, text);
 }

@@ -1,4 +1,4 @@
-/** How an entity is written in a file: as it was, where nothing changed, and else in the fewest words. */
+/** Formats an entity for a file: unchanged parts as they were, the rest in the shortest form. */
 import { isDeepStrictEqual } from "node:util";
 import { briefEntity, type Collection, checkEntity, type Entity, nameOf, references } from "@sluice/model";
 import { type FileNode, type FileTree, keyOf, type Members, type NodeParent } from "./tree.ts";
@@ -10,7 +10,7 @@ interface ItemOptions {
   readonly tree: FileTree;
 }
 
-/** Members that the file's own writer uses, which no entity has. */
+/** Members for the author of the file; no entity has them. */
 const remarks = ["_comment", "_ignore", "_sluice"];
 
 /** The members of an entity that is new in the file. */
@@ -18,7 +18,7 @@ export function newItem({ collection, entity, parent, tree }: ItemOptions): Memb
   return withReferences(briefEntity(collection, entity), { collection, entity, parent, tree });
 }
 
-/** The members of an entity that the file has already: those that still say what they should stay as they are. */
+/** The members of an entity that is in the file already: members with the same meaning are unchanged. */
 export function editedItem(before: FileNode, spelling: ItemOptions): Members {
   const { collection, entity } = spelling;
   const brief = briefEntity(collection, entity);
@@ -44,7 +44,7 @@ interface Change {
   readonly is: Members;
 }
 
-/** What is equal in `was` and `is` stays as it is written; the rest is as in `brief`. */
+/** Members that are equal in `was` and `is` stay as written; the others are taken from `brief`. */
 function merge(written: Members, { brief, was, is }: Change): Members {
   const merged: Record<string, unknown> = { ...written };
   for (const name of Object.keys(is)) {
@@ -56,14 +56,14 @@ function merge(written: Members, { brief, was, is }: Change): Members {
     } else if (Object.hasOwn(brief, name)) merged[name] = brief[name];
     else delete merged[name];
   }
-  // A service's `url` says four members at once.
+  // A service's `url` stands for four members.
   const parts = ["protocol", "host", "port", "path"];
   if (!Object.hasOwn(written, "url") || parts.every((name) => isDeepStrictEqual(was[name], is[name]))) return merged;
   for (const name of ["url", ...parts]) delete merged[name];
   return { ...merged, ...Object.fromEntries(parts.flatMap((name) => (name in brief ? [[name, brief[name]]] : []))) };
 }
 
-/** References by the name of what is meant, if it has one. The nesting's own is not said. */
+/** References by name, if the target has one. The reference to the parent is left out. */
 function withReferences(
   members: Members,
   { collection, entity, parent, tree }: ItemOptions,

@@ -1,16 +1,16 @@
-/** A declarative file as its entities stand in it: who is nested in whom, and how each is spelled. */
+/** A declarative file as a tree of its entities: their nesting, and how each is written. */
 import { type Collection, checkEntity, collections, type Entity, nestedLists } from "@sluice/model";
 import type { LoadedData } from "../../sources/file/read-file.ts";
 
 export type Members = Readonly<Record<string, unknown>>;
 
-/** One entity where it stands. Changed in place: a tree belongs to one writer. */
+/** One entity in the file. Changed in place: a tree belongs to one writer. */
 export interface FileNode {
   readonly collection: Collection;
   entity: Entity;
-  /** What our own `_sluice` says besides. */
+  /** Further content of Sluice's own `_sluice` member. */
   readonly extras: object | undefined;
-  /** As written, without the lists of those that are nested in it. */
+  /** As written, without the lists of nested entities. */
   members: Members;
   readonly children: Map<Collection, FileNode[]>;
   parent: NodeParent | null;
@@ -18,12 +18,12 @@ export interface FileNode {
 
 export interface NodeParent {
   readonly node: FileNode;
-  /** The member that the nesting stands for. */
+  /** The member that the nesting replaces. */
   readonly member: string;
 }
 
 export interface FileTree {
-  /** All members of the file in their order; a list of entities is named only. */
+  /** All members of the file in order; lists of entities only by name. */
   readonly head: Map<string, unknown>;
   readonly top: Readonly<Record<Collection, FileNode[]>>;
   /** By `keyOf`. */
@@ -80,14 +80,14 @@ const pathKey = (path: readonly (string | number)[]): string => path.join("/");
 
 export const isCollection = (name: string): name is Collection => collections.some((known) => known === name);
 
-/** The node at the top of the file that a node stands in. */
+/** The top-level node that contains a node. */
 export function rootNode(node: FileNode): FileNode {
   let root = node;
   while (root.parent) root = root.parent.node;
   return root;
 }
 
-/** What is written for a node, with those nested in it. */
+/** The data to write for a node and those nested in it. */
 export function nodeData({ members, children }: FileNode): Members {
   const lists = [...children].map(([child, nodes]) => [child, nodes.map(nodeData)]);
   return { ...members, ...Object.fromEntries(lists) };

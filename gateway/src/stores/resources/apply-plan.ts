@@ -1,4 +1,4 @@
-/** Doing what was planned: Secrets first, then the resources, as a batch when there are several. */
+/** Carries out a write plan: Secrets first, then the resources, as a batch if there are several. */
 import { randomUUID } from "node:crypto";
 import {
   type ApplyOptions,
@@ -22,7 +22,7 @@ import { refOfSecret } from "./secrets.ts";
 import { changedFault, throwUnavailable, toWriteFault } from "./write-faults.ts";
 import type { ResourceStep, WritePlan } from "./write-plan.ts";
 
-/** A resource of a batch as it was marked. */
+/** A resource of a batch with its batch mark. */
 export interface MarkedMember {
   readonly kind: ResourceKind;
   readonly resource: Resource;
@@ -30,22 +30,22 @@ export interface MarkedMember {
 
 export type ApplyPlanResult =
   | {
-      /** What the nodes have to have. */
+      /** The writes that the nodes must serve. */
       readonly awaits: readonly Written[];
-      /** What a batch has left to do. */
+      /** The resources of a batch that still carry marks. */
       readonly batch: readonly MarkedMember[];
-      /** The one resource of a write that is no batch, as it was written. */
+      /** The only resource of a write that is not a batch, as written. */
       readonly alone?: MarkedMember;
       readonly fault?: undefined;
     }
   | {
       readonly fault: WriteFault;
       readonly index: number;
-      /** What somebody wrote between plan and write, as it was planned on: a new plan may do. */
+      /** The resource as planned that another writer has changed since: a new plan may succeed. */
       readonly stale?: MarkedMember;
     };
 
-/** Calls that are under way at once. */
+/** Maximum concurrent calls. */
 const MAX_CONCURRENT_CALLS = 16;
 
 export async function applyPlan(client: ResourceClient, { steps, secrets }: WritePlan): Promise<ApplyPlanResult> {
@@ -59,7 +59,7 @@ export async function applyPlan(client: ResourceClient, { steps, secrets }: Writ
     const done = steps.length === 1 ? await applySingle(client, only) : await applyBatch(client, steps);
     return { ...done, awaits: [...made.map((secret) => writtenRecord("Secret", secret)), ...done.awaits] };
   } catch (error) {
-    // Nothing refers to them: those that stay behind open nothing, and the next start removes them.
+    // No resource refers to them: Secrets that remain grant no access, and the next start removes them.
     await inParallel(made, (secret) => client.remove(refOfSecret(secret)).catch(() => false));
     const { step, cause } = error instanceof StepError ? error : { step: only, cause: error };
     if (!step) return throwUnavailable(cause);
@@ -69,7 +69,7 @@ export async function applyPlan(client: ResourceClient, { steps, secrets }: Writ
   }
 }
 
-/** A step that could not be done, and why. */
+/** A step that failed, with its fault. */
 class StepError extends Error {
   readonly step: ResourceStep;
   constructor(step: ResourceStep, cause: unknown) {
@@ -90,8 +90,8 @@ async function applySingle(client: ResourceClient, step: ResourceStep) {
 }
 
 /**
- * One of the batch is written first, and says last that all others have been written: whoever undoes the batch takes
- * that one first, and then it cannot be said any more, however late the writer's calls come in.
+ * The first resource of the batch is the record, which at the end is marked complete. Undoing a batch changes the
+ * record first; after that the batch can no longer be marked complete, however late the writer's calls arrive.
  */
 async function applyBatch(client: ResourceClient, steps: readonly ResourceStep[]) {
   const id = randomUUID();
@@ -131,11 +131,11 @@ async function applyBatch(client: ResourceClient, steps: readonly ResourceStep[]
   const awaits = batch.map((one) => writtenRecord(one.kind, one.resource));
   const { generation: _, ...last } = writtenRecord(kind, resource);
   const { resourceVersion } = resource.metadata;
-  // That it is complete moves no generation; but a directory's versions have no order.
+  // The mark of completion does not change the generation; but versions in a directory have no order.
   return { awaits: hasOrderedVersion(resource.metadata) ? [...awaits, { ...last, resourceVersion }] : awaits, batch };
 }
 
-/** How often somebody may write a status, which moves the version, before it is somebody else's turn to try. */
+/** Maximum attempts if status writes by others keep changing the resourceVersion. */
 const ATTEMPTS = 16;
 
 interface AnnotationChanges {
@@ -143,7 +143,7 @@ interface AnnotationChanges {
   readonly without: readonly string[];
 }
 
-/** The resource as the step wants it, with these annotations besides. */
+/** Applies a step's resource with these annotations in addition. */
 async function applyStep(client: ResourceClient, step: ResourceStep, notes: AnnotationChanges): Promise<Resource> {
   const { kind } = step;
   if (step.op === "create") {
@@ -175,7 +175,7 @@ async function applyStep(client: ResourceClient, step: ResourceStep, notes: Anno
   }
 }
 
-/** Only the status or somebody's notes differ. */
+/** Only the status or annotations of others differ. */
 function isSameSpecAndOwners({ metadata: before, spec }: Resource, { metadata: now, spec: other }: Resource): boolean {
   const owners = ({ managedFields = [] }: Resource["metadata"]) =>
     JSON.stringify(
@@ -188,7 +188,7 @@ function isSameSpecAndOwners({ metadata: before, spec }: Resource, { metadata: n
 
 const head = ({ apiVersion, kind }: Resource) => ({ apiVersion, kind });
 
-/** Whose fields change was looked at: at this version they are ours to take. */
+/** The owners of the changed fields were checked at this version: only at this version may they be taken over. */
 const expecting = ({ metadata: { uid = "", resourceVersion = "" } }: Resource): ApplyOptions => ({
   manager: MANAGER,
   force: true,
@@ -203,7 +203,7 @@ const refOf = ({ kind, resource }: { readonly kind: ResourceKind; readonly resou
 
 const BATCH_ANNOTATIONS = [BATCH, BATCH_REMOVE, BATCH_COMPLETE, BATCH_UNDO];
 
-/** Takes one resource of a complete batch to its end. */
+/** Finishes one resource of a complete batch. */
 export async function finishMember(client: ResourceClient, { kind, resource }: MarkedMember): Promise<void> {
   const { annotations = {}, uid } = resource.metadata;
   if (annotations[BATCH_REMOVE] !== undefined) {
@@ -213,7 +213,7 @@ export async function finishMember(client: ResourceClient, { kind, resource }: M
   await removeMarks(client, { kind, resource });
 }
 
-/** Makes one resource of a batch that was not completed what it was before. */
+/** Restores one resource of an incomplete batch to its previous state. */
 async function undo(client: ResourceClient, { kind, resource }: MarkedMember): Promise<void> {
   const { annotations = {}, uid } = resource.metadata;
   if (annotations[BATCH_REMOVE] !== undefined) return removeMarks(client, { kind, resource });
@@ -229,13 +229,14 @@ async function undo(client: ResourceClient, { kind, resource }: MarkedMember): P
 
 const isComplete = (resource: Resource): boolean => batchMark(resource)?.completes === true;
 
-/** What stands in the record of a batch that is undone. */
+/** The value in the record of a batch that is undone. */
 const UNDONE = "undone";
 
 /**
- * Writes what becomes of a batch into its record, unless somebody else has: the first one has decided.
+ * Writes the decision about a batch into its record, unless another process has decided before: the first decision
+ * counts.
  *
- * @returns the record as it is then; null: it is not there any more, or of no batch.
+ * @returns the record after that; null: it is gone, or it belongs to no batch.
  */
 async function decideBatch(
   client: ResourceClient,
@@ -261,7 +262,7 @@ async function decideBatch(
 
 const annotationOf = ({ metadata }: Resource, name: string): string | undefined => metadata.annotations?.[name];
 
-/** Makes everything what it was before; true: it is complete after all, and stays. */
+/** Restores all resources of a batch; true: the batch was complete after all, and stays. */
 export async function undoBatch(client: ResourceClient, batch: readonly MarkedMember[]): Promise<boolean> {
   const record = batch.find(({ resource }) => annotationOf(resource, BATCH_COMPLETE) !== undefined);
   const decided = record && (await decideBatch(client, record, UNDONE));
@@ -288,7 +289,7 @@ const removeMarks = async (client: ResourceClient, { kind, resource }: MarkedMem
   );
 };
 
-/** A resource's name comes from the entity's name, or from its id when it has none. */
+/** A resource's name derives from the entity's name, or from its id if it has none. */
 function alreadyExists(step: ResourceStep): WriteFault {
   if (step.op !== "create") return changedFault(step.kind, step.resource.metadata.name);
   const { collection } = kinds[step.kind];
@@ -299,7 +300,7 @@ function alreadyExists(step: ResourceStep): WriteFault {
     : { kind: "primary-key", id: step.entity.id };
 }
 
-/** Waits for all that were begun, and throws the first error. */
+/** Waits for all calls that have begun, then throws the first error. */
 export async function inParallel<Item>(items: readonly Item[], run: (item: Item) => Promise<unknown>): Promise<void> {
   const left = [...items];
   const errors: unknown[] = [];
@@ -311,7 +312,7 @@ export async function inParallel<Item>(items: readonly Item[], run: (item: Item)
   if (errors.length > 0) throw errors[0];
 }
 
-/** A written resource as the wait for the nodes names it. */
+/** A written resource in the form of the wait request. */
 function writtenRecord(kind: Kind, { metadata }: Resource): Written {
   const { namespace, name, uid, generation, resourceVersion } = metadata;
   return {
@@ -319,7 +320,7 @@ function writtenRecord(kind: Kind, { metadata }: Resource): Written {
     namespace,
     name,
     ...(uid !== undefined && { uid }),
-    // Status changes move the version; Secrets have nothing else.
+    // Status changes change the resourceVersion; Secrets have no generation.
     ...(generation !== undefined ? { generation } : resourceVersion !== undefined && { resourceVersion }),
   };
 }

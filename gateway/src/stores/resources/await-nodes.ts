@@ -1,13 +1,13 @@
-/** Asks the operator whether the nodes have what was written to resources. */
+/** Asks the operator whether the nodes serve what was written to resources. */
 import type { WaitAnswer, WaitRequest, Written } from "@sluice/model";
 
-/** Null when it cannot be reached or gives no answer. */
+/** Null when the operator cannot be reached or does not answer. */
 export type AskOperator = (request: WaitRequest) => Promise<WaitAnswer | null>;
 
-/** What one question may hold. */
+/** Maximum resources per request. */
 const MAX_RESOURCES = 100;
 
-/** As many questions as it takes, in one answer. */
+/** Sends as many requests as necessary and merges their answers. */
 export async function awaitNodes(
   written: readonly Written[],
   { ask, timeout }: { readonly ask: AskOperator; readonly timeout: number },

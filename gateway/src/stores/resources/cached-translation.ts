@@ -1,4 +1,4 @@
-/** Remembers each resource's translation while the resource and all that was asked for it stay as they were. */
+/** Caches each resource's translation while the resource and all its inputs are unchanged. */
 import {
   type CheckedTranslation,
   type Resource,
@@ -10,7 +10,7 @@ import {
 export type { TranslationLookups };
 export type TranslateResource = (resource: Resource, ask: TranslationLookups) => readonly CheckedTranslation[];
 
-/** A function of an object that is called again and again with the same ones. They must not change. */
+/** Memoizes a function by the identity of its argument, which must not change. */
 export function memoize<Key extends object, Value>(compute: (key: Key) => Value): (key: Key) => Value {
   const known = new WeakMap<Key, { readonly value: Value }>();
   return (key) => {
@@ -22,7 +22,7 @@ export function memoize<Key extends object, Value>(compute: (key: Key) => Value)
   };
 }
 
-/** By the object itself: a cache gives the same object for as long as the resource is unchanged. */
+/** By object identity: the resource cache returns the same object as long as the resource is unchanged. */
 export function createCachedTranslation(homeNamespace: string): TranslateResource {
   const remembered = new WeakMap<Resource, TrackedTranslation>();
   return (resource, ask) => {

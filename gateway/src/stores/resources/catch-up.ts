@@ -1,15 +1,15 @@
-/** Waiting until what others have written is seen. */
+/** Waits until the watches have seen the writes of others. */
 import { type Resource, type ResourceClient, reflectsWrite, resourceKey } from "@sluice/crds";
 import { CREDENTIAL_LABEL, TLS_SECRET_TYPE, type Written } from "@sluice/model";
 import type { LiveResources } from "./live-resources.ts";
 import type { WatchedKind } from "./view.ts";
 import { throwUnavailable } from "./write-faults.ts";
 
-/** Whether versions are numbers that grow: a directory's say nothing of what is newer. */
+/** Whether versions are increasing numbers: a directory's versions have no order. */
 export const hasOrderedVersion = ({ resourceVersion = "" }: Pick<Written, "resourceVersion">): boolean =>
   /^\d+$/.test(resourceVersion);
 
-/** Lists what there is; the condition that `resources` has come as far. */
+/** Lists all resources; returns the condition that `resources` has caught up with them. */
 export async function caughtUpCondition(
   client: ResourceClient,
   { resources, namespaces, homeNamespace }: Pick<LiveResources, "resources" | "namespaces"> & HomeNamespace,
@@ -27,7 +27,7 @@ export async function caughtUpCondition(
   ).catch(throwUnavailable);
   const isThere = (kind: WatchedKind, [key, { metadata }]: readonly [string, Resource]) => {
     const { generation, ...version } = { kind, ...metadata };
-    // Notes of a batch move no generation; but a directory's versions have no order.
+    // Batch annotations do not change the generation; but versions in a directory have no order.
     return reflectsWrite(resources[kind].get(key), {
       ...version,
       ...(!hasOrderedVersion(version) && generation && { generation }),
@@ -49,7 +49,7 @@ async function listOurs(client: ResourceClient, kind: WatchedKind, namespaces: r
   return (await Promise.all(namespaces.map((namespace) => client.list(kind, { namespace })))).flat();
 }
 
-/** Those that are read: `createResourceCache` says which. */
+/** Only the Secrets that `createResourceCache` watches. */
 async function listSecrets(client: ResourceClient, namespace: string): Promise<readonly Resource[]> {
   const selections = [{ labels: CREDENTIAL_LABEL }, { fields: `type=${TLS_SECRET_TYPE}` }];
   const lists = selections.map((selection) => client.list("Secret", { namespace, ...selection }));

@@ -1,4 +1,4 @@
-/** How a resource should be after a write. */
+/** Computes the desired state of a resource after a write. */
 import {
   CHILD_TIMES,
   identityOf,
@@ -31,13 +31,13 @@ type Members = Readonly<Record<string, unknown>>;
 export interface DesiredResourceOptions {
   readonly kind: ResourceKind;
   readonly id: string;
-  /** The entity that the resource stands for, as it will be; undefined: a faulty one, which stays as it is. */
+  /** The desired entity of the resource; undefined: an invalid one, which stays unchanged. */
   readonly entity: Entity | undefined;
-  /** Undefined: the resource is to be made. */
+  /** Undefined: the resource is to be created. */
   readonly held: EntityInResource | undefined;
   readonly view: ResourceView;
   readonly next: Tables;
-  /** `<collection> <id>` of what is removed. */
+  /** `<collection> <id>` of the removed entities. */
   readonly removed: ReadonlySet<string>;
   readonly place: (kind: ResourceKind, id: string) => ResourceLocation | undefined;
   readonly homeNamespace: string;
@@ -46,7 +46,7 @@ export interface DesiredResourceOptions {
 
 export interface DesiredState {
   readonly annotations: Readonly<Record<string, string>>;
-  /** Annotations that go. */
+  /** Annotations to remove. */
   readonly without: readonly string[];
   readonly spec: Members;
 }
@@ -200,8 +200,8 @@ function withList(
 }
 
 /**
- * A person's resource gets neither a name nor an id that follow from it anyway: whoever keeps it elsewhere would find
- * it changed.
+ * A user's own resource gets no name and no id that follow from it anyway: otherwise it would differ from the copy that
+ * the user keeps elsewhere.
  */
 function withStableIdentity(made: Resource, { id, entity, held, homeNamespace }: DesiredResourceOptions): Members {
   const spec = made.spec ?? {};

@@ -1,6 +1,6 @@
 /**
- * Who owns which fields of a resource, and what of a change is ours to apply. A directory has no
- * owners: everything is everybody's.
+ * Field ownership of a resource, and which part of a change the admin listener may apply. A directory has no field
+ * managers: every field may be changed.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { Metadata, Resource } from "@sluice/crds";
@@ -8,7 +8,7 @@ import { canonical, kinds, type ResourceKind, type SpecNode } from "@sluice/mode
 import type { FieldOwner } from "../store.ts";
 import { type ManagedFields, type Path, transferFields } from "./transfer-fields.ts";
 
-/** The field manager of everything that the admin listener writes. */
+/** The field manager of all writes of the admin listener. */
 export const MANAGER = "sluice-admin";
 
 type Members = Readonly<Record<string, unknown>>;
@@ -17,28 +17,28 @@ interface Leaf {
   readonly path: Path;
   readonly value: unknown;
 }
-/** By the path as one text. */
+/** By the path as one string. */
 type Leaves = ReadonlyMap<string, Leaf>;
 
 export interface OwnershipDivision {
-  /** What we have to apply: what changes, and what we have applied before and still want. */
+  /** The fields to apply: those that change, and those applied before that are still wanted. */
   readonly ours: Pick<Resource, "metadata" | "spec">;
-  /** What else was applied by us, or is changed by this: what to apply to have it back. */
+  /** To undo the change: the fields to apply to restore the previous state. */
   readonly undo: Pick<Resource, "metadata" | "spec">;
-  /** Others whose fields would change. */
+  /** Other managers whose fields would change. */
   readonly owners: readonly FieldOwner[];
-  /** Who owns what as soon as this is ours: what others own does not go by our leaving it out of an apply. */
+  /** The managedFields after taking over: fields of other managers are not removed by leaving them out of an apply. */
   readonly managedFields?: ManagedFields;
 }
 
 interface DesiredFields {
   readonly annotations: Readonly<Record<string, string>>;
-  /** Annotations that go, if they are ours. */
+  /** Annotations to remove, if we own them. */
   readonly without?: readonly string[];
   readonly spec: Members;
 }
 
-/** How the wanted state of a resource differs from what it is, and whose business that is. */
+/** Computes the difference between the desired and the current resource, by owner. */
 export function divideByOwner(
   kind: ResourceKind,
   resource: Resource,
@@ -87,7 +87,7 @@ export function divideByOwner(
   };
 }
 
-/** Other managers of the spec as a whole. */
+/** Other field managers of any part of the spec. */
 export const otherOwners = (resource: Resource): readonly FieldOwner[] =>
   otherEntries(resource).flatMap(({ manager, fields }) => (fields.size > 0 ? [{ manager, field: ".spec" }] : []));
 
@@ -113,11 +113,14 @@ function ownersOf(entries: readonly Entry[], key: string): readonly FieldOwner[]
 
 const pathOf = (key: string): Path => JSON.parse(key);
 
-/** Whether somebody else keeps a field where it is when we leave it out: we ourselves, too, by any other way than apply. */
+/**
+ * Whether a field would remain although our apply leaves it out: because another manager owns it, or this one by
+ * another operation than apply.
+ */
 const isHeld = (resource: Resource, key: string): boolean =>
   entriesOf(resource).some((entry) => entry !== applyEntry(resource) && fieldsOf(entry, "f:spec").has(key));
 
-/** `.spec.targets[target="a:80"].weight`, as the API server writes it. */
+/** `.spec.targets[target="a:80"].weight`, in the notation of the API server. */
 const fieldName = (path: Path): string =>
   path.reduce((text, step) => {
     if (step.startsWith("f:")) return `${text}.${step.slice(2)}`;
@@ -141,7 +144,7 @@ function notesOf(resource: Resource) {
   return { ours: owned("annotations", annotations), all: annotations, labels: owned("labels", labels) };
 }
 
-/** The innermost fields of an entry below a path. */
+/** The leaf fields of a managedFields entry below a path. */
 function fieldsOf(
   entry: NonNullable<Metadata["managedFields"]>[number] | undefined,
   ...below: Path
@@ -162,7 +165,7 @@ function fieldsOf(
 const isRecord = (value: unknown): value is Members =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Lists have one owner, unless the schema says that their items are told apart by members. */
+/** A list has one owner, unless the schema declares it as a map by keys. */
 function leavesOf(spec: Members, specNode: SpecNode): Leaves {
   const leaves = new Map<string, Leaf>();
   const look = (value: unknown, node: SpecNode, path: Path): void => {
@@ -189,7 +192,7 @@ function leavesOf(spec: Members, specNode: SpecNode): Leaves {
 const pick = (leaves: Leaves, wanted: (leaf: Leaf, key: string) => boolean): Leaves =>
   new Map([...leaves].filter(([key, leaf]) => wanted(leaf, key)));
 
-/** The members that the leaves stand for. An item of a list with keys has its keys, whoever owns them. */
+/** Builds the members from leaves. An item of a keyed list includes its keys, whichever manager owns them. */
 function build(leaves: Leaves, specNode: SpecNode): Members {
   const grow = (inside: readonly Leaf[], node: SpecNode): unknown => {
     const [first] = inside;

@@ -1,4 +1,4 @@
-/** Which writes have nothing to do with each other, so that they may be carried out at once. Pure. */
+/** Decides which writes are independent and may run concurrently. Pure. */
 import { resourceKey } from "@sluice/crds";
 import { type Collection, type Entity, references } from "@sluice/model";
 import { claimKey, claimKeysOf } from "../tables/index.ts";
@@ -6,11 +6,11 @@ import { referred } from "../tables/tables.ts";
 import { resourceKeyOfKind } from "./view.ts";
 import type { WritePlan } from "./write-plan.ts";
 
-/** Keys of entities, of what they claim, and of resources. */
+/** Keys of entities, of their claims, and of resources. */
 export interface WriteFootprint {
-  /** What the write makes, changes or removes. */
+  /** What the write creates, changes or removes. */
   readonly takes: ReadonlySet<string>;
-  /** What must be there, and stay, for what it makes. */
+  /** What must exist, and remain, for the write. */
   readonly needs: ReadonlySet<string>;
 }
 
@@ -34,7 +34,7 @@ export function footprintOf({ effects, steps, secrets, unused }: WritePlan): Wri
   return { takes, needs };
 }
 
-/** Whether what one of them plans may be wrong once the other is done. */
+/** Whether the plan of one write may be invalid once the other is done. */
 export const footprintsOverlap = (one: WriteFootprint, other: WriteFootprint): boolean =>
   share(one.takes, other.takes) || share(one.takes, other.needs) || share(one.needs, other.takes);
 

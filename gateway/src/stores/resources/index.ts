@@ -1,4 +1,4 @@
-/** The store over custom resources: in a cluster or in a directory, whatever the client reads and writes. */
+/** The store over custom resources, in a cluster or in a directory, depending on the client. */
 import {
   batchMark,
   identityOf,
@@ -28,39 +28,39 @@ import { createWriteQueue, type QueuedWork } from "./write-queue.ts";
 
 export interface ResourceStoreOptions {
   readonly client: ResourceClient;
-  /** Where resources are written that refer to nothing, and Secrets always. */
+  /** The namespace of Secrets, and of resources without references. */
   readonly homeNamespace: string;
-  /** Others that are read. Default: all. */
+  /** Other namespaces to read. Default: all. */
   readonly namespaces?: readonly string[];
-  /** Which Sluice's resources are meant. */
+  /** The class of the resources of this Sluice. */
   readonly class: string;
   readonly log: Log;
-  /** Asks the operator; null when it gives no answer. */
+  /** Asks the operator; null when it does not answer. */
   readonly awaitNodes: (written: readonly Written[], timeout: number) => Promise<WaitAnswer | null>;
-  /** Ends the watches. The client is the caller's to close. */
+  /** Ends the watches. The caller closes the client. */
   readonly signal: AbortSignal;
-  /** Milliseconds after which a Secret of ours that nothing refers to is removed by a start. Default a minute. */
+  /** Milliseconds after which a start removes an unreferenced Secret of the admin listener. Default one minute. */
   readonly orphanAge?: number;
 }
 
 /** Milliseconds that a call waits for the first list of all kinds, and a write for its own watch event. */
 const READ_TIMEOUT = 5000;
 
-/** How often a write is planned anew because somebody wrote in between. */
+/** Maximum number of plans for one write, if other writers interfere. */
 const MAX_PLANS = 4;
 
-/** A write that somebody waits for. */
+/** A write whose caller waits for the outcome. */
 interface PendingWrite {
   readonly writes: readonly Write[];
   readonly force: boolean;
-  /** How often its plan turned out to be on what is not true any more. */
+  /** How often its plan turned out to be outdated. */
   plans: number;
   readonly answer: (outcome: WriteOutcome) => void;
   readonly fail: (error: unknown) => void;
 }
 
 export interface ResourceStore extends Store {
-  /** Resolves when what the last write leaves behind has been cleared away, or cannot be. */
+  /** Resolves when the cleanup after the last write has finished or failed. */
   settled(): Promise<void>;
 }
 
@@ -72,9 +72,9 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
     idOf: memoize((resource: Resource) => identityOf(resource, homeNamespace).id),
   };
   let built: ResourceView | undefined;
-  /** What has changed since. */
+  /** Keys that have changed since the last view. */
   const news = new Set<string>();
-  /** Somebody may have left a batch that is not at its end. */
+  /** False while there may be an unfinished batch of another writer. */
   let isMended = false;
   const live = followResources({
     client: options.client,
@@ -100,13 +100,15 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
   const held = ({ kind, namespace, name }: Pick<Written, "kind" | "namespace" | "name">): Resource | undefined =>
     live.resources[kind as WatchedKind].get(keyOf(namespace, name));
 
-  /** Whoever reads after a write must see it; a watch that lags behind for long must not hold up the writer for ever. */
+  /** Reads after a write must see it; but a slow watch must not block the writer forever. */
   async function until(condition: () => boolean, what: object): Promise<void> {
     if (!(await live.until(condition, READ_TIMEOUT)))
       log.warn(what, "a write is not yet to be seen in what is read back");
   }
 
-  /** Times stand in annotations, which move no generation: only a version tells that they have been seen. */
+  /**
+   * Timestamps are in annotations, which do not change the generation: only the version shows that they have been seen.
+   */
   const isNewest = ({ kind, resource }: MarkedMember): boolean => {
     const { namespace, name, uid, resourceVersion } = resource.metadata;
     const written = { kind, namespace, name, ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
@@ -133,7 +135,7 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
       force,
     });
 
-  /** What somebody left who is gone, or what we could not undo. */
+  /** Finishes or undoes what a crashed writer, or a failed undo, left behind. */
   async function mend(): Promise<void> {
     await catchUp();
     if (await recoverBatches(client, { view: await view(), log })) await catchUp();
@@ -150,10 +152,10 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
     return { footprint: footprintOf(plan), isExclusive: plan.steps.length > 1, start: () => carried(asked, plan) };
   }
 
-  /** Whether it has to be planned anew. A batch is brought to its end after its answer, and before anything else. */
+  /** True if the write must be planned again. A batch is finished after its answer, and before other work. */
   async function carried(asked: PendingWrite, plan: WritePlan): Promise<boolean> {
     try {
-      // Until it is done: a batch that fails may leave marks when it cannot be undone either.
+      // Until the batch is done: if it fails and cannot be undone, its marks may remain.
       if (plan.steps.length > 1) isMended = false;
       const done = await applyPlan(client, plan);
       if (done.fault) {
@@ -161,7 +163,7 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
           asked.answer({ fault: done.fault, index: done.index });
           return false;
         }
-        // What was read is older than what is there: the watch tells.
+        // The resource has changed since it was read: wait for the watch event.
         const { kind, resource } = done.stale;
         await live.until(() => held({ kind, ...resource.metadata }) !== resource, 1000);
         return true;
@@ -178,7 +180,7 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
     return false;
   }
 
-  /** As every later reader sees it; what was written itself if the watch lags behind. */
+  /** The effects as later readers see them; as written if the watch is too slow. */
   async function asRead({ effects }: WritePlan): Promise<readonly Effect[]> {
     const { tables } = await view();
     return effects.map((effect) => {
@@ -187,7 +189,7 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
     });
   }
 
-  /** Never rejects: what is left behind is mended by the next turn, or by the next start. */
+  /** Never rejects: what remains is cleaned up by the next turn, or by the next start. */
   async function end({ unused }: WritePlan, batch: readonly MarkedMember[], awaits: readonly Written[]): Promise<void> {
     try {
       if (batch.length > 0) {
@@ -202,7 +204,7 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
     }
   }
 
-  /** What others have written since our last turn is seen before anything is decided. */
+  /** Writes by others since our last turn are read before anything is planned. */
   const withMutex = (run: (turn: MutexHold) => Promise<void>): Promise<void> =>
     client
       .withMutex({ namespace: homeNamespace, name: MANAGER }, async (turn) => {
@@ -235,7 +237,7 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
   };
 }
 
-/** Milliseconds that a batch waits for the nodes before its marks are taken off. */
+/** Milliseconds that a batch waits for the nodes before its marks are removed. */
 const BATCH_TIMEOUT = 2000;
 
 const marksOf = (resource: Resource | undefined): string => JSON.stringify(resource && batchMark(resource));

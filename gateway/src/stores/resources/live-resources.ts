@@ -1,4 +1,4 @@
-/** The resources of a client, kept in memory, and a way to wait for them. */
+/** Caches the resources of a client in memory, and waits for conditions on them. */
 
 import {
   createResourceCache,
@@ -14,34 +14,37 @@ import type { Resources, WatchedKind } from "./view.ts";
 
 export interface LiveResources {
   readonly resources: Resources;
-  /** Whose resources of ours these are; all when empty. */
+  /** The namespaces of custom resources that are read; all when empty. */
   readonly namespaces: readonly string[];
-  /** The client; what it writes stands in `resources` at once where versions have an order. */
+  /** The client; its own writes are in `resources` at once if versions have an order. */
   readonly client: ResourceClient;
-  /** Which class a resource is of. */
+  /** The class of a resource. */
   classOf(resource: Resource): string;
-  /** Kinds that cannot be read for now. */
+  /** Kinds that cannot be read at present. */
   unsynced(): readonly string[];
-  /** Why the last attempts to read have failed; empty when all is well. What was read before stays. */
+  /** Why the last reads failed; empty without a problem. Resources that were read before remain. */
   trouble(): readonly string[];
-  /** Resolves to true as soon as the condition holds, to false after so many milliseconds or when the watches end. */
+  /** Resolves to true once the condition holds, to false after the timeout in milliseconds or when the watches end. */
   until(condition: () => boolean, timeout: number): Promise<boolean>;
 }
 
 export interface LiveResourcesOptions {
   readonly client: ResourceClient;
   readonly homeNamespace: string;
-  /** Others that are read; all when empty. */
+  /** Other namespaces to read; all when empty. */
   readonly namespaces: readonly string[];
-  /** This Sluice's. */
+  /** The class of this Sluice. */
   readonly class: string;
   readonly log: Log;
   readonly signal: AbortSignal;
-  /** Told of every resource (`namespace/name`) that is another object now, or gone. */
+  /** Called for every resource (`namespace/name`) that was changed or removed. */
   readonly onResource: (kind: WatchedKind, key: string) => void;
 }
 
-/** Our kinds, and Secrets that are meant for us of the home namespace: others are not ours to read. */
+/**
+ * Watches the custom resources, and the Secrets of the home namespace that are labelled for Sluice: it has no
+ * permission to read others.
+ */
 export function followResources(options: LiveResourcesOptions): LiveResources {
   const { client, homeNamespace, log, signal, onResource } = options;
   const namespaces = options.namespaces.length > 0 ? [...new Set([homeNamespace, ...options.namespaces])] : [];

@@ -1,4 +1,4 @@
-/** Entities that stand in the resource of another one: keys, targets and SNIs. */
+/** Entities that are entries in the resource of another one: keys, targets and SNIs. */
 import type { Resource } from "@sluice/crds";
 import type { Collection, Entity, ResourceKind } from "@sluice/model";
 import type { Tables } from "../tables/index.ts";
@@ -9,7 +9,7 @@ export interface Nesting {
   readonly child: Collection;
   /** The member of the child that refers to the parent. */
   readonly member: string;
-  /** The list of the parent's spec. */
+  /** The list in the parent's spec. */
   readonly list: string;
 }
 
@@ -25,7 +25,7 @@ const parents: Readonly<Partial<Record<Collection, { readonly collection: Collec
   snis: { collection: "certificates", member: "certificate" },
 };
 
-/** The entity in whose resource an entity stands: itself, or its parent. */
+/** The entity whose resource contains an entity: the entity itself, or its parent. */
 export function ownerOf(
   collection: Collection,
   entity: Entity,
@@ -38,27 +38,24 @@ export function ownerOf(
 
 export interface EntryChange {
   readonly nesting: Nesting;
-  /** The parent's resource; undefined: it is to be made. */
+  /** The parent's resource; undefined: it is to be created. */
   readonly resource: Resource | undefined;
   readonly parentId: string;
   readonly view: ResourceView;
   readonly next: Tables;
-  /** Faulty ones that are removed, by `claimKey` of their ids. */
+  /** Invalid entries that are removed, by `claimKey` of their ids. */
   readonly removed: ReadonlySet<string>;
-  /** The entry of an entity that is new here or that changes. */
+  /** Returns the entry of a new or changed entity. */
   readonly write: (entity: Entity, before: unknown) => unknown;
 }
 
-/** Those that the parent has after the write, in the order of ids. */
+/** The parent's children after the write, ordered by id. */
 export function childrenAfter({ child, member }: Nesting, parentId: string, next: Tables): readonly Entity[] {
   const ids = next.referring.get(referenceKey(child, { member, id: parentId }))?.sortedKeys() ?? [];
   return ids.flatMap((id) => next.rows[child].get(id) ?? []);
 }
 
-/**
- * The list after the write: entries that stay as they were and those that nobody understands are not touched.
- * Undefined: nothing changes.
- */
+/** The list after the write: unchanged and unreadable entries stay as they are. Undefined: nothing changes. */
 export function changeEntries(change: EntryChange): readonly unknown[] | undefined {
   const { nesting, resource, parentId, view, next, removed, write } = change;
   const given = resource?.spec?.[nesting.list];
@@ -67,7 +64,7 @@ export function changeEntries(change: EntryChange): readonly unknown[] | undefin
   const known = new Set<string>();
   const kept = raw.map((entry, index): unknown => {
     const held = here.find(({ base }) => base[2] === index);
-    // What an older resource has under this id is what counts.
+    // The entity with this id in an older resource takes precedence.
     if (!held || view.held(nesting.child, held.entity.id) !== held) return entry;
     const { id } = held.entity;
     if (held.isFaulty) return removed.has(`${nesting.child} ${id}`) ? undefined : entry;

@@ -1,4 +1,4 @@
-/** Opens what holds the custom resources: a cluster or a folder, as the settings say. */
+/** Opens the store of custom resources: a cluster or a folder, depending on the settings. */
 import { statSync } from "node:fs";
 import {
   createClusterClient,
@@ -14,7 +14,7 @@ import { awaitNodes } from "./await-nodes.ts";
 import { createResourceStore } from "./index.ts";
 import { createOperatorClient, type OperatorClient } from "./operator-client.ts";
 
-/** @throws SettingsError when there is no folder to open, or no kubeconfig to read. */
+/** @throws SettingsError when the folder or the kubeconfig is missing. */
 export function openResourceStore(settings: AdminSettings, log: Log): OpenedStore {
   const client = openResources(settings, log);
   const closing = new AbortController();
@@ -40,7 +40,7 @@ export function openResourceStore(settings: AdminSettings, log: Log): OpenedStor
   };
 }
 
-/** The nodes as the operator knows them. */
+/** The nodes as the operator reports them. */
 export const fleetOf = ({ status }: Pick<OperatorClient, "status">): Fleet => ({
   status,
   async nodes() {
@@ -49,7 +49,7 @@ export const fleetOf = ({ status }: Pick<OperatorClient, "status">): Fleet => ({
   },
 });
 
-/** @throws SettingsError when there is no folder to open, or no kubeconfig to read. */
+/** @throws SettingsError when the folder or the kubeconfig is missing. */
 export function openResources(
   { store, directory, unprotectWait }: Pick<AdminSettings, "store" | "directory" | "unprotectWait">,
   log: Log,
@@ -58,7 +58,7 @@ export function openResources(
   const { variable } = adminSettings.directory;
   if (!directory) throw new SettingsError(`${variable} must be set: the folder of custom resources`);
   const facts = statSync(directory, { throwIfNoEntry: false });
-  // One that goes away later is waited for; one that was never there is a slip of whoever started this.
+  // A folder that disappears later is waited for; one that is missing at the start is a configuration error.
   if (!facts?.isDirectory()) {
     throw new SettingsError(`${variable} is ${directory}: ${facts ? "it is no folder" : "there is no such folder"}`);
   }

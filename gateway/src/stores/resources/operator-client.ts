@@ -1,4 +1,4 @@
-/** The operator's listener, as the admin listener asks it. */
+/** The admin listener's client for the operator's listener. */
 import type { Log } from "@sluice/crds";
 import type { WaitAnswer, WaitRequest } from "@sluice/model";
 import { Agent, request } from "undici";
@@ -13,16 +13,16 @@ export interface OperatorClient {
 export interface OperatorClientOptions {
   readonly url: string;
   readonly log: Log;
-  /** Ends all questions. */
+  /** Aborts all requests. */
   readonly signal: AbortSignal;
 }
 
-/** The network's part of a wait, on top of the wait itself. */
+/** Milliseconds for the network, in addition to the wait itself. */
 const GRACE = 250;
 const STATUS_TIMEOUT = 2000;
 
 export function createOperatorClient({ url, log, signal }: OperatorClientOptions): OperatorClient {
-  // Every write asks: fetch and a signal for each timeout cost several times as much.
+  // Every write sends a request: fetch with a signal for each timeout costs several times as much.
   const dispatcher = new Agent();
   const asking = new Set<AbortController>();
   signal.addEventListener("abort", () => {

@@ -1,4 +1,4 @@
-/** What of a plugin's config is secret stands in a Secret, and the resource refers to it (`configFrom`). */
+/** Moves the secret values of a plugin's config to a Secret, to which the resource refers (`configFrom`). */
 import type { Resource } from "@sluice/crds";
 import { type ConfigFrom, type Plugin, secretMembers } from "@sluice/model";
 import type { Collected, DesiredResourceOptions } from "./desired-resource.ts";
@@ -9,11 +9,11 @@ type Members = Readonly<Record<string, unknown>>;
 export interface SplitConfig {
   /** Without the values that go into a Secret. */
   readonly plugin: Plugin;
-  /** Those that are in a Secret of ours already, or that have to get there, by their path. */
+  /** Values that are in a Secret of the admin listener already, or must be moved there, by path. */
   readonly values: ReadonlyMap<string, string>;
 }
 
-/** What a person wrote in clear into the resource stays there as long as it is the same. */
+/** A value that a user wrote in clear into the resource stays there as long as it is unchanged. */
 export function splitConfig({ held }: DesiredResourceOptions, plugin: Plugin): SplitConfig {
   const clear = Object(held?.resource.spec?.config) as Members;
   const values = new Map<string, string>();
@@ -33,7 +33,7 @@ interface ConfigPlace {
   readonly found: Collected;
 }
 
-/** People's own references stay for members that are unset; ours are as the values are. */
+/** Users' own references are kept for unset members; the admin listener's follow from the values. */
 export function configFromOf(
   made: Resource,
   { plugin, values }: SplitConfig,
@@ -42,7 +42,7 @@ export function configFromOf(
   const { options, namespace, found } = place;
   const kept = Array.isArray(made.spec?.configFrom) ? (made.spec.configFrom as readonly ConfigFrom[]) : [];
   const before = Object(Object(options.held?.entity).config) as Members;
-  // What a Secret of ours gives is shown: it has a value in the entity as it was.
+  // Values from the admin listener's own Secrets are shown: they are in the entity as it was.
   const theirs = kept.filter(({ path }) => memberAt(before, path.split(".")) === null && !values.has(path));
   if (values.size === 0) return theirs;
   const ours = kept.filter(({ path }) => values.has(path) && memberAt(before, path.split(".")) === values.get(path));

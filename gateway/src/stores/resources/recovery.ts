@@ -1,10 +1,13 @@
-/** What writes leave behind: batches to bring to their end, and after a crash batches and Secrets of somebody who died. */
+/** Cleans up after writes: batches to be finished and, after a crash, batches and Secrets of the dead writer. */
 import { BATCH_COMPLETE, type Log, type ResourceClient } from "@sluice/crds";
 import { finishMember, inParallel, type MarkedMember, undoBatch } from "./apply-plan.ts";
 import { refOfSecret, unusedSecrets } from "./secrets.ts";
 import { groupByBatch, isBatchComplete, type ResourceView } from "./view.ts";
 
-/** The one that says that the batch is complete comes last: as long as it is there, nobody takes the batch for half. */
+/**
+ * The record that marks the batch as complete comes last: as long as it exists, the batch cannot be mistaken for an
+ * incomplete one.
+ */
 export async function finishBatch(client: ResourceClient, batch: readonly MarkedMember[]): Promise<void> {
   const isLast = ({ resource }: MarkedMember) => resource.metadata.annotations?.[BATCH_COMPLETE] !== undefined;
   await inParallel(
@@ -15,8 +18,8 @@ export async function finishBatch(client: ResourceClient, batch: readonly Marked
 }
 
 /**
- * Batches of writers that died: complete ones are brought to their end, others are undone. In a turn only, because a
- * living writer has batches too. Whether there were any.
+ * Recovers batches of dead writers: complete ones are finished, others are undone. Only under the lock, because a
+ * running writer has batches too. Resolves to whether there were any.
  */
 export async function recoverBatches(
   client: ResourceClient,
@@ -44,7 +47,9 @@ interface OrphanOptions {
   readonly inTurn: (run: () => Promise<void>) => Promise<void>;
 }
 
-/** Removes Secrets of ours that nothing refers to and that are not of a write under way. Never rejects. */
+/**
+ * Removes Secrets of the admin listener that no resource refers to and that belong to no pending write. Never rejects.
+ */
 export async function removeOrphanedSecrets(options: OrphanOptions): Promise<void> {
   const { client, orphanAge, log, signal, view, inTurn } = options;
   const find = async () =>

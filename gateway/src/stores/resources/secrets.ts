@@ -1,7 +1,7 @@
 /**
- * The Secrets that the admin listener makes: keys, pairs of certificates and keys, passwords of plugins. One is never
- * changed: what refers to it is moved to a new one by one write, and the old one goes after that. Whoever dies in
- * between leaves a Secret that nothing refers to and that opens nothing; it is removed by the next start.
+ * The Secrets that the admin listener creates: keys, certificates with their keys, passwords of plugins. A Secret is
+ * never changed: one write moves the references to a new Secret, and the old one is removed after that. A crash in
+ * between leaves an unreferenced Secret that grants no access; the next start removes it.
  */
 import { randomBytes } from "node:crypto";
 import {
@@ -27,7 +27,7 @@ import type { Resources } from "./view.ts";
 
 export interface SecretPlace {
   readonly namespace: string;
-  /** Those that there are. */
+  /** The existing Secrets. */
   readonly secrets: Resources["Secret"];
 }
 
@@ -68,7 +68,9 @@ export function configSecret(
   return { secret: own, reference: [...values.keys()].map((path) => ({ path, secretRef: { name, key: path } })) };
 }
 
-/** A Secret has to be where its resource is, and only the home namespace's are ours to write. */
+/**
+ * A Secret must be in the namespace of its resource, and the admin listener may only write those of the home namespace.
+ */
 export const foreignNamespaceViolation = (
   namespace: string,
   { homeNamespace }: { readonly homeNamespace: string },
@@ -80,7 +82,9 @@ export const foreignNamespaceViolation = (
     "there and refer to it in the resource",
 });
 
-/** The name says nothing of the content: people who may not read Secrets may read what refers to them. */
+/**
+ * The name reveals nothing of the content: users who may not read Secrets may read the resources that refer to them.
+ */
 function asOurs(secret: Resource, { namespace, secrets }: SecretPlace): Resource {
   const { name, labels, ...metadata } = secret.metadata;
   const isTaken = secrets.has(keyOf(namespace, name));
@@ -95,9 +99,9 @@ function asOurs(secret: Resource, { namespace, secrets }: SecretPlace): Resource
 }
 
 /**
- * Names of the Secrets of a namespace that a spec refers to.
+ * Names of a namespace's Secrets that a spec refers to.
  *
- * @param at The namespace, and that of the resource whose spec it is.
+ * @param at The namespace, and that of the resource with the spec.
  */
 export function secretNames(
   spec: Resource["spec"] = {},
@@ -114,9 +118,10 @@ export function secretNames(
 }
 
 /**
- * Our own Secrets of the home namespace that nothing refers to: a resource of any class and of any namespace may.
+ * The admin listener's own Secrets in the home namespace without a reference; a resource of any class and namespace may
+ * refer to them.
  *
- * @param but Resources that are about to be something else, with their new specs; null: they are about to go.
+ * @param but Resources that are about to change, with their new specs; null: they are about to be removed.
  */
 export function unusedSecrets(
   resources: Resources,

@@ -1,21 +1,21 @@
-/** Resources in memory as a cluster holds them: versions that grow, calls that take a while, watches that tell late. */
+/** Resources in memory that behave like a cluster: versions increase, calls take time, watch events are late. */
 import { randomUUID } from "node:crypto";
 import { setImmediate as turn } from "node:timers/promises";
 import { Conflict, type Kind, type Observer, type Ref, type Resource, type ResourceClient } from "@sluice/crds";
 
 export interface TestingCluster {
-  /** Another process's client. */
+  /** A client like that of another process. */
   client(): ResourceClient;
-  /** Of each write, in their order: `apply Service`. */
+  /** The writes in order: `apply Service`. */
   readonly calls: readonly string[];
-  /** The most writes that were under way at once. */
+  /** The maximum number of concurrent writes so far. */
   readonly busiest: () => number;
 }
 
 export interface TestingClusterOptions {
-  /** How many turns of the event loop a call takes, and a watch until it tells. */
+  /** Turns of the event loop that a call takes, and a watch event. */
   readonly delay: () => number;
-  /** Called when a call has come in; what it throws the call throws. */
+  /** Called when a call has arrived; an error that it throws is the error of the call. */
   readonly before?: (call: { readonly op: "apply" | "remove"; readonly kind: Kind; readonly name: string }) => void;
 }
 
@@ -46,7 +46,7 @@ export function createTestingCluster({ delay, before }: TestingClusterOptions): 
     for (let left = delay(); left > 0; left--) await turn();
   }
 
-  /** Events of one watch come in their order. */
+  /** Events of one watch arrive in order. */
   function tell(kind: Kind, resource: Resource, does: "changed" | "removed"): void {
     for (const watch of watches) {
       if (watch.kind !== kind || !watch.isMeant(resource)) continue;

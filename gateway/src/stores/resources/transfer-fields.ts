@@ -1,23 +1,23 @@
 /**
- * Hands fields of a resource over to one manager, in its managedFields alone: the value of no field changes. Then the
- * manager's next apply takes away what it leaves out, in the same step in which it puts in what is new.
+ * Transfers fields of a resource to one manager by changing managedFields only: no value changes. After that, the
+ * manager's next apply removes the fields that it leaves out, in the same request that adds the new ones.
  */
 import type { Metadata, Resource } from "@sluice/crds";
 
 export type ManagedFields = NonNullable<Metadata["managedFields"]>;
 
-/** Steps below the spec as in managedFields: `f:retries`; for an item of a list with keys `k:{"target":"a:80"}`. */
+/** Steps below the spec as in managedFields: `f:retries`; for an item of a keyed list `k:{"target":"a:80"}`. */
 export type Path = readonly string[];
 
 export interface FieldTransfer {
   readonly manager: string;
-  /** Innermost fields that are to go. */
+  /** Leaf fields to be removed. */
   readonly gone: readonly Path[];
-  /** Innermost fields that the resource has after that. */
+  /** Leaf fields that remain. */
   readonly stay: readonly Path[];
 }
 
-/** fieldsV1: what is inside each step; `.` stands for the field itself. */
+/** fieldsV1: the content of each step; `.` is the field itself. */
 type Node = Readonly<Record<string, unknown>>;
 
 export function transferFields(
@@ -29,7 +29,7 @@ export function transferFields(
     (entry) => entry.manager === manager && entry.operation === "Apply" && !entry.subresource,
   );
   const roots = gone.map((path) => ["f:spec", ...rootOf(path, stay)]);
-  // The inner ones first: those around them own themselves beside what is inside.
+  // Inner fields first: the outer ones own themselves in addition to their content.
   const given = gone
     .flatMap((path, index) => withinRoot(["f:spec", ...path], roots[index]?.length ?? 1))
     .sort((one, other) => other.length - one.length)
@@ -44,26 +44,26 @@ export function transferFields(
   return [...others, taken];
 }
 
-/** The outermost field around a path that goes as a whole: an empty list or record would stay behind otherwise. */
+/** The outermost field around a path that is removed as a whole: otherwise an empty list or record would remain. */
 function rootOf(path: Path, stay: readonly Path[]): Path {
   const isAround = (root: Path) => stay.some((other) => root.every((step, index) => step === other[index]));
   const lengths = path.map((_, index) => index + 1);
   return path.slice(0, lengths.find((length) => !isAround(path.slice(0, length))) ?? path.length);
 }
 
-/** The field and all around it, as far as they go with it. */
+/** The field and the fields around it that are removed with it. */
 const withinRoot = (path: Path, depth: number): readonly Path[] =>
   path.slice(depth - 1).map((_, index) => path.slice(0, depth + index));
 
 const nodeOf = (value: unknown): Node => Object(value);
 
-/** The fields with one more. A field with others inside owns itself by a dot. */
+/** Adds a field. A field with content owns itself by a dot. */
 function withField(fields: Node, [step, ...rest]: Path): Node {
   if (step === undefined) return Object.keys(fields).length > 0 ? { ".": {}, ...fields } : fields;
   return { ...fields, [step]: withField(nodeOf(fields[step]), rest) };
 }
 
-/** The fields without one and all inside; a step that has nothing left inside goes too. */
+/** Removes a field with its content; a step that becomes empty is removed too. */
 function without(fields: Node, [step, ...rest]: Path): Node {
   if (step === undefined || !Object.hasOwn(fields, step)) return fields;
   const { [step]: inside, ...others } = fields;

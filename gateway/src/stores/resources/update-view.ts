@@ -1,6 +1,6 @@
 /**
- * Views of the same resources at one moment after the other. A view takes over from the last one what has not changed:
- * a write among thousands of resources costs what one among ten costs.
+ * Updates a view incrementally: it shares the unchanged part with the previous view, so a write costs the same among
+ * thousands of resources as among ten.
  */
 import { batchMark, type Resource } from "@sluice/crds";
 import { type ResourceKind, resourceKinds } from "@sluice/model";
@@ -17,15 +17,15 @@ import {
   type ViewParts,
 } from "./view.ts";
 
-/** More changes than this share of all resources are not worth their own work. */
+/** Above this share of changed resources, the view is built anew. */
 const MAX_CHANGED_SHARE = 1 / 4;
-/** But few always are. */
+/** Up to this number of changes, the update is always incremental. */
 const ALWAYS_INCREMENTAL = 16;
 
 /**
- * The same as `buildView` of the resources as they are now.
+ * Equal to `buildView` of the current resources.
  *
- * @param changed `partKey`s of all resources that are other objects than when the view before was made, or gone.
+ * @param changed `partKey`s of all resources that were changed or removed since the previous view.
  */
 export function updateView(before: ResourceView, changed: ReadonlySet<string>, options: ViewOptions): ResourceView {
   const { resources, parts } = before;
@@ -43,7 +43,7 @@ export function updateView(before: ResourceView, changed: ReadonlySet<string>, o
   const news = new Map<string, TranslatedResource | undefined>();
   for (const key of new Set([...others, ...askers])) {
     const found = resourceOf(before, key);
-    // What a batch removes counts for nobody once the batch is complete.
+    // Removals of a complete batch affect all other claims.
     if (found && batchMark(found.resource)) return buildView(resources, options);
     news.set(
       key,
@@ -54,9 +54,9 @@ export function updateView(before: ResourceView, changed: ReadonlySet<string>, o
   }
   const draft = createViewDraft(before, parts);
   for (const [key, part] of same) if (!news.has(key)) draft.move(key, part);
-  // Whatever goes, goes first: what comes may have its name.
+  // Removed entities first: a new one may have the same name.
   for (const key of news.keys()) draft.drop(key);
-  // Who of two has what both claim is a matter of age, and of all others that claim it.
+  // A conflict between two claims depends on age and on all other claims, so the view is built anew.
   for (const [key, part] of news) if (part && !draft.put(key, part)) return buildView(resources, options);
   return draft.finish();
 }
@@ -68,7 +68,7 @@ function resourceOf({ resources }: ResourceView, key: string): { kind: ResourceK
   return resource && { kind, resource };
 }
 
-/** Most changes are of statuses alone: two of them follow every write. */
+/** Most changes only concern the status: two of them follow every write. */
 function isStatusChangeOnly({ metadata: one }: Resource, { metadata: other }: Resource): boolean {
   return (
     one.uid === other.uid &&
@@ -113,7 +113,7 @@ function createViewDraft(before: ResourceView, parts: ViewParts) {
     for (const held of part.held) byId.set(entityIdKey(held), held);
   }
 
-  /** False when another has something that this one claims. */
+  /** False when another entity holds one of its claims. */
   function put(key: string, part: TranslatedResource): boolean {
     byResource.set(key, part);
     for (const one of part.asked) askers.set(one, new Set([...(askers.get(one) ?? []), key]));

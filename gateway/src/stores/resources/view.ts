@@ -1,4 +1,4 @@
-/** All entities of the resources at one moment, with the resources that they stand in. Pure. */
+/** All entities of the resources at one moment, with the resources that contain them. Pure. */
 import {
   type BatchMark,
   batchMark,
@@ -14,17 +14,17 @@ import type { TranslateResource, TranslationLookups } from "./cached-translation
 export type WatchedKind = SluiceKind | "Secret";
 export type Resources = Readonly<Record<WatchedKind, ReadonlyMap<string, Resource>>>;
 
-/** An entity where it stands. */
+/** An entity with its resource. */
 export interface EntityInResource extends PlacedEntity {
   readonly resource: Resource;
   readonly kind: ResourceKind;
-  /** Where the entity stands in the resource. */
+  /** The entity's path in the resource. */
   readonly base: CheckedTranslation["basePath"];
-  /** It is neither found nor listed, but keeps its id and its name, and can be removed. */
+  /** An invalid entity is neither found nor listed, but keeps its id and name, and can be removed. */
   readonly isFaulty: boolean;
 }
 
-/** A resource of a batch that is under way, or that somebody did not bring to its end. */
+/** A resource of a batch that is in progress or was abandoned. */
 export interface MarkedResource {
   readonly kind: ResourceKind;
   readonly resource: Resource;
@@ -34,29 +34,29 @@ export interface MarkedResource {
 export interface ResourceView {
   readonly resources: Resources;
   readonly tables: Tables;
-  /** The entity of an id; a faulty one only when there is no other. */
+  /** The entity with an id; an invalid one only if there is no other. */
   readonly held: (collection: Collection, id: string) => EntityInResource | undefined;
-  /** All that stands in a resource. */
+  /** All entities of a resource. */
   readonly within: (resource: Resource) => readonly EntityInResource[];
   readonly marked: readonly MarkedResource[];
-  /** What the next view takes over; null when it has to be made from nothing. */
+  /** The state for the next incremental update; null when the next view must be built from scratch. */
   readonly parts: ViewParts | null;
 }
 
-/** What each resource gives to a view in which no two of them claim the same and none is in a batch. */
+/** The part of each resource in a view without conflicting claims and without batches. */
 export interface ViewParts {
   /** By `partKey`. */
   readonly byResource: SharedMap<TranslatedResource>;
   /** By `claimKey` of the id. */
   readonly byId: SharedMap<EntityInResource>;
-  /** By the `partKey` of what they ask for: the `partKey`s of resources. */
+  /** From the `partKey` of a dependency to the `partKey`s of the resources that read it. */
   readonly askers: SharedMap<ReadonlySet<string>>;
 }
 
 export interface TranslatedResource {
   readonly resource: Resource;
   readonly held: readonly EntityInResource[];
-  /** The `partKey`s of all that it asks for, there or not. */
+  /** The `partKey`s of all resources that its translation looked up, found or not. */
   readonly asked: ReadonlySet<string>;
 }
 
@@ -71,14 +71,14 @@ export interface ViewOptions {
   readonly idOf: (resource: Resource) => string;
 }
 
-/** From nothing. The conditions of a faulty entity's resource tell what is wrong. */
+/** Builds a view from scratch. Errors of an invalid entity are reported in the conditions of its resource. */
 export function buildView(resources: Resources, options: ViewOptions): ResourceView {
   const marked = markedOf(resources, options.isOwn);
   const gone = removedBy(marked);
   const parts = new Map<string, TranslatedResource>();
   for (const kind of resourceKinds) {
     const ours = [...resources[kind]].filter(([, resource]) => options.isOwn(resource) && !gone.has(resource));
-    // The order of age decides who has what several claim.
+    // The oldest resource gets what several claim.
     for (const [key, resource] of ours.sort(([, one], [, other]) => byAge(one, other)))
       parts.set(resourceKeyOfKind(kind, key), translateForView(resources, { kind, resource, gone }, options));
   }
@@ -119,7 +119,7 @@ export function buildView(resources: Resources, options: ViewOptions): ResourceV
 interface TranslatePlace {
   readonly kind: ResourceKind;
   readonly resource: Resource;
-  /** What counts as removed. */
+  /** Resources that count as removed. */
   readonly gone: ReadonlySet<Resource>;
 }
 
@@ -136,14 +136,15 @@ export function translateForView(
       const found = resources[of].get(key);
       return !found || !options.isOwn(found) || gone.has(found) ? undefined : options.idOf(found);
     },
-    // Core Services are never looked for by the admin listener.
+    // The admin listener never looks up core Services.
     read(of, namespace, name) {
       if (of !== "Secret") return undefined;
       const key = keyOf(namespace, name);
       asked.add(resourceKeyOfKind(of, key));
       return resources[of].get(key);
     },
-    // The operator says whether a reference holds; what stands in other namespaces' Secrets is not shown for it.
+    // The operator checks references. Here they are allowed, except to Secrets of other namespaces, whose content is
+    // not shown.
     isReferenceAllowed: ({ to }) => to.kind !== "Secret",
     namespacesOpenTo: () => [],
   };
@@ -174,7 +175,7 @@ function askersOf(parts: ReadonlyMap<string, TranslatedResource>): ReadonlyMap<s
 export const entityIdKey = ({ collection, entity }: EntityInResource): string =>
   claimKey(collection, { id: entity.id });
 
-/** What nobody else may claim besides; a faulty one keeps its id and its name. */
+/** The claims that no other entity may have; an invalid entity only claims its id and name. */
 export function claimsIn({ collection, entity, isFaulty }: EntityInResource): readonly string[] {
   if (!isFaulty) return claimKeysOf(collection, entity);
   const { key } = entities[collection];
@@ -191,13 +192,16 @@ const markedOf = (resources: Resources, isOwn: ViewOptions["isOwn"]): readonly M
     }),
   );
 
-/** Whether all resources of the batch have been written: its record says so, and nobody can say it of one undone. */
+/**
+ * Whether all resources of the batch have been written: its record then has the mark, which an undone batch can no
+ * longer get.
+ */
 export const isBatchComplete = (batch: readonly MarkedResource[]): boolean => batch.some(({ mark }) => mark.completes);
 
 export const groupByBatch = (marked: readonly MarkedResource[]): readonly (readonly MarkedResource[])[] =>
   Object.values(Object.groupBy(marked, ({ mark }) => mark.id)).flatMap((batch) => (batch ? [batch] : []));
 
-/** What a batch removes is gone once the batch is complete. */
+/** What a complete batch removes counts as gone. */
 const removedBy = (marked: readonly MarkedResource[]): ReadonlySet<Resource> =>
   new Set(
     groupByBatch(marked)
@@ -205,7 +209,7 @@ const removedBy = (marked: readonly MarkedResource[]): ReadonlySet<Resource> =>
       .flatMap((batch) => batch.flatMap(({ mark, resource }) => (mark.removes ? [resource] : []))),
   );
 
-/** As the operator ranks them: the older resource has what two resources claim. */
+/** The same order as in the operator: the older resource gets what two resources claim. */
 function byAge({ metadata: one }: Resource, { metadata: other }: Resource): number {
   return (
     compare(one.creationTimestamp ?? "", other.creationTimestamp ?? "") ||

@@ -1,9 +1,9 @@
-/** Why something was not written, in the words of the store. */
+/** Translates client errors to write faults. */
 import { ApiServerError, Conflict, type Kind, Rejected, UnknownKind } from "@sluice/crds";
 import { StoreUnavailable, type WriteFault } from "../store.ts";
 import { systemReason } from "../system-error.ts";
 
-/** A fault of the entity as a whole, in the words of whoever refuses it. */
+/** A fault of the entity as a whole, with the message of the component that rejects it. */
 export const refusedFault = (message: string): WriteFault => ({
   kind: "invalid",
   violations: [{ path: ["@entity"], message }],
@@ -14,7 +14,7 @@ export const changedFault = (kind: Kind, name: string): WriteFault => ({
   message: `the ${kind} ${name} was changed in the meantime: try again`,
 });
 
-/** What the client throws as a fault; `exists` is what it means that there is such a resource already. */
+/** Translates an error of the client; `exists` is the fault for a resource that exists already. */
 export function toWriteFault(
   error: unknown,
   { kind, name }: { kind: Kind; name: string },
@@ -32,7 +32,7 @@ export function toWriteFault(
   }
 }
 
-/** An API server may answer with the page of a proxy. */
+/** Maximum characters of a message: a proxy before the API server may respond with a whole page. */
 const LONGEST = 300;
 
 export function throwUnavailable(cause: unknown): never {
@@ -40,7 +40,7 @@ export function throwUnavailable(cause: unknown): never {
   throw new StoreUnavailable(`the resources cannot be read or written: ${reason.slice(0, LONGEST)}`, { cause });
 }
 
-/** What may be told: words of the system and of the API server, which hold no credentials. */
+/** Messages that may be shown: those of the system and the API server, which contain no credentials. */
 function reasonOf(cause: unknown): string | undefined {
   if (cause instanceof UnknownKind) return cause.message;
   if (!(cause instanceof ApiServerError)) return systemReason(cause);

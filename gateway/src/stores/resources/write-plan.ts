@@ -1,4 +1,4 @@
-/** What a write does to resources: worked out as a whole before anything is written. Pure but for the names of Secrets. */
+/** Plans a write to resources completely before anything is written. Pure except for the generated names of Secrets. */
 import { keyOf, type Resource, type ResourceLocation } from "@sluice/crds";
 import { type Collection, type Entity, kinds, type ResourceKind, resourceKinds } from "@sluice/model";
 import type { Effect, Write, WriteFault } from "../store.ts";
@@ -11,15 +11,15 @@ import type { EntityInResource, ResourceView } from "./view.ts";
 
 export interface WritePlanOptions {
   readonly homeNamespace: string;
-  /** spec.class of what is made; undefined for the default class. */
+  /** spec.class of new resources; undefined for the default class. */
   readonly class: string | undefined;
-  /** Also what other managers own. */
+  /** Also changes fields of other managers. */
   readonly force: boolean;
 }
 
-/** What becomes of one resource. */
+/** The change of one resource. */
 export type ResourceStep = {
-  /** Of the first write that has to do with it. */
+  /** The index of the first write that concerns it. */
   readonly index: number;
   readonly kind: ResourceKind;
 } & (
@@ -35,11 +35,11 @@ export type ResourceStep = {
 
 export interface WritePlan {
   readonly effects: readonly Effect[];
-  /** At most one for a resource; what is referred to stands before what refers to it. */
+  /** At most one per resource; referenced resources come before those that refer to them. */
   readonly steps: readonly ResourceStep[];
-  /** To be made before. */
+  /** To be created first. */
   readonly secrets: readonly Resource[];
-  /** Ours, that nothing refers to after that. */
+  /** The admin listener's Secrets that have no reference after the write. */
   readonly unused: readonly Resource[];
   readonly fault?: undefined;
 }
@@ -74,7 +74,7 @@ export function planWrites(view: ResourceView, writes: readonly Write[], options
   return { effects: written.effects, steps, secrets, unused: newlyUnused(view, after, options) };
 }
 
-/** Most writes leave no Secret behind, and to find out who else refers to one is a look at all resources. */
+/** Most writes leave no Secret unreferenced, and finding other references means a scan of all resources. */
 function newlyUnused(
   { resources }: ResourceView,
   after: ReadonlyMap<Resource, Resource["spec"] | null>,
@@ -94,12 +94,12 @@ function newlyUnused(
 interface TouchedResource {
   readonly index: number;
   readonly kind: ResourceKind;
-  /** The entity that the resource stands for. */
+  /** The collection of the resource's entity. */
   readonly collection: Collection;
   readonly id: string;
-  /** Undefined: there is no resource yet. */
+  /** Undefined: the resource does not exist yet. */
   readonly held: EntityInResource | undefined;
-  /** A faulty entity goes with its resource. */
+  /** An invalid entity is removed with its resource. */
   readonly goes: boolean;
 }
 
@@ -108,7 +108,7 @@ type Taken = Extract<TableWrite, { fault?: undefined }>;
 const kindOf = (collection: Collection): ResourceKind | undefined =>
   resourceKinds.find((kind) => kinds[kind].collection === collection);
 
-/** The resources in which anything changes, each once. */
+/** The resources that change, each once. */
 function touchedBy(view: ResourceView, { effects }: Taken): readonly TouchedResource[] {
   const touched = new Map<string, TouchedResource>();
   for (const [index, { collection, before, after, along }] of effects.entries()) {
@@ -131,9 +131,9 @@ interface StepContext {
   readonly view: ResourceView;
   readonly written: Taken;
   readonly options: WritePlanOptions;
-  /** Resources that this write makes, by kind and id. */
+  /** The locations of resources that this write creates, by kind and id. */
   readonly placed: ReadonlyMap<string, ResourceLocation>;
-  /** Filled with what has to be made before. */
+  /** Collects the Secrets to be created first. */
   readonly secrets: Resource[];
 }
 
@@ -182,7 +182,7 @@ const ownedFault = (kind: ResourceKind, { metadata }: Resource, owners: Ownershi
   owners,
 });
 
-/** An entity that was renamed keeps the name of its resource: who comes after it under its old name takes another. */
+/** A renamed entity keeps the name of its resource: a new entity with the old name gets another one. */
 function withFreeName(
   resource: Resource,
   { kind, id, view }: { kind: ResourceKind; id: string; view: ResourceView },

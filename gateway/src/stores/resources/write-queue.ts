@@ -1,38 +1,38 @@
 /**
- * Writes that wait for their turn, in the order in which they came. One after the other is planned; those that have
- * nothing to do with each other are carried out at once. So every write is planned on what those before it have left
- * that it has to do with, and an answer never depends on a write that may still fail.
+ * Queues writes in order of arrival. They are planned one after the other, and independent writes run concurrently. So
+ * every write is planned on the result of all earlier writes that concern it, and an answer never depends on a write
+ * that may still fail.
  */
 import type { MutexHold } from "@sluice/crds";
 import { footprintsOverlap, type WriteFootprint } from "./footprint.ts";
 
-/** A write that has been planned. */
+/** A planned write. */
 export interface QueuedWork {
   readonly footprint: WriteFootprint;
-  /** Nothing else is under way while this is. */
+  /** Runs alone. */
   readonly isExclusive: boolean;
-  /** Carries it out; true: it was planned on what is not true any more, and stays first in the line. Never rejects. */
+  /** Carries it out; true: its plan was outdated, and it stays first in the queue. Never rejects. */
   start(turn: MutexHold): Promise<boolean>;
 }
 
 export interface WriteQueueOptions<Item> {
-  /** Runs while no other process writes; rejects when there is no turn to be had, or what is there cannot be read. */
+  /** Runs while no other process writes; rejects when the lock is not acquired, or the resources cannot be read. */
   readonly withMutex: (run: (turn: MutexHold) => Promise<void>) => Promise<void>;
-  /** Null: it is answered already. */
+  /** Null: it has been answered already. */
   readonly plan: (item: Item) => Promise<QueuedWork | null>;
-  /** Answers one that cannot be planned. */
+  /** Answers a write that cannot be planned. */
   readonly refuse: (item: Item, error: unknown) => void;
 }
 
 export interface WriteQueue<Item> {
   add(item: Item): void;
-  /** Resolves when nothing waits and nothing is under way. */
+  /** Resolves when nothing is waiting or running. */
   empty(): Promise<void>;
 }
 
-/** Writes that are under way at once. */
+/** Maximum concurrent writes. */
 const MAX_CONCURRENT_WRITES = 16;
-/** Milliseconds after which other processes get their turn, however much waits here. */
+/** Milliseconds after which other processes get a turn, even if writes are waiting here. */
 const MAX_TURN = 2000;
 
 export function createWriteQueue<Item>({ withMutex, plan, refuse }: WriteQueueOptions<Item>): WriteQueue<Item> {
@@ -49,7 +49,7 @@ export function createWriteQueue<Item>({ withMutex, plan, refuse }: WriteQueueOp
       })
       .finally(() => {
         turns--;
-        // What came while the turn ended.
+        // Writes that arrived while the turn ended.
         if (turns === 0 && items.length > 0) begin();
       });
   }
@@ -63,7 +63,7 @@ export function createWriteQueue<Item>({ withMutex, plan, refuse }: WriteQueueOp
         ? under.size === 0
         : under.size < MAX_CONCURRENT_WRITES &&
           [...under].every((one) => !one.isExclusive && !footprintsOverlap(one.footprint, footprint));
-    /** The first in the line as it was planned when it could not go yet. */
+    /** The planned first write of the queue, if it could not start yet. */
     let held: { readonly item: Item; readonly work: QueuedWork } | undefined;
 
     async function next(): Promise<boolean> {
@@ -108,7 +108,8 @@ export function createWriteQueue<Item>({ withMutex, plan, refuse }: WriteQueueOp
       if (under.size > 0) await woken;
       else if (items.length === 0) return;
       else if (!isOpen()) {
-        // Asked for before this one ends: whoever gives others their turn has to know that more waits here.
+        // Requested before this turn ends: the code that yields to other processes must know that more writes are
+        // waiting.
         begin();
         return;
       }

@@ -1,11 +1,11 @@
-/** What no two entities of a collection may share. */
+/** Values that must be unique within a collection. */
 import { type Collection, canonical, type Entity, entities } from "@sluice/model";
 import type { Lookup } from "../store.ts";
 
 /** Members with their values: `{ name: "users" }`. */
 export type Claim = Readonly<Record<string, unknown>>;
 
-/** Unset members claim nothing, except where several are unique together. */
+/** Unset members claim nothing, unless several members are unique together. */
 export function claimsOf(collection: Collection, entity: Entity): readonly Claim[] {
   const members = entity as unknown as Claim;
   const { unique, uniqueTogether } = entities[collection];
@@ -15,10 +15,10 @@ export function claimsOf(collection: Collection, entity: Entity): readonly Claim
   ];
 }
 
-/** One text for one claim, or for an id as a claim: `{ id }`. */
+/** A unique key for a claim, or for an id as a claim: `{ id }`. */
 export const claimKey = (collection: Collection, claim: Claim): string => `${collection} ${canonical(claim)}`;
 
-/** What a lookup asks for, as a claim. */
+/** Converts a lookup to a claim. */
 export function claimOf(by: Lookup): Claim {
   if ("id" in by) return { id: by.id };
   const { member, value, within } = by;
@@ -27,7 +27,7 @@ export function claimOf(by: Lookup): Claim {
 
 const known = new WeakMap<Entity, readonly string[]>();
 
-/** The keys of an entity's claims, worked out once for each entity: it must not change. */
+/** The keys of an entity's claims, computed once per entity object: it must not change. */
 export function claimKeysOf(collection: Collection, entity: Entity): readonly string[] {
   const before = known.get(entity);
   if (before) return before;

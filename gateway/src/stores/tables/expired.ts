@@ -1,8 +1,8 @@
-/** Keys whose time is over: they are not there any more, though nobody has removed them yet. */
+/** Expired keys: they count as removed, though they are still stored. */
 import { type Collection, type Credential, type Entity, hasEnded } from "@sluice/model";
 
 /**
- * As the nodes count it.
+ * By the same rule as in the nodes.
  *
  * @param now Milliseconds.
  */

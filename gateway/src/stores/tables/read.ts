@@ -5,7 +5,7 @@ import { claimKey, claimOf } from "./claims.ts";
 import { isExpired } from "./expired.ts";
 import { referenceKey, type Tables } from "./tables.ts";
 
-/** @param now Milliseconds; keys whose time is over by then are not there. */
+/** @param now Milliseconds; keys that have expired at that time are left out. */
 export function list<Name extends Collection>(
   tables: Tables,
   collection: Name,
@@ -23,7 +23,7 @@ export function list<Name extends Collection>(
   return { entities: found as Entities[Name][], more: false };
 }
 
-/** @param now As of `list`. */
+/** @param now As for `list`. */
 export function find<Name extends Collection>(
   tables: Tables,
   collection: Name,
@@ -40,7 +40,7 @@ function hasTags({ tags: has }: Entity, filter: TagFilter | undefined): boolean 
   return match === "every" ? tags.every((tag) => has?.includes(tag)) : tags.some((tag) => has?.includes(tag));
 }
 
-/** The place of the first that comes after. */
+/** The index of the first id after `after`. */
 function firstAfter(ids: readonly string[], after: string): number {
   let [low, high] = [0, ids.length];
   while (low < high) {

@@ -1,9 +1,9 @@
-/** Maps that share what did not change with those that they were made from. */
+/** Persistent maps that share unchanged entries with the map that they were made from. */
 
-/** Never changes. */
+/** Immutable. */
 export class SharedMap<Value> {
   readonly #base: ReadonlyMap<string, Value>;
-  /** Undefined: not there, whatever the base says. */
+  /** Undefined: deleted, even if the base has it. */
   readonly #over: ReadonlyMap<string, Value | undefined>;
   readonly size: number;
 
@@ -20,7 +20,7 @@ export class SharedMap<Value> {
     return this.#over.get(key) ?? (this.#over.has(key) ? undefined : this.#base.get(key));
   }
 
-  /** In the order of their keys. */
+  /** Sorted. */
   sortedKeys(): readonly string[] {
     return sorted(this, () => {
       if (this.#over.size === 0) return sorted(this.#base, () => [...this.#base.keys()].sort(inOrder));
@@ -29,7 +29,10 @@ export class SharedMap<Value> {
     });
   }
 
-  /** The map with these changes; undefined takes a key out. Costs as many steps as there are changes, now and then more. */
+  /**
+   * A copy with these changes; undefined deletes a key. The cost is proportional to the number of changes, and
+   * occasionally higher.
+   */
   with(changes: ReadonlyMap<string, Value | undefined>): SharedMap<Value> {
     if (changes.size === 0) return this;
     const over = new Map(this.#over);
@@ -38,7 +41,7 @@ export class SharedMap<Value> {
       size += Number(value !== undefined) - Number(this.get(key) !== undefined);
       over.set(key, value);
     }
-    // As dear to copy at every change as the whole is now and then.
+    // At this limit, copying the changes each time costs as much as occasionally copying the whole map.
     if (over.size < FEW + Math.sqrt(2 * this.#base.size)) return new SharedMap(this.#base, { over, size });
     const whole = new Map(this.#base);
     for (const [key, value] of over) {
@@ -49,7 +52,7 @@ export class SharedMap<Value> {
   }
 }
 
-/** Changes that are kept apart from the rest of a map however small it is. */
+/** Up to this number of changes are kept separately, even if the map is small. */
 const FEW = 64;
 
 const inOrder = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);
@@ -72,7 +75,7 @@ function merge(one: readonly string[], other: readonly string[]): readonly strin
   return [...merged, ...other.slice(index)];
 }
 
-/** Changes to a map, before they are one with it. */
+/** Collects changes to a map before they are applied. */
 export class MapDraft<Value> {
   readonly #before: SharedMap<Value>;
   readonly #changes = new Map<string, Value | undefined>();

@@ -1,4 +1,4 @@
-/** Entities in memory, indexed by all that they are looked for by. Pure: a write gives new tables. */
+/** Entities in memory, indexed for every lookup. Pure: a write returns new tables. */
 import { type Collection, collections, type Entity, references } from "@sluice/model";
 import { claimKeysOf } from "./claims.ts";
 import { MapDraft, SharedMap } from "./shared-map.ts";
@@ -11,11 +11,14 @@ export interface PlacedEntity {
 export interface Tables {
   /** By id. */
   readonly rows: Readonly<Record<Collection, SharedMap<Entity>>>;
-  /** By `claimKey`; of several that claim the same, the first. */
+  /** By `claimKey`; of several entities with the same claim, the first. */
   readonly claims: SharedMap<PlacedEntity>;
-  /** By `referenceKey`: the ids of those that refer to an entity. */
+  /** By `referenceKey`: the ids of the entities that refer to an entity. */
   readonly referring: SharedMap<SharedMap<true>>;
-  /** What is neither found nor listed, but keeps its id and its name, by the `claimKey` of each, and can be removed. */
+  /**
+   * Invalid entities by the `claimKey` of each claim: neither found nor listed, but they keep id and name, and can be
+   * removed.
+   */
   readonly faulty: SharedMap<PlacedEntity>;
 }
 
@@ -33,7 +36,7 @@ const none: Tables = {
 };
 
 /**
- * Of two entities with one id, or of two that claim the same, the first has it.
+ * Of two entities with the same id or claim, the first one counts.
  *
  * @param faulty By the `claimKey` of their ids and names, as in `Tables`.
  */
@@ -46,13 +49,13 @@ export function createTables(
   return draft.finish();
 }
 
-/** Tables while they are changed. */
+/** Tables that are being changed. */
 export class TablesDraft {
   readonly claims: MapDraft<PlacedEntity>;
   readonly faulty: MapDraft<PlacedEntity>;
   readonly #rows: Readonly<Record<Collection, MapDraft<Entity>>>;
   readonly #referring: MapDraft<SharedMap<true>>;
-  /** Changes to what refers to an entity, by `referenceKey`. */
+  /** Changes to the referring ids, by `referenceKey`. */
   readonly #moved = new Map<string, MapDraft<true>>();
 
   constructor({ rows, claims, referring, faulty }: Tables) {
@@ -66,7 +69,7 @@ export class TablesDraft {
     return this.#rows[collection].get(id);
   }
 
-  /** Entities of a collection whose member refers to this id, in the order of ids. */
+  /** Entities of a collection whose member refers to this id, ordered by id. */
   referringTo(collection: Collection, by: { member: string; id: string }): readonly Entity[] {
     const key = referenceKey(collection, by);
     const ids = this.#moved.get(key)?.finish() ?? this.#referring.get(key);

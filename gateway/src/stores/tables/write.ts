@@ -1,4 +1,4 @@
-/** Writing to tables: what a store would do, and why it would not. */
+/** Writes to tables: computes the effects of a write, or its fault. */
 import { type Collection, collections, type Entity, entities, references } from "@sluice/model";
 import { etagOf } from "../etag.ts";
 import type { Effect, Write, WriteFault } from "../store.ts";
@@ -11,9 +11,10 @@ export type TableWriteResult =
   | { readonly fault: WriteFault; readonly index: number; readonly tables?: undefined };
 
 /**
- * All of the writes, each seeing those before it; or the first fault. The tables before stay as they are.
+ * Does all of the writes, each seeing those before it, or returns the first fault. The previous tables are unchanged.
  *
- * @param now Milliseconds; keys whose time is over by then are in nobody's way, and go. Default the machine's clock.
+ * @param now Milliseconds; keys that have expired at that time do not conflict and are removed. Default: the current
+ * time.
  */
 export function write(
   before: Tables,
@@ -68,7 +69,7 @@ const steps: { readonly [Op in Write["op"]]: (draft: TablesDraft, one: Extract<W
   },
 };
 
-/** What has the id of the entity, or what it claims, although its time is over. */
+/** Removes expired entities that hold the id or a claim of the entity. */
 function dropExpired(draft: TablesDraft, { collection, entity }: PlacedEntity, now: number): readonly PlacedEntity[] {
   if (collection !== "keyauth_credentials") return [];
   const holders = [
@@ -94,8 +95,8 @@ const gone = (collection: Collection) =>
   ({ kind: "changed", message: `the ${entities[collection].singular} was removed in the meantime` }) as const;
 
 /**
- * Why the entity cannot stand beside those that there are, in the order in which Postgres looks, and so Kong: primary
- * key, unique members, references.
+ * The conflict of the entity with existing ones, checked in the order of Postgres and Kong: primary key, unique
+ * members, references.
  */
 function clashOf(draft: TablesDraft, { collection, entity }: PlacedEntity, old?: Entity): WriteFault | undefined {
   const { id } = entity;
@@ -104,7 +105,7 @@ function clashOf(draft: TablesDraft, { collection, entity }: PlacedEntity, old?:
   const taken = claimsOf(collection, entity).find((claim) => {
     const key = claimKey(collection, claim);
     const holder = draft.claims.get(key);
-    // What is faulty keeps its name: once it is mended the two would be in each other's way.
+    // An invalid entity keeps its name: otherwise the two would conflict once it is valid again.
     return (holder !== undefined && holder.entity.id !== old?.id) || draft.faulty.get(key) !== undefined;
   });
   if (taken) return { kind: "unique", members: taken };
@@ -115,7 +116,9 @@ function clashOf(draft: TablesDraft, { collection, entity }: PlacedEntity, old?:
   return undefined;
 }
 
-/** What goes along with an entity, children before their parents; or what keeps it from going. */
+/**
+ * The dependents that are removed with an entity, children before parents; or the dependent that prevents its removal.
+ */
 function dependentsOf(
   draft: TablesDraft,
   { collection, entity }: PlacedEntity,
@@ -134,7 +137,7 @@ function dependentsOf(
       }
     }
   }
-  // One that refers to several that go, goes once.
+  // An entity that refers to several removed ones is removed once.
   return { along: [...new Map(along.map((placed) => [`${placed.collection} ${placed.entity.id}`, placed])).values()] };
 }
 

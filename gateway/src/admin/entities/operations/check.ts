@@ -1,21 +1,21 @@
-/** From what a body says to a filled entity. */
+/** Builds a complete, checked entity from a request body. */
 import { randomUUID } from "node:crypto";
 import { type Collection, checkEntity, type Entity, entities, schemaNode } from "@sluice/model";
 import type { RawMembers } from "../../http/decode-body.ts";
 import { invalidEntity } from "../../http/errors.ts";
 import type { EntityRequest } from "../../requests.ts";
 
-/** Seconds; targets have milliseconds as fractions, as in Kong. */
+/** Seconds; for targets with milliseconds as fraction, as in Kong. */
 export const timestampFor = (collection: Collection): number =>
   collection === "targets" ? Date.now() / 1000 : Math.floor(Date.now() / 1000);
 
-/** When an entity is changed, for the kinds that tell it: credentials do not. */
+/** The change time, for collections that have one: credentials do not. */
 export const updatedAtNow = (collection: Collection): { readonly updated_at?: number } =>
   "updated_at" in (schemaNode(entities[collection].schema).properties ?? {})
     ? { updated_at: timestampFor(collection) }
     : {};
 
-/** @throws HttpError 400 with all faults. */
+/** @throws HttpError 400 with all violations. */
 export function checkedEntity(call: EntityRequest, raw: RawMembers): Entity {
   const { collection } = call.endpoint;
   const { database = false } = call.store;
@@ -26,8 +26,8 @@ export function checkedEntity(call: EntityRequest, raw: RawMembers): Entity {
 }
 
 /**
- * The entity under an id that nothing else has, unless it was given one: an id that follows from a name may be taken
- * by an entity that has been renamed, or by a twin without a name.
+ * Gives the entity an unused id, unless the request has one: an id derived from the name may belong to a renamed
+ * entity, or to an equal one without a name.
  */
 export async function withFreeId(
   { store, endpoint, takenIds: taken }: EntityRequest,

@@ -1,4 +1,4 @@
-/** The operations of an endpoint: one handler for each operation, for all collections. */
+/** The operations of an endpoint: one handler per operation, for all collections. */
 import type { Entity } from "@sluice/model";
 import { etagOf } from "../../../stores/etag.ts";
 import type { RawMembers } from "../../http/decode-body.ts";
@@ -16,22 +16,22 @@ export interface EntityOperations {
   upsert(call: EntityRequest): Promise<PreparedWrite>;
   change(call: EntityRequest): Promise<PreparedWrite>;
   remove(call: EntityRequest): Promise<PreparedWrite>;
-  /** The entity as clients see it. */
+  /** The entity in the form for clients. */
   present(entity: Entity, store: EntityReader): Promise<object>;
-  /** Of the entity as it is and as it is shown. */
+  /** The ETag, from the entity and its shown form. */
   tag(entity: Entity, shown: object): string;
-  /** What a body says before it is checked. */
+  /** Adjusts a body before it is checked. */
   prepare(raw: RawMembers, how: PrepareOptions): RawMembers;
 }
 
 export interface PrepareOptions {
-  /** The entity that the body changes or replaces. */
+  /** The entity to change or replace. */
   readonly before: Entity | null;
   /** Members that the body leaves out stay as they are. */
   readonly isPartial: boolean;
 }
 
-/** The operations of a collection, with `special` in place of what it does differently. */
+/** The operations of a collection; `special` replaces some of them. */
 export function deriveOperations(
   special: (derived: EntityOperations) => Partial<EntityOperations> = () => ({}),
 ): EntityOperations {

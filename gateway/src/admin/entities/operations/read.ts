@@ -7,7 +7,7 @@ import type { AdminResponse, EntityReader, EntityRequest } from "../../requests.
 import { resolveParent, resolveUrl } from "../resolve-url.ts";
 import type { EntityOperations } from "./index.ts";
 
-/** As in Kong, what is below a parent is not filtered by tags, and the next page of it has the usual size. */
+/** As in Kong, lists below a parent are not filtered by tags, and their next page has the default size. */
 export async function list(operations: EntityOperations, call: EntityRequest): Promise<AdminResponse> {
   const { store, endpoint, path, query } = call;
   const parent = await resolveParent(call);

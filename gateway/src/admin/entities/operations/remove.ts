@@ -11,7 +11,7 @@ export async function remove(operations: EntityOperations, call: EntityRequest):
   const { endpoint, preconditions: conditions, store, params } = call;
   const { collection } = endpoint;
   const isConditional = conditions.match !== undefined || conditions.noneMatch !== undefined;
-  // Looked for only when it matters: what is too faulty to be found can be removed all the same.
+  // Looked up only when necessary: an invalid entity is not found but can be removed all the same.
   if (endpoint.kind === "one" && !endpoint.parent && !isConditional) {
     const by = await lookupForSegment(store, collection, params.entity ?? "");
     return removal({ op: "remove", collection, by }, memberOf(by));

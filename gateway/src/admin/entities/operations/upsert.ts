@@ -10,7 +10,7 @@ import { checkedEntity, updatedAtNow, withFreeId } from "./check.ts";
 import type { EntityOperations } from "./index.ts";
 import { presentWritten } from "./written.ts";
 
-/** As in Kong, an entity of another parent becomes one of the parent that the URL names. */
+/** As in Kong, an entity of another parent is moved to the parent in the URL. */
 export async function upsert(operations: EntityOperations, call: EntityRequest): Promise<PreparedWrite> {
   const { store, preconditions: conditions } = call;
   const { collection } = call.endpoint;
@@ -33,7 +33,7 @@ export async function upsert(operations: EntityOperations, call: EntityRequest):
     async isRetryable({ kind }) {
       if (kind === "changed") return true;
       if (before || (kind !== "primary-key" && kind !== "unique")) return false;
-      // Somebody else made it in the meantime, or the id that follows from the name is another one's.
+      // Another client created it in the meantime, or the id derived from the name is in use.
       return (
         (await store.find(collection, place.by)) !== null || (kind === "primary-key" && (given.id ?? null) === null)
       );
@@ -41,7 +41,7 @@ export async function upsert(operations: EntityOperations, call: EntityRequest):
   };
 }
 
-/** Who holds the reference now refers to the entity. */
+/** Makes the holder of the reference refer to the entity. */
 function association({ holder }: UrlTarget, { id }: Entity): readonly Write[] {
   if (!holder) return [];
   const { collection, member, entity } = holder;

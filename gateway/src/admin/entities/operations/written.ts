@@ -1,4 +1,4 @@
-/** The answer that shows what was written. */
+/** The response with the written entity. */
 import type { Entity } from "@sluice/model";
 import { etagHeader } from "../../http/preconditions.ts";
 import type { AdminResponse, EntityRequest } from "../../requests.ts";

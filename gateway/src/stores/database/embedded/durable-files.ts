@@ -1,6 +1,6 @@
 /**
- * The embedded database's files. PGlite as it comes never waits for the disk (it starts Postgres with `-F`, and its
- * file system knows no fsync); here a commit is on the disk when it is told, as with any Postgres.
+ * The embedded database's files. By default PGlite never waits for the disk (it starts Postgres with `-F`, and its file
+ * system has no fsync). Here a commit is on disk before it is confirmed, as with any Postgres.
  */
 import { closeSync, fdatasyncSync, fsyncSync, openSync } from "node:fs";
 import { open, readdir } from "node:fs/promises";
@@ -8,14 +8,14 @@ import { join } from "node:path";
 import { PGlite, type PGliteOptions } from "@electric-sql/pglite";
 import { NodeFS } from "@electric-sql/pglite/nodefs";
 
-/** Emscripten's file system over Node's, as far as it is used here. */
+/** The parts of Emscripten's Node file system that are used here. */
 interface FileSystem {
   readonly stream_ops: { fsync?: (stream: Stream) => number };
   realPath(node: unknown): string;
 }
 
 interface Stream {
-  /** Node's descriptor; folders have none. */
+  /** Node's file descriptor; folders have none. */
   readonly nfd?: number;
   readonly node: unknown;
 }
@@ -28,7 +28,7 @@ class DurableFiles extends NodeFS {
       const files = module.NODEFS as FileSystem;
       files.stream_ops.fsync = ({ nfd, node }) => {
         if (nfd === undefined) syncFolder(files.realPath(node));
-        // Contents and length, as Postgres' own default on Linux: when a file was written need not be kept.
+        // Syncs contents and length, as Postgres does by default on Linux: timestamps need not be durable.
         else fdatasyncSync(nfd);
         return 0;
       };
@@ -46,13 +46,13 @@ function syncFolder(path: string): void {
   }
 }
 
-/** What PGlite is started with to keep its files in the folder. Of the methods to wait its file system knows fsync. */
+/** PGlite's options for durable files in the folder. fsync is the only sync method that its file system supports. */
 export const durableOptions = (folder: string): PGliteOptions => ({
   fs: new DurableFiles(folder),
   startParams: [...PGlite.defaultStartParams.filter((parameter) => parameter !== "-F"), "-c", "wal_sync_method=fsync"],
 });
 
-/** Waits for the disk to have all that is in a new folder, whose files are made without waiting. */
+/** Syncs everything in a new folder, whose files are created without waiting for the disk. */
 export async function syncAll(folder: string): Promise<void> {
   const within = await readdir(folder, { recursive: true, withFileTypes: true });
   const paths = within.filter((one) => one.isFile() || one.isDirectory()).map((one) => join(one.parentPath, one.name));

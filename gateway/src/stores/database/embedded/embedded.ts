@@ -1,4 +1,4 @@
-/** The embedded database: Postgres in this process, its files in a folder or only in memory. */
+/** The embedded database: Postgres in this process, with its files in a folder or in memory. */
 import { once } from "node:events";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
@@ -16,10 +16,10 @@ import { startMaintenance } from "./maintenance.ts";
 import { batchPerTurn, type EmbeddedCall, type EmbeddedReply, type EmbeddedStart } from "./protocol.ts";
 
 export interface EmbeddedOptions {
-  /** Where the files live; made when it is missing. In memory when unset: what is written ends with the process. */
+  /** The folder of the files; created if missing. Unset: in memory, and the data ends with the process. */
   readonly folder?: string;
   readonly schema?: string;
-  /** Milliseconds between looks whether the files want tidying. */
+  /** Milliseconds between checks whether maintenance is needed. */
   readonly upkeep?: number;
 }
 
@@ -29,9 +29,9 @@ interface Waiting {
 }
 
 /**
- * Starts the thread and waits until PGlite answers: 0.3 s, or 2 s in a new folder.
+ * Starts the thread and waits until PGlite responds: 0.3 s, or 2 s in a new folder.
  *
- * @throws FolderInUse when another process has the folder.
+ * @throws FolderInUse when another process uses the folder.
  */
 export async function openEmbedded({
   folder,
@@ -48,7 +48,7 @@ export async function openEmbedded({
   const listeners = new Map<string, Set<(payload: string) => void>>();
   let last = 0;
   let lost: DatabaseUnreachable | undefined;
-  /** Resolves when the transaction that is open has ended: there is one connection, and it is that transaction's. */
+  /** Resolves when the open transaction has ended: it owns the only connection. */
   let turn: Promise<void> = Promise.resolve();
 
   const lose = (cause: Error): void => {
@@ -70,7 +70,7 @@ export async function openEmbedded({
     else one?.reject(faultOf(said));
   }
 
-  /** Postgres names its files by their place in the folder. */
+  /** In Postgres' errors, the path of a file is relative to the folder. */
   function faultOf({ failure, facts }: Extract<EmbeddedReply, { failure: string }>): Error {
     const place = folder === undefined ? "" : ` (in ${folder})`;
     if (facts) return new DatabaseFault(isServerState(facts.code) ? `${failure}${place}` : failure, facts);
@@ -97,7 +97,7 @@ export async function openEmbedded({
     },
   };
 
-  /** Whoever came before this transaction goes first, and whoever comes while it is open waits for its end. */
+  /** Earlier statements run before this transaction; statements that come while it is open wait for its end. */
   async function transaction<Result>(run: (connection: Connection) => Promise<Result>): Promise<Result> {
     const before = turn;
     const { promise, resolve: end } = Promise.withResolvers<void>();
@@ -158,7 +158,7 @@ export async function openEmbedded({
     async close() {
       endUpkeep();
       await turn;
-      // A thread that died has closed nothing and cannot be asked to; the folder is given back all the same.
+      // A crashed thread cannot close anything; the folder is released all the same.
       if (lost === undefined) await call("close").finally(stop);
       else await stop();
     },

@@ -1,15 +1,16 @@
-/** The folder of the embedded database: `data` holds its files, `lock` says who has them. One process at a time. */
+/** The folder of the embedded database: `data` holds its files, `lock` is the lock. One process at a time. */
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { acquireFileLock } from "../../file-lock.ts";
 
-/** The folder belongs to another running process. */
+/** Another running process uses the folder. */
 export class FolderInUse extends Error {
   override readonly name = "FolderInUse";
 }
 
 /**
- * Makes the folder (for its owner alone: keys stand in it) and takes it. Returns what gives it back.
+ * Creates the folder (readable by its owner only, because it contains keys) and locks it. Returns the function that
+ * unlocks it.
  *
  * @throws FolderInUse
  */
@@ -25,5 +26,5 @@ export function lockFolder(folder: string): () => void {
 
 export const dataFolder = (folder: string): string => join(folder, "data");
 
-/** Whether a database has been made in the data folder. */
+/** Whether the data folder contains a database. */
 export const hasDatabase = (data: string): boolean => existsSync(join(data, "PG_VERSION"));

@@ -1,15 +1,15 @@
 /**
- * What a server does in the background and PGlite does not: without checkpoints the log of writes grows for ever, and
- * without vacuum the tables do.
+ * The background work of a Postgres server that PGlite does not do: without checkpoints the write-ahead log grows
+ * without limit, and without vacuum the tables do.
  */
 import type { Connection } from "../driver.ts";
 
-/** Milliseconds between looks. */
+/** Milliseconds between checks. */
 const INTERVAL = 60_000;
-/** Every so many looks that found something written, also a vacuum: it takes longer. */
+/** After this number of checks that found writes, a vacuum runs too: it takes longer. */
 const VACUUM = 10;
 
-/** Returns what ends it. `connection` must keep its statements out of open transactions. */
+/** Returns the function that stops it. `connection` must keep these statements out of open transactions. */
 export function startMaintenance(connection: Connection, interval = INTERVAL): () => void {
   let kept: unknown;
   let rounds = 0;
@@ -21,7 +21,7 @@ export function startMaintenance(connection: Connection, interval = INTERVAL): (
     rounds += 1;
     if (rounds % VACUUM === 1) await connection.script("vacuum analyze");
     await connection.script("checkpoint");
-    // Both are written to the log themselves.
+    // Both commands write to the log themselves.
     kept = await position();
   }
 
@@ -29,7 +29,7 @@ export function startMaintenance(connection: Connection, interval = INTERVAL): (
     if (working) return;
     working = true;
     round()
-      // The database has ended: whoever uses it is told.
+      // The database has closed: its users get the error.
       .catch(() => undefined)
       .finally(() => {
         working = false;

@@ -1,6 +1,6 @@
 /**
- * Prepared statements on PGlite, whose own `query` parses and plans each time and takes five messages for it: with one
- * message and a kept plan a statement takes a quarter of the time (measured).
+ * Prepared statements for PGlite. Its own `query` parses and plans each time and needs five messages: with one message
+ * and a cached plan, a statement takes a quarter of the time (measured).
  */
 import { type PGlite, parse, protocol } from "@electric-sql/pglite";
 import type { Row } from "../driver.ts";
@@ -13,10 +13,13 @@ interface Prepared {
   readonly types: readonly number[];
 }
 
-/** SQLSTATEs of a plan that does not fit any more: a table has changed its form, the statement is not known. */
+/** SQLSTATEs of an outdated plan: a table has changed, or the statement is unknown. */
 const STALE = new Set(["0A000", "26000"]);
 
-/** Runs one statement with `$1` parameters. Texts are kept for ever: there must be few of them. */
+/**
+ * Runs one statement with `$1` parameters. Prepared statements are never dropped: the number of different texts must be
+ * small.
+ */
 export function createStatements(
   pglite: PGlite,
 ): (text: string, values: readonly unknown[]) => Promise<readonly Row[]> {

@@ -1,4 +1,4 @@
-/** Runs PGlite in a thread of its own: it is Postgres in WebAssembly, and a statement blocks the thread it runs in. */
+/** Runs PGlite in a separate thread: it is Postgres in WebAssembly, and a statement blocks the thread that runs it. */
 import { parentPort, workerData } from "node:worker_threads";
 import { PGlite, types } from "@electric-sql/pglite";
 import type { Row } from "../driver.ts";

@@ -1,7 +1,10 @@
 import { writeAll } from "./base-write.ts";
 import type { Migration } from "./migration.ts";
 
-/** `created_at` is cut to whole seconds, so a key has had its whole `ttl` only a second after their sum. */
+/**
+ * `created_at` is truncated to whole seconds, so a key must end one second later than `created_at + ttl` to live for
+ * its full `ttl`.
+ */
 export const keyEnd: Migration = {
   name: "002_key_end",
   up: writeAll("create or replace", "created_at + ttl <= extract(epoch from clock_timestamp()) - 1"),

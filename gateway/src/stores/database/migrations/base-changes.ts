@@ -1,8 +1,8 @@
 /**
- * The log that nodes follow, fed by triggers: whatever changes a row is in it, what goes along with a removal too.
+ * The change log that nodes follow. Triggers fill it, so it includes every changed row and cascading deletes.
  *
- * One transaction is one revision. Whoever takes the next number holds the one row of `revision` until the end of the
- * transaction, so numbers become visible in their order, and a node that has seen one has missed none before it.
+ * One transaction is one revision. A writer holds the only row of `revision` from taking the next number until the end
+ * of its transaction. So numbers become visible in order, and a node that has seen one has missed none before it.
  */
 export const baseChanges = `
 create table revision (

@@ -1,6 +1,6 @@
 /**
- * Counters of requests, for rate-limiting with `policy: cluster`: shared by all nodes, exact, and lost with a crash of
- * the server (unlogged), which costs less than writing every request to disk.
+ * Counters for rate-limiting with `policy: cluster`: shared by all nodes and exact. The table is unlogged, which is
+ * cheaper than writing every request to disk: a crash of the server loses the counts.
  */
 export const baseCounters = `
 create unlogged table counters (

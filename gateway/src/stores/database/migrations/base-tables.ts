@@ -1,8 +1,8 @@
 /**
- * The tables of entities: a column for every member, in the schema's order, `<member>_id` for a reference.
+ * The tables of entities: one column per member, in the schema's order, and `<member>_id` for a reference.
  *
- * Constraints are named so that a violation leads back to the members: `<table>_<member>_key`,
- * `<table>_together_key` (uniqueTogether), `<table>_<member>_id_fkey`. Ids sort as their texts do.
+ * A constraint's name leads back to the members: `<table>_<member>_key`, `<table>_together_key` (uniqueTogether),
+ * `<table>_<member>_id_fkey`. Ids sort like their texts.
  */
 export const baseTables = `
 create table certificates (

@@ -1,8 +1,8 @@
 /**
- * The one way in which the admin listener writes: many writes by one statement, all or none of them.
+ * The SQL function for all writes of the admin listener: many writes in one statement, all or none of them.
  *
- * Writers go one after the other (whoever writes holds the row of `revision` first), so what a write has checked still
- * holds when it is committed. A write is
+ * Writers are serialized: each locks the row of `revision` first. So the checks of a write still hold when it is
+ * committed. A write is
  *
  * | op | members |
  * |---|---|
@@ -10,7 +10,7 @@
  * | replace | collection, row, expected? |
  * | remove | collection, id or column and value (and within_column, within_id) or nothing, expected? |
  *
- * where `row` is the table's row as to_jsonb gives it, and `expected` the row that must stand there. The answer is
+ * where `row` is the table's row in the form of to_jsonb, and `expected` the row that must exist. The result is
  * {"revision", "effects": [{"before", "after", "along": [{"collection", "row"}]}]}, or
  * {"fault": {"index", "code", "constraint", "table", "message"}} and nothing is written then.
  */
@@ -84,7 +84,7 @@ end $$;
 
 ${writeAll("create", "created_at + ttl <= extract(epoch from clock_timestamp())")}`;
 
-/** @param ended The condition under which a key has ended. */
+/** @param ended The SQL condition under which a key has expired. */
 export function writeAll(verb: "create" | "create or replace", ended: string): string {
   return `${verb} function write_all(writes jsonb) returns jsonb language plpgsql as $$
 declare

@@ -1,4 +1,4 @@
-/** All migrations, in the order in which they run. */
+/** All migrations in order of execution. */
 import { base } from "./000-base.ts";
 import { upstreamHeaders } from "./001-upstream-headers.ts";
 import { keyEnd } from "./002-key-end.ts";

@@ -1,9 +1,11 @@
-/** One step of the tables' history. Never change one that was released: nodes of two versions share a database. */
+/** One schema migration. Never change a released one: nodes of two versions share a database. */
 export interface Migration {
-  /** Sorts after those before it: `001_what_it_does`. */
+  /** Sorts after the previous ones: `001_what_it_does`. */
   readonly name: string;
-  /** SQL that nodes of the version before can live with. */
+  /** SQL that is compatible with nodes of the previous version. */
   readonly up: string;
-  /** SQL that they cannot live with, such as dropping what they still read. Run by `sluice migrations finish`. */
+  /**
+   * SQL that is not compatible with them, such as dropping a column that they read. Run by `sluice migrations finish`.
+   */
   readonly finish?: string;
 }
