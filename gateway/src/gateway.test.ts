@@ -1,4 +1,4 @@
-/** A whole node with its real plugins, as requests see it. */
+/** A whole node with its real plugins, tested by requests. */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -17,14 +17,14 @@ interface Node {
   readonly port: number;
   readonly send: (sent: Sent) => Promise<Received>;
   readonly metrics: () => Promise<string>;
-  /** What the status listener answers at a path. */
+  /** The status listener's response for a path. */
   readonly told: (path: string) => Promise<Received>;
   readonly log: readonly Readonly<Record<string, unknown>>[];
-  /** Writes its declarative file anew. */
+  /** Replaces its declarative file. */
   readonly write: (text: string) => void;
 }
 
-/** A node in front of an upstream that tells the headers and the target of every request, also of an upgrade. */
+/** A node in front of an upstream that reports the headers and target of every request, including upgrades. */
 async function startNode(
   context: TestContext,
   {
@@ -289,7 +289,7 @@ for (const workers of ["1", "2"]) {
       settings: { SLUICE_ALLOWED_UPSTREAMS: "", SLUICE_WORKERS: workers },
     });
     assert.equal((await send({})).status, 503);
-    // fault_tolerant is true by default: the request goes on, to an upstream that is refused as well.
+    // fault_tolerant is true by default: the request continues, to an upstream that is refused as well.
     assert.equal((await send({ path: "/limited" })).status, 503);
     const refused = async () => JSON.parse((await told("/status")).body).sluice.refused_destinations;
     const hosts = async () => (await refused()).map(({ host }: { host: string }) => host).sort();

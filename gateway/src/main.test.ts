@@ -54,7 +54,7 @@ const runs: readonly [string, number, RegExp, Readonly<Record<string, string>>?]
   ...(["start", "gateway"] as const).map((words): [string, number, RegExp, Readonly<Record<string, string>>] => [
     words,
     1,
-    // Faults are printed, and not logged besides.
+    // Errors are printed and not logged in addition.
     /^sluice: the declarative file is refused, [^\n]*\n(?:\/\S+package\.json:\d+:\d+: [^\n]*\n)+$/,
     { SLUICE_STORE: "file", SLUICE_SOURCE: "file", SLUICE_FILE: join(root, "package.json") },
   ]),
@@ -68,7 +68,7 @@ const runs: readonly [string, number, RegExp, Readonly<Record<string, string>>?]
   ),
 ];
 
-/** In a folder of its own, in which nothing may be left behind. */
+/** In an empty folder, which must be empty again afterwards. */
 async function run(context: TestContext, words: string, env: Readonly<Record<string, string>>) {
   const folder = temporaryFolder("main");
   context.after(() => folder.remove());

@@ -1,4 +1,4 @@
-/** A first session with curl: a service, a route, plugins, a consumer and its key, one after the other. */
+/** A first session with curl: creates a service, a route, plugins, a consumer and its key. */
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ interface Step {
   readonly path: string;
   readonly form: string;
   readonly has: object;
-  /** Kinds that the answer waited for. */
+  /** Kinds for which the response waited. */
   readonly waitsFor: string;
 }
 

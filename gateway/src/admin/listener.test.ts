@@ -1,4 +1,4 @@
-/** Requests that never become requests. */
+/** Input that never becomes a request. */
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";

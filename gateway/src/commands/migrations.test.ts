@@ -22,7 +22,7 @@ interface More {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** `list` -> `3 database needs bootstrapping; ...`: the exit code and all that was printed. */
+/** `list` -> `3 database needs bootstrapping; ...`: the exit code and the whole output. */
 async function run(line: string, { migrations = [old], answer, env = {} }: More = {}): Promise<string> {
   const printed: string[] = [];
   const given = readArguments(line.split(" "), migrationsArguments);

@@ -126,7 +126,7 @@ for (const [what, envOf] of forms) {
   test(`one process with ${what} and two workers: what is written is served by both when it is answered`, async (context) => {
     const { admin, proxy, status, upstream } = await start(context, { ...(await envOf(context)), SLUICE_WORKERS: "2" });
     const port = Number(new URL(proxy).port);
-    // Each on a connection of its own, so that both workers get some.
+    // Each on its own connection, so that both workers get some.
     const answers = async () => Promise.all(Array.from({ length: 24 }, () => ask(port, { path: "/x/y" })));
     const statuses = async () => new Set((await answers()).map((answer) => answer.status));
     const target = new URL(upstream).host;

@@ -1,11 +1,11 @@
-/** Text from configuration as the value of a header. */
+/** Converts text from the configuration to a header value. */
 
-/** Bytes that RFC 9110 5.5 does not allow in a header's value. */
+/** Bytes that RFC 9110 5.5 forbids in a header value. */
 const forbidden = (byte: number) => (byte < 0x20 && byte !== 0x09) || byte === 0x7f;
 
 /**
- * The text's UTF-8 bytes, as Kong sends them; Node takes a header's value as Latin-1, one character for a byte. A
- * control character would end the header, so it becomes %XX.
+ * The text's UTF-8 bytes, as Kong sends them. Node expects header values in Latin-1, one character per byte. A control
+ * character would end the header, so it is written as %XX.
  */
 export function headerValue(text: string): string {
   let value = "";

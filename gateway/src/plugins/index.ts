@@ -1,4 +1,4 @@
-/** The table of handlers: what every plugin of the model does. */
+/** The handlers of all plugins of the model. */
 import { cors } from "./cors/handler.ts";
 import { keyAuth } from "./key-auth/handler.ts";
 import type { PluginHandlers } from "./plugin.ts";

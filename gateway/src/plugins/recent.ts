@@ -1,11 +1,11 @@
-/** What was made of texts that were asked for last: most requests show what others showed before. */
+/** Caches values computed from recent strings: most requests repeat strings of earlier ones. */
 
-/** A longer text is not remembered, so that nobody fills the memory. */
+/** A longer string is not cached, to limit the memory. */
 const MAX_LENGTH = 256;
 
 /**
- * Two generations of a map: when the young one is full it becomes the old one, whose texts are taken over as they are
- * asked for. A map of strings compares texts only where their hashes agree, which V8 makes with a seed of the process.
+ * Two generations of a map: a full young generation becomes the old one, whose entries are moved back when they are
+ * used. A map only compares strings whose hashes are equal, and V8 seeds these hashes per process.
  */
 export class Recent<Value> {
   readonly #make: (text: string) => Value;
@@ -13,7 +13,7 @@ export class Recent<Value> {
   #young = new Map<string, Value>();
   #old: ReadonlyMap<string, Value> = new Map();
 
-  /** @param size How many are kept, at the most twice this. */
+  /** @param size Size of a generation; at most twice this number of entries are kept. */
   constructor(make: (text: string) => Value, size = 4096) {
     this.#make = make;
     this.#size = size;

@@ -1,4 +1,4 @@
-/** Plugin configs as the model fills them when nothing is set but what must be, for the tests of plugins. */
+/** Plugin configs with only the required members set, completed by the model, for the tests of plugins. */
 import { checkConfig, type PluginConfigs, type PluginName } from "@sluice/model";
 
 function filled<Name extends PluginName>(plugin: Name, config: object): PluginConfigs[Name] {

@@ -1,4 +1,4 @@
-/** An exchange without an HTTP engine, for the tests of plugins: it records what a plugin does to it. */
+/** An exchange without an HTTP engine, for the tests of plugins: it records a plugin's actions. */
 import { hash } from "node:crypto";
 import type { Consumer, Route, Service, SnapshotCredential } from "@sluice/model";
 import { consumerNamed, routeNamed, serviceNamed } from "../compile/testing-entities.ts";
@@ -8,7 +8,7 @@ import type { PluginScope, PluginServices } from "./plugin.ts";
 import { createMetrics } from "./prometheus/metrics.ts";
 import { LocalCounters } from "./rate-limiting/local.ts";
 
-/** Header edits as they would come out over headers that were there before. Names in any case. */
+/** Applies header edits to the given headers. Names in any case. */
 export class RecordedHeaders implements HeaderEdits {
   readonly #values = new Map<string, string[]>();
 
@@ -59,7 +59,7 @@ export interface FakeRequest {
 export interface FakeExchangeOptions extends FakeRequest {
   /** Headers of the upstream's response. */
   readonly responseHeaders?: Readonly<Record<string, string>>;
-  /** Keys that open the route, and whose they are. */
+  /** Keys that open the route, with their credentials. */
   readonly keys?: Readonly<Record<string, SnapshotCredential>>;
   readonly consumers?: readonly Consumer[];
   readonly consumer?: Consumer | null;
@@ -140,7 +140,7 @@ export function fakeExchange(options: FakeExchangeOptions = {}): FakeExchange {
       host: "localhost:8000",
       clientAddress: options.clientAddress ?? "192.0.2.1",
       serverName: null,
-      // As the engines: names that are asked for are in lower case.
+      // As in the engines: callers pass names in lower case.
       header: (name) => headers.get(name)?.join(", "),
       headerValues: (name) => headers.get(name) ?? [],
       body: async (limit) => (body.length > limit ? null : body),

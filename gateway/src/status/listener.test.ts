@@ -103,7 +103,7 @@ test("metrics are made as they are read, and no further once their reader has go
     const response = await new Promise<IncomingMessage>((resolve) => get(url, { agent: false }, resolve));
     response.once("readable", () => response.read(1));
     let before = -1;
-    // What the sockets hold between the two is all that is made for one who does not read.
+    // The buffers of both sockets limit what is generated for a client that does not read.
     await waitFor(
       () => {
         const stands = made === before;

@@ -182,7 +182,7 @@ interface Drawn {
   readonly route?: number | null;
 }
 
-/** What of the drawn entities can be together. */
+/** The generated entities that are valid together. */
 async function good(drawn: Partial<Record<Collection, readonly Drawn[]>>): Promise<EntityLists> {
   let tables = createTables([]);
   for (const collection of collections) {

@@ -1,10 +1,10 @@
-/** Which packages are in memory when a node serves: each costs megabytes, in every worker again. */
+/** The packages that a serving node loads: each uses megabytes in every worker. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { test } from "node:test";
 import { promisify } from "node:util";
 
-/** Prints the packages that are loaded with modules of this folder's parent. */
+/** Prints the packages that are loaded by modules of the parent folder. */
 const script = (modules: readonly string[]) => `
   import { registerHooks } from "node:module";
   const packages = new Set();
@@ -20,7 +20,7 @@ const script = (modules: readonly string[]) => `
   process.exit();
 `;
 
-/** prom-client's own: it makes traces of itself where somebody asks for them. */
+/** Dependencies of prom-client: it supports tracing through OpenTelemetry's API. */
 const metrics = ["@opentelemetry/api", "bintrees", "prom-client", "tdigest"];
 
 const cases: readonly [what: string, modules: readonly string[], packages: readonly string[]][] = [

@@ -21,7 +21,7 @@ test("what is switched off is not loaded", async (context) => {
   await gateway.close();
   assert.ok(loaded.some((specifier) => specifier.includes("http1/listener")));
   assert.deepEqual(
-    // OpenTelemetry's API, which does nothing by itself, is prom-client's too.
+    // prom-client also loads OpenTelemetry's API, which does nothing by itself.
     loaded.filter((specifier) => /@opentelemetry\/(?!api$)|access-log\/|tracing\//.test(specifier)),
     [],
   );

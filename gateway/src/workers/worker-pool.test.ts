@@ -15,7 +15,7 @@ const many = <Value>(count: number, make: (index: number) => Value) =>
 const routed = (url: string, more: object = {}) =>
   snapshotOf({ services: [{ name: "up", url, routes: [{ name: "r", paths: ["/"] }], ...more }] });
 
-/** One request on each of so many connections, which stay open. */
+/** One request on each of this number of connections, which stay open. */
 function clientsOf({ address: { port } }: WorkerPool, count: number) {
   const agents = many(count, () => new Agent({ keepAlive: true, maxSockets: 1 }));
   const ask = (agent: Agent) =>
@@ -28,7 +28,7 @@ function clientsOf({ address: { port } }: WorkerPool, count: number) {
   return { ask: () => Promise.all(agents.map(ask)), close: () => agents.forEach((agent) => void agent.destroy()) };
 }
 
-/** The sum over all workers, also those that are no more. */
+/** The sum over all workers, including those that have ended. */
 async function countedRequests(pool: WorkerPool): Promise<number> {
   const parts = await Array.fromAsync(await pool.metricParts());
   const counts = parts.filter(({ shape }) => shape.name === "sluice_http_requests_total");
@@ -85,7 +85,7 @@ test("a worker that dies is replaced, and the others' clients notice nothing; li
   const [dying] = pool.threads();
   const during = clients.ask();
   await dying?.terminate();
-  // Who was connected to the one that died may have lost an answer; a new request is a new connection.
+  // Clients of the dead worker may have lost a response; a new request uses a new connection.
   const failed = (await during).filter((answer) => answer !== 200).length;
   assert.ok(failed <= lost, `${failed} of ${lost}`);
   assert.deepEqual(new Set(await clients.ask()), new Set([200]));
@@ -158,7 +158,7 @@ test("what one worker cannot serve none serves", async (context) => {
   const url = await startUpstream(context, (_request, response) => response.end("ok"));
   const good = routed(url);
   await pool.serve(good);
-  // As only a bug of ours could let it through.
+  // Only possible through a bug in Sluice.
   const [route] = good.routes.values();
   const bad = adoptChange(good, { put: { routes: [{ ...route, paths: [5] }] }, remove: {} }, "00");
   await assert.rejects(pool.serve(bad), /startsWith is not a function/);
@@ -187,7 +187,7 @@ test("counters that the control thread has are asked for by every worker, and th
   const local = routed(url, { plugins: [{ name: "rate-limiting", config: { year: 5, fault_tolerant: false } }] });
   const [plugin] = local.plugins.values();
   assert.ok(plugin);
-  // A file may not ask for it.
+  // Not allowed in a file.
   const cluster = { ...plugin, config: { ...plugin.config, policy: "cluster" } };
   await pool.serve(adoptChange(local, { put: { plugins: [cluster] }, remove: {} }, "00"));
   const statuses = (await Promise.all(many(12, () => send(pool.address.port)))).map(({ status }) => status);
@@ -220,7 +220,7 @@ test("what a worker finds of a target counts in all, and so does an order", asyn
   const stateOf = (address: string) => balancer.entries.find(({ member }) => member.address === address)?.member;
   await waitFor(() => stateOf(bad)?.health.healthy === false, { what: "the turn in the control thread" });
   assert.equal(tried, 4, "the signs of all workers are one count");
-  // The news are ahead of any report that is asked for after them.
+  // The health change is sent before any report that is requested later.
   await pool.report();
   await Promise.all(many(32, () => send(pool.address.port)));
   assert.equal(tried, 4);
@@ -228,7 +228,7 @@ test("what a worker finds of a target counts in all, and so does an order", asyn
   await pool.report();
   const refused = await Promise.all(many(16, () => send(pool.address.port)));
   assert.deepEqual(new Set(refused.map(({ status }) => status)), new Set([503]));
-  // Its successor knows.
+  // Its successor knows the health.
   await pool.threads()[0]?.terminate();
   await waitFor(() => pool.threads().length === 2, { what: "the new one" });
   await Promise.all(pool.threads().map(({ started }) => started));

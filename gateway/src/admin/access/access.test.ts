@@ -1,4 +1,4 @@
-/** Who gets through to the listener, over the wire. */
+/** Access to the listener over the network. */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { type RequestOptions, request } from "node:https";

@@ -1,4 +1,4 @@
-/** A listener without authentication answers this machine's programs, and no web page. */
+/** A listener without authentication answers programs of this machine, but no web page. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { describeTable } from "../testing-table.ts";

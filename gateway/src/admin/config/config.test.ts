@@ -1,4 +1,4 @@
-/** The whole configuration as one document, over a declarative file as Kong has it without a database. */
+/** The whole configuration as one document, over a declarative file, like Kong without a database. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { deriveId, readYaml } from "@sluice/model";

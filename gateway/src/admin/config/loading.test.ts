@@ -1,10 +1,10 @@
-/** A document whose load takes its time: what others are answered meanwhile, and whoever brought it. */
+/** A document that takes long to load: responses to other requests in the meantime, and to the load itself. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Store, WriteOutcome } from "../../stores/store.ts";
 import { configRoutes } from "./routes.ts";
 
-/** A store that writes when it is told to. */
+/** A store whose writes the test completes. */
 function startLoading(timeout?: number) {
   const loading = Promise.withResolvers<WriteOutcome>();
   const store: Store = {

@@ -1,4 +1,4 @@
-/** What the listener tells of itself, over a file that it may write and over one that it may not. */
+/** Information about the listener, over a writable file and over a read-only one. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { pluginNames } from "@sluice/model";
@@ -21,7 +21,7 @@ const ids = {
   certificate: "44444444-4444-4444-8444-444444444444",
 };
 
-/** One of each kind, with every reference that it may have. */
+/** One entity of each kind, with every reference that it may have. */
 const everything = JSON.stringify({
   _format_version: "3.0",
   certificates: [{ id: ids.certificate, ...pair, snis: [{ name: "base.example" }] }],
@@ -40,7 +40,7 @@ const everything = JSON.stringify({
   ],
 });
 
-/** What stands for each parameter of an URL. */
+/** The value of each URL parameter. */
 const filling: Readonly<Record<string, string>> = {
   services: "base",
   routes: "base",

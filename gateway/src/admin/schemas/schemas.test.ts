@@ -1,4 +1,4 @@
-/** Schemas in Kong's format: a client that fills in the defaults from them gets the entity as the listener does. */
+/** Schemas in Kong's format: a client that fills in the defaults from them gets the same entity as the listener. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type Collection, checkConfig, checkEntity, collections, pluginNames } from "@sluice/model";
@@ -6,7 +6,7 @@ import { describeTable } from "../testing-table.ts";
 import type { KongField, KongFields } from "./field.ts";
 import { entitySchema, pluginSchema } from "./index.ts";
 
-/** As go-kong flattens a schema: a record has its members, everything else its default or null. */
+/** Like go-kong's flattening of a schema: a record has its members, every other field its default or null. */
 const defaultsOf = (fields: KongFields): Record<string, unknown> =>
   Object.fromEntries(
     fields.flatMap((one) =>
@@ -17,7 +17,7 @@ const defaultsOf = (fields: KongFields): Record<string, unknown> =>
     ),
   );
 
-/** As go-kong fills a plugin's config: a record that is neither given nor required stays unset. */
+/** Like go-kong's completion of a plugin's config: a record that is neither given nor required stays unset. */
 const configDefaults = (fields: KongFields): Record<string, unknown> =>
   Object.fromEntries(
     fields.flatMap((one) =>

@@ -1,4 +1,4 @@
-/** Writers who are quicker, stores that refuse, and who is told what. */
+/** Concurrent writers, rejecting stores, and the errors of their requests. */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { deriveId } from "@sluice/model";

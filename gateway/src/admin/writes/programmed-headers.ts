@@ -6,7 +6,7 @@ export type ResponseHeaders = Readonly<Record<string, string>>;
 /**
  * | header | value |
  * |---|---|
- * | X-Sluice-Programmed | `true`: every responding node serves it; `pending`: not yet; `false`: left out of the document |
+ * | X-Sluice-Programmed | `true`: all responding nodes serve it; `pending`: not yet; `false`: not in the document |
  * | X-Sluice-Lagging | nodes that do not serve it yet |
  * | X-Sluice-Silent | nodes left out of the wait, because they have not responded for 2 s |
  * | X-Sluice-Problem | why it is left out, or why the state is unknown |

@@ -1,4 +1,4 @@
-/** What an answer says of the nodes, and how the listener starts and stops. */
+/** The headers of a response about the nodes, and start and stop of the listener. */
 import assert from "node:assert/strict";
 import { mkdir, rm } from "node:fs/promises";
 import { describe, test } from "node:test";

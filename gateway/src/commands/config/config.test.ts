@@ -12,7 +12,7 @@ import { command } from "./index.ts";
 interface Desk {
   readonly path: (name: string) => string;
   readonly read: (name: string) => string;
-  /** What the command printed, or what it refused with. Paths are given and told without the folder. */
+  /** The output of the command, or its error. Paths are relative to the folder. */
   readonly config: (words: string | readonly string[], env?: Readonly<Record<string, string>>) => Promise<string>;
 }
 

@@ -1,4 +1,6 @@
-/** cors: which origins may call (Fetch standard, CORS protocol; docs/reference/kong-compatibility.md#cors). */
+/**
+ * cors: allows origins to read responses (Fetch standard, CORS protocol; docs/reference/kong-compatibility.md#cors).
+ */
 import type { CorsConfig } from "@sluice/model";
 import type { Exchange, HeaderEdits } from "../../proxy/exchange/exchange.ts";
 import { removeHeaderEdit, setHeaderEdit } from "../../proxy/headers/header-edits.ts";
@@ -18,7 +20,7 @@ const everybody = setHeaderEdit(ALLOW_ORIGIN, "*");
 const nobody = removeHeaderEdit(ALLOW_ORIGIN);
 const withCredentials = setHeaderEdit("Access-Control-Allow-Credentials", "true");
 
-/** Access-Control-Allow-Origin, -Credentials and Vary, which preflights and other responses have in common. */
+/** Sets Access-Control-Allow-Origin, -Credentials and Vary, for preflights and other responses. */
 function allowOrigin(
   headers: HeaderEdits,
   origin: string | undefined,
@@ -26,13 +28,14 @@ function allowOrigin(
 ): void {
   const allowed = rule(origin);
   const isOpen = allowed.kind === "all";
-  // With credentials `*` means nothing to a browser (Fetch 3.2.5): who asks is named.
+  // With credentials, browsers ignore `*` (Fetch 3.2.5): the request's origin is named instead.
   const named = isOpen && credentials && origin !== undefined;
   if (named) headers.set(ALLOW_ORIGIN, origin);
   else if (isOpen) headers.apply(everybody);
   else if (allowed.kind === "one") headers.set(ALLOW_ORIGIN, headerValue(allowed.origin));
   else headers.apply(nobody);
-  // A cache must not give one origin's answer to another, nor the answer to a request without an origin to any of them.
+  // A cache must not serve one origin's response to another, nor the response to a request without an origin to any
+  // origin.
   if (!isOpen || allowed.vary || credentials || !absent) headers.append("Vary", "Origin");
   if (credentials && (!isOpen || named)) headers.apply(withCredentials);
 }
@@ -40,7 +43,7 @@ function allowOrigin(
 interface OriginOptions {
   readonly rule: OriginRule;
   readonly credentials: boolean;
-  /** Whether a request without an origin is answered as one with an origin: the setting allow_origin_absent. */
+  /** The setting allow_origin_absent: whether a request without an origin gets CORS headers too. */
   readonly absent: boolean;
 }
 
@@ -76,7 +79,7 @@ export const cors: PluginHandler<"cors"> = (config) => {
       return { status: 200, body: "" };
     },
     respond(exchange) {
-      // A preflight is answered by now, or left to the upstream (preflight_continue).
+      // A preflight has been answered already, or is left to the upstream (preflight_continue).
       if (isPreflight(exchange)) return;
       const origin = originOf(exchange);
       if (origin === undefined && !config.allow_origin_absent) {

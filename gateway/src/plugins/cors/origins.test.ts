@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { originRule } from "./origins.ts";
 
-/** What is answered to whom: the origin itself, another, or nothing. */
+/** The allowed origin of the response: the request's, another one, or none. */
 const variants: readonly (readonly [
   what: string,
   origins: readonly string[],

@@ -1,16 +1,16 @@
-/** Which origins a cors config allows. */
+/** Decides which origins a cors config allows. */
 import { compileRegex } from "@sluice/model/serving";
 
-/** What a response says about who may read it. */
+/** The content of Access-Control-Allow-Origin. */
 export type AllowedOrigin =
-  /** Everybody. */
+  /** Every origin. */
   | { readonly kind: "all"; readonly vary: boolean }
-  /** This one. */
+  /** Only this origin. */
   | { readonly kind: "one"; readonly origin: string }
-  /** Not who asks. */
+  /** Not the origin of the request. */
   | { readonly kind: "none" };
 
-/** Decides for the value of a request's Origin header; undefined when it has none. */
+/** Applied to the value of a request's Origin header; undefined without one. */
 export type OriginRule = (origin: string | undefined) => AllowedOrigin;
 
 interface Origin {
@@ -28,7 +28,7 @@ function normalise(text: string): Origin {
   return { whole: `${scheme}//${host}${shown}`, host };
 }
 
-/** Kong's test for an entry that is to be taken literally; and an IPv6 address, which Kong takes for a regex. */
+/** Kong's test for an entry that is matched literally; also true for an IPv6 address, which Kong treats as a regex. */
 const isLiteral = (entry: string) =>
   /^[A-Za-z0-9.:/-]+$/.test(entry) || /^[a-z][a-z0-9+.-]*:\/\/\[[0-9a-f:.]+\](:\d+)?$/i.test(entry);
 
@@ -37,7 +37,7 @@ function matcher(entry: string): (origin: Origin) => boolean {
     const { whole } = normalise(entry);
     return (origin) => origin.whole === whole;
   }
-  // Matched as a whole, whatever anchors it has: `a\.com|b\.com` in Kong lets https://a.com.evil.com in.
+  // Matched as a whole, regardless of anchors: in Kong, `a\.com|b\.com` also allows https://a.com.evil.com.
   const { value: regex, violations } = compileRegex(entry);
   if (regex === undefined) throw new Error(`config.origins: ${violations[0]?.message}`);
   const byHost = !entry.includes(":");
@@ -46,7 +46,7 @@ function matcher(entry: string): (origin: Origin) => boolean {
 
 const everybody: AllowedOrigin = { kind: "all", vary: false };
 
-/** Throws for an entry that is not a regular expression; the model refuses those. */
+/** Throws for an entry that is not a valid regular expression; the model rejects those earlier. */
 export function originRule(origins: readonly string[] | null): OriginRule {
   const [first, ...others] = origins ?? [];
   if (first === undefined || (first === "*" && others.length === 0)) return () => everybody;

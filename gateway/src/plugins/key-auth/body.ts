@@ -1,16 +1,22 @@
-/** Members of a request's body where a key may be: a form, a JSON object or a multipart form. */
+/** Members of a request body that may contain a key: a form, a JSON object or a multipart form. */
 import type { ExchangeRequest } from "../../proxy/exchange/exchange.ts";
 import { jsonMembers, withoutMembers } from "./json-members.ts";
 import { boundaryOf, multipartParts, withoutParts } from "./multipart.ts";
 import { pairValues, withoutPairs } from "./pairs.ts";
 
-/** Longer bodies are not searched for a key, so that nobody fills the memory without one. Kong looks into 8 KiB. */
+/**
+ * Maximum bytes of a body that is searched for a key: it is buffered before the client is authenticated. Kong reads 8
+ * KiB.
+ */
 export const MAX_BODY = 64 * 1024;
 
 export interface BodyMembers {
-  /** Every value of a member: texts, and from JSON also numbers, flags and null, and an empty list or object for any. */
+  /**
+   * Every value of a member: strings, and from JSON also numbers, booleans, null, and an empty list or object in place
+   * of any list or object.
+   */
   values(name: string): readonly unknown[];
-  /** The body without these members, everything else as it was. */
+  /** The body without these members; all other bytes are unchanged. */
   without(names: readonly string[]): Buffer;
 }
 
@@ -55,7 +61,7 @@ const parsers: Readonly<Record<string, (body: Buffer, contentType: string) => Bo
 const isEncoded = (request: ExchangeRequest): boolean =>
   (request.header("content-encoding") ?? "").split(",").some((coding) => !/^\s*(identity)?\s*$/i.test(coding));
 
-/** Null when there is no body of a kind that has members, it is encoded, or it is longer than MAX_BODY. */
+/** Null for no body, a body of another content type, an encoded one, or one longer than MAX_BODY. */
 export async function readMembers(request: ExchangeRequest): Promise<BodyMembers | null> {
   if (isEncoded(request)) return null;
   const contentType = request.header("content-type") ?? "";

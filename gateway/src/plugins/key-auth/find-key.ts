@@ -9,7 +9,7 @@ export type FoundKey =
   | { readonly key: string; readonly fault?: undefined }
   | { readonly key?: undefined; readonly fault: "absent" | "duplicate" };
 
-/** Header values arrive as Latin-1, one character for a byte; a key is UTF-8 wherever it stands. */
+/** Header values arrive as Latin-1, one character per byte; keys are UTF-8 everywhere. */
 const utf8 = (latin1: string) => (ASCII.test(latin1) ? latin1 : Buffer.from(latin1, "latin1").toString("utf8"));
 const ASCII = /^[ -~]*$/;
 
@@ -17,7 +17,7 @@ const NONE: readonly unknown[] = [];
 
 const queryOf = ({ request }: Exchange) => request.query.slice(1);
 
-/** The name with dashes: what Kong looks for where there is no header `api_key` (OpenResty, ngx.req.get_headers). */
+/** The name with dashes: Kong tries it if there is no header `api_key` (OpenResty, ngx.req.get_headers). */
 const dashed = (name: string) => name.replaceAll("_", "-");
 
 function headerValues({ request }: Exchange, name: string): readonly string[] {
@@ -25,12 +25,12 @@ function headerValues({ request }: Exchange, name: string): readonly string[] {
   return values.length > 0 || !name.includes("_") ? values : request.headerValues(lowerCase(dashed(name)));
 }
 
-/** A list or an object in JSON is more than one key, as a repeated name is. */
+/** A list or an object in JSON counts as more than one key, like a repeated name. */
 const isNested = (value: unknown) => typeof value === "object" && value !== null;
 
 /**
- * @param members Of the request's body, null when it has none; undefined: the body has not been read
- * @returns undefined when it depends on the body, which has not been read
+ * @param members Members of the request's body, null without any; undefined: the body has not been read @returns
+ * undefined when the result depends on the unread body
  */
 export function findKey(
   exchange: Exchange,
@@ -53,9 +53,9 @@ export function findKey(
 }
 
 /**
- * Takes keys out of what is forwarded: every name, wherever it may be looked for.
+ * Removes keys from the forwarded request: every name, in every place where it may be searched.
  *
- * @param body Its members; null when it has none, or keys are not looked for there
+ * @param body Its members; null when it has none, or is not searched for keys
  */
 export function hideKey(exchange: Exchange, config: KeyAuthConfig, body: BodyMembers | null): void {
   const names = config.key_names;

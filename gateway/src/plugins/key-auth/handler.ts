@@ -17,14 +17,14 @@ const messages: Readonly<Record<Fault, string>> = {
   unknown: "Unauthorized",
 };
 
-/** The value of WWW-Authenticate; the realm as a quoted string (RFC 9110 5.6.4). */
+/** The value of WWW-Authenticate, with the realm as a quoted string (RFC 9110 5.6.4). */
 const challengeOf = (realm: string | null) =>
   realm === null ? "Key" : `Key realm="${headerValue(realm).replace(/["\\]/g, "\\$&")}"`;
 
-/** Keys come again and again, and each hash costs as much as all else here. */
+/** Caches hashes, because keys are repeated and one hash costs as much as the rest of this plugin. */
 const hashes = new Recent((key) => hash("sha256", key));
 
-/** Whose key it is; undefined: nobody's. */
+/** The consumer of a key; undefined for an unknown key. */
 function ownerOf({ identities }: Exchange, key: string): Identity | undefined {
   const credential = identities.credential(hashes.of(key));
   const owner = credential?.consumer?.id;
@@ -46,7 +46,7 @@ export const keyAuth: PluginHandler<"key-auth"> = (config) => {
   }
 
   function decide(exchange: Exchange, { key, fault }: FoundKey, body: BodyMembers | null): DirectResponse | undefined {
-    // Also what is no good as a key: the request may go on as the anonymous consumer's.
+    // An invalid key is removed too: the request may continue as the anonymous consumer.
     if (config.hide_credentials) hideKey(exchange, config, body);
     if (key === undefined) return refuse(exchange, fault);
     const owner = ownerOf(exchange, key);
@@ -63,7 +63,7 @@ export const keyAuth: PluginHandler<"key-auth"> = (config) => {
   return {
     access(exchange) {
       if (!config.run_on_preflight && exchange.request.method === "OPTIONS") return undefined;
-      // With an anonymous consumer any one of several authentication plugins is enough.
+      // With an anonymous consumer, one of several authentication plugins is sufficient.
       if (config.anonymous !== null && exchange.credential !== null) return undefined;
       const found = findKey(exchange, config, undefined);
       const needsBody = found === undefined || (config.hide_credentials && config.key_in_body);

@@ -1,4 +1,4 @@
-/** Parameters of a header's value: `multipart/form-data; boundary=b` (RFC 9110 5.6.6, RFC 6266 4.1). */
+/** Parses the parameters of a header value: `multipart/form-data; boundary=b` (RFC 9110 5.6.6, RFC 6266 4.1). */
 
 export interface HeaderParameter {
   /** In lower case. */
@@ -6,12 +6,12 @@ export interface HeaderParameter {
   readonly value: string;
 }
 
-/** `;`, a name, and a token or a quoted string in which a backslash takes the next character literally. */
+/** `;`, a name, and a token or a quoted string in which a backslash escapes the next character. */
 const PARAMETER = /\s*;\s*(?:([^\s=;"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*)))?/sy;
 
 /**
- * All parameters in order, also those that stand twice. Undefined when the value cannot be read to its end: what another
- * reader makes of such a value is not known.
+ * All parameters in order, including repeated ones. Undefined when the value cannot be parsed to its end, because other
+ * parsers may interpret it differently.
  */
 export function headerParameters(value: string): readonly HeaderParameter[] | undefined {
   const parameters: HeaderParameter[] = [];

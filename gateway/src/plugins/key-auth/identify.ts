@@ -10,24 +10,24 @@ export interface Identity {
   readonly credential: SnapshotCredential | null;
 }
 
-/** What is not known is removed: a client may have sent it. */
+/** A header without a value is removed: the client may have sent it. */
 const edit = (name: string, value: string | null | undefined): HeaderEdit =>
   value === null || value === undefined ? removeHeaderEdit(name) : setHeaderEdit(name, headerValue(value));
 
-/** Those of one consumer or credential are the same for each of its requests. */
+/** Cached, because the edits are the same for each request of a consumer or credential. */
 const ofConsumers = new WeakMap<Consumer, readonly HeaderEdit[]>();
 const ofCredentials = new WeakMap<SnapshotCredential, Made>();
 const ANONYMOUS = "X-Anonymous-Consumer";
 const CREDENTIAL = "X-Credential-Identifier";
 const ofNobody = [removeHeaderEdit(CREDENTIAL), setHeaderEdit(ANONYMOUS, "true")];
 
-/** What was made for a credential, and for whom: a consumer may change and its credential stay. */
+/** The edits for a credential, and its consumer: the consumer may change while the credential stays. */
 interface Made {
   readonly consumer: Consumer;
   readonly group: HeaderEditGroup;
 }
 
-/** X-Consumer-Tags is ours, not Kong's. */
+/** X-Consumer-Tags is specific to Sluice; Kong does not have it. */
 function consumerEdits(consumer: Consumer): readonly HeaderEdit[] {
   let edits = ofConsumers.get(consumer);
   if (edits === undefined) {

@@ -1,18 +1,18 @@
 /**
- * The members of a JSON object with the places where they stand (RFC 8259), so that one can be taken out without
- * writing the others anew. Text is Latin-1: one character for a byte, whatever the bytes are.
+ * Finds the members of a JSON object with their positions (RFC 8259), so that one can be removed without writing the
+ * others again. Text is Latin-1: one character per byte, whatever the encoding.
  */
 
 export interface JsonMember {
   /** Unescaped. */
   readonly name: string;
   readonly value: unknown;
-  /** From the quote that begins its name to the end of its value. */
+  /** From the opening quote of the name to the end of the value. */
   readonly start: number;
   readonly end: number;
 }
 
-/** Members of the outermost object, in order and with repeated names; null when the text is not a JSON object. */
+/** Members of the outermost object, in order and including repeated names; null when the text is not a JSON object. */
 export function jsonMembers(text: string): readonly JsonMember[] | null {
   if (!isJson(text)) return null;
   const opening = skip(text, 0);
@@ -36,7 +36,7 @@ export function jsonMembers(text: string): readonly JsonMember[] | null {
   return members;
 }
 
-/** The text without the members of these names and the comma before or after each; every other byte stays. */
+/** The text without the members of these names and one adjoining comma each; all other bytes are unchanged. */
 export function withoutMembers(text: string, members: readonly JsonMember[], names: readonly string[]): string {
   const [first] = members;
   if (first === undefined) return text;
@@ -62,7 +62,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** The helpers below run on valid JSON only. */
+/** The helpers below require valid JSON. */
 
 function skip(text: string, from: number): number {
   let at = from;
@@ -76,7 +76,7 @@ function endOfString(text: string, start: number): number {
   return at + 1;
 }
 
-/** The end of an object or a list is where the brackets outside of strings are balanced. */
+/** An object or list ends where the brackets outside of strings are balanced. */
 function endOfValue(text: string, start: number): number {
   if (text[start] === '"') return endOfString(text, start);
   let at = start;
@@ -96,7 +96,7 @@ function endOfValue(text: string, start: number): number {
   return at;
 }
 
-/** Objects and lists as empty ones: it is enough to know that they are no text. */
+/** Returns objects and lists as empty ones: the caller only needs to know that they are not strings. */
 function memberValue(text: string, start: number, end: number): unknown {
   if (text[start] === "{") return {};
   if (text[start] === "[") return [];

@@ -1,21 +1,21 @@
-/** Parts of a multipart/form-data body (RFC 7578), read whole. Text is Latin-1: one character for a byte. */
+/** Parses the parts of a complete multipart/form-data body (RFC 7578). Text is Latin-1: one character per byte. */
 import { headerParameters } from "./header-parameters.ts";
 
 interface Part {
   readonly name: string;
   readonly value: string;
-  /** From the beginning of its delimiter to the beginning of the next. */
+  /** From the start of its delimiter to the start of the next. */
   readonly start: number;
   readonly end: number;
 }
 
-/** Undefined when the type names none, or more than one: another reader could take the other. */
+/** Undefined when there is none, or more than one: another parser might choose the other one. */
 export function boundaryOf(contentType: string): string | undefined {
   const [boundary, ...others] = (headerParameters(contentType) ?? []).filter(({ name }) => name === "boundary");
   return others.length === 0 ? boundary?.value || undefined : undefined;
 }
 
-/** Where the delimiters begin: `--boundary` at the beginning of a line, up to the closing one. */
+/** The positions of delimiters: `--boundary` at the start of a line, up to the closing one. */
 function delimiters(text: string, delimiter: string): readonly number[] {
   const found: number[] = [];
   for (let at = text.indexOf(delimiter); at !== -1; at = text.indexOf(delimiter, at + delimiter.length)) {
@@ -26,7 +26,7 @@ function delimiters(text: string, delimiter: string): readonly number[] {
   return found;
 }
 
-/** A part that has several names stands once for each. */
+/** A part with several names is returned once per name. */
 export function multipartParts(text: string, boundary: string): readonly Part[] {
   const delimiter = `--${boundary}`;
   const starts = delimiters(text, delimiter);
@@ -36,7 +36,8 @@ export function multipartParts(text: string, boundary: string): readonly Part[] 
     if (end === undefined) break;
     const head = text.indexOf("\r\n", start + delimiter.length);
     if (head === -1 || head >= end) continue;
-    // Only in the part: a body of many parts without an end of their heads would be searched for each of them.
+    // Searched only within the part: in a body of many parts with unterminated headers, each search would scan the
+    // whole rest.
     const length = text.slice(head, end).indexOf("\r\n\r\n");
     if (length === -1) continue;
     const blank = head + length;
@@ -46,7 +47,7 @@ export function multipartParts(text: string, boundary: string): readonly Part[] 
   return parts;
 }
 
-/** The names that a part's Content-Disposition gives it: one, unless the part was made to deceive. */
+/** The names in a part's Content-Disposition: more than one only in a manipulated request. */
 function namesOf(headers: string): readonly string[] {
   return headers
     .replace(/\r\n[ \t]+/g, " ")

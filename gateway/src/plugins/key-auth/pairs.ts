@@ -1,4 +1,4 @@
-/** Names and values of a query or a form: `a=1&b=2` (WHATWG URL, application/x-www-form-urlencoded). */
+/** Parses names and values of a query or form: `a=1&b=2` (WHATWG URL, application/x-www-form-urlencoded). */
 
 function decode(text: string): string {
   if (!/[%+]/.test(text)) return text;
@@ -12,7 +12,7 @@ function decode(text: string): string {
 
 const nameOf = (pair: string) => decode(pair.split("=", 1)[0] ?? "");
 
-/** Every value of a name, in order. A name with a bracket after it (`apikey[]`) is another name. */
+/** All values of a name, in order. A name followed by a bracket (`apikey[]`) is a different name. */
 export function pairValues(text: string, name: string): readonly string[] {
   if (text === "") return [];
   return text
@@ -21,7 +21,7 @@ export function pairValues(text: string, name: string): readonly string[] {
     .map((pair) => decode(pair.slice(pair.indexOf("=") === -1 ? pair.length : pair.indexOf("=") + 1)));
 }
 
-/** The same text without the pairs of these names; every other byte stays. */
+/** The text without the pairs of these names; all other bytes are unchanged. */
 export function withoutPairs(text: string, names: readonly string[]): string {
   return text
     .split("&")

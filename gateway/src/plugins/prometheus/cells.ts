@@ -1,4 +1,7 @@
-/** What one series has counted. To count costs a request no object: prom-client makes and hashes one of labels. */
+/**
+ * The counts of one series. Counting allocates no object per request, whereas prom-client creates and hashes an object
+ * of labels.
+ */
 import { Cell } from "./series.ts";
 
 export class CountCell extends Cell {
@@ -6,7 +9,7 @@ export class CountCell extends Cell {
 }
 
 export class BucketCell extends Cell {
-  /** How many fell in each bucket, those beyond the last bound at the end; not added up. */
+  /** The number of values per bucket, not cumulative; the last element counts values above the last bound. */
   readonly counts: number[];
   sum = 0;
   readonly #bounds: readonly number[];

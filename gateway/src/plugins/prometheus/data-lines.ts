@@ -1,11 +1,11 @@
 /**
- * The metrics of a node as lines of JSON, for the admin listener that adds up the nodes: one with the gauges, then one
- * for every part of what requests were counted in. To write or to read one takes a fraction of a millisecond.
+ * The metrics of a node as lines of JSON, for the admin listener that sums the nodes: one line with the gauges, then
+ * one per part of the request metrics. Writing or reading a line takes a fraction of a millisecond.
  */
 import type { MetricObject } from "prom-client";
 import type { Part } from "./slices.ts";
 
-/** The media type by which the status listener knows who asks. */
+/** The media type that the admin listener requests from the status listener. */
 export const DATA_LINES = "application/x-ndjson";
 
 /** One line. */
@@ -21,7 +21,7 @@ export async function* writeData(
   }
 }
 
-/** Throws where a line is no JSON. */
+/** Throws for a line that is not JSON. */
 export async function* readData(body: AsyncIterable<Uint8Array>): AsyncGenerator<Datum> {
   const decoder = new TextDecoder();
   let rest = "";

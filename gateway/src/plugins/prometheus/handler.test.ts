@@ -17,7 +17,7 @@ import { textOf } from "./slices.ts";
 
 const everything = { status_code_metrics: true, latency_metrics: true, bandwidth_metrics: true };
 
-/** What stands in the metrics after one exchange, without buckets, comments and what is there without it. */
+/** The metrics after one exchange, without buckets, comments and lines that are always present. */
 async function logged(config: Partial<PrometheusConfig>, options: FakeExchangeOptions = {}, compat = false) {
   const metrics = createMetrics({ compat, nodeId: "node-1", version: "0.0.0" });
   prometheus({ ...filledPrometheus, ...config }, fakeScope(), fakeServices({ metrics })).log?.(fakeExchange(options));

@@ -1,16 +1,16 @@
-/** prometheus: counts what its config asks for when an exchange is over. */
+/** prometheus: updates the metrics of its config at the end of an exchange. */
 import type { Consumer, Route, Service } from "@sluice/model";
 import type { Exchange, Timings } from "../../proxy/exchange/exchange.ts";
 import type { PluginHandler } from "../plugin.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Recorder } from "./recorder.ts";
 
-/** nginx's word for a client that went away before it was answered; Kong counts it so. */
+/** nginx's status for a client that disconnected before the response; Kong counts these too. */
 const CLIENT_CLOSED_REQUEST = 499;
 
-/** Milliseconds; what did not happen is not counted. */
+/** Milliseconds; a phase that did not happen is not counted. */
 function recordLatencies(recorder: Recorder, { started, forwarded, answered, ended }: Timings): void {
-  // The gateway's part ends when the request leaves for the upstream; when none does, with the gateway's own answer.
+  // The gateway's own latency ends when the request is sent to the upstream, or else with the gateway's own response.
   const left = forwarded ?? ended;
   if (left !== undefined) recorder.gatewayLatency(Math.max(0, left - started));
   if (forwarded !== undefined && answered !== undefined) recorder.upstreamLatency(Math.max(0, answered - forwarded));
@@ -18,12 +18,12 @@ function recordLatencies(recorder: Recorder, { started, forwarded, answered, end
 }
 
 interface Kept {
-  /** Whose name the recorder tells: a route that stays may get another service. */
+  /** The service in the recorder's labels: a route may get another service. */
   readonly service: Service | null;
   readonly recorder: Recorder;
 }
 
-/** Recorders by route, kept as long as the route is. */
+/** Recorders by route, kept as long as the route object. */
 class Recorders {
   readonly #metrics: Metrics;
   readonly #byRoute = new WeakMap<Route, Kept>();
@@ -32,7 +32,7 @@ class Recorders {
     this.#metrics = metrics;
   }
 
-  /** @param consumer "" for a route's requests altogether */
+  /** @param consumer "" for all requests of a route */
   of({ route, service }: Exchange, consumer: string): Recorder {
     const kept = this.#byRoute.get(route);
     if (kept !== undefined && kept.service === service) return kept.recorder;

@@ -1,4 +1,4 @@
-/** The metrics of a node, in Prometheus' text format. One per node; nothing is global. */
+/** The metrics of a node, in Prometheus text format. One instance per node; nothing is global. */
 import { Gauge, type MetricObject, Registry } from "prom-client";
 import type { TargetHealthSample } from "../../balance/health-report.ts";
 import type { ServedCertificate } from "../../compile/certificate-expiries.ts";
@@ -7,7 +7,10 @@ import { naming } from "./names.ts";
 import { Recorder, type RequestLabels } from "./recorder.ts";
 import { HistogramTable, ReadTable, type Table, ValueTable } from "./table.ts";
 
-/** Connections of clients to the proxy listener since start (accepted, handled) and now, and requests since start. */
+/**
+ * Client connections to the proxy listener since the start (accepted, handled) and at present, and requests since the
+ * start.
+ */
 export interface Connections {
   readonly accepted: number;
   readonly handled: number;
@@ -18,7 +21,7 @@ export interface Connections {
   readonly requests: number;
 }
 
-/** Bytes of the heaps of other threads, and what clients make all workers hold. */
+/** Bytes of the heaps of other threads, and of the memory that clients occupy in all workers. */
 export interface Heap {
   readonly total: number;
   readonly used: number;
@@ -30,42 +33,44 @@ export interface Config {
   readonly revision: number;
 }
 
-/** How it went with documents. */
+/** The results of applying documents. */
 export interface Reloads {
-  /** Whether the last one was taken; null: there was none. */
+  /** Whether the last document was accepted; null: there was none. */
   readonly successful: boolean | null;
-  /** Unix seconds at which the last one was taken; null: none was. */
+  /** Unix seconds of the last accepted document; null: there was none. */
   readonly succeeded: number | null;
 }
 
 export interface Metrics {
-  /** Counts a request that was answered before it had a route; the reason is one of a fixed set. */
+  /** Counts a request that was answered before a route matched; the reason is from a fixed set. */
   countUnrouted(reason: string): void;
-  /** Where to read at every scrape when the certificates expire that are served. */
+  /** Sets the function that is called at every scrape for the expiry of the served certificates. */
   readCertificates(read: () => Iterable<ServedCertificate>): void;
-  /** Where to read at every scrape how it went with documents. */
+  /** Sets the function that is called at every scrape for the results of applying documents. */
   readReloads(read: () => Reloads): void;
-  /** Where requests are counted that a route matched. Keep it: to make one costs more than to count. */
+  /** The recorder for requests of a matched route. Keep it: creating one costs more than counting. */
   recorder(labels: RequestLabels): Recorder;
-  /** Where to read the listener's connections from at every scrape. */
+  /** Sets the function that is called at every scrape for the listener's connections. */
   readConnections(read: () => Connections): void;
-  /** Where to read at every scrape what other threads and clients take; none is added when nobody asked for it. */
+  /**
+   * Sets the function that is called at every scrape for the memory of other threads and clients. Unset: none is added.
+   */
   readHeap(read: () => Heap): void;
-  /** Where to read the health of upstreams' targets from at every scrape; none are shown when nobody asked for them. */
+  /** Sets the function that is called at every scrape for the health of targets. Unset: none is shown. */
   readTargets(read: () => Iterable<TargetHealthSample>): void;
-  /** Where to ask at every scrape whether documents can be read from where the node reads them. */
+  /** Sets the function that is called at every scrape for whether the source of documents can be read. */
   readDatastore(read: () => boolean): void;
-  /** Where to read at every scrape how many entities are served, by collection. */
+  /** Sets the function that is called at every scrape for the number of served entities by collection. */
   readEntities(read: () => Readonly<Record<string, number>>): void;
-  /** Which document the node runs. */
+  /** Sets the document that the node runs. */
   setConfig(config: Config): void;
-  /** What has many series: what requests are counted in, and the health of targets. See slices.ts. */
+  /** Metrics with many series: the request metrics, and the health of targets. See slices.ts. */
   readonly tables: readonly Table[];
-  /** Everything else, in Prometheus' text format. */
+  /** All other metrics, in Prometheus text format. */
   gauges(): Promise<string>;
-  /** The same as data. */
+  /** All other metrics, as data. */
   gaugeValues(): Promise<readonly MetricObject[]>;
-  /** Of the text format. */
+  /** The content type of the text format. */
   readonly contentType: string;
 }
 
@@ -74,7 +79,7 @@ export interface MetricsOptions {
   readonly compat: boolean;
   readonly nodeId: string;
   readonly version: string;
-  /** How many series a metric has at most; default 50,000. */
+  /** Maximum series per metric; default 50,000. */
   readonly maxSeries?: number;
 }
 
@@ -118,7 +123,7 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: M
     },
     maxSeries,
   );
-  /** By reason as it is given: to count one makes nothing. */
+  /** By reason, so that counting allocates nothing. */
   const unroutedCells = new Map<string, CountCell>();
 
   const histogram = (metric: "gatewayLatency" | "upstreamLatency" | "requestLatency", help: string) => {
@@ -130,7 +135,7 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: M
       labelNames: ["service", "route", "workspace"],
       bounds,
     };
-    // A histogram's series has a line for every bucket, but 10,000 routes have theirs.
+    // A histogram's series has a line per bucket, so its limit is lower, but sufficient for 10,000 routes.
     return new HistogramTable(shape, bounds, Math.ceil(maxSeries / 5));
   };
   const latencies = {

@@ -28,7 +28,7 @@ const names = {
 
 export type MetricName = keyof typeof names;
 
-/** The value of `source` for what the gateway answered by itself. */
+/** The value of `source` for the gateway's own responses. */
 const gatewaySource = { sluice: "gateway", kong: "kong" } as const;
 
 export interface Naming {

@@ -1,35 +1,35 @@
-/** Counts the requests of one route, or of one consumer on it, without making an object for each. */
+/** Counts the requests of one route, or of one consumer on it, without allocating an object per request. */
 import type { BucketCell, CountCell } from "./cells.ts";
 import type { Cell, Series } from "./series.ts";
 
-/** Whose requests they are. */
+/** The labels of the requests. */
 export interface RequestLabels {
-  /** The service's name, else its host; "" for a route without one. */
+  /** The service's name, else its host; "" for a route without a service. */
   readonly service: string;
   /** The route's name, else its id. */
   readonly route: string;
-  /** "" when it is not counted by consumer. */
+  /** "" when requests are not counted by consumer. */
   readonly consumer: string;
 }
 
 export type LatencyKind = "gateway" | "upstream" | "request";
 
-/** The series of a node's metrics of requests. */
+/** The series of a node's request metrics. */
 export interface Counted {
   readonly requests: Series<CountCell>;
   readonly bandwidth: Series<CountCell>;
   readonly latencies: Readonly<Record<LatencyKind, Series<BucketCell>>>;
-  /** What `source` is called. */
+  /** The value of the label `source`. */
   readonly source: (source: "service" | "gateway") => string;
 }
 
-/** Kong's name for the one workspace that there is; its dashboards select by it. */
+/** The name of Kong's only workspace; Kong's dashboards select by it. */
 const WORKSPACE = "default";
 
 export class Recorder {
   readonly #labels: RequestLabels;
   readonly #counted: Counted;
-  /** By status: as it is for the service's, below zero for the gateway's own. */
+  /** By status: positive for the service's responses, negative for the gateway's own. */
   readonly #requests = new Map<number, CountCell>();
   #ingress: CountCell | null = null;
   #egress: CountCell | null = null;
@@ -66,19 +66,19 @@ export class Recorder {
     }
   }
 
-  /** What the gateway added. All in milliseconds. */
+  /** The latency that the gateway added, in milliseconds. */
   gatewayLatency(milliseconds: number): void {
     if (!isUsed(this.#gateway, this.#counted.latencies.gateway)) this.#gateway = this.#latencyOf("gateway");
     this.#gateway.observe(milliseconds);
   }
 
-  /** Until the upstream's response began. */
+  /** Milliseconds until the upstream's response began. */
   upstreamLatency(milliseconds: number): void {
     if (!isUsed(this.#upstream, this.#counted.latencies.upstream)) this.#upstream = this.#latencyOf("upstream");
     this.#upstream.observe(milliseconds);
   }
 
-  /** Of the whole. */
+  /** Milliseconds of the whole request. */
   requestLatency(milliseconds: number): void {
     if (!isUsed(this.#request, this.#counted.latencies.request)) this.#request = this.#latencyOf("request");
     this.#request.observe(milliseconds);
@@ -95,7 +95,7 @@ export class Recorder {
   }
 }
 
-/** Whether the cell is still counted in; then it has been used. */
+/** Whether the cell is still in the series; if so, marks it as used. */
 function isUsed<Kind extends Cell>(cell: Kind | null, series: Series<Kind>): cell is Kind {
   if (cell === null || !cell.kept) return false;
   series.use(cell);

@@ -1,6 +1,6 @@
 /**
- * `process_*` and `nodejs_*`, as prom-client collects them. Each thread has its own: what the process has as a whole is
- * told by the control thread alone, what belongs to an event loop or a heap by every thread, with its number.
+ * `process_*` and `nodejs_*` as collected by prom-client. Metrics of the whole process are reported by the control
+ * thread only; those of an event loop or heap by every thread, with its number.
  */
 import { readdir } from "node:fs/promises";
 import { collectDefaultMetrics, Gauge, type MetricObject, type MetricValue, Registry } from "prom-client";
@@ -11,10 +11,12 @@ export interface RuntimeMetricsOptions {
   readonly worker: number;
 }
 
-/** Plain data: it crosses threads and the network. */
+/** Plain data: it is sent between threads and over the network. */
 export type RuntimeMetrics = () => Promise<readonly MetricObject[]>;
 
-/** Their collection walks every socket, or lists every descriptor without leaving the thread: it would stall requests. */
+/**
+ * Excluded: collecting them visits every socket, or lists every descriptor synchronously, which would stall requests.
+ */
 const left = /^nodejs_active_|^process_open_fds$/;
 
 export function createRuntimeMetrics({ nodeId, worker }: RuntimeMetricsOptions): RuntimeMetrics {
@@ -28,7 +30,7 @@ export function createRuntimeMetrics({ nodeId, worker }: RuntimeMetricsOptions):
     const metrics = (await registry.getMetricsAsJSON()) as readonly Collected[];
     return metrics.map((metric) => ({
       ...metric,
-      // Labels tell nodes and threads apart, so that nothing is ever added up.
+      // Labels distinguish nodes and threads, so nothing is summed in effect.
       aggregator: "sum",
       values: metric.values.map((value) => ({
         ...value,
@@ -42,7 +44,7 @@ type Collected = MetricObject & { readonly values: readonly MetricValue<string>[
 
 const isOfProcess = (name: string): boolean => name.startsWith("process_");
 
-/** Linux alone lists them there; elsewhere the metric has no value. */
+/** Only Linux lists them there; on other systems the metric has no value. */
 function openDescriptors(registry: Registry): void {
   new Gauge({
     name: "process_open_fds",
@@ -50,7 +52,7 @@ function openDescriptors(registry: Registry): void {
     registers: [registry],
     async collect() {
       const open = await readdir("/proc/self/fd").catch(() => null);
-      // The folder itself is open while it is read.
+      // Reading the folder itself opens a descriptor.
       if (open === null) this.reset();
       else this.set(open.length - 1);
     },

@@ -1,9 +1,9 @@
-/** The series of one metric, never more than a limit. */
+/** The series of one metric, up to a limit. */
 
-/** What one series has counted is in its subclasses; labels are in the order in which the metric names them. */
+/** Subclasses hold the counts of a series; labels are in the order of the metric's label names. */
 export class Cell {
   readonly labels: readonly string[];
-  /** False once it was dropped: what is counted in it from then on is lost. */
+  /** False once it was dropped: later counts in it are lost. */
   kept = true;
   older: this | null = null;
   newer: this | null = null;
@@ -14,11 +14,10 @@ export class Cell {
 }
 
 /**
- * Routes and consumers come and go, and a metric would keep a series for each forever. Above the limit the series that
- * was not used for the longest time is dropped; if it comes back it begins at 0, which Prometheus takes for a restart.
+ * Routes and consumers come and go, and a metric would otherwise keep a series for each forever. Above the limit, the
+ * least recently used series is dropped. If it returns, it begins at 0, which Prometheus treats as a counter reset.
  *
- * The cells hang together in the order of their use, so that to use one that is at hand makes no object and looks up
- * nothing.
+ * The cells form a linked list in order of use, so that using a cell allocates nothing and needs no lookup.
  */
 export class Series<Kind extends Cell> {
   readonly #limit: number;
@@ -32,7 +31,7 @@ export class Series<Kind extends Cell> {
     this.#make = make;
   }
 
-  /** The cell of these labels, for as long as it is `kept`. It counts as used. */
+  /** The cell of these labels, valid while it is `kept`. Marks it as used. */
   of(labels: readonly string[]): Kind {
     const key = labels.join("\0");
     const found = this.#cells.get(key);
@@ -47,7 +46,7 @@ export class Series<Kind extends Cell> {
     return cell;
   }
 
-  /** To be called with every use of a cell that is kept. */
+  /** Must be called with every use of a cell that the caller keeps. */
   use(cell: Kind): void {
     if (cell === this.#newest) return;
     this.#detach(cell);

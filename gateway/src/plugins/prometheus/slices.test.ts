@@ -19,7 +19,7 @@ const empty = () => ({
 });
 const textFor = async (tables: readonly Table[]) => (await Array.fromAsync(textOf(tables))).join("");
 
-/** What prom-client is told, and prints. */
+/** Feeds prom-client and returns its output. */
 function reference() {
   const registry = new Registry();
   const registers = [registry];
@@ -94,7 +94,7 @@ describe("the text of tables", () => {
     let turns = 0;
     const count = () => {
       turns++;
-      // Takes the place of the oldest.
+      // Replaces the oldest series.
       table.series.of(["new", String(turns)]).observe(1);
       immediate = setImmediate(count);
     };
@@ -111,7 +111,7 @@ describe("the text of tables", () => {
 describe("what tables have counted, handed on as parts", () => {
   it("adds up to what one table would have counted, through a clone or lines of JSON", async () => {
     const whole = fc.asyncProperty(fc.array(events, { minLength: 1, maxLength: 3 }), async (lists) => {
-      // Sums of fractions depend on their order.
+      // Sums of fractions depend on the order.
       const rounded = lists.map((list) =>
         list.map((e) => ({ ...e, count: (e.count % 1000) | 0, took: (e.took % 1000) | 0 })),
       );
@@ -132,7 +132,7 @@ describe("what tables have counted, handed on as parts", () => {
   });
 });
 
-/** In chunks that are cut anywhere, also within a character. */
+/** Chunks are cut at any byte, also within a character. */
 async function* bytesOf(lines: AsyncIterable<string> | Iterable<string>): AsyncGenerator<Uint8Array> {
   const bytes = Buffer.from((await Array.fromAsync(lines)).join(""));
   for (let at = 0; at < bytes.length; at += 97) yield bytes.subarray(at, at + 97);

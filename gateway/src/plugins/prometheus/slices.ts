@@ -1,26 +1,29 @@
 /**
- * Tables as text or as data, a slice in every turn of the event loop: whoever takes requests beside it goes on between
- * two slices, and whoever reads slowly keeps nothing of it in memory but one.
+ * Renders tables as text or data, one slice per turn of the event loop: requests are served between slices, and a slow
+ * reader keeps only one slice in memory.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Cell } from "./series.ts";
 import { createTable, type Shape, type Table } from "./table.ts";
 
-/** About a fifth of a millisecond. What is longer than 128 kB V8 does not keep among what is young. */
+/** Takes about a fifth of a millisecond. V8 does not put strings above 128 kB in the young generation. */
 const SLICE_CHARACTERS = 112 * 1024;
-/** The same of plain data. */
+/** The same limit for plain data. */
 const SLICE_SERIES = 500;
 
-/** What some series of one metric have counted; plain data. */
+/** The counts of some series of one metric, as plain data. */
 export interface Part {
   readonly shape: Shape;
-  /** Of each series. */
+  /** One list per series. */
   readonly labels: readonly (readonly string[])[];
-  /** Those of one series after those of the other: a counter's value; how many each bucket has, and the sum. */
+  /** The numbers of all series, one after the other: a counter's value; or the count of each bucket, and the sum. */
   readonly numbers: ArrayLike<number>;
 }
 
-/** In Prometheus' text format. Series that come meanwhile are not in it, so that it ends, and none is in it twice. */
+/**
+ * In Prometheus text format. Series that are added in the meantime are left out, so that it ends and contains none
+ * twice.
+ */
 export async function* textOf(tables: readonly Table[]): AsyncGenerator<string> {
   for (const [at, table] of tables.entries()) {
     let text = `${at === 0 ? "" : "\n"}${table.head}`;
@@ -35,7 +38,7 @@ export async function* textOf(tables: readonly Table[]): AsyncGenerator<string> 
   }
 }
 
-/** Also of a metric without series, so that it is known. */
+/** Includes a metric without series, so that it is known. */
 export async function* partsOf(tables: readonly Table[]): AsyncGenerator<Part> {
   for (const table of tables) {
     let some: Cell[] = [];
@@ -56,11 +59,11 @@ function partOf(table: Table, cells: readonly Cell[]): Part {
   return { shape: table.shape, labels: cells.map(({ labels }) => labels), numbers };
 }
 
-/** Adds up what several have counted. */
+/** Sums the counts of several threads or nodes. */
 export class Sum {
   readonly #tables = new Map<string, Table>();
 
-  /** In the order in which they came. */
+  /** In order of arrival. */
   get tables(): readonly Table[] {
     return [...this.#tables.values()];
   }
@@ -74,7 +77,7 @@ export class Sum {
     for (const [at, each] of labels.entries()) table.add(table.series.of(each), numbers, at * table.width);
   }
 
-  /** One part in every turn. */
+  /** One part per turn of the event loop. */
   async addAll(parts: Iterable<Part> | AsyncIterable<Part>): Promise<void> {
     for await (const part of parts) {
       this.add(part);

@@ -1,18 +1,17 @@
 /**
- * A metric of many series, its own lines in Prometheus' text format, and its numbers as plain data for whoever adds up
- * several tables. prom-client, whose lines these are to the letter, makes several objects for every line: with 10,000
- * routes that have half a million of them, it took seconds.
+ * A metric of many series, rendered in Prometheus text format, or as plain data to be summed. The text is identical to
+ * prom-client's, which creates several objects per line: with 10,000 routes and half a million lines, it took seconds.
  */
 import { BucketCell, CountCell } from "./cells.ts";
 import { type Cell, Series } from "./series.ts";
 
-/** What a metric is; plain data. */
+/** The description of a metric, as plain data. */
 export interface Shape {
   readonly type: "counter" | "gauge" | "histogram";
   readonly name: string;
   readonly help: string;
   readonly labelNames: readonly string[];
-  /** Upper bounds of a histogram's buckets; null for others. */
+  /** Upper bounds of a histogram's buckets; null for other metrics. */
   readonly bounds: readonly number[] | null;
 }
 
@@ -20,7 +19,7 @@ export abstract class Table<Kind extends Cell = Cell> {
   readonly shape: Shape;
   readonly series: Series<Kind>;
 
-  /** How many numbers a series has. */
+  /** Numbers per series. */
   abstract readonly width: number;
 
   constructor(shape: Shape, series: Series<Kind>) {
@@ -28,32 +27,32 @@ export abstract class Table<Kind extends Cell = Cell> {
     this.series = series;
   }
 
-  /** With the end of the last line. */
+  /** Includes the last line break. */
   get head(): string {
     const { name, help, type } = this.shape;
     const text = help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
     return `# HELP ${name} ${text}\n# TYPE ${name} ${type}\n`;
   }
 
-  /** Those that are there now, each once, also when others come or go while they are looked at. */
+  /** The cells at the time of the call, each once, even if others are added or dropped during the iteration. */
   cells(): Iterable<Kind> {
     return [...this.series.cells()];
   }
 
-  /** The lines of one series, with the end of the last one. */
+  /** The lines of one series, including the last line break. */
   abstract lines(cell: Kind): string;
-  /** Writes the numbers of a series to where they belong. */
+  /** Writes the numbers of a series into the array. */
   abstract read(cell: Kind, into: Float64Array, at: number): void;
-  /** Adds the numbers that `read` wrote. */
+  /** Adds numbers written by `read`. */
   abstract add(cell: Kind, from: ArrayLike<number>, at: number): void;
 }
 
-/** @param limit How many series it has at most. */
+/** @param limit Maximum number of series. */
 export function createTable(shape: Shape, limit: number): Table {
   return shape.bounds === null ? new ValueTable(shape, limit) : new HistogramTable(shape, shape.bounds, limit);
 }
 
-/** Of counters, and of gauges. */
+/** Counters and gauges. */
 export class ValueTable extends Table<CountCell> {
   readonly width = 1;
 
@@ -75,7 +74,7 @@ export class ValueTable extends Table<CountCell> {
   }
 }
 
-/** Gauges that are read when they are asked for, one by one. */
+/** Gauges whose values are read one by one when they are rendered. */
 export class ReadTable extends ValueTable {
   /** Labels and value of each series. */
   readonly #read: () => Iterable<readonly [labels: readonly string[], value: number]>;
@@ -96,7 +95,7 @@ export class ReadTable extends ValueTable {
 
 export class HistogramTable extends Table<BucketCell> {
   readonly width: number;
-  /** What stands before a bucket's labels. */
+  /** The text before a bucket's labels. */
   readonly #buckets: readonly string[];
 
   constructor(shape: Shape, bounds: readonly number[], limit: number) {

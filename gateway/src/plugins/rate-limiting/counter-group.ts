@@ -1,10 +1,10 @@
-/** The counters of one plugin instance, by their names or keys, with the one first that was added first. */
+/** The counters of one plugin instance, by name or key, in order of insertion. */
 
 export class CounterGroup<Value> {
   readonly #values = new Map<string, Value>();
   /**
-   * Made at the first removal and kept: it stands at the oldest counter. A new iterator would pass over every removed
-   * entry that the map still holds, about a million at the default capacity.
+   * Created at the first removal and kept at the oldest counter. A new iterator would skip every removed entry that the
+   * map still holds, about a million at the default capacity.
    */
   #byAge: MapIterator<string> | undefined;
 
@@ -28,12 +28,12 @@ export class CounterGroup<Value> {
     return this.#values.values();
   }
 
-  /** False: there was none. */
+  /** False: the group is empty. */
   deleteOldest(): boolean {
     this.#byAge ??= this.#values.keys();
     let oldest = this.#byAge.next();
     if (oldest.done) {
-      // An iterator that has come to the end does not see what is added later.
+      // An exhausted iterator does not see entries that are added later.
       this.#byAge = this.#values.keys();
       oldest = this.#byAge.next();
     }

@@ -1,42 +1,45 @@
-/** Counters of requests in fixed windows. Implementations: local (one thread), shared (all workers of a node), redis, database; one suite. */
+/**
+ * Counters of requests in fixed windows. Implementations: local (one thread), shared (all workers of a node), redis,
+ * database; all run one test suite.
+ */
 import type { Period, RateLimitingConfig } from "@sluice/model";
 
-/** One counter: an identifier in a window of a period, and how far it may go. */
+/** One counter: an identifier in a window of a period, with its limit. */
 export interface Counter {
-  /** Everything that tells two counters apart but the window: plugin scope and identifier. */
+  /** Identifies the counter apart from the window: plugin scope and identifier. */
   readonly name: string;
   /**
-   * What the plugin is attached to. Where the number of counters is bounded, a new one replaces one of the instance that
-   * has the most, so that a flood of made-up identifiers costs its own instance first.
+   * The plugin instance, from its scope. If the number of counters is bounded, a new counter replaces one of the
+   * largest instance, so that a flood of made-up identifiers affects its own instance first.
    */
   readonly instance: string;
   readonly period: Period;
-  /** Unix milliseconds at which the window began (UTC calendar units; month and year too). */
+  /** Unix milliseconds of the window's start (UTC calendar units, including month and year). */
   readonly windowStart: number;
-  /** Unix milliseconds at which the window ends: the counter may be forgotten then. */
+  /** Unix milliseconds of the window's end, after which the counter may be dropped. */
   readonly expires: number;
-  /** How many requests are let through. A fraction counts as the next whole number. */
+  /** Maximum number of admitted requests. A fraction is rounded up. */
   readonly limit: number;
 }
 
-/** What became of a request. */
+/** The result of a take. */
 export interface Taken {
   readonly admitted: boolean;
-  /** The counters' values afterwards, in the order in which they were given. */
+  /** The counters' new values, in the given order. */
   readonly counts: readonly number[];
 }
 
 export interface Counters {
   /**
-   * Adds one to every counter, unless one of them has reached its limit: then it changes none, so that a request
-   * which the limit of a second stopped does not use up the hour's (as in Kong's local policy). One atomic step: over
-   * any number of callers exactly `limit` are admitted. Where the counters live away from the node it is a promise,
+   * Increments every counter, unless one of them has reached its limit: then none changes. So a request that the limit
+   * per second rejects does not use up the limit per hour (as in Kong's local policy). Atomic: over any number of
+   * callers, exactly `limit` requests are admitted. If the counters are not in this process, it returns a promise,
    * which rejects when they cannot be reached.
    */
   take(counters: readonly Counter[], config: RateLimitingConfig): Taken | Promise<Taken>;
-  /** Lets go of connections and timers. */
+  /** Closes connections and timers. */
   close(): Promise<void>;
 }
 
-/** Tells the operator of the node about something that went wrong; `facts` hold no secrets. */
+/** Logs a problem for the administrator of the node; `facts` contain no secrets. */
 export type Warn = (message: string, facts: Readonly<Record<string, unknown>>) => void;

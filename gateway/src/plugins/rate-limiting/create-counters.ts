@@ -1,4 +1,4 @@
-/** The counters of a node: by the policy of each rate-limiting config. */
+/** The counters of a node, by the policy of each rate-limiting config. */
 import type { RateLimitingConfig } from "@sluice/model";
 import type { Connect } from "../../proxy/upstream/connect.ts";
 import type { Counters, Warn } from "./counters.ts";
@@ -6,7 +6,7 @@ import { LocalCounters } from "./local.ts";
 import { RedisCounters } from "./redis.ts";
 
 export interface CountersOptions {
-  /** Is told when Redis is lost and when it is back. */
+  /** Called when Redis is lost and when it is back. */
   readonly warn: Warn;
   /** Opens the connections to Redis. */
   readonly connect: Connect;
@@ -14,7 +14,7 @@ export interface CountersOptions {
   readonly now?: () => number;
   /** Counters of `policy: local`; default: in this process. */
   readonly local?: Counters;
-  /** Counters of `policy: cluster`, which only the database mode has. Without them such a take rejects. */
+  /** Counters of `policy: cluster`, available in database mode only. Without them such a take rejects. */
   readonly cluster?: Counters;
 }
 

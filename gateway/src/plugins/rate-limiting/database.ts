@@ -1,6 +1,6 @@
 /**
- * Counters in the database, shared by all nodes: every take is one statement there, exact over all nodes. While the
- * database does not answer, takes reject: one that finds it out within a second, the others at once.
+ * Counters in the database, shared by all nodes: every take is one statement, so limits are exact over all nodes. While
+ * the database does not respond, takes reject: the one that detects it after up to a second, the others at once.
  */
 import { hash } from "node:crypto";
 import type { Counter, Counters, Taken, Warn } from "./counters.ts";
@@ -10,15 +10,15 @@ export type Query = (text: string, values: readonly unknown[]) => Promise<readon
 
 export interface DatabaseCountersOptions {
   readonly query: Query;
-  /** Told when the database is lost and when it is back. */
+  /** Called when the database is lost and when it is back. */
   readonly warn: Warn;
-  /** Milliseconds between removals of what is over; default 1000. */
+  /** Milliseconds between removals of expired counters; default 1000. */
   readonly tidying?: number;
-  /** Milliseconds that a take waits for the database, and that none is tried after one has failed; default 1000. */
+  /** Milliseconds that a take waits for the database, and between attempts after a failure; default 1000. */
   readonly patience?: number;
 }
 
-/** Milliseconds for clocks of nodes that differ. */
+/** Milliseconds of tolerance for differing clocks of nodes. */
 const SKEW = 1000;
 
 const TAKE = "select admitted, counts::float8[] as counts from take_counters($1::uuid[], $2::float8[], $3::bigint[])";
@@ -32,7 +32,7 @@ export class DatabaseCounters implements Counters {
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
   #lost = false;
-  /** As of performance.now(). */
+  /** In the time of performance.now(). */
   #triedAgain = 0;
 
   constructor({ query, warn, tidying = 1000, patience = 1000 }: DatabaseCountersOptions) {
@@ -44,9 +44,9 @@ export class DatabaseCounters implements Counters {
 
   async take(counters: readonly Counter[]): Promise<Taken> {
     if (this.#lost && performance.now() < this.#triedAgain) throw new Error("the database cannot be reached");
-    // One at a time finds out whether it is back.
+    // Only one take at a time checks whether the database is back.
     this.#triedAgain = performance.now() + this.#patience;
-    // Whoever counts tidies up.
+    // A node that counts also removes expired counters.
     if (!this.#closed) this.#timer ??= setInterval(() => this.#tidy(), this.#tidying).unref();
     try {
       const [row] = await this.#soon(
@@ -79,11 +79,11 @@ export class DatabaseCounters implements Counters {
   }
 
   #tidy(): void {
-    // The next one to take is told that the database does not answer.
+    // The next take will report that the database does not respond.
     this.#query(TIDY, [SKEW]).catch(() => undefined);
   }
 }
 
-/** As a UUID: its 128 bits are enough to tell counters apart. */
+/** As a UUID: 128 bits of the hash are enough to distinguish counters. */
 const keyOf = ({ name, period, windowStart }: Counter): string =>
   hash("sha256", `${period} ${windowStart} ${name}`).slice(0, 32);

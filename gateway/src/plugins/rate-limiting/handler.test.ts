@@ -11,7 +11,7 @@ import { windowOf } from "./windows.ts";
 
 const start = Date.parse("2024-02-29T13:45:50.000Z");
 
-/** A plugin on counters of its own and a clock that the test turns. */
+/** A plugin with its own counters and a clock that the test sets. */
 function limiter(members: Partial<RateLimitingConfig>, counters: Counters = new LocalCounters()) {
   const clock = { now: start };
   const config = { ...filledRateLimiting, ...members };

@@ -37,7 +37,7 @@ export const rateLimiting: PluginHandler<"rate-limiting"> = (config, scope, { co
   return {
     access(exchange) {
       const at = now();
-      // The local counters answer at once; a promise for every request would cost more than the count itself.
+      // Local counters respond synchronously; a promise per request would cost more than the counting.
       const taken = counters.take(countersOf(exchange, at), config);
       return taken instanceof Promise
         ? taken.then((counted) => decide(exchange, counted, at), unreachable)

@@ -9,7 +9,7 @@ const RESET = new HeaderName("RateLimit-Reset");
 
 export interface Usage {
   readonly limits: readonly Limit[];
-  /** What was counted for each. */
+  /** The count for each limit. */
   readonly counts: readonly number[];
   /** Unix milliseconds. */
   readonly now: number;
@@ -17,7 +17,7 @@ export interface Usage {
 
 const remainingOf = ({ limit }: Limit, count: number | undefined): number => Math.max(0, limit - (count ?? 0));
 
-/** The limit with the least remaining (of several, the longest); -1 when there is none. */
+/** The limit with the least remaining requests (of several, the longest period); -1 without limits. */
 function tightestOf({ limits, counts }: Usage): number {
   let tightest = -1;
   let least = 0;
@@ -36,10 +36,9 @@ function tightestOf({ limits, counts }: Usage): number {
 }
 
 /**
- * Limit and remaining of every period, and those of the tightest.
+ * Sets limit and remaining of every period, and those of the tightest.
  *
- * @param headers null: nothing is told
- * @returns seconds until the tightest limit begins anew
+ * @param headers null: no headers are set @returns seconds until the window of the tightest limit ends
  */
 export function tellLimits(headers: HeaderEdits | null, usage: Usage): number {
   const { limits, counts, now } = usage;

@@ -1,4 +1,4 @@
-/** The identifier that a request is counted for (`limit_by`). */
+/** The identifier by which requests are counted (`limit_by`). */
 import { hash } from "node:crypto";
 import type { RateLimitingConfig } from "@sluice/model";
 import type { Exchange } from "../../proxy/exchange/exchange.ts";
@@ -6,12 +6,15 @@ import { lowerCase } from "../../proxy/headers/header-name.ts";
 import type { PluginScope } from "../plugin.ts";
 import { Recent } from "../recent.ts";
 
-/** A longer identifier (a header's value) is kept as its SHA-256, so that a client does not choose how much we store. */
+/**
+ * A longer identifier (a header's value) is replaced by its SHA-256, so that a client cannot control the memory that it
+ * uses.
+ */
 const MAX_IDENTIFIER = 128;
 
 type LimitBy = RateLimitingConfig["limit_by"];
 
-/** The identifier of a request; undefined or empty where it has none. */
+/** The identifier of a request; undefined or empty if it has none. */
 type Identify = (exchange: Exchange) => string | null | undefined;
 
 /** By limit_by. */
@@ -31,12 +34,12 @@ const identifiers: Readonly<Record<LimitBy, (config: RateLimitingConfig) => Iden
       exchange.request.path === path ? path : undefined,
 };
 
-/** Of so many clients, twice, a plugin remembers the counters' names. */
+/** Cache size: a plugin remembers the counter names of at most twice this number of clients. */
 const REMEMBERED = 256;
 
 /**
- * The names of a plugin's counters: what it is attached to, and what the request is counted for with its kind in front;
- * the client's address where there is nothing better.
+ * The names of a plugin's counters: its scope, and the identifier prefixed by its type. Falls back to the client's
+ * address.
  */
 export function counterNames(config: RateLimitingConfig, scope: PluginScope): (exchange: Exchange) => string {
   const prefix = instanceName(scope);
@@ -53,8 +56,8 @@ const bounded = (identifier: string): string =>
   identifier.length > MAX_IDENTIFIER ? `sha256:${hash("sha256", identifier)}` : identifier;
 
 /**
- * The part of a counter's name that comes from where the plugin is attached. Not the plugin's own id: a plugin that
- * is deleted and made again goes on counting.
+ * The part of a counter's name that derives from the plugin's scope. The plugin's id is not used, so that a plugin that
+ * is deleted and created again continues its counts.
  */
 export function instanceName({ routeId, serviceId, consumerId }: PluginScope): string {
   return `${routeId ?? "-"}:${serviceId ?? "-"}:${consumerId ?? "-"}`;

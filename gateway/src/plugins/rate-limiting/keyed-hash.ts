@@ -1,6 +1,6 @@
 /**
- * A keyed hash of 128 bits: two HalfSipHash-1-3 (Aumasson and Bernstein, https://github.com/veorq/SipHash), each with a
- * key of its own. Who does not know the key, which is random for every process, cannot choose texts that fall together.
+ * A keyed hash of 128 bits: two HalfSipHash-1-3 (Aumasson and Bernstein, https://github.com/veorq/SipHash) with
+ * separate keys. The key is random for every process; without it, a client cannot construct collisions.
  */
 
 /** Words of a key. */
@@ -18,14 +18,14 @@ export function keyedHash(text: string, key: Uint32Array): Int32Array {
   return words;
 }
 
-/** The variables stay in registers: as members of an object they cost several times this. */
+/** Local variables stay in registers; members of an object would make this several times slower. */
 function lane(text: string, [k0, k1]: readonly [number, number], into: Int32Array): void {
   let v0 = k0 | 0;
   let v1 = k1 ^ 0xee;
   let v2 = 0x6c796765 ^ k0;
   let v3 = 0x74656462 ^ k1;
   const { length } = text;
-  // Two UTF-16 units a block, then the length, then the end in three rounds and three more.
+  // Two UTF-16 code units per block, then the length, then finalization with three rounds and three more.
   const pairs = (length + 1) >>> 1;
   for (let at = 0; at < pairs + 7; at++) {
     let word = 0;

@@ -1,20 +1,20 @@
-/** Groups by their size, to find one that is among the largest without looking at all of them. */
+/** Groups by size, to find one of the largest without examining all. */
 
 /** Sizes are below 2 ** SIZE_CLASSES. */
 const SIZE_CLASSES = 31;
 
-/** How many groups of the largest class are compared. */
+/** Number of groups of the highest class that are compared. */
 const COMPARED = 16;
 
 /**
- * Keeps every group in the class of its size, a power of two, so that a change of size costs something only when it
- * passes one. The largest of the first COMPARED groups of the highest class is found exactly; among more groups one is
- * found that has at least half of the largest's size.
+ * Keeps every group in a class by power of two of its size, so that a change of size only costs something when it
+ * changes the class. Finds the largest of the first COMPARED groups in the highest class. With more groups in that
+ * class, the result has at least half the size of the largest.
  */
 export class LargestFirst<Group extends { readonly size: number }> {
   readonly #classes: readonly Set<Group>[] = Array.from({ length: SIZE_CLASSES }, () => new Set());
 
-  /** The group's size is one more than it was. */
+  /** The group's size has increased by one. */
   grown(group: Group): void {
     const { size } = group;
     if (!isPowerOfTwo(size)) return;
@@ -22,7 +22,7 @@ export class LargestFirst<Group extends { readonly size: number }> {
     this.#of(size)?.add(group);
   }
 
-  /** The group's size is one less than it was. */
+  /** The group's size has decreased by one. */
   shrunk(group: Group): void {
     const { size } = group;
     if (!isPowerOfTwo(size + 1)) return;

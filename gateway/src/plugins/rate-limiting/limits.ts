@@ -1,4 +1,4 @@
-/** The limits of a config, with all that is the same for each request. */
+/** The limits of a config, with everything precomputed that is the same for each request. */
 import { type Period, periods, type RateLimitingConfig } from "@sluice/model/serving";
 import type { HeaderEdit } from "../../proxy/exchange/exchange.ts";
 import { setHeaderEdit } from "../../proxy/headers/header-edits.ts";
@@ -26,7 +26,10 @@ export class Limit {
     this.toldAsTightest = setHeaderEdit("RateLimit-Limit", String(limit));
   }
 
-  /** The window that `now` (Unix milliseconds) falls into; most requests fall into that of the one before. */
+  /**
+   * The window that contains `now` (Unix milliseconds). Cached, because most requests are in the previous request's
+   * window.
+   */
   window(now: number): Window {
     const { start, end } = this.#window;
     if (now < start || now >= end) this.#window = windowOf(this.period, now);

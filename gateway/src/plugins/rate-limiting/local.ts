@@ -1,7 +1,4 @@
-/**
- * Counters in this process. A take runs to its end before another begins, which is what makes it exact; nodes do not
- * share anything.
- */
+/** Counters in this process. A take is synchronous, which makes it exact. Nodes share nothing. */
 import type { Period } from "@sluice/model";
 import { CounterGroup } from "./counter-group.ts";
 import type { Counter, Counters, Taken } from "./counters.ts";
@@ -9,13 +6,13 @@ import { LargestFirst } from "./largest-first.ts";
 
 export interface LocalCountersOptions {
   /**
-   * How many counters are kept at most (about 200 bytes each); default 1,000,000. When there are more, the oldest
-   * counter of the largest group begins again at zero: a flood of made-up identifiers replaces its own counters first.
+   * Maximum number of counters (about 200 bytes each); default 1,000,000. Above it, the oldest counter of the largest
+   * group is dropped and starts again at zero: a flood of made-up identifiers replaces its own counters first.
    */
   readonly capacity?: number;
 }
 
-/** The counts of one plugin instance in one window, by the counters' names. */
+/** The counts of one plugin instance in one window, by counter name. */
 type Group = CounterGroup<number>;
 
 interface CountedWindow {
@@ -34,7 +31,7 @@ export class LocalCounters implements Counters {
     this.#capacity = capacity;
   }
 
-  /** How many counters are kept. */
+  /** The current number of counters. */
   get size(): number {
     return this.#size;
   }
@@ -77,7 +74,7 @@ export class LocalCounters implements Counters {
     return opened;
   }
 
-  /** A window that begins is the clock: what ended before it is over. */
+  /** Runs when a new window begins: drops the windows that ended before. */
   #forgetBefore(time: number): void {
     for (const ofPeriod of this.#windows.values()) {
       for (const [start, { expires, groups }] of ofPeriod) {

@@ -1,14 +1,14 @@
 /**
- * Takes that came in one turn of the event loop, as one script in one Redis: one round trip, however many they are, and
- * one command to write and to read. ioredis' own pipelines have a command and a promise for each, and the next one
- * waits until the one before has been answered.
+ * Combines the takes of one turn of the event loop to one script for one Redis: one round trip and one command for any
+ * number of takes. ioredis' pipelines need a command and a promise per take, and the next pipeline waits for the
+ * response to the previous one.
  */
 import type { Redis } from "ioredis";
 import type { Counter, Taken } from "./counters.ts";
 import { counterKey, lifetime } from "./redis-keys.ts";
 import { isOfSeveralSlots, runScript, takeScript } from "./redis-scripts.ts";
 
-/** Redis does nothing else while it runs one of them: about a microsecond for each take. */
+/** Maximum takes per script. Redis is blocked while it runs a script: about a microsecond per take. */
 const MOST = 500;
 
 interface Waiting {
@@ -21,7 +21,7 @@ export class RedisBatch {
   readonly #client: Redis;
   readonly #now: () => number;
   #waiting: Waiting[] = [];
-  /** Where the keys of different counters lie on different servers, no script may have both. */
+  /** False for a Redis Cluster: a script may not use keys on different servers. */
   #together = true;
 
   constructor(client: Redis, now: () => number) {
@@ -32,7 +32,7 @@ export class RedisBatch {
   take(counters: readonly Counter[]): Promise<Taken> {
     return new Promise((resolve, reject) => {
       if (this.#waiting.length === MOST) this.#leave();
-      // After everything that this turn has read.
+      // Runs after all input of this turn has been read.
       if (this.#waiting.length === 0) setImmediate(() => this.#leave());
       this.#waiting.push({ counters, resolve, reject });
     });

@@ -9,22 +9,22 @@ import { RedisBatch } from "./redis-batch.ts";
 export type RedisConfig = RateLimitingConfig["redis"];
 
 export interface RedisConnectionsOptions {
-  /** Is told when a server is lost, and when it is back; not for every request in between. */
+  /** Called when a server is lost and when it is back, but not for every request in between. */
   readonly warn: Warn;
-  /** Opens connections, behind the guard: configuration names the host. */
+  /** Opens connections through the guard, because the host comes from the configuration. */
   readonly connect: Connect;
   /** Unix milliseconds. */
   readonly now: () => number;
-  /** Milliseconds after its last use at which a connection is closed; default five minutes. */
+  /** Milliseconds of disuse after which a connection is closed; default five minutes. */
   readonly idle?: number;
 }
 
 const IDLE = 300_000;
 const MAX_RECONNECT_DELAY = 2000;
-/** Milliseconds in which a server must close a connection that we have ended; ioredis' own. */
+/** Milliseconds that a server has to close a connection that the node has ended; ioredis' default. */
 const DISCONNECT_TIMEOUT = 2000;
 
-/** Milliseconds to the next try, with jitter, so that the nodes do not come back all at once. */
+/** Milliseconds until the next attempt, with jitter, so that the nodes do not all reconnect at once. */
 const reconnectDelay = (tries: number) =>
   Math.min(50 * 2 ** Math.min(tries - 1, 10), MAX_RECONNECT_DELAY) * (0.75 + Math.random() / 2);
 
@@ -45,7 +45,7 @@ export class RedisConnections {
   readonly #idle: number;
   readonly #now: () => number;
   readonly #connections = new Map<string, Connection>();
-  /** The key of a config: they stay, and to make it takes as long as to count. */
+  /** Caches the key of each config object, because computing it takes as long as a take. */
   readonly #keys = new WeakMap<RedisConfig, string>();
   #closed = false;
 
@@ -56,20 +56,20 @@ export class RedisConnections {
     this.#idle = idle;
   }
 
-  /** How many connections are held. */
+  /** The current number of connections. */
   get size(): number {
     return this.#connections.size;
   }
 
   /**
-   * The client for a config. Waits for the first attempt to connect only; while the server is away its commands
-   * reject at once, so that requests are not held up.
+   * The client for a config. Waits for the first connection attempt only; while the server is unreachable its commands
+   * reject at once, so that requests are not delayed.
    */
   async client(config: RedisConfig): Promise<Redis> {
     return (await this.#connection(config)).client;
   }
 
-  /** Where takes are counted that come together. */
+  /** The batch in which simultaneous takes of a config are combined. */
   async batch(config: RedisConfig): Promise<RedisBatch> {
     return (await this.#connection(config)).batch;
   }
@@ -95,7 +95,7 @@ export class RedisConnections {
     for (const key of [...this.#connections.keys()]) this.#drop(key);
   }
 
-  /** The client library is loaded by who counts in Redis alone: it takes memory in every worker. */
+  /** The client library is loaded on demand, because it uses memory in every worker. */
   async #openFirst(key: string, config: RedisConfig): Promise<Connection> {
     const library = await import("ioredis");
     if (this.#closed) throw new Error("the counters are closed");
@@ -110,7 +110,7 @@ export class RedisConnections {
     const connection: Connection = {
       client,
       batch: new RedisBatch(client, this.#now),
-      // A failure shows in the command that follows, with ioredis trying again in the background.
+      // A failure shows in the next command; ioredis retries in the background.
       opened: client.connect().catch(() => undefined),
       usedAt: performance.now(),
       idleCheck: setInterval(() => {
@@ -143,7 +143,7 @@ export class RedisConnections {
   }
 }
 
-/** Makes ioredis use the connections that are opened for it: it has no other way to let an address be judged. */
+/** Makes ioredis use sockets that the guard has checked: it has no other hook for that. */
 function connectorOf(library: Library, open: () => Socket) {
   return class extends library.AbstractConnector {
     constructor() {
@@ -162,21 +162,21 @@ function connectorOf(library: Library, open: () => Socket) {
   };
 }
 
-/** What ioredis is told for a config. */
+/** The ioredis options for a config. */
 export function redisOptions(config: RedisConfig): RedisOptions {
   const { timeout, username, password, database } = config;
   return {
     db: database,
     ...(password === null ? {} : { password, ...(username === null ? {} : { username }) }),
-    // Which event says that the connection is there; what TLS needs stands in `destinationOf`.
+    // Decides which event marks the connection as open; the TLS options are in `destinationOf`.
     ...(config.ssl ? { tls: {} } : {}),
-    // A server that says nothing for so long is given up, so that the requests after this one do not wait for it.
+    // The connection to an unresponsive server is closed after this time, so that later requests do not wait for it.
     ...(timeout === 0 ? {} : { connectTimeout: timeout, commandTimeout: timeout, socketTimeout: timeout }),
     lazyConnect: true,
-    // All commands of a turn of the event loop leave together; scripts have come together before.
+    // All commands of a turn of the event loop are sent together; scripts have been batched before.
     enableAutoPipelining: true,
     autoPipeliningIgnoredCommands: ["evalsha", "eval"],
-    // A count that is sent twice is wrong, and a request that waits for a lost server is held up for nothing.
+    // A count that is sent twice would be wrong, and waiting for a lost server would delay the request for nothing.
     autoResendUnfulfilledCommands: false,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
@@ -186,7 +186,7 @@ export function redisOptions(config: RedisConfig): RedisOptions {
   };
 }
 
-/** Where the Redis of a config is. */
+/** The address and TLS options of a config's Redis. */
 export function destinationOf({ host, port, ssl, ssl_verify, server_name }: RedisConfig): ConnectOptions {
   if (host === null) throw new Error("config.redis.host is not set");
   if (!ssl) return { host, port };

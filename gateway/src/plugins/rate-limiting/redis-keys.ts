@@ -1,10 +1,10 @@
-/** How counters stand in Redis. */
+/** The keys of counters in Redis. */
 import type { Counter } from "./counters.ts";
 
-/** Milliseconds that a counter outlives its window, for nodes whose clocks differ. Its key names the window. */
+/** Milliseconds that a counter outlives its window, for nodes whose clocks differ. Its key contains the window. */
 const SKEW = 1000;
 
-/** The braces keep the windows of one name in one slot of a Redis Cluster, where a script may touch all of them. */
+/** The braces put the windows of one name into one slot of a Redis Cluster, so that a script may use all of them. */
 export const counterKey = ({ name, period, windowStart }: Counter): string =>
   `sluice:{${name}}:${period}:${windowStart}`;
 

@@ -1,4 +1,4 @@
-/** What runs inside Redis: scripts, because a script is one atomic step and one round trip. */
+/** The scripts that run in Redis: each is one atomic step and one round trip. */
 import { hash } from "node:crypto";
 import type { Redis } from "ioredis";
 
@@ -10,9 +10,9 @@ export interface Script {
 const script = (source: string): Script => ({ source, sha1: hash("sha1", source) });
 
 /**
- * One take after the other. KEYS: the counters of all. ARGV: for every take how many of the counters are its own, and
- * for each of them the limit and how many milliseconds it is kept.
- * Answers for every take 1 when all were counted up, 0 when one was at its limit; then the counters' values.
+ * Does several takes in order. KEYS: the counters of all takes. ARGV: for each take its number of counters, and for
+ * each counter the limit and its lifetime in milliseconds. Returns for each take 1 if its counters were incremented, 0
+ * if one was at its limit; then the counters' values.
  */
 export const takeScript = script(`
 local answer, key, arg = {}, 0, 1
@@ -36,7 +36,7 @@ end
 return answer
 `);
 
-/** KEYS: counters. ARGV: for each how much to add, and how many milliseconds it is kept. Answers their values. */
+/** KEYS: counters. ARGV: for each the increment and its lifetime in milliseconds. Returns their values. */
 export const addScript = script(`
 local counts = {}
 for i, key in ipairs(KEYS) do
@@ -51,7 +51,7 @@ export interface ScriptArguments {
   readonly values: readonly (string | number)[];
 }
 
-/** Runs a script by its hash; sends its text when the server does not know it (anymore). */
+/** Runs a script by its hash; sends its text when the server does not have it (any more). */
 export async function runScript(client: Redis, { source, sha1 }: Script, { keys, values }: ScriptArguments) {
   try {
     return await client.evalsha(sha1, keys.length, ...keys, ...values);
@@ -61,6 +61,6 @@ export async function runScript(client: Redis, { source, sha1 }: Script, { keys,
   }
 }
 
-/** Whether a cluster says that a script's keys lie on different servers of it. */
+/** Whether the error is a Redis Cluster's for keys on different servers. */
 export const isOfSeveralSlots = (error: unknown): boolean =>
   error instanceof Error && error.message.includes("CROSSSLOT");

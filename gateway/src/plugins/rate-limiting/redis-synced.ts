@@ -1,6 +1,6 @@
 /**
- * Counters that a node keeps by itself and adds to Redis every so often: a request costs no round trip, and a limit
- * may be passed by what the other nodes admitted since the last exchange.
+ * Counters that a node keeps in memory and adds to Redis at intervals. A request needs no round trip, but a limit may
+ * be exceeded by the requests that other nodes admitted since the last exchange.
  */
 import type { Redis } from "ioredis";
 import { CounterGroup } from "./counter-group.ts";
@@ -15,25 +15,25 @@ export interface SyncedCountersOptions {
   readonly interval: number;
   readonly now: () => number;
   /**
-   * How many counters may wait for Redis; default 100,000. Beyond that a new counter replaces the oldest of the plugin
-   * instance that has the most; a take of that instance rejects.
+   * Maximum counters that wait for Redis; default 100,000. Above it, a new counter replaces the oldest one of the
+   * largest plugin instance; a take of that instance rejects.
    */
   readonly capacity?: number;
 }
 
-/** How many counters one script adds to: what Redis and the node do in one go. */
+/** Maximum counters per script: one uninterrupted step for Redis and for the node. */
 const TOGETHER = 500;
 
 interface Entry {
-  /** As it was first asked for; the limit may change under it, the rest is its key. */
+  /** As first requested; the limit may change later, the rest is its key. */
   readonly counter: Counter;
-  /** What Redis said at the last exchange. */
+  /** The value in Redis at the last exchange. */
   known: number;
-  /** What this node has admitted since then. */
+  /** The number of requests that this node has admitted since then. */
   added: number;
 }
 
-/** What one plugin instance counts, by the counters' keys. */
+/** The counters of one plugin instance, by key. */
 type Group = CounterGroup<Entry>;
 
 const countOf = (entry: Entry | undefined): number => (entry === undefined ? 0 : entry.known + entry.added);
@@ -59,19 +59,19 @@ export class SyncedCounters {
 
   async take(counters: readonly Counter[]): Promise<Taken> {
     const entries = this.#found(counters) ?? (await this.#load(counters));
-    // From here on nothing waits: no other take comes in between.
+    // Synchronous from here on: no other take can interfere.
     const admitted = counters.every(({ limit }, index) => countOf(entries[index]) < limit);
     if (admitted) for (const entry of entries) entry.added += 1;
     this.#arm();
     return { admitted, counts: entries.map(countOf) };
   }
 
-  /** Nothing is kept here at the moment. */
+  /** True when no counters are kept. */
   get idle(): boolean {
     return this.#size === 0;
   }
 
-  /** Adds to Redis what is still here, if it can be reached. */
+  /** Adds the remaining counts to Redis, if it can be reached. */
   async close(): Promise<void> {
     await this.#exchanging;
     clearTimeout(this.#timer);
@@ -98,7 +98,7 @@ export class SyncedCounters {
     const client = await this.#client();
     const values = await client.mget(counters.map(counterKey));
     return counters.map((counter, index) => {
-      // Another take may have loaded it meanwhile and counted on it.
+      // Another take may have loaded and changed it in the meantime.
       const found = this.#groups.get(counter.instance)?.get(counterKey(counter));
       if (found !== undefined) return found;
       const entry = { counter, known: Number(values[index] ?? 0), added: 0 };
@@ -147,11 +147,11 @@ export class SyncedCounters {
     for (const group of this.#groups.values()) {
       for (const entry of group.values()) {
         if (entry.added > 0 && entry.counter.expires > now) changed.push(entry);
-        // Over, or not used since the last exchange: a later take asks Redis for it.
+        // Expired, or not used since the last exchange: a later take reads it from Redis.
         else this.#forget(entry);
       }
     }
-    // What could not be added stays here for the next time; the connection has said that it is lost.
+    // Counts that could not be added are kept for the next exchange; the connection has already logged the failure.
     for (let at = 0; at < changed.length; at += TOGETHER) {
       const some = changed.slice(at, at + TOGETHER);
       await this.#add(some, now).catch(() => undefined);

@@ -1,7 +1,7 @@
 /**
- * Counters in Redis, shared by all nodes. With `sync_rate: -1` every take is made in Redis (redis-batch.ts): exact over
- * all nodes while it answers. With a sync_rate a node counts by itself and adds up every so many seconds: see
- * redis-synced.ts.
+ * Counters in Redis, shared by all nodes. With `sync_rate: -1` every take is made in Redis (redis-batch.ts): limits are
+ * exact over all nodes while it responds. With another sync_rate, a node counts by itself and adds its counts at that
+ * interval in seconds: see redis-synced.ts.
  */
 import type { RateLimitingConfig } from "@sluice/model";
 import type { Connect } from "../../proxy/upstream/connect.ts";
@@ -12,13 +12,13 @@ import { SyncedCounters } from "./redis-synced.ts";
 export interface RedisCountersOptions {
   readonly warn: Warn;
   readonly connect: Connect;
-  /** Unix milliseconds, by the clock that the windows are cut with; default Date.now. */
+  /** Unix milliseconds, from the clock that defines the windows; default Date.now. */
   readonly now?: () => number;
-  /** Milliseconds after its last use at which a connection is closed; default five minutes. */
+  /** Milliseconds of disuse after which a connection is closed; default five minutes. */
   readonly idle?: number;
 }
 
-/** The sync_rate that stands for "count in Redis at every request". */
+/** The sync_rate for counting in Redis with every request. */
 const EVERY_REQUEST = -1;
 
 export class RedisCounters implements Counters {
@@ -31,7 +31,7 @@ export class RedisCounters implements Counters {
     this.#now = now;
   }
 
-  /** How many connections are held. */
+  /** The current number of connections. */
   get connections(): number {
     return this.#connections.size;
   }
@@ -50,7 +50,7 @@ export class RedisCounters implements Counters {
     const key = JSON.stringify([redis, sync_rate]);
     const found = this.#synced.get(key);
     if (found !== undefined) return found;
-    // Configs come and go: a new one is the occasion to let go of those that nobody counts with.
+    // When a new config appears, the counters of unused configs are dropped.
     for (const [other, synced] of this.#synced) if (synced.idle) this.#synced.delete(other);
     const made = new SyncedCounters({
       client: () => this.#connections.client(redis),

@@ -1,43 +1,44 @@
 /**
- * The memory in which all workers of a node count: a table of fixed size with open addressing, in which every change is
- * one compare-and-swap. Nobody waits for anybody: a worker that dies in the middle of something stops nobody.
+ * The shared memory in which all workers of a node count: a hash table of fixed size with open addressing, in which
+ * every change is one compare-and-swap. It is lock-free: a worker that dies in the middle of an operation blocks no
+ * other worker.
  *
- * A slot is eight words: a head, three words of the name's hash (the rest of its 128 bits stands in the head, but for
- * three), the window, when the window is over, and the count. It is free, taken (somebody is about to write it), ready,
- * doomed (it was taken in vain, and whoever took it may still write it) or void (to be used again). A key lies in one
- * of PROBES slots from its home on, before the first one that is free; no slot becomes free again, so whoever meets a
- * free one has seen all.
+ * A slot has eight words: a head, three words of the name's hash (the head holds the fourth except for its three lowest
+ * bits), the window, its period and group, its expiry, and the count. Its state is FREE, TAKEN (its owner is about to
+ * write it), READY, DOOMED (claimed in vain, and its owner may still write it) or VOID (reusable). A key is in one of
+ * PROBES slots from its home, before the first FREE one. No slot becomes FREE again, so a search may end at a FREE
+ * slot.
  *
- * Behind the slots stand the sizes of groups: how many ready slots each has. A group is the counters of one plugin
- * instance in one window. When none of the slots that a new key may lie in is free, void or over, it replaces the
- * counter whose group is the largest, so that an instance that counts many identifiers replaces its own counters
- * before those of another.
+ * After the slots come the sizes of groups: the number of READY slots in each. A group is the counters of one plugin
+ * instance in one window. When no possible slot of a new key is FREE, VOID or expired, it replaces the counter whose
+ * group is the largest, so that an instance with many identifiers replaces its own counters first.
  *
- * Nobody but who took a slot makes it void, since it would write into another's else: of one that died a slot is lost.
+ * Only the worker that claimed a slot may make it VOID; otherwise its late write could corrupt a reused slot. So a
+ * worker that dies leaks at most the slot that it had claimed.
  *
- * Two workers may miss the same key at the same time and take a slot each. So who has taken one looks through the
- * others again before it makes it ready: of two that see each other one makes way.
+ * Two workers may miss the same key at the same time and claim one slot each. So a worker searches the other slots
+ * again before it makes its slot READY: of two that see each other, one gives way.
  */
 
 const WORDS = 8;
 const HASH = 1;
 const WINDOW = 4;
-/** The lower half of the word is of the window; the upper half is the group's number. */
+/** The lower half of the word is the window's period; the upper half is the number of the group. */
 const PERIOD = 5;
 const PERIOD_MASK = 0xffff;
 const EXPIRES = 6;
 const COUNT = 7;
 
 /**
- * Groups are numbered by a keyed hash. Two that have the same number count as one until the window of one is over;
- * counting itself stays exact.
+ * The number of a group is a keyed hash. Two groups with the same number count as one until the window of one ends; the
+ * counts of requests stay exact.
  */
 const GROUPS = 2 ** 16;
 
-/** How many slots a key may lie in. */
+/** Number of slots in which a key may be. */
 const PROBES = 32;
 
-/** The three lowest bits of a head. */
+/** The state: the three lowest bits of a head. */
 const FREE = 0;
 const TAKEN = 1;
 const READY = 2;
@@ -45,20 +46,20 @@ const VOID = 3;
 const DOOMED = 4;
 const STATE = 7;
 
-/** Rounds in which a taken slot of the same key may become ready, before its owner counts as dead. */
+/** Rounds to wait until a slot that is TAKEN for the same key becomes READY; after that its owner counts as dead. */
 const PATIENCE = 200;
 
-/** A count goes no further. */
+/** Maximum of a count. */
 const MOST = 0xffffffff;
 
-/** Looked for: the hash of its name, and its window. */
+/** The key to find: the hash of its name, and its window. */
 export interface Sought {
   /** Four words. */
   readonly hash: Int32Array;
-  /** A word and 16 bits that tell windows and periods apart. */
+  /** A word, together with 16 bits that distinguish windows and periods. */
   readonly window: number;
   readonly period: number;
-  /** The plugin instance that counts. */
+  /** The plugin instance of the counter. */
   readonly instance: string;
   /** Unix seconds. */
   readonly expires: number;
@@ -66,11 +67,11 @@ export interface Sought {
 
 export interface SharedSlotsOptions {
   readonly buffer: SharedArrayBuffer;
-  /** 0 to 255; no two that use the buffer at a time have the same. */
+  /** 0 to 255; unique among concurrent users of the buffer. */
   readonly owner: number;
-  /** Unix seconds, by the clock that the windows are cut with. */
+  /** Unix seconds, from the clock that defines the windows. */
   readonly now: () => number;
-  /** A word from the hash of an instance's name; asked for new keys only. */
+  /** A word of the hash of an instance's name; only called for new keys. */
   readonly instanceHash: (instance: string) => number;
 }
 
@@ -82,7 +83,7 @@ export class SharedSlots {
   readonly #now: () => number;
   readonly #instanceHash: (instance: string) => number;
 
-  /** Bytes of a table; `slots` is a power of two, PROBES at the least. */
+  /** Bytes of a table; `slots` is a power of two, at least PROBES. */
   static bytes(slots: number): number {
     if (slots < PROBES || (slots & (slots - 1)) !== 0)
       throw new RangeError(`${slots} is no power of two from ${PROBES}`);
@@ -99,7 +100,7 @@ export class SharedSlots {
     this.#now = now;
   }
 
-  /** Where the key is counted, from now on at the latest. */
+  /** The slot of the key; claims one if there is none. */
   find(sought: Sought): number {
     const { hash, window, period } = sought;
     const home = mixed(hash[0] ?? 0, window, period) & this.#mask;
@@ -115,7 +116,7 @@ export class SharedSlots {
     return Atomics.load(this.#words, slot + COUNT) >>> 0;
   }
 
-  /** The count with one more; 0 when that would be more than the limit. */
+  /** Increments the count and returns it; 0 if it would exceed the limit. */
   add(slot: number, limit: number): number {
     const words = this.#words;
     const at = slot + COUNT;
@@ -129,7 +130,7 @@ export class SharedSlots {
     }
   }
 
-  /** Takes one back that was added for nothing. */
+  /** Undoes an `add`. */
   remove(slot: number): void {
     const words = this.#words;
     const at = slot + COUNT;
@@ -140,7 +141,7 @@ export class SharedSlots {
     }
   }
 
-  /** How many counters stand in it whose windows are not over. */
+  /** Number of counters whose windows have not ended. */
   held(): number {
     const now = this.#now();
     let held = 0;
@@ -150,7 +151,7 @@ export class SharedSlots {
     return held;
   }
 
-  /** One round: the slot, or -1 when somebody came in between. */
+  /** One round: the slot, or -1 when another worker interfered. */
   #look(sought: Sought, { home, ready, round }: Search): number {
     const words = this.#words;
     const now = this.#now();
@@ -190,7 +191,7 @@ export class SharedSlots {
     return this.#take(sought, { at: usable, head: usableHead, home, ready });
   }
 
-  /** The ready slot whose group is the largest, of several in groups of one size the one that is over soonest; or -1. */
+  /** The READY slot whose group is the largest (of groups of equal size, the slot that expires first); or -1. */
   #ofLargestGroup(home: number): number {
     const words = this.#words;
     let found = -1;
@@ -200,7 +201,7 @@ export class SharedSlots {
       const at = ((home + probe) & this.#mask) * WORDS;
       if ((Atomics.load(words, at) & STATE) !== READY) continue;
       const group = this.#groupAt(at);
-      // Read once for each group, because other workers change it meanwhile.
+      // Read once per group, because other workers change it concurrently.
       const own = group === largest ? size : Atomics.load(this.#sizes, group);
       if (found >= 0 && (own < size || (own === size && this.#expires(at) >= this.#expires(found)))) continue;
       found = at;
@@ -232,7 +233,7 @@ export class SharedSlots {
     return -1;
   }
 
-  /** Whether nobody else has, or may get, a slot for the same key. A later one that is taken is doomed. */
+  /** Whether no other worker has, or may get, a slot for the same key. A later TAKEN slot for it is made DOOMED. */
   #isAlone(sought: Sought, { at: own, home, ready }: Omit<Claim, "head">): boolean {
     const words = this.#words;
     let isBefore = true;
@@ -277,27 +278,27 @@ export class SharedSlots {
 
 interface Search {
   readonly home: number;
-  /** The head of the key's slot when it is ready. */
+  /** The head of the key's slot in state READY. */
   readonly ready: number;
   readonly round: number;
 }
 
 interface Claim {
   readonly at: number;
-  /** What was seen there. */
+  /** The head that was read there. */
   readonly head: number;
   readonly home: number;
   readonly ready: number;
 }
 
-/** A word of a hash with a window and its period. */
+/** Mixes a word of a hash with a window and its period. */
 function mixed(word: number, window: number, period: number): number {
   const spread = Math.imul(window ^ (period << 24), 0x9e3779b1);
   return word ^ spread ^ (spread >>> 15);
 }
 
-/** A head of a slot that is taken: 21 bits of the key's, 8 of who took it, the state. */
+/** The head of a TAKEN slot: 21 bits of the key's hash, 8 bits of the owner, the state. */
 const takenBy = (owner: number, ready: number): number => (ready & ~0x7ff) | (owner << 3) | TAKEN;
 
-/** Whether a taken slot may be for this key. */
+/** Whether a TAKEN slot may be for this key. */
 const isOf = (taken: number, ready: number): boolean => ((taken ^ ready) & ~0x7ff) === 0;

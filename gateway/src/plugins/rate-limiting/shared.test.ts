@@ -18,7 +18,7 @@ const counter = (name: string, members: Partial<Counter> = {}): Counter => ({
   ...members,
 });
 
-/** What each thread was answered, of all that take at once. */
+/** The results of each thread, when all take at once. */
 async function hammer(
   memory: CountersMemory,
   takes: readonly (readonly (readonly Counter[])[])[],
@@ -65,7 +65,7 @@ for (const [what, prepare] of [
     const memory = createCountersMemory(16_384);
     prepare(new SharedCounters({ memory, owner: 0, now: () => Date.now() - 10_000 }));
     const wanted = many(1000, (at) => counter(`key ${at}`, { limit: 7 }));
-    // Everybody goes through the keys in the same order, so that they meet at each of them.
+    // All threads use the keys in the same order, so that they compete for each.
     const takes = many(THREADS, () => wanted.flatMap((one) => many(4, () => [one])));
     const admitted = new Map<string, number>();
     for (const [thread, answers] of (await hammer(memory, takes)).entries())
@@ -97,7 +97,7 @@ test("threads that flood their instance at once leave another's counters, and ev
   const counters = new SharedCounters({ memory, owner: 0 });
   const kept = many(200, (at) => counter(`kept ${at}`, { instance: "kept", period: "minute", expires: expires - 1 }));
   for (const one of kept) counters.take([one]);
-  // Threads come in pairs upon the same identifiers, so that they also compete for slots.
+  // Two threads share the same identifiers, so that they also compete for slots.
   const flood = (thread: number) =>
     many(capacity, (at) => [counter(`flood ${thread >> 1} ${at}`, { instance: `flood ${thread % 2}`, limit: 1e9 })]);
   await hammer(memory, many(THREADS, flood));
@@ -123,7 +123,7 @@ test("a slot whose owner died while it wrote stops nobody", () => {
   counters.take([counter("one")]);
   const words = new Int32Array(memory.buffer);
   const at = words.findIndex((word) => word !== 0);
-  // Ready (2) becomes taken (1), by owner 9.
+  // READY (2) becomes TAKEN (1), by owner 9.
   words[at] = ((words[at] ?? 0) & ~0x7ff) | (9 << 3) | 1;
   assert.deepEqual(counters.take([counter("one")]), { admitted: true, counts: [1] });
   assert.deepEqual(counters.take([counter("one")]), { admitted: true, counts: [2] });

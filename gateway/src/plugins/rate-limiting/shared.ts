@@ -1,10 +1,10 @@
 /**
- * Counters in memory that all workers of a node share: what is counted in one is counted in all, so that a limit is
- * that of the node. They outlive documents and workers.
+ * Counters in memory that all workers of a node share, so that a limit applies to the whole node. They outlive
+ * documents and workers.
  *
- * The number of counters is fixed. When all slots that a new counter may have are in use by windows that are not over,
- * it replaces one of the plugin instance that has the most counters in a window: a flood of made-up identifiers replaces
- * its own counters first, and no request is refused for lack of memory. A limit above 4,294,967,295 counts as none.
+ * The number of counters is fixed. When all possible slots of a new counter are in use, it replaces a counter of the
+ * plugin instance with the most counters in a window. So a flood of made-up identifiers replaces its own counters
+ * first, and no request is rejected for lack of memory. A limit above 4,294,967,295 counts as no limit.
  */
 import { getRandomValues } from "node:crypto";
 import { type Period, periods } from "@sluice/model/serving";
@@ -13,16 +13,16 @@ import type { Counter, Counters, Taken } from "./counters.ts";
 import { HASH_KEY_WORDS, keyedHash } from "./keyed-hash.ts";
 import { SharedSlots } from "./shared-slots.ts";
 
-/** What workers are given, by a message. */
+/** Sent to workers in a message. */
 export interface CountersMemory {
   readonly buffer: SharedArrayBuffer;
   readonly key: Uint32Array;
 }
 
-/** A million counters in 32 MB, of which the machine gives what is used. */
+/** A million counters in 32 MB; the system only allocates the pages that are used. */
 const DEFAULT_CAPACITY = 2 ** 20;
 
-/** @param capacity A power of two, 32 at the least. */
+/** @param capacity A power of two, at least 32. */
 export function createCountersMemory(capacity = DEFAULT_CAPACITY): CountersMemory {
   return {
     buffer: new SharedArrayBuffer(SharedSlots.bytes(capacity)),
@@ -32,7 +32,7 @@ export function createCountersMemory(capacity = DEFAULT_CAPACITY): CountersMemor
 
 export interface SharedCountersOptions {
   readonly memory: CountersMemory;
-  /** Which of the memory's users this is: 0 to 255, no two at a time the same. */
+  /** The number of this user of the memory: 0 to 255, unique among concurrent users. */
   readonly owner: number;
   /** Unix milliseconds; default Date.now. */
   readonly now?: () => number;
@@ -52,14 +52,14 @@ export class SharedCounters implements Counters {
     this.#slots = new SharedSlots({ buffer, owner, now: () => now() / 1000, instanceHash });
   }
 
-  /** How many counters are kept whose windows are not over. */
+  /** Number of counters whose windows have not ended. */
   get size(): number {
     return this.#slots.held();
   }
 
   /**
-   * Exact over any number of workers for a request with one counter. With several, one that another counter's limit
-   * stops at the very moment in which it was not seen yet is taken back: for that long others see it counted.
+   * Exact over any number of workers for a request with one counter. With several counters, an increment is undone if
+   * another counter turns out to be at its limit: until then other workers see it.
    */
   take(counters: readonly Counter[]): Taken {
     const slots = counters.map((counter) => this.#find(counter));
@@ -77,7 +77,7 @@ export class SharedCounters implements Counters {
     return { admitted: true, counts };
   }
 
-  /** The memory is the node's. */
+  /** The memory belongs to the node. */
   async close(): Promise<void> {}
 
   #find({ name, instance, period, windowStart, expires }: Counter): number {

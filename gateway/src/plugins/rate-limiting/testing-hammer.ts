@@ -1,4 +1,4 @@
-/** A thread that takes the same counters as others at the same moment, and tells what it was admitted. */
+/** A thread that takes the same counters as others at the same time, and reports what it was admitted. */
 import { parentPort, workerData } from "node:worker_threads";
 import type { Counter } from "./counters.ts";
 import { type CountersMemory, SharedCounters } from "./shared.ts";
@@ -6,7 +6,7 @@ import { type CountersMemory, SharedCounters } from "./shared.ts";
 export interface Hammering {
   readonly memory: CountersMemory;
   readonly owner: number;
-  /** One word: how many threads have still to come before all begin. */
+  /** One word: the number of threads that must still arrive before all begin. */
   readonly gate: Int32Array;
   /** Each is one request. */
   readonly takes: readonly (readonly Counter[])[];

@@ -7,8 +7,8 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
 /**
- * How long a window of a period is taken to be in what clients are told, milliseconds. Kong's numbers: a month has 30
- * days and a year 365, although the windows themselves follow the calendar.
+ * Nominal milliseconds of a window, for response headers. Kong's numbers: a month has 30 days and a year 365, although
+ * the windows themselves follow the calendar.
  */
 export const nominalLength: Readonly<Record<Period, number>> = {
   second: SECOND,
@@ -19,13 +19,13 @@ export const nominalLength: Readonly<Record<Period, number>> = {
   year: 365 * DAY,
 };
 
-/** Unix milliseconds; the end is the beginning of the next window. */
+/** Unix milliseconds; the end is the start of the next window. */
 export interface Window {
   readonly start: number;
   readonly end: number;
 }
 
-/** The window of a period that `now` (Unix milliseconds) falls into. */
+/** The window of a period that contains `now` (Unix milliseconds). */
 export function windowOf(period: Period, now: number): Window {
   if (period === "month" || period === "year") {
     const date = new Date(now);
@@ -39,7 +39,7 @@ export function windowOf(period: Period, now: number): Window {
   return { start, end: start + length };
 }
 
-/** Whole seconds until the window's count begins anew, at least 1. */
+/** Whole seconds until the window ends, at least 1. */
 export function secondsUntilReset(period: Period, { start, now }: { readonly start: number; readonly now: number }) {
   return Math.max(1, nominalLength[period] / SECOND - Math.floor((now - start) / SECOND));
 }

@@ -1,4 +1,4 @@
-/** Edits of a large file that are read without the rest of it say what the whole text says. */
+/** Edits of a large file that are read without the rest give the same result as the whole text. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { collections, loadText } from "@sluice/model";
@@ -16,7 +16,7 @@ function servedOf(text: string): ServedText | null {
   return value?.ids && snapshot ? { text, snapshot, hashes: value.hashes, ids: new EntityIds(value.ids) } : null;
 }
 
-/** What a node makes of an edit; null: the whole text must be read. */
+/** The node's text after an edit; null: the whole text must be read. */
 function afterEdit(served: ServedText, text: string): ServedText | null {
   const edit = findEdit(served.text, text);
   if (edit === null) return null;
@@ -24,7 +24,7 @@ function afterEdit(served: ServedText, text: string): ServedText | null {
   let read = readFileEdit({ added, changed, known: {} });
   if (read && "wanted" in read) read = readFileEdit({ added, changed, known: findReferences(served, removed, read) });
   if (read === null || "wanted" in read) return null;
-  // As it comes from another process.
+  // As if it came from another process.
   return adoptFileEdit(served, { text, removed }, structuredClone(read));
 }
 
@@ -76,7 +76,7 @@ const anchored = `${head}services:\n- &limited\n  name: a\n  host: h.test\n  plu
 const endpointsOf = (id: string) =>
   `${head}_sluice:\n  endpoints:\n    ${X}: []\nservices:\n- {name: a, host: h.test, id: ${id}}\n- {name: b, host: h.test}\n`;
 
-/** Texts in which an edited item means something to what is not edited. */
+/** Texts in which unedited items depend on an edited item. */
 const referredTo: readonly (readonly [what: string, before: string, text: string])[] = [
   ["a changed item with an anchor", anchored, anchored.replace("minute: 5", "minute: 500")],
   [

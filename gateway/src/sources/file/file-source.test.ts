@@ -1,4 +1,4 @@
-/** The file source with texts that are long enough to be read in a process of their own. */
+/** The file source with texts that are long enough to be read in a separate process. */
 import assert from "node:assert/strict";
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -39,7 +39,7 @@ function openFile(context: TestContext, { keep = false, log = silent as SourceLo
     source,
     intake,
     served: () => served,
-    /** In one step: nobody sees half of it. */
+    /** Atomically: no reader sees half of it. */
     write(text: string) {
       writeFileSync(`${file}.new`, text);
       renameSync(`${file}.new`, file);
@@ -54,7 +54,7 @@ const endpoints = (address: string) =>
   `_sluice: {endpoints: {4a2a7ab2-41a7-5b5e-9be2-4a2e7f0f2ac5: [{address: ${address}, port: 80}]}}\n`;
 const core = "services:\n- id: 4a2a7ab2-41a7-5b5e-9be2-4a2e7f0f2ac5\n  name: core\n  host: core.test\n";
 
-/** In a row: each follows from the one before. */
+/** In sequence: each follows from the previous one. */
 const texts: readonly (readonly [what: string, text: string])[] = [
   ["a first long text", LONG + head + up + routes],
   ["one more entity, and one of another kind", LONG + head + consumers + up + routes],
@@ -156,7 +156,7 @@ test("a source that stops while a long text is read ends the process that reads"
   assert.equal(served(), undefined);
 });
 
-/** YAML: it takes longest. */
+/** YAML, because it is the slowest format. */
 const manyRoutes = (count: number, last = "/last"): string =>
   `${head}services:\n- name: up\n  host: 127.0.0.1\n  port: 1\n  routes:\n${Array.from(
     { length: count },

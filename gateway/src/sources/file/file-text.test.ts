@@ -6,7 +6,7 @@ import { type TestContext, test } from "node:test";
 import { temporaryFolder } from "../../../../tools/process/index.ts";
 import { createFileText } from "./file-text.ts";
 
-/** A file, and how often it was opened to be read. */
+/** A file, and the number of times that it was opened for reading. */
 function fileIn(context: TestContext) {
   const folder = temporaryFolder("file-text");
   const { mock } = context.mock.method(promises, "open");
@@ -56,7 +56,7 @@ test("a file is read until its times tell of every change, and then no more befo
   for (let turn = 0; turn < 5; turn++) await changing.read();
   assert.ok(reads() >= 5, `read ${reads()} times`);
   const resting = createFileText(file, 0);
-  // When it is new, and once more.
+  // Once when it is new, and once more.
   for (let turn = 0; turn < 2; turn++) await resting.read();
   const before = reads();
   for (let turn = 0; turn < 5; turn++) assert.equal(await resting.read(), null);

@@ -17,13 +17,13 @@ const global = (name: string, more = "") => `plugins:\n- {name: ${name}${more}}\
 const keyAuth = shop(onService("{name: key-auth}"));
 const demo = "consumers:\n- username: demo\n";
 
-/** A route for everything, without a plugin, and others of the same service. */
+/** A route for all paths without a plugin, and others of the same service. */
 const openSite = "  - {name: site, paths: [/]}\n";
 const site = (routes: string) =>
   `${head}services:\n- name: site\n  url: http://site.test\n  routes:\n${openSite}${routes}`;
 const protectedAdmin = "  - {name: admin, paths: [/admin], plugins: [{name: key-auth}]}\n";
 
-/** A file before and after a change, and what protects routes no longer. */
+/** A file before and after a change, and the plugin whose protection is lost. */
 const changes: readonly (readonly [what: string, before: string, now: string, lost: string | null])[] = [
   ["nothing changes", keyAuth, keyAuth, null],
   ["a service loses its key-auth", keyAuth, shop(""), "key-auth of route shop"],

@@ -21,7 +21,7 @@ const read = (text: string): Checked<FileReading> => readFileText({ text, file, 
 for (const [what, text] of texts) {
   test(`what was read of ${what} is the same after it was told in parts`, () => {
     const parts = new ResultAssembler();
-    // Twice: nothing of one is left to the next.
+    // Twice: the second result must not contain parts of the first.
     for (let turn = 0; turn < 2; turn++) {
       const messages = [...splitResult(read(text))];
       const taken = messages.map((message) => parts.add(message));
@@ -44,7 +44,7 @@ test("entities that have equal lists have the same one", () => {
   }
 });
 
-/** A collection without entities and one that is not there say the same. */
+/** An empty collection and an absent one are equivalent. */
 function withoutEmpty(told: Checked<FileReading> | null | undefined): unknown {
   if (!told || told.violations) return told;
   const put = Object.fromEntries(Object.entries(told.value.put).filter(([, list]) => list.length > 0));

@@ -18,7 +18,7 @@ interface Opened {
   readonly file: string;
   readonly store: Store;
   readonly text: () => string;
-  /** What the node serves. */
+  /** The snapshot that the node serves. */
   readonly snapshot: () => Snapshot | undefined;
 }
 
@@ -198,7 +198,7 @@ const step = fc.record({
   collection: fc.constantFrom(...collections.filter((name) => name !== "certificates" && name !== "snis")),
   op: fc.constantFrom("create", "create", "replace", "remove"),
   name: fc.option(names),
-  /** Which of those that there are. */
+  /** An index into the existing entities. */
   pick: fc.nat(5),
   parent: fc.nat(5),
   nest: fc.boolean(),
@@ -206,7 +206,7 @@ const step = fc.record({
 const NOW = Math.floor(Date.now() / 1000);
 type Step = typeof step extends fc.Arbitrary<infer One> ? One : never;
 
-/** A write that may well be refused. */
+/** A write that may be rejected. */
 async function writeOf(store: Store, { collection, op, name, pick, parent, nest }: Step): Promise<Write | undefined> {
   const all = (await readAll(store)) as Readonly<Record<string, readonly Entity[]>>;
   const refer = (to: string) => {

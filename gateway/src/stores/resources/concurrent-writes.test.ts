@@ -1,4 +1,4 @@
-/** Writes that overlap, on a cluster in memory whose calls and watches take a while. */
+/** Overlapping writes, in a simulated cluster with slow calls and watches. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Rejected, type Resource } from "@sluice/crds";
@@ -86,7 +86,7 @@ test("lets a write wait for those that it depends on, and answers by what they c
   stop();
 });
 
-/** What tables hold, without what the clock says. */
+/** The content of tables without timestamps. */
 const contentOf = (tables: Tables) =>
   Object.fromEntries(
     collections.map((collection) => [
@@ -122,7 +122,7 @@ const one: fc.Arbitrary<Write> = fc.oneof(
     .map(([of, index]) => remove(of, id(of === "routes" ? 2 : 4, index))),
 );
 
-/** Whether the writes that were taken give these tables in some order in which each of them, too, is taken. */
+/** Whether the accepted writes lead to these tables in some order in which each of them is accepted. */
 function isReachable(taken: readonly (readonly Write[])[], from: Tables, wanted: string): boolean {
   if (taken.length === 0) return JSON.stringify(contentOf(from)) === wanted;
   return taken.some((writes, index) => {
@@ -144,7 +144,7 @@ test("ends where the same writes end one after the other in some order, and take
           asked.map(async (writes, index) => (stores[index % processes] as ResourceStore).write(writes)),
         );
         for (const store of stores) await store.settled();
-        // Another process sees what there is, and not what the writers believe.
+        // Another process reads the actual resources, independent of the writers' state.
         const fresh = createResourceStore({
           client: cluster.client(),
           homeNamespace: "home",

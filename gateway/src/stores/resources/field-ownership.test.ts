@@ -48,7 +48,7 @@ test("names who owns what would change or go", () => {
     { manager: "gitops", field: ".spec.tags" },
     { manager: "gitops", field: ".spec.host" },
   ]);
-  // Leaving out of an apply what another manager owns does not take it away.
+  // Leaving a field of another manager out of an apply does not remove it.
   const specs = managedFields?.map(({ manager, fieldsV1 }) => [manager, Object(fieldsV1)["f:spec"]]);
   assert.deepEqual(specs, [
     ["gitops", { "f:host": {} }],

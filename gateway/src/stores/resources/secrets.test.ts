@@ -21,7 +21,7 @@ const consumer = (namespace: string, ref: object) =>
     spec: { username: namespace, keyAuth: [{ secretRef: { key: "key", ...ref } }] },
   });
 
-/** Who refers to the Secret `key` of the home namespace, and whether it is in use. */
+/** The resources that refer to the Secret `key` of the home namespace, and whether it is in use. */
 const cases: readonly (readonly [string, readonly Resource[], boolean])[] = [
   ["nobody", [], false],
   ["a Consumer of the home namespace", [consumer("home", { name: "key" })], true],

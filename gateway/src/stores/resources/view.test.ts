@@ -23,7 +23,7 @@ const viewOptions = () => ({
   idOf: (resource: Resource) => identityOf(resource, "default").id,
 });
 
-/** Everything that a view answers, as data. */
+/** All results of a view, as data. */
 function told(view: ResourceView, resources: Resources) {
   const { rows, claims, referring, faulty } = view.tables;
   const whose = (map: typeof claims) => map.sortedKeys().map((key) => [key, map.get(key)?.entity.id]);
@@ -52,7 +52,7 @@ function told(view: ResourceView, resources: Resources) {
 }
 
 const name = fc.constantFrom("a", "b", "c");
-/** Resources that refer to each other, share names, and lack what they refer to. */
+/** Resources that refer to each other, share names, and have missing references. */
 const resource = fc.oneof(
   fc.record({
     kind: fc.constant("Service" as const),
@@ -79,7 +79,7 @@ const resource = fc.oneof(
   }),
   fc.record({ kind: fc.constant("Secret" as const), name, spec: fc.record({ key: name }) }),
 );
-/** `touches`: only the status of what is there is written. */
+/** `touches`: only writes the status of an existing resource. */
 const does = fc.constantFrom("puts", "removes", "touches");
 const step = fc.record({ resource, does, age: fc.integer({ min: 0, max: 3 }) });
 
