@@ -74,7 +74,7 @@ test("a label that chooses pods, or says whose an object is, is refused wherever
   ]);
 });
 
-/** With each of these another part of the variables is there. */
+/** Each of these values sets other variables. */
 const releases: readonly ReleaseArgs["values"][] = [
   {},
   { namespaces: ["a"], push: { existingSecret: "certificates" } },

@@ -1,20 +1,20 @@
-/** What is wrong with a release as a whole: charts/sluice/templates/checks.yaml says the same. */
+/** Checks of a release as a whole; charts/sluice/templates/checks.yaml has the same ones. */
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { hasPostgres, redisServer } from "./objects/databases.ts";
 import { labelsOf, longestName, privateNamespace, type Release } from "./objects/names.ts";
 
-/** A fault of the values: `path` is empty when it is one of the whole. */
+/** An error in the values; `path` is empty if it concerns the values as a whole. */
 export interface Fault {
-  /** With dots: `gateway.replicas`. */
+  /** Dot-separated: `gateway.replicas`. */
   readonly path: string;
-  /** What is expected, and what there is. */
+  /** The expected and the actual value. */
   readonly message: string;
-  /** Whether no value would do: it is to be removed. */
+  /** No value would be valid: the member must be removed. */
   readonly surplus?: true;
 }
 
-/** All of them; of values that fit the chart's schema. */
+/** All faults of a release whose values fit the chart's schema. */
 export const faultsOf = (release: Release): readonly Fault[] => [
   ...nameFaults(release),
   ...contradictions(release),
@@ -83,7 +83,7 @@ type Part = "operator" | "gateway" | "admin" | "userApi";
 
 type Variables = Readonly<Record<string, string>>;
 
-/** By variable: the value that sets it, empty where none does; below `with` those that are there with a server alone. */
+/** By variable: the value that sets it, or an empty string; `with` has the variables set only with that server. */
 type Listed = Variables & { readonly with?: Readonly<Record<"postgres" | "redis", Variables>> };
 
 const ownVariables: Readonly<Record<Part, Listed>> = parse(
@@ -110,7 +110,7 @@ function variableFaults(release: Release): readonly Fault[] {
   });
 }
 
-/** The chart's own labels choose pods, and say whose an object is. */
+/** The chart's own labels select pods and identify the owner of an object. */
 function labelFaults(release: Release): readonly Fault[] {
   const { labels, monitoring } = release.values;
   const own = Object.keys(labelsOf({ ...release, values: { ...release.values, labels: {} } }, "operator"));

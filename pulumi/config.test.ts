@@ -10,7 +10,7 @@ type Texts = Readonly<Record<string, string>>;
 
 const secretKeys = ["sluice:consumerKey", "sluice:databaseUrl", "sluice:redisPassword"];
 
-/** Pulumi gives a program maps and lists as JSON, and tells it apart which keys are secrets. */
+/** Pulumi passes maps and lists to a program as JSON, and separately the keys that are secrets. */
 function load(values: Texts, secrets: readonly string[] = secretKeys) {
   const config = Object.fromEntries(Object.entries(values).map(([name, value]) => [`sluice:${name}`, value]));
   runtime.setAllConfig(config, [...secrets]);

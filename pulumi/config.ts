@@ -1,27 +1,27 @@
-/** The config of a stack: read once, checked whole, and only then is anything created. */
+/** The config of a stack: read once and fully validated before anything is created. */
 import { Config, getStack, type Output, RunError, runtime } from "@pulumi/pulumi";
 import type { Release } from "./objects/names.ts";
 import { checkRelease, type Fault } from "./release.ts";
 
-/** A stack with a whole Sluice. */
+/** A stack with a complete Sluice. */
 export interface SluiceConfig {
   readonly creates: "sluice";
   readonly release: Release;
-  /** Whether the namespace is the stack's own: then it goes with it. */
+  /** Whether the stack owns the namespace and deletes it on destroy. */
   readonly ownNamespace: boolean;
-  /** Whether people of anywhere reach it: then no Route may be without a Plugin. */
+  /** Whether the gateway is public: then every Route must have a Plugin. */
   readonly isPublic: boolean;
-  /** How long the API server and the pods may take to create or change one object, with its unit: `90s`. Unset: 5 minutes. */
+  /** The time limit for creating or changing one object, with its unit: `90s`. Unset: 5 minutes. */
   readonly timeout?: string;
-  /** API key of the user API's first consumer. Unset: one is made. */
+  /** API key of the user API's first consumer. Unset: one is generated. */
   readonly consumerKey?: Output<string>;
-  /** Address of the user API's Postgres server, with user and password. Unset: as the values say. */
+  /** Address of the user API's Postgres server, with user and password. Unset: according to the values. */
   readonly databaseUrl?: Output<string>;
-  /** Password of the Redis server that `redis.host` names. Unset: as the values say. */
+  /** Password of the Redis server in `redis.host`. Unset: according to the values. */
   readonly redisPassword?: Output<string>;
 }
 
-/** A stack with the CRDs and nothing else. */
+/** A stack with only the CRDs. */
 export interface CrdsConfig {
   readonly creates: "crds";
 }
@@ -29,9 +29,11 @@ export interface CrdsConfig {
 export type StackConfig = SluiceConfig | CrdsConfig;
 
 interface Key {
-  /** What a value must be, for the reader of an error. */
+  /** The expected value, for error messages. */
   readonly expected: string;
-  /** For the command that sets it. A secret has none: the command asks for it, so that no shell remembers it. */
+  /**
+   * For the suggested command. Secrets have none: the command prompts for them, so that they stay out of shell history.
+   */
   readonly example?: string;
   readonly optional?: boolean;
   accepts(text: string): boolean;
@@ -39,13 +41,13 @@ interface Key {
 
 const isName = (text: string): boolean => text.length <= 63 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(text);
 
-/** Whether the config has the value encrypted. Pulumi has the function, and leaves it out of its types. */
+/** Whether the config has the value encrypted. Pulumi has this function, but not in its types. */
 const isSecret = (key: string): boolean =>
   (runtime as typeof runtime & { isConfigSecret(key: string): boolean }).isConfigSecret(key);
 
 const isBoolean = (text: string): boolean => text === "true" || text === "false";
 
-/** What is not a value of the chart. */
+/** Keys that are not values of the chart. */
 const keys = {
   namespace: { expected: "the name of a namespace", example: "sluice", accepts: isName },
   name: { expected: "what the names of all objects begin with", example: "sluice", optional: true, accepts: isName },
@@ -74,13 +76,13 @@ const keys = {
   },
 } satisfies Record<string, Key>;
 
-/** Names of Secrets that the stack makes of secrets in its config. */
+/** Names of Secrets that the stack creates from secrets in its config. */
 export const given = { database: "given-database", redis: "given-redis" } as const;
 
 /**
- * Reads the config of the stack. `creates` is `sluice` (also when unset) or `crds`.
+ * Reads the config of the stack. `creates` is `sluice` (the default) or `crds`.
  *
- * @throws RunError with every fault: which key of which stack, what is expected, and the command that sets it.
+ * @throws RunError with every fault: the key and the stack, the expected value, and the command that sets it.
  */
 export function loadConfig(config = new Config(), stack = getStack()): StackConfig {
   const creates = config.get("creates") ?? "sluice";
@@ -112,7 +114,7 @@ export function loadConfig(config = new Config(), stack = getStack()): StackConf
   };
 }
 
-/** Values of the chart: every other key of the project, as JSON unless it is a text. */
+/** Values of the chart: every other key of the project, parsed as JSON or else as a string. */
 function valuesOf(config: Config, release: string): Readonly<Record<string, unknown>> {
   const prefix = `${config.name}:`;
   const values = Object.entries(runtime.allConfig()).flatMap(([key, text]) => {
@@ -133,7 +135,7 @@ function valuesOf(config: Config, release: string): Readonly<Record<string, unkn
   };
 }
 
-/** Maps and lists come as JSON, texts as they are. */
+/** Maps and lists are JSON, strings are literal. */
 function parsed(text: string): unknown {
   if (!/^[[{]/.test(text)) return text;
   try {
@@ -157,7 +159,7 @@ function faultOf(name: string, key: Key, { config, stack }: Place): readonly str
   const text = config.get(name);
   if (text === undefined) return key.optional ? [] : fault("but it is not set");
   if (key.example === undefined && !isSecret(full)) return fault("but it stands in clear in the stack's file");
-  // A secret is not repeated.
+  // Secrets are not quoted.
   if (!key.accepts(text)) return fault(key.example === undefined ? "but it is something else" : `not '${text}'`);
   return [];
 }

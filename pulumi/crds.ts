@@ -1,4 +1,4 @@
-/** The CRDs as resources of a stack of their own, because environments come and go and share them. */
+/** The CRDs as a stack of their own, because environments share them and are created and destroyed independently. */
 import { readdirSync, readFileSync } from "node:fs";
 import { apiextensions } from "@pulumi/kubernetes";
 import type { CustomResourceOptions } from "@pulumi/pulumi";
@@ -9,9 +9,9 @@ import { timeouts } from "./objects/create.ts";
 const folder = new URL("../crds/", import.meta.url);
 
 /**
- * Creates a CustomResourceDefinition for each file of `crds`, by its metadata.name.
+ * Creates a CustomResourceDefinition for each file of `crds`, named by its metadata.name.
  *
- * They stay in the cluster when the stack is destroyed: with a CRD goes every resource of its kind.
+ * They stay in the cluster when the stack is destroyed, because deleting a CRD deletes all its resources.
  */
 export function createCrds(options: CustomResourceOptions = {}): readonly apiextensions.v1.CustomResourceDefinition[] {
   return definitions().map(
@@ -28,7 +28,7 @@ type Definition = ConstructorParameters<typeof apiextensions.v1.CustomResourceDe
   readonly metadata: { readonly name: string };
 };
 
-/** The files are generated, and checked against the model by `npm run check`: what they hold is taken as it is. */
+/** The files are generated and checked against the model by `npm run check`, so they are not validated here. */
 function definitions(): readonly Definition[] {
   return readdirSync(folder)
     .filter((file) => file.endsWith(`.${group}.yaml`))

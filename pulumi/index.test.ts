@@ -9,7 +9,7 @@ const find = (kind: string, name: string) =>
   objects().find(({ inputs }) => inputs.kind === kind && inputs.metadata.name === name);
 
 before(async () => {
-  // No cluster is asked what it has: a suite must not meet one by mistake.
+  // Keeps the suite from reading a real cluster by mistake.
   process.env.KUBECONFIG = "/dev/null";
   const config = {
     "sluice:namespace": "shop",

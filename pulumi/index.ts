@@ -1,4 +1,4 @@
-/** The program of every stack: what it creates, and with which values, says the stack's config. */
+/** The program of every stack; the stack's config determines the objects and their values. */
 import { getStack } from "@pulumi/pulumi";
 import { loadConfig, type StackConfig } from "./config.ts";
 import { createCrds } from "./crds.ts";
@@ -18,7 +18,7 @@ const outputs = create(config);
 refuseFaults();
 await mayCreate();
 
-/** The outputs of the stack: a stack of CRDs has none. */
+/** The outputs of the stack; a stack of CRDs has none. */
 export default outputs;
 
 function create(stack: StackConfig): Partial<Outputs> {

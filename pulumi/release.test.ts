@@ -37,7 +37,7 @@ test("names that every object has are no values", () => {
   );
 });
 
-/** Never called: `npm run check` fails where a line below a directive compiles. */
+/** Never called: `npm run check` fails if a line below a directive compiles. */
 export function wrongValues() {
   releaseOf({ ...place, values: { gateway: { replicas: 3 } } });
   // @ts-expect-error there is no such value

@@ -1,4 +1,4 @@
-/** A release from what somebody says of it: the chart's defaults are filled in, and the chart's schema checks it. */
+/** Builds a release from given values: fills in the chart's defaults and validates with the chart's schema. */
 import { readFileSync } from "node:fs";
 import { RunError } from "@pulumi/pulumi";
 import { Ajv, type ErrorObject } from "ajv";
@@ -13,10 +13,10 @@ export type { Fault } from "./checks.ts";
 const chart = (file: string): string => readFileSync(new URL(`../charts/sluice/${file}`, import.meta.url), "utf8");
 
 export interface ReleaseArgs {
-  /** Names of all objects begin with it. */
+  /** The prefix of all objects' names. */
   readonly name: string;
   readonly namespace: string;
-  /** What differs from charts/sluice/values.yaml. */
+  /** Overrides of charts/sluice/values.yaml. */
   readonly values?: Unfilled<Values>;
 }
 
@@ -28,7 +28,7 @@ export function releaseOf(args: ReleaseArgs): Release {
   throw new RunError([`The values of ${args.name} have faults:`, ...lines].join("\n  "));
 }
 
-/** The release, unless there are faults: all of them are told. */
+/** The release, or all faults. */
 export function checkRelease({ name, namespace, values = {} }: ReleaseArgs): {
   readonly release?: Release;
   readonly faults: readonly Fault[];
@@ -57,7 +57,7 @@ function schemaFaults(values: unknown): readonly Fault[] {
   });
 }
 
-/** As Helm does it: maps are merged, everything else takes the place of the default. */
+/** Like Helm: maps are merged, all other values replace the default. */
 function merge(value: unknown, over: unknown): unknown {
   if (!isMap(value) || !isMap(over)) return over;
   const names = new Set([...Object.keys(value), ...Object.keys(over)]);

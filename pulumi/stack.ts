@@ -1,4 +1,4 @@
-/** What a stack with a Sluice creates, and what it tells. */
+/** The resources and outputs of a stack with a Sluice. */
 import { interpolate, type Output, runtime } from "@pulumi/pulumi";
 import { Sluice } from "./components/index.ts";
 import { given, type SluiceConfig } from "./config.ts";
@@ -7,8 +7,8 @@ import type { Release } from "./objects/names.ts";
 import { secretOf } from "./objects/secrets.ts";
 
 /**
- * Labels every Kubernetes object that is registered from now on, and has Pulumi take back what others changed of it: what
- * the program says is so after an `up`, whoever scaled or edited in between. Not for CRDs, which are not one stack's.
+ * Labels every Kubernetes object registered from now on, and lets Pulumi override changes by others: an `up` restores
+ * the program's state, whatever was scaled or edited in between. Not for CRDs, which several stacks share.
  */
 export function ownEverything(name: string, value: string): void {
   runtime.registerStackTransformation(({ type, props, opts }) => {
@@ -30,12 +30,12 @@ export function ownEverything(name: string, value: string): void {
 const endsPods = (type: string): boolean => /:(Deployment|StatefulSet|Namespace)$/.test(type);
 
 /**
- * The API server removes what nothing else depends on before it answers. Of a removal some moments later, which is Pulumi's
- * default, the provider may miss the news, and then it waits until the time to delete is over.
+ * The API server deletes the object before it responds. With Pulumi's default the deletion follows moments later; the
+ * provider may miss that event and then waits until the delete timeout.
  */
 const goneAtOnce = { "pulumi.com/deletionPropagationPolicy": "background" } as const;
 
-/** Bounds the time to create or change an object, for all Kubernetes objects that are registered from now on. */
+/** Limits the time to create or change an object, for all Kubernetes objects registered from now on. */
 export function waitAtMost(timeout: string): void {
   runtime.registerStackTransformation(({ type, props, opts }) => {
     if (!type.startsWith("kubernetes:")) return undefined;
@@ -43,24 +43,24 @@ export function waitAtMost(timeout: string): void {
   });
 }
 
-/** What people need of a stack. All but namespace and name may be missing, as the values say. */
+/** The outputs of a stack. All but namespace and name may be absent, depending on the values. */
 export interface Outputs {
   readonly namespace: string;
   readonly name: string;
-  /** Within the cluster: what clients' requests go to. */
+  /** The address for clients within the cluster. */
   readonly proxyAddress: string;
   readonly adminAddress?: string;
-  /** What opens the admin API. */
+  /** The admin token. */
   readonly adminToken?: Output<string>;
   /** The user API's GraphQL endpoint, through the gateway. */
   readonly usersAddress?: string;
   /** The API key of its first consumer. */
   readonly consumerKey?: Output<string>;
-  /** The command that brings the gateway to this machine, as http://localhost:8000. */
+  /** The command that forwards http://localhost:8000 to the gateway. */
   readonly forward: Output<string>;
 }
 
-/** Creates all that the config says, and answers the outputs of the stack. */
+/** Creates all resources of the config and returns the outputs of the stack. */
 export function createSluice({ release, ownNamespace, ...secrets }: SluiceConfig): Outputs {
   const { name, namespace, values } = release;
   const dependsOn = ownNamespace ? [create(namespaceOf(release))] : [];
@@ -93,7 +93,7 @@ export function createSluice({ release, ownNamespace, ...secrets }: SluiceConfig
   };
 }
 
-/** Nothing but restricted pods may run beside a Sluice. */
+/** Only pods with restricted Pod Security may run in the namespace. */
 const namespaceOf = ({ namespace }: Release) => ({
   apiVersion: "v1",
   kind: "Namespace",

@@ -1,4 +1,4 @@
-/** Stands in for the Pulumi engine: keeps what a program registers. Only suites import this. */
+/** A mock of the Pulumi engine that records registered resources. Only test suites import it. */
 import { readdirSync, readFileSync } from "node:fs";
 import { type Output, runtime } from "@pulumi/pulumi";
 import { parseAllDocuments } from "yaml";
@@ -19,11 +19,11 @@ export interface Registered {
   readonly secrets: readonly string[];
 }
 
-/** How the engine's protocol marks a secret (sdk/proto/provider.proto of pulumi). */
+/** The mark of a secret in the engine's protocol (sdk/proto/provider.proto of pulumi). */
 const SIGNATURE = "4dabf18193072939515e22adb298388d";
 const SECRET = "1b47061264138c4ac30d75fd1eb44270";
 
-/** @returns a list that grows with every resource that is registered from now on, in that order. */
+/** @returns a list to which every resource registered from now on is appended. */
 export function registerInto(registered: Registered[] = []): readonly Registered[] {
   runtime.setMocks(
     {
@@ -56,13 +56,13 @@ function unwrap(value: unknown, path: readonly string[], secrets: string[]): unk
   );
 }
 
-/** The value of an output, once it is known. */
+/** Resolves to the value of an output. */
 export const known = <Value>(output: Output<Value>): Promise<Value> =>
   new Promise((resolve) => {
     output.apply(resolve);
   });
 
-/** All objects of the YAML files of a folder, given from the root of the repository. */
+/** All objects in the YAML files of a folder, relative to the repository's root. */
 export function readObjects(folder: string): readonly KubernetesObject[] {
   const url = new URL(`../${folder}/`, import.meta.url);
   return readdirSync(url)

@@ -1,6 +1,6 @@
 /**
- * What a Sluice is deployed with: the values of the chart, with its defaults and its checks, so that both ways make the same
- * objects. What each value means says charts/sluice/values.yaml.
+ * The values of a deployment: those of the chart, with its defaults and checks, so that chart and program create the
+ * same objects. charts/sluice/values.yaml documents each value.
  */
 
 export interface Resources {
@@ -15,7 +15,7 @@ export interface Image {
   readonly digest: string;
 }
 
-/** Where pods of a part may run, as Kubernetes has it. */
+/** Scheduling of a part's pods, as in Kubernetes. */
 export interface Placement {
   readonly nodeSelector: Readonly<Record<string, string>>;
   readonly tolerations: readonly object[];
@@ -23,12 +23,12 @@ export interface Placement {
   readonly priorityClassName: string;
 }
 
-/** What every part has that is a Deployment. */
+/** Members common to all parts with a Deployment. */
 export interface Workload extends Placement {
   readonly image: Image;
   readonly replicas: number;
   readonly resources: Resources;
-  /** More settings: a variable and its text. */
+  /** Additional settings: variables and their values. */
   readonly env: Readonly<Record<string, string | number | boolean>>;
 }
 

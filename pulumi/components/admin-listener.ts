@@ -5,11 +5,11 @@ import { randomText, secretOf } from "../objects/secrets.ts";
 import { keptEntry } from "./kept-entry.ts";
 import { guardsOf, Part } from "./part.ts";
 
-/** The admin API on the custom resources, with its rights. */
+/** The admin API on the custom resources, with its RBAC objects. */
 export class AdminListener extends Part {
-  /** Where it is reached within the cluster. */
+  /** Its address within the cluster. */
   readonly address: string;
-  /** What opens it, unless a Secret of another making does. */
+  /** The admin token, unless an existing Secret has it. */
   readonly token?: Output<string>;
 
   constructor(name: string, release: Release, options?: ComponentResourceOptions) {

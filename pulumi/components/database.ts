@@ -5,13 +5,13 @@ import type { Release } from "../objects/names.ts";
 import { randomText, secretOf } from "../objects/secrets.ts";
 import { guardsOf, Part } from "./part.ts";
 
-/** A Postgres server of one pod for the user API, for trials. */
+/** A single-pod Postgres server for the user API, for trials. */
 export class Database extends Part {
   constructor(name: string, release: Release, options?: ComponentResourceOptions) {
     super("Database", name, options);
     createOnce(secretOf(release, { component: "postgres", entries: { password: randomText() } }), {
       parent: this,
-      // The volume stays too, and knows no other password.
+      // The volume is retained too, and its data requires this password.
       retainOnDelete: release.values.postgres.persistence.enabled,
     });
     this.create([...guardsOf(release, "postgres"), ...postgresObjects(release)]);

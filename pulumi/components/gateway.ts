@@ -5,9 +5,9 @@ import { monitoringObjects } from "../objects/monitoring.ts";
 import type { Release } from "../objects/names.ts";
 import { guardsOf, Part } from "./part.ts";
 
-/** The nodes: what clients' requests come to. */
+/** The nodes, which serve clients' requests. */
 export class Gateway extends Part {
-  /** Where clients reach it within the cluster. */
+  /** The address for clients within the cluster. */
   readonly address: string;
 
   constructor(name: string, release: Release, options?: ComponentResourceOptions) {
@@ -15,7 +15,7 @@ export class Gateway extends Part {
     const { autoscaling, service } = release.values.gateway;
     this.create([...guardsOf(release, "gateway"), ...monitoringObjects(release, "gateway")]);
     for (const object of gatewayObjects(release)) {
-      // How many there are says the autoscaler.
+      // The autoscaler sets the number of replicas.
       const ignoreChanges = autoscaling.enabled && object.kind === "Deployment" ? ["spec.replicas"] : [];
       create(object, { parent: this, ignoreChanges });
     }

@@ -1,12 +1,12 @@
-/** Secrets that are made once, and what is in them. */
+/** Secrets that are generated once, and their entries. */
 import { core } from "@pulumi/kubernetes";
 import { type CustomResourceOptions, type Output, secret } from "@pulumi/pulumi";
 import { createOnce } from "../objects/create.ts";
 import type { KubernetesObject } from "../objects/object.ts";
 
 /**
- * Creates a Secret whose entries the program makes, and answers one as it is in the cluster: what a first run made, not
- * what this one did.
+ * Creates a Secret with generated entries and returns an entry as it is in the cluster: the value of the first run, not
+ * that of this one.
  */
 export function keptEntry(object: KubernetesObject, entry: string, options: CustomResourceOptions): Output<string> {
   const created = createOnce(object, options);

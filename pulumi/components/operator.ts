@@ -4,7 +4,7 @@ import type { Release } from "../objects/names.ts";
 import { operatorObjects, privateNamespaceObjects } from "../objects/operator.ts";
 import { guardsOf, Part } from "./part.ts";
 
-/** Reads custom resources and pushes them to the nodes, with its rights and its webhook. */
+/** The operator, which reads custom resources and pushes them to the nodes, with its RBAC objects and its webhook. */
 export class Operator extends Part {
   constructor(name: string, release: Release, options?: ComponentResourceOptions) {
     super("Operator", name, options);

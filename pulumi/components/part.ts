@@ -1,4 +1,4 @@
-/** What the components of all parts share. */
+/** Base class of the components of all parts. */
 import {
   ComponentResource,
   type ComponentResourceOptions,
@@ -13,7 +13,7 @@ import type { KubernetesObject } from "../objects/object.ts";
 
 /** A part of a Sluice with all its objects. */
 export abstract class Part extends ComponentResource {
-  /** What the pods need before they start comes first; the rest depends on it. */
+  /** Creates the objects as children of this component. */
   protected create(
     objects: readonly KubernetesObject[],
     options: CustomResourceOptions = {},
@@ -26,7 +26,7 @@ export abstract class Part extends ComponentResource {
   }
 }
 
-/** What guards the pods of a part. */
+/** Objects that protect the pods of a part. */
 export function guardsOf(release: Release, component: Component): readonly KubernetesObject[] {
   const { networkPolicies, disruptionBudgets } = release.values;
   const single = component === "postgres" || component === "redis";

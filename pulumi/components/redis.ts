@@ -5,7 +5,7 @@ import type { Release } from "../objects/names.ts";
 import { randomText, secretOf } from "../objects/secrets.ts";
 import { guardsOf, Part } from "./part.ts";
 
-/** A Redis server of one pod, for trials: all nodes count rates together. */
+/** A single-pod Redis server for trials, in which all nodes share their rate-limiting counters. */
 export class Redis extends Part {
   constructor(name: string, release: Release, options?: ComponentResourceOptions) {
     super("Redis", name, options);

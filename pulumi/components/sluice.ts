@@ -8,7 +8,7 @@ import { Redis } from "./redis.ts";
 import { UserApi } from "./user-api.ts";
 
 export interface SluiceOptions extends ComponentResourceOptions {
-  /** API key of the user API's first consumer. Unset: one is made. */
+  /** API key of the user API's first consumer. Unset: one is generated. */
   readonly consumerKey?: Input<string>;
 }
 

@@ -10,13 +10,13 @@ import { keptEntry } from "./kept-entry.ts";
 import { guardsOf, Part } from "./part.ts";
 
 export interface UserApiOptions extends ComponentResourceOptions {
-  /** The first consumer's API key. Unset: one is made. */
+  /** The first consumer's API key. Unset: one is generated. */
   readonly key?: Input<string>;
 }
 
-/** The user directory, and how the gateway leads to it where `userApi.route` says so. */
+/** The user directory, and its route through the gateway if `userApi.route` enables it. */
 export class UserApi extends Part {
-  /** The first consumer's API key, where a route leads here and no Secret of another making has the key. */
+  /** The first consumer's API key, if there is a route and no existing Secret has the key. */
   readonly key?: Output<string>;
 
   constructor(name: string, release: Release, options: UserApiOptions = {}) {
@@ -76,7 +76,7 @@ export class UserApi extends Part {
         parent,
       ),
     ];
-    // Created last and deleted first, so that the route is at no moment without its plugins.
+    // Created last and deleted first, so that the route never exists without its plugins.
     new Route(
       name,
       { ...placed, service, ...(hosts.length === 0 ? {} : { hosts }), paths, stripPath: true },
@@ -97,7 +97,7 @@ export class UserApi extends Part {
   }
 }
 
-/** Counted in Redis where there is one, else by each node for itself. */
+/** Counted in Redis if available, otherwise by each node. */
 function limits(release: Release, minute: number) {
   const server = redisServer(release);
   if (server === undefined) return { config: { minute, policy: "local" } } as const;

@@ -1,4 +1,4 @@
-/** The admin listener: Deployment, Service and rights, as the chart has them. */
+/** The admin listener: Deployment, Service and RBAC objects, equal to the chart's. */
 import { containerPorts, deploymentOf, preStop, serviceOf } from "./deployment.ts";
 import { nameOf, namespacesOf, type Release } from "./names.ts";
 import type { KubernetesObject } from "./object.ts";
@@ -7,7 +7,7 @@ import { rightsOf } from "./rbac.ts";
 
 const component = "admin";
 
-/** The Secret with the token that opens the admin API. */
+/** The Secret with the admin token. */
 export const adminSecret = (release: Release): string =>
   release.values.admin.existingSecret || nameOf(release, component);
 

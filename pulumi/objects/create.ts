@@ -1,4 +1,4 @@
-/** Objects become resources of a stack: the one place where Pulumi is told what is special about a kind. */
+/** Creates Kubernetes objects as Pulumi resources. All special handling of kinds for Pulumi is here. */
 import {
   admissionregistration,
   apiextensions,
@@ -13,7 +13,7 @@ import {
 import type { CustomResource, CustomResourceOptions } from "@pulumi/pulumi";
 import type { KubernetesObject } from "./object.ts";
 
-/** What each of them takes is a Kubernetes object, and what that must be the API server says, in a preview too. */
+/** Each constructor accepts a Kubernetes object; the API server validates it, in a preview too. */
 type Constructor = new (name: string, object: never, options?: CustomResourceOptions) => CustomResource;
 
 const constructors: Readonly<Record<string, Constructor>> = {
@@ -37,14 +37,14 @@ const constructors: Readonly<Record<string, Constructor>> = {
 };
 
 /**
- * How long the API server and the pods may take: without a bound, Pulumi waits for ten minutes for each object. What ends no
- * pods is gone at once, but the provider may miss that and look again only when the time is over: so it is short.
+ * Time limits for the API server and the pods; Pulumi's default is ten minutes per object. Objects without pods are
+ * deleted at once, but the provider may miss the event and check again only at the limit, so `delete` is short.
  */
 export const timeouts = { create: "5m", update: "5m", delete: "30s" } as const;
 const untilPodsEnd = { ...timeouts, delete: "3m" } as const;
 const withPods: readonly string[] = ["Deployment", "StatefulSet", "Namespace"];
 
-/** Creates the object as a resource of its own name. Kinds that Pulumi does not know are custom resources. */
+/** Creates the object as a resource named like it. Kinds unknown to Pulumi become custom resources. */
 export function create(object: KubernetesObject, options: CustomResourceOptions = {}): CustomResource {
   const { apiVersion, kind, metadata } = object;
   const known = constructors[`${apiVersion} ${kind}`];
@@ -56,8 +56,9 @@ export function create(object: KubernetesObject, options: CustomResourceOptions 
 }
 
 /**
- * Of each core Service Pulumi would wait ten seconds more for its endpoints to settle, some at a time, though the pods
- * behind it are waited for themselves. What it cannot know otherwise is the address that a cloud gives.
+ * Whether Pulumi waits until the object is ready. For a core Service it would wait ten more seconds for endpoints to
+ * settle, for a few Services at a time, although it already waits for their pods. Only a load balancer's address, which
+ * the cloud assigns, needs the wait.
  */
 const isAwaited = ({ apiVersion, kind, spec }: KubernetesObject): boolean =>
   apiVersion !== "v1" || kind !== "Service" || (spec as { type?: string }).type === "LoadBalancer";
@@ -67,6 +68,6 @@ const notAwaited = (object: KubernetesObject): KubernetesObject => {
   return { ...object, metadata: { ...object.metadata, annotations } };
 };
 
-/** The same for a Secret whose entries are made by the program: another run makes others, and they are not taken. */
+/** Like `create`, for a Secret with generated entries: the new values that a later run generates are ignored. */
 export const createOnce = (secret: KubernetesObject, options: CustomResourceOptions = {}): CustomResource =>
   create(secret, { ...options, ignoreChanges: ["data"] });

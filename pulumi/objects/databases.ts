@@ -1,32 +1,32 @@
-/** Postgres and Redis of one pod each, for trials, and how the user API finds its servers; as the chart has them. */
+/** Single-pod Postgres and Redis for trials, and the user API's database settings; equal to the chart's. */
 import type { Image, Resources } from "../values.ts";
 import { serviceOf } from "./deployment.ts";
 import { labelsOf, metadataOf, nameOf, type Release, selectorOf } from "./names.ts";
 import type { KubernetesObject } from "./object.ts";
 import { containerOf, podSecurity, secretEnv } from "./pods.ts";
 
-/** Whether the user API has a Postgres server; else it has a database in its pod. */
+/** Whether the user API has a Postgres server; otherwise it has a database in its pod. */
 export const hasPostgres = ({ values: { postgres } }: Release): boolean =>
   postgres.enabled || postgres.existingSecret !== "";
 
 export const postgresSecret = (release: Release): string =>
   release.values.postgres.existingSecret || nameOf(release, "postgres");
 
-/** Undefined when Redis asks for no password. */
+/** Undefined if Redis requires no password. */
 export function redisSecret(release: Release): string | undefined {
   const { existingSecret, enabled } = release.values.redis;
   if (existingSecret !== "") return existingSecret;
   return enabled ? nameOf(release, "redis") : undefined;
 }
 
-/** Where Redis is, or undefined when there is none. */
+/** The address of Redis; undefined if there is none. */
 export function redisServer(release: Release): { host: string; port: number; tls: boolean } | undefined {
   const { enabled, host, port, tls } = release.values.redis;
   if (enabled) return { host: nameOf(release, "redis"), port: 6379, tls: false };
   return host === "" ? undefined : { host, port, tls };
 }
 
-/** Passwords come from Secrets: Kubernetes puts $(NAME) together in the pod. */
+/** Passwords come from Secrets: Kubernetes expands $(NAME) in the pod. */
 export function databaseEnv(release: Release): readonly object[] {
   const name = postgresSecret(release);
   if (!release.values.postgres.enabled) return [secretEnv("SLUICE_USER_API_DATABASE_URL", { name, key: "url" })];
@@ -96,7 +96,7 @@ export function redisObjects(release: Release): readonly KubernetesObject[] {
       port: 6379,
       container: {
         command: ["redis-server"],
-        // What it holds counts for minutes: nothing is kept on a disk.
+        // Its data is relevant for minutes only and is not persisted.
         args: ["--requirepass", "$(REDIS_PASSWORD)", "--save", "", "--appendonly", "no", "--dir", "/data"],
         env: [secretEnv("REDIS_PASSWORD", { name: redisSecret(release) ?? "", key: "password" })],
         volumeMounts: [{ name: "data", mountPath: "/data" }],
@@ -113,7 +113,7 @@ interface Server {
   readonly port: number;
   readonly grace?: object;
   readonly container: object;
-  /** Empty ones, by name. */
+  /** Names of emptyDir volumes. */
   readonly volumes: readonly string[];
   readonly spec?: object;
 }

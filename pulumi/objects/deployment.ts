@@ -1,4 +1,4 @@
-/** A Deployment of one of our parts, and core Services that lead to its pods. */
+/** A Deployment of one of Sluice's parts, and core Services for its pods. */
 import type { Workload } from "../values.ts";
 import { labelsOf, metadataOf, type Release, selectorOf } from "./names.ts";
 import type { KubernetesObject } from "./object.ts";
@@ -7,16 +7,16 @@ import { containerOf, placementOf, podSecurity } from "./pods.ts";
 export interface DeploymentParts {
   readonly component: string;
   readonly values: Workload;
-  /** Left out where an autoscaler says how many. */
+  /** Omitted if an autoscaler sets it. */
   readonly replicas?: number;
-  /** New pods are ready before old ones end. */
+  /** New pods become ready before old ones are stopped. */
   readonly surges?: boolean;
-  /** Seconds from the word to end until the kill. */
+  /** Seconds from SIGTERM to SIGKILL. */
   readonly grace: number;
-  /** Whether its pods use the API server, by the service account of the part's name. */
+  /** Whether its pods use the API server, with the service account of the part's name. */
   readonly usesApi: boolean;
   readonly initContainers?: readonly object[];
-  /** What its container has beside image and security context. */
+  /** Members of the container besides image and security context. */
   readonly container: object;
   readonly volumes?: readonly object[];
 }
@@ -55,11 +55,11 @@ export interface ServiceParts {
   readonly component: string;
   readonly suffix?: string;
   readonly annotations?: Readonly<Record<string, string>>;
-  /** Members of the spec beside selector and ports. */
+  /** Members of the spec besides selector and ports. */
   readonly spec?: object;
   /** By name: the port of the Service. The pods' port has the same name. */
   readonly ports: Readonly<Record<string, number>>;
-  /** By the same names: ports of every machine. Absent or 0: what Kubernetes chooses. */
+  /** Node ports by the same names. Absent or 0: Kubernetes assigns one. */
   readonly nodePorts?: Readonly<Record<string, number>>;
 }
 
@@ -87,6 +87,6 @@ export function serviceOf(release: Release, parts: ServiceParts) {
 export const containerPorts = (ports: Readonly<Record<string, number>>) =>
   Object.entries(ports).map(([name, containerPort]) => ({ name, containerPort }));
 
-/** Services go on leading to a pod for a moment after it was told to end. */
+/** Services send traffic to a terminating pod for a moment. */
 export const preStop = (seconds: number): object =>
   seconds === 0 ? {} : { lifecycle: { preStop: { sleep: { seconds } } } };

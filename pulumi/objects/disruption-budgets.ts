@@ -1,4 +1,4 @@
-/** PodDisruptionBudgets, as the chart has them: of each part's pods one at a time may be moved. */
+/** PodDisruptionBudgets, equal to the chart's: one pod of each part may be evicted at a time. */
 import { metadataOf, type Release, selectorOf } from "./names.ts";
 import type { KubernetesObject } from "./object.ts";
 
@@ -8,7 +8,7 @@ export const disruptionBudget = (release: Release, component: string): Kubernete
   metadata: metadataOf(release, component),
   spec: {
     maxUnavailable: 1,
-    // A pod that is not ready anyway keeps no machine from being emptied.
+    // A pod that is not ready does not block a drain.
     unhealthyPodEvictionPolicy: "AlwaysAllow",
     selector: { matchLabels: selectorOf(release, component) },
   },

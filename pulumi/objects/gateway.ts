@@ -1,4 +1,4 @@
-/** The nodes: Deployment, Services and autoscaler, as the chart has them. */
+/** The nodes: Deployment, Services and autoscaler, equal to the chart's. */
 import { containerPorts, deploymentOf, preStop, serviceOf } from "./deployment.ts";
 import { metadataOf, type Release } from "./names.ts";
 import type { KubernetesObject } from "./object.ts";
@@ -20,8 +20,8 @@ export function gatewayObjects(release: Release): readonly KubernetesObject[] {
       ports: { proxy: service.port, ...(tls.enabled ? { "proxy-tls": service.tlsPort } : {}) },
       nodePorts: service.type === "ClusterIP" ? {} : { proxy: service.nodePort },
     }),
-    // By this the operator finds the nodes. A node is ready only once it has been pushed a document, so those that are
-    // not ready stand here too.
+    // The operator finds the nodes through this Service. A node is ready only once it has received a document, so the
+    // Service publishes addresses that are not ready.
     serviceOf(release, {
       component,
       suffix: "-push",
@@ -42,7 +42,7 @@ function deployment(release: Release): KubernetesObject {
     values,
     ...(autoscaling.enabled ? {} : { replicas: values.replicas }),
     surges: true,
-    // What a node waits for, and some seconds for its own end.
+    // The node's drain time, and some seconds for its shutdown.
     grace: endSeconds + drainSeconds + 10,
     usesApi: false,
     container: {
@@ -50,7 +50,7 @@ function deployment(release: Release): KubernetesObject {
       ports: containerPorts({ proxy: 8000, ...(tls.enabled ? { "proxy-tls": 8443 } : {}), push: 8005, status: 8007 }),
       startupProbe: probe({ path: "/status/live", port: "status", period: 1, failures: 60 }),
       livenessProbe: probe({ path: "/status/live", port: "status", period: 10, failures: 6 }),
-      // Ready is who runs a document.
+      // A node is ready once it runs a document.
       readinessProbe: probe({ path: "/status/ready", port: "status", period: 1, failures: 3 }),
       ...preStop(endSeconds),
       volumeMounts: [push.mount, ...(keptDocument.enabled ? [{ name: "document", mountPath: "/var/lib/sluice" }] : [])],
@@ -76,7 +76,7 @@ function settings(release: Release): readonly object[] {
   ];
 }
 
-/** The volume of the kept document: one for each pod, which goes with it. */
+/** The volume of the kept document: one per pod, deleted with it. */
 function kept({ size, storageClassName }: Release["values"]["gateway"]["keptDocument"]): object {
   if (storageClassName === "") return { emptyDir: { sizeLimit: size } };
   const spec = { accessModes: ["ReadWriteOnce"], storageClassName, resources: { requests: { storage: size } } };

@@ -1,9 +1,9 @@
-/** How Prometheus finds a part, and what Grafana shows of it; as the chart has them. */
+/** ServiceMonitors for Prometheus and dashboards for Grafana, equal to the chart's. */
 import { readFileSync } from "node:fs";
 import { metadataOf, type Release, selectorOf } from "./names.ts";
 import type { KubernetesObject } from "./object.ts";
 
-/** The ports of the parts' Services that tell metrics. */
+/** The port of each part's Service that serves metrics. */
 const ports = { gateway: "status", operator: "http", "user-api": "http" } as const;
 
 export function monitoringObjects(release: Release, component: keyof typeof ports): readonly KubernetesObject[] {
@@ -27,7 +27,7 @@ function serviceMonitor(release: Release, component: keyof typeof ports): Kubern
         {
           port: ports[component],
           path: "/metrics",
-          // The label `service` is what Sluice calls so.
+          // The label `service` is that of Sluice's own metrics.
           ...(component === "gateway" ? { honorLabels: true } : {}),
           interval,
         },

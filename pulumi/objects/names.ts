@@ -1,13 +1,13 @@
-/** Names, labels and images, as the chart has them (charts/sluice/templates/_names.tpl). */
+/** Names, labels and images, equal to the chart's (charts/sluice/templates/_names.tpl). */
 import type { Image, Values } from "../values.ts";
 
-/** One Sluice: what its objects are called after, where they lie, and with which values. */
+/** One Sluice: its name, its home namespace, and its values. */
 export interface Release {
-  /** Names of all objects begin with it. */
+  /** The prefix of all objects' names. */
   readonly name: string;
   /** The home namespace. */
   readonly namespace: string;
-  /** Of the images, unless a part says another. */
+  /** The version of the images, unless a part sets a tag. */
   readonly version: string;
   readonly values: Values;
 }
@@ -17,8 +17,8 @@ export type Component = "operator" | "gateway" | "admin" | "user-api" | "postgre
 export const nameOf = (release: Release, component: string): string => `${release.name}-${component}`;
 
 /**
- * How long a release's name may be. Names of Services are made of it, and have 63 characters at most. So have labels, and
- * the pods of a StatefulSet have one of its name, a `-` and a hash of ten digits.
+ * The maximum length of a release's name. Names of Services derive from it and have at most 63 characters. So do
+ * labels, and a StatefulSet's pods have a label of its name, a `-` and a hash of ten digits.
  */
 export function longestName({ postgres, redis }: Values): { readonly length: number; readonly why: string } {
   if (postgres.enabled) return { length: 43, why: label("postgres") };
@@ -28,11 +28,11 @@ export function longestName({ postgres, redis }: Values): { readonly length: num
 
 const label = (part: string): string => ` with ${part}.enabled, because a label of its pods is made of it`;
 
-/** Names of what lies in no namespace. */
+/** Names of cluster-scoped objects. */
 export const wideName = ({ namespace, name }: Release, component: string): string =>
   `${namespace}-${name}-${component}`;
 
-/** What chooses pods: it never changes. */
+/** The selector of a part's pods: it is immutable. */
 export const selectorOf = ({ name }: Release, component: string) => ({
   "app.kubernetes.io/name": "sluice",
   "app.kubernetes.io/instance": name,
@@ -59,17 +59,17 @@ export function imageOf({ version, values }: Release, { repository, tag, digest 
   return `${registry}${repository}${digest === "" ? `:${tag || version}` : `@${digest}`}`;
 }
 
-/** Namespaces that are read, where not all are: the home namespace is always among them. */
+/** The namespaces to read if not all are read; always includes the home namespace. */
 export const namespacesOf = ({ namespace, values }: Release): readonly string[] => [
   ...new Set([namespace, ...values.namespaces]),
 ];
 
-/** Of the Secrets that only the operator reads. Where Roles alone are wanted, no other namespace is to be had. */
+/** The namespace of Secrets that only the operator reads. With Roles only, no other namespace is available. */
 export function privateNamespace(release: Release): string {
   const { operator, namespaces } = release.values;
   if (operator.privateNamespace.name !== "") return operator.privateNamespace.name;
   return namespaces.length > 0 ? release.namespace : wideName(release, "keys");
 }
 
-/** Whether there is a webhook: it lies in no namespace, and where Roles are wanted there are no ClusterRoles. */
+/** Whether there is a webhook. It is cluster-scoped, and with Roles only there are no ClusterRoles. */
 export const hasWebhook = ({ values }: Release): boolean => values.webhook.enabled && values.namespaces.length === 0;

@@ -1,4 +1,4 @@
-/** Who may reach which part, and where each may go; as the chart has it. A rule without peers is for everybody. */
+/** NetworkPolicies of each part, equal to the chart's. A rule without peers allows all of them. */
 import { type Component, hasWebhook, metadataOf, type Release, selectorOf } from "./names.ts";
 import type { KubernetesObject } from "./object.ts";
 
@@ -28,7 +28,7 @@ const names = {
 };
 const tcp = (...ports: readonly number[]) => ports.map((port) => ({ protocol: "TCP", port }));
 
-/** Pods of a part; `test` is what tries the chart. */
+/** Pods of a part; `test` is the chart's test pod. */
 const pods = (release: Release, component: Component | "test") => ({
   podSelector: { matchLabels: selectorOf(release, component) },
 });
@@ -39,7 +39,7 @@ const rules: Readonly<Record<Component, (release: Release) => Rules>> = {
     return {
       ingress: [
         { from: [pods(release, "admin"), pods(release, "test"), ...metricsFrom], ports: tcp(8080) },
-        // The API server is no pod: nobody can say where it calls from.
+        // The API server is not a pod, so the source of its calls is unknown.
         ...(hasWebhook(release) ? [{ ports: tcp(9443) }] : []),
       ],
       egress: [names, ...apiServer, { to: [pods(release, "gateway")], ports: tcp(8005) }],

@@ -1,9 +1,9 @@
-/** Objects of Kubernetes as plain data: what is sent to the API server, with outputs where a secret stands. */
+/** Kubernetes objects as plain data, as sent to the API server, with outputs in place of secrets. */
 import type { Input } from "@pulumi/pulumi";
 
 export interface Metadata {
   readonly name: string;
-  /** Unset for what lies in no namespace. */
+  /** Unset for cluster-scoped objects. */
   readonly namespace?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;

@@ -1,4 +1,4 @@
-/** The operator: Deployment, Service, rights and webhook, as the chart has them. */
+/** The operator: Deployment, Service, RBAC objects and webhook, equal to the chart's. */
 import { readFileSync } from "node:fs";
 import { CLASS_LABEL } from "@sluice/model";
 import { parse } from "yaml";
@@ -31,7 +31,7 @@ export function operatorObjects(release: Release): readonly KubernetesObject[] {
   ];
 }
 
-/** The namespace of the Secrets that only the operator reads, where it is made. */
+/** The namespace of Secrets that only the operator reads, if the release creates it. */
 export function privateNamespaceObjects(release: Release): readonly KubernetesObject[] {
   const { operator, namespaces } = release.values;
   const name = privateNamespace(release);
@@ -62,7 +62,7 @@ function deployment(release: Release): KubernetesObject {
   });
 }
 
-/** The certificates of somebody else's making; null: the operator makes them. */
+/** Existing certificates that the values name; null: the operator creates them. */
 function ownPush({ values }: Release) {
   return values.push.existingSecret === "" ? null : pushVolume(values.push.existingSecret, component);
 }
@@ -79,7 +79,7 @@ function settings(release: Release): readonly object[] {
       ? []
       : [{ name: "SLUICE_NAMESPACE_SELECTOR", value: values.namespaceSelector }]),
     { name: "SLUICE_NODE_SERVICE", value: `${namespace}/${name}-gateway-push` },
-    // A container that is started again leads at once.
+    // With the pod's uid as identity, a restarted container still holds the Lease.
     { name: "SLUICE_IDENTITY", valueFrom: { fieldRef: { fieldPath: "metadata.uid" } } },
     ...(ownPush(release)?.env ?? [{ name: "SLUICE_PUSH_SECRET", value: pushSecret(release) }]),
     ...(hasWebhook(release)
@@ -119,7 +119,7 @@ function webhookObjects(release: Release): readonly KubernetesObject[] {
   ];
 }
 
-/** How other Sluices of the cluster learn whose the resources without spec.class are. */
+/** Leases that tell other Sluices in the cluster the class of resources without spec.class. */
 function classLeases(release: Release): readonly KubernetesObject[] {
   const { classlessNamespaces, class: className } = release.values;
   const labels = { ...labelsOf(release, component), [CLASS_LABEL]: className };

@@ -1,8 +1,8 @@
-/** What the pods have in common, as the chart has it (charts/sluice/templates/_pods.tpl). */
+/** Settings common to all pods, equal to the chart's (charts/sluice/templates/_pods.tpl). */
 import type { Image, Placement, Workload } from "../values.ts";
 import { imageOf, type Release, selectorOf } from "./names.ts";
 
-/** Restricted Pod Security, for a pod. */
+/** The pod's security context for restricted Pod Security. */
 export const podSecurity = ({ values }: Release) => ({
   enableServiceLinks: false,
   securityContext: {
@@ -17,11 +17,11 @@ export const podSecurity = ({ values }: Release) => ({
     : { imagePullSecrets: values.image.pullSecrets.map((name) => ({ name })) }),
 });
 
-/** The same for a container, with its image. */
+/** The container's security context for restricted Pod Security, with its image. */
 export const containerOf = (release: Release, image: Image) => ({
   image: imageOf(release, image),
   imagePullPolicy: release.values.image.pullPolicy,
-  // What ends at its start says in its last line why, and the pod's status has it.
+  // A program that fails at startup logs the reason in its last line, which the pod's status then shows.
   terminationMessagePolicy: "FallbackToLogsOnError",
   securityContext: {
     allowPrivilegeEscalation: false,
@@ -30,7 +30,7 @@ export const containerOf = (release: Release, image: Image) => ({
   },
 });
 
-/** Where pods run. One node's end should not be the end of a part. */
+/** Scheduling of the pods. The loss of one machine should not stop a part. */
 export function placementOf(release: Release, component: string, placement: Placement) {
   const { nodeSelector, tolerations, affinity, priorityClassName } = placement;
   return {
@@ -48,7 +48,7 @@ export function placementOf(release: Release, component: string, placement: Plac
   };
 }
 
-/** Environment variables, by their names as Helm sorts them. */
+/** Environment variables, sorted by name like Helm. */
 export const envOf = (env: Workload["env"]) =>
   Object.entries(env)
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
@@ -68,7 +68,7 @@ export interface Probe {
   readonly failures: number;
 }
 
-/** A probe that asks over HTTP. */
+/** An HTTP probe. */
 export const probe = ({ path, port, period, failures }: Probe) => ({
   httpGet: { path, port },
   periodSeconds: period,

@@ -1,7 +1,9 @@
-/** Certificates of one side of the push in its pods. */
+/** Mounts the certificates of one side of the push into its pods. */
 import { nameOf, type Release } from "./names.ts";
 
-/** The Secret with the certificates of both sides; when nobody names one, the operator makes it, and the authority's. */
+/**
+ * The Secret with the certificates of both sides. By default the operator creates it, and the Secret of the authority.
+ */
 export const pushSecret = (release: Release): string => release.values.push.existingSecret || nameOf(release, "push");
 
 const mountPath = "/etc/sluice/push";

@@ -1,4 +1,4 @@
-/** What operator and admin listener may do: the rules of charts/sluice/files, the one place. */
+/** Permissions of operator and admin listener, from the rules in charts/sluice/files. */
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { labelsOf, metadataOf, nameOf, namespacesOf, privateNamespace, type Release, wideName } from "./names.ts";
@@ -13,7 +13,7 @@ interface Rule {
 }
 
 type RoleFile = Readonly<Record<"cluster" | "clusterOnly" | "home", readonly Rule[]>> & {
-  /** The operator's alone. */
+  /** Only the operator has these. */
   readonly selector?: readonly Rule[];
   readonly push?: readonly Rule[];
   readonly private?: readonly Rule[];
@@ -23,14 +23,14 @@ type RoleFile = Readonly<Record<"cluster" | "clusterOnly" | "home", readonly Rul
 
 export interface Rights {
   readonly component: "operator" | "admin";
-  /** Whether the rules for what lies in no namespace are wanted. */
+  /** Whether to include the rules for cluster-scoped objects. */
   readonly clusterOnly: boolean;
 }
 
 const apiGroup = "rbac.authorization.k8s.io";
 const apiVersion = `${apiGroup}/v1`;
 
-/** A service account, and its roles in the cluster (or the namespaces that are read) and in the home namespace. */
+/** A service account with its roles in the cluster (or in the namespaces that are read) and in the home namespace. */
 export function rightsOf(release: Release, { component, clusterOnly }: Rights): readonly KubernetesObject[] {
   const { values, namespace } = release;
   const rules = rulesOf(release, component);
@@ -74,7 +74,7 @@ function granted(kind: "ClusterRole" | "Role", { metadata, rules, account }: Gra
   ];
 }
 
-/** The rules with the names that this Sluice gives what is its own; the files have those of a first one. */
+/** The rules with this release's resource names in place of those in the files. */
 function rulesOf(release: Release, component: string): Required<RoleFile> {
   const file: RoleFile = parse(
     readFileSync(new URL(`../../charts/sluice/files/${component}-role.yaml`, import.meta.url), "utf8"),
@@ -103,6 +103,6 @@ function rulesOf(release: Release, component: string): Required<RoleFile> {
   };
 }
 
-/** As the operator calls what is its own in the home namespace. */
+/** The operator's name for its own objects in the home namespace. */
 const operatorName = ({ values }: Release): string =>
   values.class === "sluice" ? "sluice-operator" : `sluice-operator-${values.class}`;

@@ -1,22 +1,22 @@
-/** Secrets that a stack makes by itself, as the chart makes them: the entries are made once and then kept. */
+/** Secrets that a stack generates, like the chart: their entries are generated once and then kept. */
 import { randomBytes } from "node:crypto";
 import { type Input, output, secret } from "@pulumi/pulumi";
 import { CREDENTIAL_LABEL } from "@sluice/model";
 import { metadataOf, type Release } from "./names.ts";
 import type { KubernetesObject } from "./object.ts";
 
-/** Thirty-two hexadecimal digits: they stand in addresses and headers without escapes. */
+/** Thirty-two hexadecimal digits, which need no escapes in URLs and headers. */
 export const randomText = (): string => randomBytes(16).toString("hex");
 
 export interface SecretParts {
   readonly component: string;
   readonly suffix?: string;
-  /** What Sluice reads it for: it reads no Secret without the label. Unset: Sluice does not. */
+  /** What Sluice uses the Secret for: it reads only Secrets with this label. Unset: Sluice does not read it. */
   readonly credential?: "upstream-header" | "key-auth" | "redis";
   readonly entries: Readonly<Record<string, Input<string>>>;
 }
 
-/** The entries go as Pulumi secrets, whether they are some already or not. */
+/** The entries are passed as Pulumi secrets, whether or not they are already. */
 export function secretOf(release: Release, { component, suffix, credential, entries }: SecretParts): KubernetesObject {
   const metadata = metadataOf(release, component, suffix);
   const labels = credential === undefined ? metadata.labels : { ...metadata.labels, [CREDENTIAL_LABEL]: credential };
@@ -25,7 +25,7 @@ export function secretOf(release: Release, { component, suffix, credential, entr
     kind: "Secret",
     metadata: { ...metadata, labels },
     type: "Opaque",
-    // Not stringData, which the API server does not give back: a refresh would take it for gone.
+    // Not stringData, which the API server does not return: a refresh would consider it deleted.
     data: Object.fromEntries(Object.entries(entries).map(([name, text]) => [name, secret(output(text).apply(base64))])),
   };
 }

@@ -1,4 +1,4 @@
-/** The user API: Deployment and Service, as the chart has them. */
+/** The user API: Deployment and Service, equal to the chart's. */
 import { databaseEnv, hasPostgres, redisEnv } from "./databases.ts";
 import { containerPorts, deploymentOf, preStop, serviceOf } from "./deployment.ts";
 import { nameOf, type Release } from "./names.ts";
@@ -7,7 +7,7 @@ import { containerOf, envOf, probe, secretEnv } from "./pods.ts";
 
 const component = "user-api";
 
-/** The Secret with what the gateway shows. */
+/** The Secret that authenticates the gateway. */
 export const gatewaySecret = (release: Release): string =>
   release.values.userApi.existingSecret || nameOf(release, "user-api-gateway");
 
@@ -15,8 +15,8 @@ export function userApiObjects(release: Release): readonly KubernetesObject[] {
   const values = release.values.userApi;
   const { endSeconds, drainSeconds, resources, image } = values;
   const postgres = hasPostgres(release);
-  // Tables of the database are brought up to date before a pod of a new version serves; many may do so at a time. A
-  // database that starts with us is waited for.
+  // Migrates the database before a pod of a new version serves; concurrent runs are safe. Waits for a database that
+  // starts at the same time.
   const migrate = {
     name: "migrate",
     ...containerOf(release, image),

@@ -1,4 +1,4 @@
-/** How a stack is refused: test/e2e/deploy/pulumi-others.test.ts. A stand-in for the engine cannot end a program. */
+/** test/e2e/deploy/pulumi-others.test.ts tests how a stack is refused: an engine mock cannot end a program. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runtime } from "@pulumi/pulumi";
@@ -8,7 +8,7 @@ import { lookFirst } from "./look.ts";
 import type { Found } from "./owner.ts";
 import type { Identity } from "./reader.ts";
 
-/** A program in a stack `dev`, beside what there is. */
+/** A program in a stack `dev`, with these objects in the cluster. */
 function look(there: readonly Found[]) {
   const read = async ({ metadata }: Identity) => there.find(({ metadata: { name } }) => name === metadata.name) ?? null;
   return lookFirst({ stack: "dev", read });

@@ -1,6 +1,6 @@
 /**
- * Looks at what there is before anything is created. The provider creates by server-side apply, which takes an object of
- * the same name as its own, whosever it is, and `pulumi destroy` would delete it.
+ * Checks existing objects before anything is created. The provider creates by server-side apply, which adopts an object
+ * of the same name whatever its owner, and `pulumi destroy` would delete it.
  */
 import { type CustomResource, mergeOptions, output, RunError, runtime, secret } from "@pulumi/pulumi";
 import { type Found, othersClaim, STACK_LABEL } from "./owner.ts";
@@ -12,10 +12,10 @@ export interface Looking {
 }
 
 /**
- * Holds back every Kubernetes object that is registered from now on until all have been looked at. Call what it returns
- * when all are registered: it answers when they may be created.
+ * Holds back every Kubernetes object registered from now on until all have been checked. Call the returned function
+ * when all are registered; it resolves when they may be created.
  *
- * @returns a function that rejects with a RunError, which names whose they are; then none is created.
+ * @returns a function that rejects with a RunError listing objects of other owners; none is created then.
  */
 export function lookFirst({ stack, read }: Looking): () => Promise<void> {
   const looks: Promise<string | null>[] = [];
@@ -39,7 +39,7 @@ export function lookFirst({ stack, read }: Looking): () => Promise<void> {
   };
 }
 
-/** Objects that are named: where another's whole release is, a few tell it. */
+/** The number of objects to name: for another release, a few identify it. */
 const TOLD = 10;
 
 const adviceFor = (stack: string): string =>
@@ -54,10 +54,10 @@ const isNamed = (props: unknown): props is Identity & { readonly data?: unknown 
   return [apiVersion, kind, metadata?.name].every((text) => typeof text === "string");
 };
 
-/** A Secret whose entries the program makes once (see createOnce). */
+/** A Secret whose entries the program generates once (see createOnce). */
 const isKept = (kind: string, opts: { readonly ignoreChanges?: readonly string[] }): boolean =>
   kind === "Secret" && opts.ignoreChanges?.includes("data") === true;
 
-/** Another program has made other entries, but what the cluster has is in use: a volume knows its password. */
+/** The program has generated new entries, but those in the cluster are in use, such as by the data on a volume. */
 const keptEntries = (made: unknown, found: Promise<Found | null>) =>
   secret(output({ made, found }).apply(({ made, found }) => ({ ...(made as object), ...found?.data })));

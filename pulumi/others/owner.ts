@@ -1,9 +1,9 @@
-/** Whose an object is that a stack is about to create and that the cluster has already. Pure. */
+/** Determines the owner of an object that a stack is about to create and that exists already. Pure. */
 
-/** The label by which everything of a stack is found: `kubectl get all -A -l sluice.dev/stack=dev`. */
+/** The label on every object of a stack: `kubectl get all -A -l sluice.dev/stack=dev`. */
 export const STACK_LABEL = "sluice.dev/stack";
 
-/** An object as the API server gives it. */
+/** An object as the API server returns it. */
 export interface Found {
   readonly kind: string;
   readonly metadata: {
@@ -17,8 +17,8 @@ export interface Found {
 }
 
 /**
- * Why the stack must leave the object alone, as a sentence, or null when it is the stack's own: one that an `up` made which
- * was killed before it could write that down, or that stayed when the stack was destroyed.
+ * Why the stack must leave the object alone, as a sentence; null if it is the stack's own: created by an `up` that was
+ * killed before it saved its state, or retained when the stack was destroyed.
  */
 export function othersClaim(found: Found, stack: string): string | null {
   const { labels = {} } = found.metadata;
@@ -39,7 +39,7 @@ function makerOf({ metadata: { labels = {}, annotations = {}, managedFields = []
   return `is there already, made with ${[...makers].join(", ") || "something else"}`;
 }
 
-/** Names under which people would not look for what wrote. */
+/** Readable names for field managers whose names do not reveal the program. */
 const madeWith: ReadonlyMap<string, string> = new Map([
   ["kubectl-client-side-apply", "kubectl"],
   ["sluice-crds", "sluice-operator crds apply"],

@@ -6,7 +6,7 @@ import { after, before, describe, test } from "node:test";
 import { Config, RunError, runtime } from "@pulumi/pulumi";
 import { createReader } from "./reader.ts";
 
-/** An API server that answers for each Secret the status that it is called after: `status-403`. */
+/** An API server that responds for each Secret with the status in its name: `status-403`. */
 const asked: string[] = [];
 const server = createServer((request, response) => {
   asked.push(request.url ?? "");

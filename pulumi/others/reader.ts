@@ -1,10 +1,12 @@
-/** What the cluster has, asked of the API server: Pulumi's provider tells a program nothing of what it did not create. */
+/**
+ * Reads existing objects from the API server, because Pulumi's provider does not report objects that it did not create.
+ */
 import { existsSync, readFileSync } from "node:fs";
 import { ApiException, KubeConfig, KubernetesObjectApi } from "@kubernetes/client-node";
 import { Config, RunError } from "@pulumi/pulumi";
 import type { Found } from "./owner.ts";
 
-/** What names an object. */
+/** The identifying members of an object. */
 export interface Identity {
   readonly apiVersion: string;
   readonly kind: string;
@@ -12,15 +14,15 @@ export interface Identity {
 }
 
 /**
- * Null when there is none, and also where nobody answers or the program may not read: who has no cluster, or no permission,
- * is told so by the provider, in a preview too. Rejects when the API server answers something else, or nothing for long.
+ * Null if the object does not exist, the server is unreachable or the program may not read: the provider reports a
+ * missing cluster or permission itself, in a preview too. Rejects for other responses and on timeout.
  */
 export type Reader = (identity: Identity) => Promise<Found | null>;
 
-/** Milliseconds for one answer. */
+/** Milliseconds for one response. */
 const PATIENCE = 20_000;
 
-/** Objects that are asked for at a time: an API server answers 429 to those who ask for all at once. */
+/** Concurrent requests; an API server answers 429 to too many. */
 const AT_A_TIME = 8;
 
 /**
@@ -40,7 +42,7 @@ export function createReader(config = new Config("kubernetes")): Reader {
   };
 }
 
-/** May not ask, or has not said who asks: forbidden and unauthorized. */
+/** Forbidden or unauthorized. */
 const isRefused = (code: number): boolean => code === 401 || code === 403;
 
 async function read(api: KubernetesObjectApi, { apiVersion, kind, metadata }: Identity): Promise<Found | null> {
@@ -52,7 +54,7 @@ async function read(api: KubernetesObjectApi, { apiVersion, kind, metadata }: Id
     return await Promise.race([api.read({ apiVersion, kind, metadata: { name, namespace } }) as Promise<Found>, late]);
   } catch (error) {
     if (error instanceof RunError) throw error;
-    // Without a code nobody has answered, or the cluster does not know the kind.
+    // Without a code the server is unreachable, or the cluster does not serve the kind.
     if (!(error instanceof ApiException) || error.code === 404 || isRefused(error.code)) return null;
     throw new RunError(`the API server answered ${error.code} when asked what it has of ${kind} ${name}: try again`);
   } finally {

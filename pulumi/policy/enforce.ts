@@ -1,16 +1,16 @@
-/** Has every object of a stack judged: what the program is about to create, and what it finds before anything is. */
+/** Applies the rules to every object of a stack before anything is created. */
 import { log, Output, output, RunError, runtime } from "@pulumi/pulumi";
 import type { KubernetesObject } from "../objects/object.ts";
 import { bareRoutes, judge } from "./rules.ts";
 
 export interface Enforcement {
-  /** Refuses Routes that no Plugin acts on. */
+  /** Refuses Routes on which no Plugin acts. */
   readonly public: boolean;
 }
 
 /**
- * Looks at all Kubernetes objects that are registered from now on. Call what it returns when all are: in a preview, which
- * goes before every `pulumi up`, nothing has been created then.
+ * Collects all Kubernetes objects registered from now on. Call the returned function when all are registered: in a
+ * preview, which precedes every `pulumi up`, nothing has been created then.
  *
  * @returns a function that throws a RunError with every fault.
  */
@@ -24,7 +24,7 @@ export function enforce({ public: isPublic }: Enforcement): () => void {
     const faults = judge(seen.map((object) => plain(object) as KubernetesObject));
     if (faults.length > 0) throw new RunError(message(faults));
     if (!isPublic) return;
-    // Names of references come from resources: they are known in a preview, but not at once.
+    // Names in references are outputs of resources: a preview resolves them, but asynchronously.
     const routing = seen.filter(({ kind }) => kind === "Route" || kind === "Plugin");
     output(routing.map(({ apiVersion, kind, metadata, spec }) => ({ apiVersion, kind, metadata, spec }))).apply(
       (objects) => {
@@ -40,7 +40,7 @@ const message = (faults: readonly string[]): string => ["The stack breaks its ru
 const isObject = (value: unknown): value is KubernetesObject =>
   typeof value === "object" && value !== null && "kind" in value && "metadata" in value;
 
-/** What is known at once: outputs, which are secrets and names of other resources, are left out. */
+/** Drops outputs, which are secrets and names of other resources; the rest is known synchronously. */
 function plain(value: unknown): unknown {
   if (Output.isInstance(value)) return undefined;
   if (Array.isArray(value)) return value.map(plain);

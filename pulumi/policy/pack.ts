@@ -1,6 +1,6 @@
 /**
- * The rules as a policy pack, for programs that are not ours: `pulumi up --policy-pack pulumi/policy`. Our own program needs
- * no flag (enforce.ts).
+ * The rules as a policy pack for other programs: `pulumi up --policy-pack pulumi/policy`. Sluice's own program needs no
+ * flag (enforce.ts).
  */
 import {
   PolicyPack,
@@ -11,14 +11,14 @@ import {
 import type { KubernetesObject } from "../objects/object.ts";
 import { bareRoutes, type Rule, rules } from "./rules.ts";
 
-/** The Kubernetes object that a resource is, or undefined when it is something else. */
+/** The Kubernetes object of a resource; undefined for other resources. */
 function objectOf({ type, props }: Pick<PolicyResource, "type" | "props">): KubernetesObject | undefined {
   return type.startsWith("kubernetes:") && "kind" in props && "metadata" in props
     ? (props as KubernetesObject)
     : undefined;
 }
 
-/** Pulumi says which object and which rule. */
+/** Pulumi adds the object and the rule to the message. */
 const policyOf = ({ name, description, faults }: Rule): ResourceValidationPolicy => ({
   name,
   description,
@@ -29,7 +29,10 @@ const policyOf = ({ name, description, faults }: Rule): ResourceValidationPolicy
   },
 });
 
-/** Told only, unless a config of the pack says `{"no-bare-routes": "mandatory"}`: whom a stack is for, nothing here says. */
+/**
+ * Advisory, unless a config of the pack sets `{"no-bare-routes": "mandatory"}`: the pack cannot tell whether a stack is
+ * public.
+ */
 const noBareRoutes: StackValidationPolicy = {
   name: "no-bare-routes",
   description: "On each Route, or its Service, a Plugin acts.",

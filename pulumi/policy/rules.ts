@@ -1,11 +1,11 @@
-/** What no stack may create: pure functions over objects, before anything is created. */
+/** Rules that every stack must satisfy: pure functions over objects, run before anything is created. */
 import type { KubernetesObject } from "../objects/object.ts";
 
 export interface Rule {
   readonly name: string;
-  /** What it asks for, in a sentence. */
+  /** The requirement, in a sentence. */
   readonly description: string;
-  /** A sentence for each fault of the object. */
+  /** A sentence for each violation by the object. */
   faults(object: KubernetesObject): readonly string[];
 }
 
@@ -38,7 +38,7 @@ interface PodSpec {
   };
 }
 
-/** The pod that an object makes, or undefined when it makes none. */
+/** The pod template of an object; undefined if it has none. */
 function podOf({ kind, spec }: KubernetesObject): PodSpec | undefined {
   const members = spec as { template?: { spec?: PodSpec }; jobTemplate?: { spec?: { template?: { spec?: PodSpec } } } };
   if (kind === "Pod") return spec as PodSpec;
@@ -58,7 +58,7 @@ const forContainers = (find: (container: Container) => readonly string[]) => (ob
   );
 };
 
-/** A tag that moves makes two pods of one Deployment differ, and an unchanged stack change. */
+/** With a mutable tag, two pods of one Deployment may differ, and an unchanged stack may change. */
 const fixedImages: Rule = {
   name: "fixed-images",
   description: "Images have a digest, or a tag that stays.",
@@ -70,7 +70,7 @@ const fixedImages: Rule = {
   }),
 };
 
-/** Of CPU a request is enough: a limit of CPU throttles without need. */
+/** CPU needs only a request: a CPU limit throttles without need. */
 const memoryLimits: Rule = {
   name: "memory-limits",
   description: "Containers have a limit of memory.",
@@ -79,7 +79,7 @@ const memoryLimits: Rule = {
   ),
 };
 
-/** What Pod Security `restricted` asks for, and a root file system that nobody writes. */
+/** The requirements of Pod Security `restricted`, and a read-only root file system. */
 const restrictedPods: Rule = {
   name: "restricted-pods",
   description: "Pods are what Pod Security restricted asks for, and write no root file system.",
@@ -141,7 +141,7 @@ export const judge = (objects: readonly KubernetesObject[], list = rules): reado
     ),
   );
 
-/** Routes that no Plugin acts on: nothing limits or asks who comes. For stacks that the public reaches. */
+/** Routes on which no Plugin acts, so that requests are neither limited nor authenticated. For public stacks. */
 export function bareRoutes(objects: readonly KubernetesObject[]): readonly string[] {
   const plugins = objects.filter(({ apiVersion, kind }) => kind === "Plugin" && apiVersion.startsWith("sluice.dev/"));
   const targets = plugins.flatMap(({ metadata, spec }) => {

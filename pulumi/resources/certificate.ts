@@ -6,7 +6,7 @@ import { type Placed, SluiceResource } from "./resource.ts";
 /** Members of the spec, beside `metadata`. */
 export type CertificateArgs = Placed & MembersOf<CertificateSpec>;
 
-/** A certificate of a TLS Secret, and the names of servers that it is shown for. */
+/** A certificate from a TLS Secret, and the server names for which it is presented. */
 export class Certificate extends SluiceResource<"Certificate"> {
   constructor(name: string, { metadata, ...spec }: CertificateArgs, options?: ComponentResourceOptions) {
     super("Certificate", { name, metadata, spec: () => spec, options });

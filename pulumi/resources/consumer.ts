@@ -5,18 +5,18 @@ import { timeouts } from "../objects/create.ts";
 import type { InputsOf, MembersOf } from "./inputs.ts";
 import { type Metadata, type Placed, SluiceResource } from "./resource.ts";
 
-/** A key that the component keeps in a Secret of its own. */
+/** A key that the component stores in a Secret of its own. */
 export interface Key extends MembersOf<Omit<KeyAuthEntry, "secretRef">> {
-  /** What the consumer sends. Kept as a Pulumi secret, whether it is one already or not. */
+  /** The key's value. Stored as a Pulumi secret, whether or not it is one already. */
   readonly key: Input<string>;
 }
 
 /** Members of the spec, beside `metadata` and `keys`. */
 export type ConsumerArgs = Placed &
   MembersOf<Omit<ConsumerSpec, "keyAuth">> & {
-    /** Keys by a name that no other key of the consumer has. The Secret is called `<metadata.name>-<name>`. */
+    /** Keys by a name that is unique within the consumer. The Secret is called `<metadata.name>-<name>`. */
     readonly keys?: Readonly<Record<string, Key>>;
-    /** Keys whose Secrets are there already. They follow `keys`. */
+    /** Keys in existing Secrets. They follow `keys`. */
     readonly keyAuth?: readonly InputsOf<KeyAuthEntry>[];
   };
 
@@ -47,7 +47,7 @@ interface Owner {
   readonly keyName: string;
 }
 
-/** Creates the key's Secret and says where it is. */
+/** Creates the key's Secret and returns the entry that refers to it. */
 function entryOf({ key, ...members }: Key, { parent, name, keyName, metadata }: Owner) {
   const created = new core.v1.Secret(
     `${name}-${keyName}`,

@@ -1,9 +1,9 @@
-/** How members of a spec become members of a component's arguments. */
+/** Types that convert members of a spec to members of a component's arguments. */
 import type { Input } from "@pulumi/pulumi";
 
 type Plain = string | number | boolean | null | undefined;
 
-/** A value of which every part, at every depth, may be an output that is not known yet. */
+/** A value of which every part, at every depth, may be an output. */
 export type InputsOf<Value> = Input<Parts<Value>>;
 
 type Parts<Value> = Value extends Plain
@@ -12,10 +12,10 @@ type Parts<Value> = Value extends Plain
     ? readonly InputsOf<Item>[]
     : MembersOf<Value>;
 
-/** The same, for a record that itself is at hand. */
+/** Like InputsOf, for a record that is not an output itself. */
 export type MembersOf<Value> = { readonly [Name in keyof Value]: InputsOf<Value[Name]> };
 
-/** A record in which every member, at every depth, may be left out: the model fills it. Lists stay whole. */
+/** A record in which every member, at every depth, is optional: the model fills in defaults. Lists stay complete. */
 export type Unfilled<Value> = Value extends Plain | readonly unknown[]
   ? Value
   : { readonly [Name in keyof Value]?: Unfilled<Value[Name]> };

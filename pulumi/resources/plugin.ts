@@ -3,7 +3,7 @@ import type { PluginConfigs, PluginName, PluginSpec } from "@sluice/model";
 import type { InputsOf, MembersOf, Unfilled } from "./inputs.ts";
 import { nameOf, type Placed, type Reference, SluiceResource } from "./resource.ts";
 
-/** What the plugin is attached to: it acts on requests that meet all that is given, or on all requests. */
+/** The plugin's targets: it acts on requests that match all of them, or on all requests if none is given. */
 export interface Targets {
   readonly service?: Reference<"Service">;
   readonly route?: Reference<"Route">;
@@ -19,7 +19,7 @@ export type PluginArgs<Name extends PluginName> = Placed &
     readonly config?: InputsOf<Unfilled<PluginConfigs[Name]>>;
   };
 
-/** A plugin at work. Its config is typed by the plugin's name. */
+/** An enabled plugin. Its config is typed by the plugin's name. */
 export class Plugin<Name extends PluginName> extends SluiceResource<"Plugin"> {
   constructor(name: string, args: PluginArgs<Name>, options?: ComponentResourceOptions) {
     const { metadata, service, route, consumer, ...members } = args;

@@ -1,4 +1,4 @@
-/** What the components of all kinds share: one custom resource each, and a name to refer to it by. */
+/** Base class of the components of all kinds: one custom resource each, and a name for references. */
 import { apiextensions } from "@pulumi/kubernetes";
 import { ComponentResource, type ComponentResourceOptions, type Input, type Output } from "@pulumi/pulumi";
 import { apiVersion, type ResourceKind } from "@sluice/model";
@@ -7,13 +7,13 @@ import { timeouts } from "../objects/create.ts";
 /** Metadata of the custom resource. */
 export interface Metadata {
   readonly namespace: Input<string>;
-  /** The component's name when unset: references need a name that is known and stays. */
+  /** Default: the component's name, because references need a known, stable name. */
   readonly name?: Input<string>;
   readonly labels?: Input<Record<string, Input<string>>>;
   readonly annotations?: Input<Record<string, Input<string>>>;
 }
 
-/** What the arguments of every component have beside the members of the kind's spec. */
+/** Arguments of every component besides the members of the kind's spec. */
 export interface Placed {
   readonly metadata: Metadata;
 }
@@ -23,15 +23,15 @@ type Spec = Readonly<Record<string, Input<unknown>>>;
 interface Definition {
   readonly name: string;
   readonly metadata: Metadata;
-  /** Makes the spec. What it creates on the way gets the component as its parent. */
+  /** Builds the spec. Resources that it creates have the component as their parent. */
   spec(component: ComponentResource): Spec;
   readonly options?: ComponentResourceOptions;
 }
 
-/** A component with one custom resource of group `sluice.dev`, which bears the component's name. */
+/** A component with one custom resource of group `sluice.dev`, named like the component. */
 export abstract class SluiceResource<Kind extends ResourceKind> extends ComponentResource {
   readonly kind: Kind;
-  /** metadata.name. It comes from the created resource, so that whoever refers by it is created later. */
+  /** metadata.name. An output of the created resource, so that referring resources are created later. */
   readonly resourceName: Output<string>;
   readonly namespace: Output<string>;
 
@@ -49,9 +49,9 @@ export abstract class SluiceResource<Kind extends ResourceKind> extends Componen
   }
 }
 
-/** A resource of the same namespace: its component, or its metadata.name when this program does not create it. */
+/** A resource of the same namespace: its component, or its metadata.name if this program does not create it. */
 export type Reference<Kind extends ResourceKind> = SluiceResource<Kind> | Input<string>;
 
-/** The name that a reference says. */
+/** The name in a reference. */
 export const nameOf = (reference: Reference<ResourceKind>): Input<string> =>
   reference instanceof SluiceResource ? reference.resourceName : reference;

@@ -13,7 +13,7 @@ beforeEach(() => {
   registered.length = 0;
 });
 
-/** What was sent for the component's custom resource. */
+/** The inputs of the component's custom resource. */
 async function sent({ kind, resourceName }: SluiceResource<ResourceKind>) {
   await known(resourceName);
   return registered.find(({ type }) => type === `kubernetes:sluice.dev/v1alpha1:${kind}`)?.inputs;
@@ -109,7 +109,7 @@ test("a key goes into a labelled Secret as a secret, and nowhere else", async ()
   ]);
 });
 
-/** Never called: `npm run check` fails where a line below a directive compiles. */
+/** Never called: `npm run check` fails if a line below a directive compiles. */
 export function wrongMembers(service: Service, route: Route) {
   new Plugin<"rate-limiting">("typed", { metadata, plugin: "rate-limiting", config: { minute: 60 } });
   // @ts-expect-error rate-limiting has no member minutes

@@ -6,11 +6,11 @@ import { nameOf, type Placed, type Reference, SluiceResource } from "./resource.
 /** Members of the spec, beside `metadata`; `service` stands for `serviceRef`. */
 export type RouteArgs = Placed &
   MembersOf<Omit<RouteSpec, "serviceRef">> & {
-    /** Where matching requests go. */
+    /** The Service that receives matching requests. */
     readonly service?: Reference<"Service">;
   };
 
-/** Which requests go to a Service. */
+/** Matches requests and sends them to a Service. */
 export class Route extends SluiceResource<"Route"> {
   constructor(name: string, { metadata, service, ...members }: RouteArgs, options?: ComponentResourceOptions) {
     const serviceRef = service === undefined ? undefined : { name: nameOf(service) };

@@ -3,7 +3,7 @@ import type { ServiceSpec } from "@sluice/model";
 import type { MembersOf } from "./inputs.ts";
 import { type Placed, SluiceResource } from "./resource.ts";
 
-/** Members of the spec, beside `metadata`. One of `url`, `host` and `backendRef` says where requests go. */
+/** Members of the spec, beside `metadata`. One of `url`, `host` and `backendRef` sets the upstream. */
 export type ServiceArgs = Placed & MembersOf<ServiceSpec>;
 
 /** An upstream: the custom resource Service of group `sluice.dev`, not the core Service. */

@@ -3,10 +3,10 @@ import type { UpstreamSpec } from "@sluice/model";
 import type { MembersOf } from "./inputs.ts";
 import { type Placed, SluiceResource } from "./resource.ts";
 
-/** Members of the spec, beside `metadata`. A Service leads to it by its name as host. */
+/** Members of the spec, beside `metadata`. A Service uses it by its name as host. */
 export type UpstreamArgs = Placed & MembersOf<UpstreamSpec>;
 
-/** Targets over which requests are spread. */
+/** Load-balanced targets. */
 export class Upstream extends SluiceResource<"Upstream"> {
   constructor(name: string, { metadata, ...spec }: UpstreamArgs, options?: ComponentResourceOptions) {
     super("Upstream", { name, metadata, spec: () => spec, options });
