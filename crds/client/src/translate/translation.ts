@@ -85,6 +85,6 @@ export interface TranslatedEntity {
   readonly references?: readonly ResourceReference[];
   /** Services only. */
   readonly backend?: BackendService;
-  /** Plugins and services only: paths in the item of values from Secrets, which must not be logged or shown. */
+  /** Plugins and services only: paths in the item of values from Secrets, which messages must not quote. */
   readonly secretPaths?: readonly Path[];
 }

@@ -22,8 +22,9 @@ export interface CheckOptions {
    */
   readonly database?: boolean;
   /**
-   * Whether a protecting plugin that this version cannot read is marked as unavailable instead of rejected. For
-   * entities that a newer version may have written; those that people write are rejected. Default false.
+   * Whether a plugin that this version cannot read, and that may protect its targets, is marked as unavailable instead
+   * of rejected. For entities that a newer version may have written; those that people write are rejected. Default
+   * false.
    */
   readonly closePlugins?: boolean;
 }

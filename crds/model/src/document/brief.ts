@@ -25,7 +25,7 @@ export function briefEntity(collection: Collection, entity: Entity): Members {
   if (isDeepStrictEqual(made, entity)) return brief;
   const withId = inOrder({ id, ...brief });
   if (isDeepStrictEqual(checkEntity(collection, withId, anywhere).value, entity)) return withId;
-  // This default depends on another member.
+  // A default depends on another member: keep all that are set.
   return inOrder(withoutUnset({ id, ...others }));
 }
 

@@ -2,7 +2,7 @@
 import { nullable, record, type Static, text } from "../schema/member.ts";
 import { created_at, id, tags, updated_at } from "./shared.ts";
 
-/** Room for a chain of a dozen certificates. */
+/** Characters; enough for a chain of a dozen certificates. */
 const MAX_PEM = 65_536;
 
 const chain = (description: string) => text({ description, rule: "certificate-chain", maxLength: MAX_PEM });

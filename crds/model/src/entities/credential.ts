@@ -25,8 +25,8 @@ export const credential = record(
 export type Credential = Static<typeof credential>;
 
 /**
- * Whether the key's `ttl` is over. `created_at` is cut to whole seconds: a key may live up to a second longer than its
- * `ttl`, and never less.
+ * Whether the key's `ttl` has expired. `created_at` is truncated to whole seconds. `ttl` is a minimum: a key may stay
+ * valid up to a second longer.
  *
  * @param now Unix time in milliseconds.
  */

@@ -1,4 +1,4 @@
-/** Health checks: how an upstream finds out which of its targets are healthy. */
+/** Health checks: how an upstream determines which of its targets are healthy. */
 import { choice, decimal, flag, integer, list, mapping, nullable, record, set, text } from "../schema/member.ts";
 
 const types = ["tcp", "http", "https", "grpc", "grpcs"] as const;
@@ -21,7 +21,7 @@ const statuses = (description: string, value: readonly number[]) =>
     maxItems: 128,
   });
 
-/** A record that is there with its defaults when it is not given. */
+/** A record that gets its defaults when it is not given. */
 const section = <Members extends Parameters<typeof record>[0]>(description: string, members: Members) =>
   record(members, { description, default: {} });
 

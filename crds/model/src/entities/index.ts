@@ -10,7 +10,7 @@ import { type Target, target } from "./target.ts";
 import { type Upstream, upstream } from "./upstream.ts";
 import type { UpstreamHeader } from "./upstream-headers.ts";
 
-/** Filled entities by the name of their collection, as in the declarative file and in admin URLs. */
+/** Stored entities by the name of their collection, as in the declarative file and in admin URLs. */
 export interface Entities {
   readonly certificates: Certificate;
   readonly snis: Sni;
@@ -26,7 +26,7 @@ export interface Entities {
 export type Collection = keyof Entities;
 export type Entity = Entities[Collection];
 
-/** Facts about an entity that its JSON schema does not say. */
+/** Facts about an entity that its JSON schema does not express. */
 export interface EntityFacts {
   readonly schema:
     | typeof certificate
@@ -38,19 +38,19 @@ export interface EntityFacts {
     | typeof consumer
     | typeof credential
     | typeof plugin;
-  /** One of them, in words. */
+  /** The English singular. */
   readonly singular: string;
-  /** The member that names it in URLs and ids (`endpoint_key` in Kong); null: it has no name. */
+  /** The member that identifies it in URLs and ids (`endpoint_key` in Kong); null: it has no name. */
   readonly key: string | null;
-  /** Members that no two may share. */
+  /** Members that are unique each. */
   readonly unique: readonly string[];
-  /** Members that no two may share all of, unset ones included. */
+  /** Members that are unique in combination, unset ones included. */
   readonly uniqueTogether?: readonly string[];
-  /** The reference to the parent within which alone the key is unique: it has no list of its own at the top. */
+  /** The reference to the parent within which the key is unique; the collection then has no top-level list. */
   readonly within?: string;
 }
 
-/** Parents stand before children, so that references can be resolved in this order. */
+/** Parents come before children, so that references can be resolved in this order. */
 export const entities: Readonly<Record<Collection, EntityFacts>> = {
   certificates: { schema: certificate, singular: "certificate", key: null, unique: [] },
   snis: { schema: sni, singular: "sni", key: "name", unique: ["name"] },
@@ -78,7 +78,7 @@ export const entities: Readonly<Record<Collection, EntityFacts>> = {
 
 export const collections = Object.keys(entities) as readonly Collection[];
 
-/** What names an entity in URLs and ids; undefined when nothing does. */
+/** The name of an entity in URLs and ids; undefined if it has none. */
 export function nameOf(collection: Collection, members: object): string | undefined {
   const { key } = entities[collection];
   const name = key === null ? undefined : (members as Readonly<Record<string, unknown>>)[key];

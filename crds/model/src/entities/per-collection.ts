@@ -1,8 +1,8 @@
-/** Something of its own for each collection. */
+/** A value for each collection. */
 import { type Collection, collections } from "./index.ts";
 
 export type PerCollection<Value> = Readonly<Record<Collection, Value>>;
 
-/** Made in the order of the collections: parents before children. */
+/** Evaluated in the order of the collections: parents before children. */
 export const perCollection = <Value>(make: (collection: Collection) => Value): PerCollection<Value> =>
   Object.fromEntries(collections.map((collection) => [collection, make(collection)])) as Record<Collection, Value>;

@@ -5,7 +5,7 @@ import { created_at, id, tags, updated_at } from "./shared.ts";
 /** The protocols that Sluice proxies, by default all of them. */
 export const servedProtocols = ["grpc", "grpcs", "http", "https"] as const;
 
-/** Kong's defaults for many plugins name more, and so do files that were dumped from it. */
+/** Kong's defaults for many plugins include more protocols, and so do files dumped from Kong. */
 export const pluginProtocols = [...servedProtocols, "tcp", "tls", "tls_passthrough", "udp", "ws", "wss"] as const;
 
 export const plugin = record(

@@ -1,4 +1,4 @@
-/** A route: which requests go to a service. */
+/** A route: matches requests and sends them to a service. */
 import {
   choice,
   flag,

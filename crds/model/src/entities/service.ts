@@ -1,4 +1,4 @@
-/** A service: an upstream that requests are forwarded to. */
+/** A service: an upstream to which requests are forwarded. */
 import { choice, flag, integer, nullable, record, reference, type Static, text } from "../schema/member.ts";
 import { certificateIds, created_at, id, MAX_TIMEOUT, name, tags, updated_at } from "./shared.ts";
 import { upstreamHeaders } from "./upstream-headers.ts";

@@ -1,4 +1,4 @@
-/** An SNI: which certificate is shown to clients that ask for a server name. */
+/** An SNI: the certificate to present to clients that request a server name. */
 import { record, reference, type Static, text } from "../schema/member.ts";
 import { created_at, id, tags, updated_at } from "./shared.ts";
 

@@ -1,4 +1,4 @@
-/** Headers that a service's requests carry, whatever the client says: Kong has no such member. */
+/** Headers that the gateway sets on a service's requests, overriding the client's. Kong has no such member. */
 import { list, nullable, record, type Static, text } from "../schema/member.ts";
 
 const header = record(
@@ -14,7 +14,7 @@ const header = record(
   { description: "A header." },
 );
 
-/** No two of one name, whatever the spelling (the rule of the record `service`). */
+/** Names are unique, whatever their spelling (checked by the rule of the record `service`). */
 export const upstreamHeaders = nullable(
   list(header, {
     description:

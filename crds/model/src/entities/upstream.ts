@@ -1,4 +1,4 @@
-/** An upstream: several targets behind one host name, and how requests are spread over them. */
+/** An upstream: several targets behind one host name, and how requests are balanced over them. */
 import { choice, flag, integer, nullable, record, reference, type Static, text } from "../schema/member.ts";
 import { healthchecks } from "./healthchecks.ts";
 import { created_at, id, tags, updated_at } from "./shared.ts";

@@ -51,7 +51,7 @@ test("plugins that refuse a target say so in a rule that comes from the table of
   assert.deepEqual(rules, ["cors and key-auth cannot be attached to a Consumer"]);
 });
 
-/** Keywords of structural schemas (Kubernetes' JSONSchemaProps) that we use. */
+/** Keywords of structural schemas (Kubernetes' JSONSchemaProps) in use. */
 const keywords = new Set([
   ...["type", "description", "format", "pattern", "enum", "required", "properties", "items", "additionalProperties"],
   ...["minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems", "minProperties", "maxProperties"],

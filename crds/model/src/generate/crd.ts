@@ -53,8 +53,9 @@ export function crd(kind: string, facts: KindFacts): Plain {
 }
 
 /**
- * What the API server understands of a node. Left out: defaults (the model fills them, so that changing one changes
- * no stored object; the description names them), `nullable` (unset is unset), unique items (the API server has no such check) and our own rules.
+ * A schema node in keywords that the API server supports. Omitted: defaults (the model fills them in, so that changing
+ * one changes no stored object; the description names them), `nullable` (unset members are absent), unique items (the
+ * API server has no such check) and Sluice's own rules.
  */
 export function structural(node: SpecNode): Plain {
   return {

@@ -1,11 +1,11 @@
-/** Generated files: what they hold, and how they are told from written ones. */
+/** Generated files: their contents, and the header that marks them as generated. */
 import { type CreateNodeOptions, type DocumentOptions, stringify, type ToStringOptions } from "yaml";
 import { kinds } from "../resources/index.ts";
 import { group } from "../resources/kind.ts";
 import { crd } from "./crd.ts";
 
 export interface GeneratedFile {
-  /** From the repository's root, with slashes. */
+  /** Relative to the repository's root, with slashes. */
   readonly path: string;
   readonly content: string;
 }
@@ -29,8 +29,8 @@ export const crdFiles = (): readonly GeneratedFile[] =>
   }));
 
 /**
- * The same as a chart of its own, because Helm never upgrades what stands in a chart's `crds/` folder. Uninstalling
- * the chart keeps them: with a CRD goes every resource of its kind.
+ * The CRDs as a chart of their own, because Helm never upgrades the contents of a chart's `crds/` folder. Uninstalling
+ * the chart keeps them: deleting a CRD deletes every resource of its kind.
  */
 export const crdChartFiles = (): readonly GeneratedFile[] =>
   Object.entries(kinds).map(([kind, facts]) => {

@@ -1,17 +1,17 @@
-/** Generated files of the repository: what they should be, where they differ, and making them so. */
+/** Generates the repository's generated files, and reports those that differ. */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { crdChartFiles, crdFiles, type GeneratedFile } from "./files.ts";
 import { entitiesPage, pluginsPage, resourcesPage } from "./pages.ts";
 
-/** What is generated. A further generator is a further line. */
+/** All generators, one per line. */
 const generators: readonly (() => readonly GeneratedFile[])[] = [
   crdFiles,
   crdChartFiles,
   () => [entitiesPage(), pluginsPage(), resourcesPage()],
 ];
 
-/** Folders whose own files (not those in folders below) are all generated: a left-over one would be applied too. */
+/** Folders whose own files (not those in folders below) are all generated: a stale file would be applied too. */
 const generatedFolders = ["crds", "charts/sluice-crds/templates"];
 
 /** All files that are generated from the model, in a fixed order. */
@@ -22,7 +22,7 @@ export interface FileDifference {
   readonly fault: "differs" | "is missing" | "is not generated any more";
 }
 
-/** How the files below `root` differ from what would be generated. */
+/** The differences between the files below `root` and the generated ones. */
 export function staleFiles(root: string, files: readonly GeneratedFile[]): readonly FileDifference[] {
   const faulty = files.flatMap(({ path, content }): FileDifference[] => {
     const found = readText(join(root, path));
@@ -36,7 +36,7 @@ export function staleFiles(root: string, files: readonly GeneratedFile[]): reado
   return [...faulty, ...stale.map((path): FileDifference => ({ path, fault: "is not generated any more" }))];
 }
 
-/** Makes the files below `root` what is generated. */
+/** Writes the generated files below `root` and removes stale ones. */
 export function writeGeneratedFiles(root: string, files: readonly GeneratedFile[]): void {
   const contents = new Map(files.map(({ path, content }) => [path, content]));
   for (const { path } of staleFiles(root, files)) {

@@ -33,7 +33,9 @@ function entitySection(collection: Collection): string {
   );
 }
 
-/** A filled entity has every member, so the schema requires all; a person must give those without a default. */
+/**
+ * The schema requires every member, because stored entities have all; a person must give only those without a default.
+ */
 function requireUndefaulted(node: SchemaNode): SchemaNode {
   const made = new Set(["id", "created_at", "updated_at"]);
   const members = Object.entries(node.properties ?? {});

@@ -1,4 +1,4 @@
-/** Schemas as Markdown tables: one row for every member, nested ones with dots. */
+/** Schemas as Markdown tables: one row per member, nested ones with dots. */
 import type { SpecNode } from "../resources/kind.ts";
 
 /** One table of the members of an object. */
@@ -46,7 +46,7 @@ function range(low: number | undefined, high: number | undefined, word: (number:
   return low === undefined ? [] : [`at least ${word(low)}`];
 }
 
-/** Pipes would end the cell; stars and angle brackets would be taken for Markdown and HTML. */
+/** Escapes pipes, which would end the cell, and stars and angle brackets, which Markdown and HTML would interpret. */
 const cell = (sentences: readonly string[]): string =>
   sentences
     .filter((sentence) => sentence !== "")

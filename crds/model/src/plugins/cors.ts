@@ -1,4 +1,4 @@
-/** Config of cors: which origins may call. */
+/** Config of cors: the allowed origins and their requests. */
 import { choice, flag, integer, list, nullable, record, type Static, text } from "../schema/member.ts";
 
 export const corsMethods = ["GET", "HEAD", "PUT", "PATCH", "POST", "DELETE", "OPTIONS", "TRACE", "CONNECT"] as const;

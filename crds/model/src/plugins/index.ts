@@ -1,4 +1,4 @@
-/** The table of plugins: the one place that lists them. Their handlers stand in the gateway under the same names. */
+/** The table of plugins: the one place that lists them. Their handlers are in the gateway under the same names. */
 
 import { type SchemaNode, schemaNode } from "../schema/node.ts";
 import { type CorsConfig, cors } from "./cors.ts";
@@ -6,7 +6,7 @@ import { type KeyAuthConfig, keyAuth } from "./key-auth.ts";
 import { type PrometheusConfig, prometheus } from "./prometheus.ts";
 import { type RateLimitingConfig, rateLimiting } from "./rate-limiting.ts";
 
-/** Filled configs by plugin name. */
+/** Configs with defaults by plugin name. */
 export interface PluginConfigs {
   readonly cors: CorsConfig;
   readonly "key-auth": KeyAuthConfig;
@@ -16,14 +16,14 @@ export interface PluginConfigs {
 
 export type PluginName = keyof PluginConfigs;
 
-/** Facts about a plugin that its config schema does not say. */
+/** Facts about a plugin that its config schema does not express. */
 export interface PluginFacts {
   readonly schema: typeof cors | typeof keyAuth | typeof rateLimiting | typeof prometheus;
   /** Order of execution, high first. The numbers are Kong's. */
   readonly priority: number;
-  /** The plugin keeps someone out: when it is invalid its routes answer 503 rather than stay open. */
+  /** Whether the plugin protects its targets: if it is invalid, its routes answer 503 instead of staying open. */
   readonly protects: boolean;
-  /** References that this plugin refuses (Kong: `value must be null`). */
+  /** Targets that this plugin does not support (Kong: `value must be null`). */
   readonly refuses: readonly ("service" | "route" | "consumer")[];
 }
 
@@ -34,7 +34,7 @@ export const plugins: Readonly<Record<PluginName, PluginFacts>> = {
   prometheus: { schema: prometheus, priority: 13, protects: false, refuses: [] },
 };
 
-/** Where a plugin's config holds what is `secret`: `["redis", "password"]`. None for a plugin that is not ours. */
+/** Paths of `secret` members in a plugin's config: `["redis", "password"]`. Empty for unknown plugins. */
 export function secretMembers(name: string): readonly (readonly string[])[] {
   const look = (node: SchemaNode, path: readonly string[]): readonly (readonly string[])[] =>
     node.secret
@@ -44,8 +44,7 @@ export function secretMembers(name: string): readonly (readonly string[])[] {
 }
 
 /**
- * Whether what the plugin is attached to is closed while the plugin cannot run. One that this version does not know, or
- * whose name is misspelt, may keep someone out.
+ * Whether the plugin's routes answer 503 while it cannot run. An unknown or misspelt plugin might be a protecting one.
  */
 export const mayProtect = (name: unknown): boolean =>
   typeof name !== "string" || !Object.hasOwn(plugins, name) || plugins[name as PluginName].protects;

@@ -1,4 +1,4 @@
-/** Config of prometheus: what is counted. */
+/** Config of prometheus: the metrics to record. */
 import { flag, record, type Static } from "../schema/member.ts";
 
 const metrics = (what: string) => flag({ description: `Whether ${what}.`, default: false });

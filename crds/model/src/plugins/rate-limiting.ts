@@ -34,7 +34,7 @@ const redis = record(
   { description: "Where the counters live with policy redis.", default: {} },
 );
 
-/** Members of `redis` that Kong had in the config itself before 3.8. Files that were dumped from Kong 3.9 have both. */
+/** Members of `redis` that were in Kong's config itself before 3.8. Files dumped from Kong 3.9 have both. */
 const formerRedis = [
   "host",
   "port",

@@ -1,4 +1,4 @@
-/** The custom resource Certificate. Its PEM texts live in a Secret of the type that cert-manager writes. */
+/** The custom resource Certificate. Its PEM texts are in a Secret of the type that cert-manager writes. */
 import type { Certificate, Sni } from "../entities/index.ts";
 import { entities } from "../entities/index.ts";
 import { schemaNode } from "../schema/node.ts";
@@ -8,7 +8,7 @@ import { type CommonSpec, childId, common, type NameRef, nameRef, stateColumns }
 /** The type of the Secrets that hold certificates (core v1: kubernetes.io/tls). */
 export const TLS_SECRET_TYPE = "kubernetes.io/tls";
 
-/** Where each member of the entity stands in the Secret's data. The second pair is ours; others ignore it. */
+/** The entry of the Secret's data for each member of the entity. The second pair is specific to Sluice. */
 export const tlsEntries = {
   cert: "tls.crt",
   key: "tls.key",
@@ -16,7 +16,7 @@ export const tlsEntries = {
   key_alt: "tls-alt.key",
 } as const;
 
-/** A server name that the certificate is shown for. */
+/** A server name for which the certificate is presented. */
 export interface SniEntry extends Derived<Sni, "created_at" | "updated_at" | "certificate"> {
   readonly name: string;
 }

@@ -1,11 +1,11 @@
-/** The custom resource Consumer. Its keys live in Secrets, never in the resource. */
+/** The custom resource Consumer. Its keys are in Secrets, never in the resource. */
 import type { Consumer, Credential } from "../entities/index.ts";
 import { entities } from "../entities/index.ts";
 import { schemaNode } from "../schema/node.ts";
 import { camelSchema, type Derived, type KindFacts, ownMembers, type SpecNode, specOf } from "./kind.ts";
 import { type CommonSpec, childId, common, type SecretRef, secretRef, stateColumns } from "./shared.ts";
 
-/** A key of the consumer, without the key. */
+/** A key of the consumer, without the key's value. */
 export interface KeyAuthEntry extends Derived<Credential, "created_at" | "consumer" | "key"> {
   readonly secretRef: SecretRef;
 }

@@ -26,7 +26,7 @@ export interface Specs {
 
 export type ResourceKind = keyof Specs;
 
-/** Kinds stand after those that they refer to. */
+/** Each kind comes after those that it refers to. */
 export const kinds: Readonly<Record<ResourceKind, KindFacts>> = {
   Certificate: certificateKind,
   Upstream: upstreamKind,

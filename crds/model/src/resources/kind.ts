@@ -1,4 +1,4 @@
-/** What a kind of custom resource is: its spec and the facts that its CRD shows. */
+/** The definition of a kind of custom resource: its spec and further facts for its CRD. */
 import type { Collection } from "../entities/index.ts";
 import { entities } from "../entities/index.ts";
 import { toCamel } from "../names.ts";
@@ -10,23 +10,23 @@ export const apiVersion = `${group}/${version}`;
 /** The category: `kubectl get sluice` lists every kind. */
 export const category = "sluice";
 
-/** A CEL rule of a spec or of one of its members. `fieldPath` is where the API server says the fault is. */
+/** A CEL rule of a spec or of one of its members. The API server reports a violation at `fieldPath`. */
 export interface CelRule {
   readonly rule: string;
   readonly message: string;
   readonly fieldPath?: string;
 }
 
-/** A member of a spec: a schema node, and what the API server does with it beyond JSON Schema. */
+/** A member of a spec: a schema node with keywords of the API server beyond JSON Schema. */
 export interface SpecNode extends SchemaNode {
   readonly items?: SpecNode;
   readonly properties?: Readonly<Record<string, SpecNode>>;
   readonly additionalProperties?: boolean | SpecNode;
-  /** How server-side apply merges a list. Unset: `atomic`, the list has one owner. */
+  /** The keys by which server-side apply merges a list. Unset: `atomic`, the list has one owner. */
   readonly listMapKeys?: readonly string[];
-  /** The member is not the entity's member of the same name: translation knows what it means. */
+  /** The member differs from the entity's member of the same name; translation handles it. */
   readonly own?: true;
-  /** The object holds any members. */
+  /** The object may have any members. */
   readonly open?: boolean;
   readonly cel?: readonly CelRule[];
 }
@@ -36,12 +36,12 @@ export interface PrinterColumn {
   readonly jsonPath: string;
   readonly type?: "string" | "integer" | "boolean" | "date";
   readonly description: string;
-  /** 1: only with `-o wide`. */
+  /** 1: shown only with `-o wide`. */
   readonly priority?: 1;
 }
 
 export interface KindFacts {
-  /** The entity that a resource of this kind stands for. */
+  /** The collection of the entity that a resource of this kind represents. */
   readonly collection: Collection;
   readonly plural: string;
   readonly singular: string;
@@ -55,15 +55,15 @@ export type Camel<Name extends string> = Name extends `${infer Head}_${infer Tai
   ? `${Head}${Capitalize<Camel<Tail>>}`
   : Name;
 
-/** The members of an entity as a spec has them: humps, all optional, never null. */
+/** The members of an entity as in a spec: camelCase, all optional, never null. */
 export type Derived<Entity, Omitted extends keyof Entity> = {
   readonly [Name in Exclude<keyof Entity, Omitted> as Camel<Name & string>]?: NonNullable<Entity[Name]>;
 };
 
-/** The same schema with all members spelled with humps. Free names (of headers) stay as they are. */
+/** The schema with all members in camelCase. Names in mappings (such as headers) stay unchanged. */
 export function camelSchema(node: SchemaNode): SpecNode {
   const { properties, items, additionalProperties, required = [], ...rest } = node;
-  // A filled record has all of its members; a person need not give those that have a default.
+  // A stored record has all of its members; a person may omit those with a default.
   const given = required.filter((name) => properties?.[name]?.default === undefined);
   return {
     ...rest,
@@ -82,7 +82,7 @@ export function camelSchema(node: SchemaNode): SpecNode {
 }
 
 interface SpecParts {
-  /** Members of the entity that the spec has not, or has in another form. */
+  /** Members of the entity that the spec does not have, or has in another form. */
   readonly omit: readonly string[];
   /** Members that only the spec has, or that differ from the entity's. */
   readonly add: Readonly<Record<string, SpecNode>>;
@@ -90,7 +90,7 @@ interface SpecParts {
   readonly cel?: readonly CelRule[];
 }
 
-/** Derives a spec from an entity's schema. Members of every kind stand first, the kind's own next. */
+/** Derives a spec from an entity's schema. Members of every kind come first, then the kind's own. */
 export function specOf(collection: Collection, parts: SpecParts): SpecNode {
   const { properties = {}, description, additionalProperties } = camelSchema(schemaNode(entities[collection].schema));
   const omitted = new Set([...parts.omit.map(toCamel), ...Object.keys(parts.add)]);
@@ -107,7 +107,7 @@ export function specOf(collection: Collection, parts: SpecParts): SpecNode {
   };
 }
 
-/** Marks members as the spec's own. */
+/** Marks members as specific to the spec. */
 export const ownMembers = (members: Readonly<Record<string, SpecNode>>): Record<string, SpecNode> =>
   Object.fromEntries(Object.entries(members).map(([name, member]) => [name, { ...member, own: true as const }]));
 

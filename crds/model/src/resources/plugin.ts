@@ -4,7 +4,7 @@ import { pluginNames, plugins } from "../plugins/index.ts";
 import { type Derived, type KindFacts, specOf } from "./kind.ts";
 import { type CommonSpec, common, type NameRef, nameRef, type SecretRef, secretRef, stateColumns } from "./shared.ts";
 
-/** Kinds that a plugin may be attached to, with the member of the entity that refers to one. */
+/** Kinds to which a plugin may be attached, with the referring member of the entity. */
 export const targetMembers = { Service: "service", Route: "route", Consumer: "consumer" } as const;
 export type TargetKind = keyof typeof targetMembers;
 const targetKinds = Object.keys(targetMembers) as readonly TargetKind[];
@@ -14,7 +14,7 @@ export interface TargetRef extends NameRef {
 }
 
 export interface ConfigFrom {
-  /** Members of config from the outside in, with dots between: `redis.password`. */
+  /** A dot-separated path into config: `redis.password`. */
   readonly path: string;
   readonly secretRef: SecretRef;
 }
@@ -30,7 +30,7 @@ export type PluginSpec = CommonSpec &
     readonly configFrom?: readonly ConfigFrom[];
   };
 
-/** The references that some plugins refuse, from the table of plugins. */
+/** The targets that some plugins refuse, from the table of plugins. */
 const refusals = targetKinds.flatMap((kind) => {
   const refusing = pluginNames.filter((name) => plugins[name].refuses.includes(targetMembers[kind]));
   if (refusing.length === 0) return [];

@@ -10,7 +10,7 @@ export type RouteSpec = CommonSpec &
 
 const matchers = ["paths", "hosts", "methods", "headers", "snis"];
 
-/** Whether one of the protocols that are given matches; the default is http and https. */
+/** Whether any of the given protocols matches; the default is http and https. */
 const speaks = (pattern: string): string =>
   `(has(self.protocols) && self.protocols.exists(protocol, protocol.matches('${pattern}')))`;
 

@@ -15,7 +15,7 @@ import {
   stateColumns,
 } from "./shared.ts";
 
-/** A header with its value, or with the place of its value. */
+/** A header with its value, or with a reference to its value. */
 export type UpstreamHeaderEntry =
   | { readonly name: string; readonly value: string; readonly secretRef?: undefined }
   | { readonly name: string; readonly secretRef: SecretRef; readonly value?: undefined };
@@ -52,7 +52,7 @@ export type ServiceSpec = CommonSpec &
     readonly upstreamHeaders?: readonly UpstreamHeaderEntry[];
   };
 
-/** Whether the upstream is spoken to over TLS. */
+/** Whether the upstream is reached over TLS. */
 const secure =
   "((has(self.protocol) && self.protocol in ['https', 'grpcs']) || " +
   "(has(self.url) && self.url.matches('^(https|grpcs):')))";

@@ -1,7 +1,7 @@
-/** Members that the specs of several kinds have and entities have not. */
+/** Members that several kinds' specs have and entities do not. */
 import { ownMembers, type PrinterColumn, type SpecNode } from "./kind.ts";
 
-/** Limits of Kubernetes' own names (RFC 1123), so that a reference can only hold what can exist. */
+/** Kubernetes' limits for names (RFC 1123), so that a reference can contain only possible names. */
 const dnsSubdomain = {
   minLength: 1,
   maxLength: 253,
@@ -11,7 +11,7 @@ const dnsLabel = { minLength: 1, maxLength: 63, pattern: "^[a-z]([-a-z0-9]*[a-z0
 
 export const DEFAULT_CLASS = "sluice";
 
-/** On a Lease: to which class resources of its namespace belong that have no `spec.class`. */
+/** On a Lease: the class of resources in its namespace without `spec.class`. */
 export const CLASS_LABEL = "sluice.dev/class";
 
 /** The label that a Secret must carry for Sluice to read it. */
@@ -25,7 +25,7 @@ export interface CommonSpec {
   readonly class?: string;
 }
 
-/** @param names What `spec.name` does for the kind, as a sentence. */
+/** @param names A sentence about the effect of `spec.name` for the kind. */
 export const common = (names: string): Readonly<Record<string, SpecNode>> => ({
   name: { type: "string", description: names, maxLength: 256 },
   id: {
@@ -48,10 +48,10 @@ export const namedEntity = (kind: string) =>
   `The ${kind}'s name, unique in all namespaces. When unset: metadata.name in Sluice's home namespace, ` +
   `<namespace>.<metadata.name> elsewhere. Empty: the ${kind} has no name.`;
 
-/** Another resource. One of another namespace needs a ReferenceGrant there (Gateway API). */
+/** Another resource. One in another namespace needs a ReferenceGrant there (Gateway API). */
 export interface NameRef {
   readonly name: string;
-  /** Default: the namespace of the resource that refers to it. */
+  /** Default: the namespace of the referring resource. */
   readonly namespace?: string;
 }
 
@@ -74,11 +74,11 @@ export const nameRef = (description: string, of: string): SpecNode => ({
   },
 });
 
-/** `clientCertificateRef` of what is spoken to over TLS. */
+/** `clientCertificateRef` of kinds that are reached over TLS. */
 export const clientCertificateRef = (towards: string): SpecNode =>
   nameRef(`The Certificate that is shown to ${towards}.`, "Certificate");
 
-/** The member `id` of an entry that stands for an entity of its own. */
+/** The member `id` of an entry that is an entity of its own. */
 export const childId = (description: string): Record<string, SpecNode> =>
   ownMembers({ id: { type: "string", description, format: "uuid", maxLength: 36 } });
 
@@ -120,7 +120,7 @@ export const secretRef = (what: string): SpecNode => ({
   },
 });
 
-/** How the resource fares, in every kind's table. */
+/** The state of the resource, in every kind's table. */
 export const stateColumns: readonly PrinterColumn[] = [
   {
     name: "Accepted",

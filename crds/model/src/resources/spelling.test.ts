@@ -8,7 +8,7 @@ import { schemaNode } from "../schema/node.ts";
 import { type KindFacts, kinds, type SpecNode } from "./index.ts";
 import { camelPath, readSpec, withoutDefaults, writeSpec } from "./spelling.ts";
 
-/** Members that a resource says elsewhere. */
+/** Members that a resource expresses in another way. */
 const elsewhere: Readonly<Record<string, readonly string[]>> = {
   certificates: ["created_at", "updated_at", "cert", "key", "cert_alt", "key_alt"],
   snis: ["created_at", "updated_at", "certificate"],
@@ -21,7 +21,7 @@ const elsewhere: Readonly<Record<string, readonly string[]>> = {
   keyauth_credentials: ["created_at", "consumer", "key"],
 };
 
-/** Entities that stand in the resource of their parent. */
+/** Entities that are nested in the resource of their parent. */
 const inside: Readonly<Record<string, SpecNode | undefined>> = {
   keyauth_credentials: kinds.Consumer.spec.properties?.keyAuth?.items,
   targets: kinds.Upstream.spec.properties?.targets?.items,
@@ -36,7 +36,7 @@ test("every member of every entity has its place in a spec, or is known to stand
     const spec = facts(collection)?.spec ?? inside[collection];
     for (const name of Object.keys(entities[collection].schema.properties)) {
       const placed = spec?.properties?.[toCamel(name)] !== undefined;
-      // A plugin's spec.name is not the entity's name, but the member is there.
+      // A plugin's spec.name is not the entity's name, but the member exists.
       if (collection === "plugins" && name === "name") continue;
       assert.equal(placed, !elsewhere[collection]?.includes(name), `${collection}.${name}`);
     }

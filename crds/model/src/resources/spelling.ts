@@ -1,4 +1,4 @@
-/** Specs as members of entities and back: the mechanical part, led by the schemas. */
+/** Converts members of specs to members of entities and back, driven by the schemas. */
 import { isDeepStrictEqual } from "node:util";
 import { validate } from "../check/validate.ts";
 import { type Collection, entities } from "../entities/index.ts";
@@ -12,15 +12,18 @@ type Members = Readonly<Record<string, unknown>>;
 type Path = Violation["path"];
 
 export interface SpecMembers {
-  /** Members of the entity in snake_case, as they came: nobody has checked them. */
+  /** Members of the entity in snake_case, not validated. */
   readonly members: Members;
-  /** Members that only the spec has, in camelCase, checked by their schema; faulty and unset ones are left out. */
+  /** Members that only the spec has, in camelCase, validated by their schema; invalid and unset ones are omitted. */
   readonly own: Members;
-  /** Unknown members and faults in `own`; paths start at the value, in camelCase. */
+  /** Unknown members and violations in `own`; paths start at the value, in camelCase. */
   readonly violations: readonly Violation[];
 }
 
-/** Takes a spec (or a record inside one) apart. Says what the API server would have said where there is none. */
+/**
+ * Splits a spec (or a record inside one). Reports the API server's validation errors for resources that have passed
+ * none.
+ */
 export function readSpec(node: SpecNode, value: unknown): SpecMembers {
   if (!isRecord(value)) return { members: {}, own: {}, violations: [{ path: [], message: "expected a record" }] };
   const members: [string, unknown][] = [];
@@ -46,8 +49,8 @@ const unknownMember = (node: SpecNode, name: string): string =>
   memberOf(node, toCamel(name)) ? `unknown field: it is written ${toCamel(name)}` : "unknown field";
 
 /**
- * The members of a spec that an entity gives, in camelCase. Unset ones are left out, and those with their default
- * unless `previous` (the spec that is replaced) names them: there another writer may own another value.
+ * The members of a spec from an entity, in camelCase. Unset ones are omitted, and so are those with their default
+ * unless `previous` (the replaced spec) has them: another writer may own another value there.
  */
 export function writeSpec(node: SpecNode, entity: Members, previous: unknown = {}): Members {
   const derived = Object.entries(node.properties ?? {}).filter(([, member]) => !member.own);
@@ -55,7 +58,7 @@ export function writeSpec(node: SpecNode, entity: Members, previous: unknown = {
   return withoutDefaults({ properties: Object.fromEntries(derived) }, Object.fromEntries(members), previous);
 }
 
-/** A record without unset members and without those that have their default and that `previous` does not name. */
+/** A record without unset members, and without those that have their default and that `previous` does not have. */
 export function withoutDefaults(node: SchemaNode, value: Members, previous: unknown = {}): Members {
   const before = isRecord(previous) ? previous : {};
   const kept = Object.entries(value).flatMap(([name, given]): [string, unknown][] => {
@@ -72,7 +75,7 @@ export function withoutDefaults(node: SchemaNode, value: Members, previous: unkn
   return Object.fromEntries(kept);
 }
 
-/** A path into an entity as a path into its spec: `["strip_path"]` -> `["stripPath"]`. Free names stay. */
+/** Converts a path in an entity to a path in its spec: `["strip_path"]` -> `["stripPath"]`. Names in mappings stay. */
 export function camelPath(collection: Collection, path: Path): Path {
   let node: SchemaNode | undefined = schemaNode(entities[collection].schema);
   return path.map((step) => {
@@ -83,7 +86,7 @@ export function camelPath(collection: Collection, path: Path): Path {
   });
 }
 
-/** The value with its fixed members spelled anew. What does not fit the schema stays as it is. */
+/** The value with its fixed members respelled. Values that do not fit the schema stay unchanged. */
 function respell(node: SpecNode, value: unknown, spell: (name: string) => string): unknown {
   if (Array.isArray(value)) return node.items ? value.map((item) => respell(node.items ?? {}, item, spell)) : value;
   if (!isRecord(value) || !node.properties) return value;
@@ -104,8 +107,8 @@ function withoutNulls(value: unknown): unknown {
 const plainNodes = new WeakMap<SpecNode, SchemaNode>();
 
 /**
- * The node for our own validator, which has rules in place of formats. Patterns are left to the API server: a
- * reference with an impossible name finds nothing, and says so.
+ * The node for the model's own validator, which has rules instead of formats. Patterns are left to the API server: a
+ * reference with an impossible name is reported as unresolved.
  */
 function plain(node: SpecNode): SchemaNode {
   const known = plainNodes.get(node);

@@ -13,7 +13,7 @@ export interface TargetEntry extends Derived<Target, "created_at" | "updated_at"
 
 export type UpstreamSpec = CommonSpec &
   Derived<Upstream, "id" | "name" | "tags" | "created_at" | "updated_at" | "client_certificate" | "healthchecks"> & {
-    /** With humps at every depth. */
+    /** In camelCase at every depth. */
     readonly healthchecks?: Readonly<Record<string, unknown>>;
     readonly clientCertificateRef?: NameRef;
     readonly targets?: readonly TargetEntry[];
@@ -40,10 +40,10 @@ const targets: SpecNode = {
   },
 };
 
-/** Sources of a hash that need a second member. */
+/** Hash sources that need a second member. */
 const detailed = ["header", "cookie", "query_arg", "uri_capture"] as const;
 
-/** A source says where its value is: `hash_on: header` needs `hash_on_header`. A cookie has one name for both. */
+/** The second member of a source: `hash_on: header` needs `hash_on_header`. A cookie has one name for both. */
 const detailRules = (["hash_on", "hash_fallback"] as const).flatMap((place) =>
   detailed.map((source): CelRule => {
     const [member, detail] = [toCamel(place), toCamel(`${source === "cookie" ? "hash_on" : place}_${source}`)];

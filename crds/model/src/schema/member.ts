@@ -1,29 +1,29 @@
 /**
- * Building blocks for schemas, so that an entity reads as a table of its members. What they make is JSON Schema with
- * keywords of ours, as plain data; the type of the values goes along for the compiler alone.
+ * Building blocks for schemas, so that an entity reads as a table of its members. They build JSON Schema with Sluice's
+ * own keywords, as plain data; the type of the values exists for the compiler only.
  *
- * Every member is always present in a filled value. A member that may be unset is `nullable` and unset is `null`
- * (Kong's convention); a member with a `default` gets it when it is missing or null on the way in.
+ * Every member is always present in a stored value. A member that may be unset is `nullable`, and unset is `null`
+ * (Kong's convention). A member with a `default` gets it when the input lacks it or has null.
  */
 
 /** A schema with the type of its values. Its keywords are read through `schemaNode`. */
 export interface Schema<Value = unknown> {
-  /** For the compiler; no schema has it. */
+  /** For the compiler; no schema has this member at run time. */
   readonly "~value"?: () => Value;
 }
 
 /** The values that a schema describes. */
 export type Static<Of extends Schema> = Of extends Schema<infer Value> ? Value : never;
 
-/** A schema in keywords, for values of which the caller knows the type. */
+/** A schema from keywords, for values whose type the caller knows. */
 export const schema = <Value>(keywords: object): Schema<Value> => keywords;
 
-/** What a schema may say about a member beyond its JSON type. */
+/** Options of a member beyond its JSON type. */
 export interface MemberOptions {
-  /** The sentence that users read in `kubectl explain`, the reference pages and GET /schemas. */
+  /** The description in `kubectl explain`, the reference pages and GET /schemas. */
   readonly description: string;
   readonly default?: unknown;
-  /** A check with a sentence of its own, from the table in check/rules.ts. */
+  /** A check with its own message, from the table in check/rules.ts. */
   readonly rule?: string;
   /** The value is sensitive: in a cluster it is kept in a Secret. */
   readonly secret?: true;
@@ -31,7 +31,7 @@ export interface MemberOptions {
 
 type Limits<Keys extends string> = Partial<Record<Keys, number>>;
 
-/** As in Kong, a text is not empty unless `minLength: 0` says that it may be. */
+/** As in Kong, a string must not be empty unless `minLength: 0` is set. */
 export const text = (options: MemberOptions & Limits<"minLength" | "maxLength">) =>
   schema<string>({ type: "string", minLength: 1, ...options });
 
@@ -48,14 +48,14 @@ export function choice<const Word extends string | number>(words: readonly Word[
   return schema<Word>({ type: typeof words[0] === "number" ? "integer" : "string", enum: [...words], ...options });
 }
 
-/** A list in which no item stands twice ("set" in Kong's schema language). */
+/** A list without duplicates ("set" in Kong's schema language). */
 export const set = <Item extends Schema>(items: Item, options: MemberOptions & Limits<"minItems" | "maxItems">) =>
   schema<Static<Item>[]>({ type: "array", items, uniqueItems: true, ...options });
 
 export const list = <Item extends Schema>(items: Item, options: MemberOptions & Limits<"minItems" | "maxItems">) =>
   schema<Static<Item>[]>({ type: "array", items, ...options });
 
-/** Free names to values, such as `headers`. */
+/** A mapping from arbitrary names to values, such as `headers`. */
 export function mapping<Value extends Schema>(
   values: Value,
   options: MemberOptions & Limits<"maxProperties"> & { readonly keyRule?: string },
@@ -63,10 +63,10 @@ export function mapping<Value extends Schema>(
   return schema<Record<string, Static<Value>>>({ type: "object", additionalProperties: values, ...options });
 }
 
-/** A former spelling of a member. It is taken in place of the member that replaced it, and answers show both, as in Kong. */
+/** A former spelling of a member. It is accepted in place of its replacement, and responses show both, as in Kong. */
 export interface DeprecatedMember {
   readonly name: string;
-  /** From the record that had the member: `["redis", "host"]`. */
+  /** Relative to the record that had the member: `["redis", "host"]`. */
   readonly replacedBy: readonly string[];
 }
 
@@ -101,10 +101,10 @@ export function nullable<Of extends Schema>(inner: Of) {
 export type Referable = "certificates" | "upstreams" | "services" | "routes" | "consumers";
 
 /**
- * A reference to another entity by its id; on the way in also by its unique name.
+ * A reference to another entity by its id; in input also by its unique name.
  *
- * @param onDelete what happens to the holder when the other entity is to be removed: it goes along (`cascade`), or it
- * forbids the removal (`restrict`). Default `cascade`.
+ * @param onDelete The effect of removing the other entity: the referring entity is removed too (`cascade`), or the
+ * removal is rejected (`restrict`). Default `cascade`.
  */
 export function reference(kind: Referable, description: string, onDelete: "cascade" | "restrict" = "cascade") {
   return schema<{ id: string } | null>({

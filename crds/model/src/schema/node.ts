@@ -22,13 +22,13 @@ export interface SchemaNode {
   readonly items?: SchemaNode;
   readonly properties?: Readonly<Record<string, SchemaNode>>;
   readonly required?: readonly string[];
-  /** A schema for the values of free names; false: no other members. */
+  /** A schema for the values of arbitrary names; false: no other members. */
   readonly additionalProperties?: boolean | SchemaNode;
   /** The collection that the member refers to. */
   readonly reference?: Referable;
-  /** With `reference`: what becomes of the holder when the other entity is removed. */
+  /** With `reference`: the effect on the referring entity when the other entity is removed. */
   readonly onDelete?: "cascade" | "restrict";
-  /** The name of a check with a sentence of its own. */
+  /** The name of a check with its own message. */
   readonly rule?: string;
   /** Former spellings of members of the record. */
   readonly deprecatedMembers?: readonly DeprecatedMember[];

@@ -57,7 +57,7 @@ const keyAuth = { id: guard, name: "key-auth", route: { id: route }, config: { k
 const newer = { ...keyAuth, config: { key_names: ["k"], identity: "x" } };
 const CLOSE = { closePlugins: true };
 
-/** How the plugin fares when one version of it replaces another: the names of its keys, or that it is closed. */
+/** The outcome when one version of a plugin replaces another: the names of its keys, or that it is closed. */
 const replaced: readonly (readonly [what: string, before: object | null, after: object, fares: readonly string[]])[] = [
   ["where there was none", null, newer, ["closed"]],
   ["in the place of one that protects alike", keyAuth, newer, ["k"]],
