@@ -1,4 +1,4 @@
-/** Several hundred connections that ask for much and take nothing, against the process of a node. */
+/** Several hundred connections that send many requests and read no responses, against the process of a node. */
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { constants } from "node:http2";
@@ -15,10 +15,10 @@ const STREAMS = 128;
 /** As in the first line of main.ts. */
 const FLAGS = ["--min-semi-space-size=8", "--max-semi-space-size=8"];
 const MEGABYTE = 1024 * 1024;
-/** SETTINGS_INITIAL_WINDOW_SIZE of nothing. */
+/** SETTINGS_INITIAL_WINDOW_SIZE of 0. */
 const NO_WINDOW = frameBytes(frame.settings, 0, 0, Buffer.from([0, 4, 0, 0, 0, 0]));
 
-/** A field of 3900 bytes goes into the table of HPACK; each byte 0xbe that follows stands for it again. */
+/** A field of 3900 bytes is added to the HPACK table; each following byte 0xbe refers to it again. */
 function attack(): Buffer {
   const request = block([
     [":method", "GET"],
@@ -35,7 +35,7 @@ function attack(): Buffer {
   return Buffer.concat([Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), NO_WINDOW, ...streams]);
 }
 
-/** Refusals among the frames that come; what is cut in two is looked at with the rest. */
+/** Counts refused streams in the received frames; an incomplete frame is kept until the rest arrives. */
 function countRefusals(socket: Socket, onRefusal: () => void): void {
   let bytes = Buffer.alloc(0);
   socket.on("data", (chunk: Buffer) => {

@@ -24,9 +24,9 @@ interface Step {
 /**
  * The minimal writes from one state to the other. Their order ensures that references exist and that no name is used
  * twice at once. Timestamps that the document leaves out are no difference: existing entities keep theirs. An entity
- * without an id in the document is matched by name (adopt-ids.ts). Where names form a cycle, or an entity to be removed
- * holds the name of a new one, entities are removed and created again within the same writes, together with all
- * entities that refer to them.
+ * without an id in the document is matched by name (adopt-ids.ts). Some entities must be removed and created again
+ * within the same writes, together with all entities that refer to them: those whose names form a cycle, and those to
+ * be removed that hold the name of a new one.
  */
 export function writesBetween(
   before: EntityLists,

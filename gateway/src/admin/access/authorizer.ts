@@ -32,7 +32,7 @@ export interface AuthorizationRequest {
  */
 export type Authorizer = (entering: AuthorizationRequest) => Promise<boolean>;
 
-/** Requests that need no authentication, such as liveness probes. */
+/** GET /status, for liveness probes, needs no authentication. */
 const isPublic = ({ method, url }: AuthorizationRequest): boolean =>
   (method === "GET" || method === "HEAD") && url === "/status";
 

@@ -51,7 +51,7 @@ export const isForeignHost = (host: string | undefined, doors: BrowserPolicy): b
 export const isAllowedOrigin = (origin: string, origins: readonly string[]): boolean =>
   origins.some((one) => one.toLowerCase() === origin.toLowerCase());
 
-/** A listen address other than loopback is also accepted as an IP address: no page has an IP address as its name. */
+/** Unless the listener is on loopback, any IP address is accepted as host: no page has an IP address as its name. */
 function isOwnHost(host: string | undefined, { listenHost: own, hosts }: BrowserPolicy): boolean {
   const [, bracketed, plain] = /^(?:\[([^\]]+)\]|([^:]*))(?::\d+)?$/.exec(host ?? "") ?? [];
   const name = (bracketed ?? plain ?? "").toLowerCase();

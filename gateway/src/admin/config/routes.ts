@@ -3,9 +3,9 @@
  *
  * | store | GET | POST | POST ?plan=1 |
  * |---|---|---|---|
- * | file | the document | replaces all entities | what would change |
- * | cluster, directory | the document | refused, as in Kong with a database | what would change |
- * | database | refused, as in Kong | refused, as in Kong | what would change |
+ * | file | the document | replaces all entities | the changes |
+ * | cluster, directory | the document | refused, as in Kong with a database | the changes |
+ * | database | refused, as in Kong | refused, as in Kong | the changes |
  *
  * The header X-Sluice-Warning reports parts of the document without effect, such as the first of two equal keys: the
  * body of a response is Kong's and can only name entities.

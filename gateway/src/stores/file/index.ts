@@ -21,7 +21,7 @@ export interface FileStoreOptions {
   readonly programmed: WriteOutcome["programmed"];
 }
 
-/** The file's content with tables for reads, and with a tree once there has been a write. */
+/** The file's content with tables for reads, and with a printer once there has been a write. */
 interface State extends FileState {
   readonly text: string;
   readonly print?: PrintFile;
