@@ -1,6 +1,6 @@
 /**
- * The admin API: decK's sync of a large file into the embedded database, pages of a long list, and what a write's wait
- * for the nodes adds in each store.
+ * The admin API: decK's sync of a large file into the embedded database, pages of a long list, and the time that a
+ * write waits for the nodes in each store.
  */
 import { join } from "node:path";
 import { temporaryFolder } from "../../tools/process/index.ts";
@@ -12,11 +12,11 @@ import { median } from "./rounds.ts";
 import { startSeveralNodes } from "./several-nodes.ts";
 
 export interface AdminBenchOptions {
-  /** Of decK's file, which has seven entities for each. */
+  /** Services in decK's file, which has seven entities for each. */
   readonly services: number;
-  /** Of the list. */
+  /** Rows of the list. */
   readonly rows: number;
-  /** Whose waits are looked at, in each store. */
+  /** Measured writes in each store. */
   readonly writes: number;
 }
 
@@ -40,7 +40,7 @@ const judge = (
     (most ? value <= bound : value >= bound) ? "met" : "MISSED"
   })`;
 
-/** Runs with the admin address of a store that has no entity yet. */
+/** Runs with the admin address of an empty store. */
 async function within<Result>(store: string, run: (admin: string) => Promise<Result>): Promise<Result> {
   const found = writableStores.find(({ name }) => name === store);
   if (!found) throw new Error(`no store '${store}' among ${writableStores.map(({ name }) => name).join(", ")}`);
@@ -58,7 +58,7 @@ async function timed(run: () => Promise<unknown>): Promise<number> {
   return performance.now() - began;
 }
 
-/** decK with its own parallelism of 10: the sync of a file from empty, and the diff after it. */
+/** decK with its default parallelism of 10: the sync of a file into an empty store, and the diff after it. */
 async function syncPart(admin: string, services: number): Promise<Part> {
   const folder = temporaryFolder("bench-deck");
   try {
@@ -106,7 +106,7 @@ async function fill(admin: string, rows: number): Promise<void> {
   }
 }
 
-/** First and last page in turn, so that both meet the same machine. */
+/** First and last page alternate, so that both run under the same conditions. */
 async function pagesPart(admin: string, rows: number): Promise<Part> {
   await fill(admin, rows);
   const page = async (path: string) => {
@@ -134,7 +134,7 @@ async function pagesPart(admin: string, rows: number): Promise<Part> {
   };
 }
 
-/** The duration that `Server-Timing` has under a name, in milliseconds (W3C Server Timing). */
+/** The duration of an entry of `Server-Timing`, in milliseconds (W3C Server Timing). */
 function timingOf(answer: Response, name: string): number {
   const [, duration] = new RegExp(`${name};dur=([\\d.]+)`).exec(answer.headers.get("server-timing") ?? "") ?? [];
   if (duration === undefined) throw new Error(`the answer tells no time for '${name}'`);
@@ -146,11 +146,11 @@ interface Waits {
   readonly writes: number;
 }
 
-/** Milliseconds of each write: the wait for the nodes, and the whole. */
+/** Milliseconds of each write: the wait for the nodes, and the total. */
 async function waitsOf(admin: string, { store, writes }: Waits) {
   const waits: number[] = [];
   const wholes: number[] = [];
-  // The first ones warm everybody up.
+  // The first ones are warm-up.
   for (let count = -10; count < writes; count++) {
     const began = performance.now();
     const answer = await fetch(`${admin}/services/wait`, {
@@ -167,7 +167,7 @@ async function waitsOf(admin: string, { store, writes }: Waits) {
   return { waits, wholes };
 }
 
-/** The node that takes the writes waits until the other one says that it serves them. */
+/** The node that executes the writes waits until the other one has acknowledged them. */
 async function otherNodePart(writes: number): Promise<Part> {
   const running = await startSeveralNodes();
   const what = "another node of the same Postgres";

@@ -1,6 +1,6 @@
 /**
- * From the API server's answer to an applied Route until both nodes answer a request by it, with many Routes present:
- * real etcd and API server, the operator and two nodes as processes.
+ * From the API server's response for an applied Route until both nodes serve it, with many existing Routes: real etcd
+ * and API server, the operator and two nodes as processes.
  */
 import { createHash } from "node:crypto";
 import { join, resolve } from "node:path";
@@ -36,7 +36,7 @@ async function startNode(name: string): Promise<{ process: Process; proxy: numbe
   return { process: started, proxy, push };
 }
 
-/** Asks until the proxy answers 200; milliseconds since `since`. */
+/** Requests until the proxy answers 200; milliseconds since `since`. */
 async function answered(port: number, path: string, since: number): Promise<number> {
   for (;;) {
     const response = await fetch(`http://127.0.0.1:${port}${path}`);
@@ -96,7 +96,7 @@ export async function benchApply({ routes, changes }: { routes: number; changes:
         timeout: 60_000,
       },
     );
-    // The statuses of the routes that were there are written meanwhile; the changes are measured after that.
+    // The statuses of the existing routes are written meanwhile; the changes are measured after that.
     await plane.kubectl(["wait", "--for=condition=Programmed", "gwroute", "--all", "--timeout=120s"]);
     const times: number[] = [];
     for (let change = 0; change < changes; change++) {

@@ -1,9 +1,9 @@
 /**
- * `npm run bench -- [proxy [case ...]] [user-api [case ...]] [swap] [apply] [reload] [admin]`: measures, prints, and writes
- * test/bench/results/<bench>.{md,json}; everything when nothing is named. A missed bound is reported as it is; nothing
- * fails because of it. `--seconds` and `--rounds` make cases shorter or longer, and then nothing is written.
+ * `npm run bench -- [proxy [case ...]] [user-api [case ...]] [swap] [apply] [reload] [admin]`: measures, prints, and
+ * writes test/bench/results/<bench>.{md,json}; all benches by default. Missed bounds are reported, not failures.
+ * `--seconds` and `--rounds` change the duration of cases, and then nothing is written.
  *
- * `npm run bench -- --against FOLDER --name COMMIT` pairs this version with a built checkout of another one.
+ * `npm run bench -- --against FOLDER --name COMMIT` compares this version with a built checkout of another one.
  */
 import { parseArgs } from "node:util";
 import { benchAdmin } from "./admin.ts";

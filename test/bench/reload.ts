@@ -1,4 +1,4 @@
-/** A declarative file with very many routes of which one is changed: until the change is served, and the memory it takes. */
+/** Changes one route in a declarative file with many routes: the time until it is served, and the memory used. */
 import { readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -7,14 +7,14 @@ import { startNode } from "./proxy/sluice.ts";
 import { atMost, type BenchReport } from "./report.ts";
 import { median } from "./rounds.ts";
 
-/** Seconds until a change is served, and memory while it is read to memory at rest. */
+/** Seconds until a change is served, and the ratio of memory during the reload to idle memory. */
 const BOUNDS = { seconds: 2, memory: 1.3 };
 
 const head = '_format_version: "3.0"\nservices:\n';
 const service = (at: number): string => `- name: s${at}\n  url: http://s${at}.test:8080\n`;
 const range = (length: number): readonly number[] => Array.from({ length }, (_, at) => at);
 
-/** Texts of so many routes; the one in the middle has the path that is given. */
+/** Files with a given number of routes; the middle one has the given path. */
 const shapes: Readonly<Record<string, (routes: number, path: string) => string>> = {
   "in services of 100": (routes, path) => {
     const routeOf = (at: number) => `  - name: r${at}\n    paths:\n    - ${at === routes / 2 ? path : `/path/${at}`}\n`;
@@ -33,7 +33,7 @@ const shapes: Readonly<Record<string, (routes: number, path: string) => string>>
   },
 };
 
-/** Megabytes of the process and of those that it started; pages that they share are counted once. */
+/** Megabytes of the process and its children; shared pages are counted once. */
 function memoryOf(pid: number): number {
   const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
     readFileSync(`/proc/${pid}/task/${task}/children`, "latin1").split(" ").filter(Boolean).map(Number),
@@ -48,7 +48,7 @@ function memoryOf(pid: number): number {
   return [pid, ...children].reduce((sum, one) => sum + own(one), 0);
 }
 
-/** Seconds until the path is routed, and the most memory on the way. */
+/** Seconds until the path is routed, and the peak of memory meanwhile. */
 async function untilRouted(url: string, pid: number): Promise<{ seconds: number; most: number }> {
   const from = performance.now();
   for (let most = 0; ; await sleep(10)) {

@@ -1,4 +1,4 @@
-/** The result of a bench, as a table for people and as data for comparisons. */
+/** The result of a bench, as a table and as data for comparisons. */
 import { cpus, release, totalmem } from "node:os";
 import { median, type Sample } from "./rounds.ts";
 
@@ -8,7 +8,7 @@ export interface Ratio {
   readonly to: string;
   /** Default: cpu. */
   readonly figure?: "cpu" | "p99" | "perSecond";
-  /** What the project wants to stay below; of requests per second, above. */
+  /** The upper bound of the project; for requests per second the lower bound. */
   readonly bound?: number;
 }
 
@@ -32,7 +32,7 @@ export function reportOf({
   readonly method: string;
   readonly samples: ReadonlyMap<string, readonly Sample[]>;
   readonly ratios: readonly Ratio[];
-  /** Sentences that stand before what the ratios say. */
+  /** Sentences before the verdicts of the ratios. */
   readonly notes?: readonly string[];
 }): BenchReport {
   const rows = [...samples].map(([name, list]) => {
@@ -54,7 +54,7 @@ export function reportOf({
 
 const verdict = (met: boolean): string => (met ? "met" : "MISSED");
 
-/** Round by round, so that a machine that slows down in between does not count for one of the two. */
+/** Compared round by round, so that a machine that slows down in between affects both. */
 function verdictOf(
   { name, of, to, figure = "cpu", bound }: Ratio,
   samples: ReadonlyMap<string, readonly Sample[]>,
@@ -68,11 +68,11 @@ function verdictOf(
   return `${name}: ${ratio.toFixed(3)} (bound ${least ? "at least " : ""}${bound}: ${verdict(met)})`;
 }
 
-/** A figure against what it should not exceed. */
+/** A figure with its upper bound. */
 export const atMost = (name: string, value: number, { bound, unit }: { bound: number; unit: string }): string =>
   `${name}: ${rounded(value, 2)}${unit} (bound ${bound}${unit}: ${verdict(value <= bound)})`;
 
-/** What the figures were measured on. */
+/** The machine of the measurements. */
 export const machine = (): string =>
   `${cpus().length} x ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GiB, Linux ${release().split("-")[0]}, Node ${process.version}`;
 

@@ -1,4 +1,4 @@
-/** The files of test/bench/results: tables for people, and the same as data. */
+/** The files of test/bench/results: tables, and the same as data. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type BenchReport, machine, renderReport } from "./report.ts";
@@ -11,7 +11,7 @@ function write(name: string, text: string, data: object): void {
   writeFileSync(join(folder, `${name}.json`), `${JSON.stringify(data, null, 2)}\n`);
 }
 
-/** @param command What a person types. */
+/** @param command The command that users type. */
 export function keepReport(bench: string, report: BenchReport, command = `npm run bench ${bench}`): void {
   const text = `# Results of \`${command}\`\n\n${machine()}\n\n${renderReport(report)}`;
   write(bench, text, { machine: machine(), ...report });
@@ -19,7 +19,7 @@ export function keepReport(bench: string, report: BenchReport, command = `npm ru
 
 type Kept = BenchReport & { readonly machine: string; readonly at: string };
 
-/** Puts one case into the bench's files in place of what it said there before; other cases stay as they are. */
+/** Replaces one case in the bench's files; other cases are unchanged. */
 export function keepCase(
   bench: string,
   {
@@ -31,7 +31,7 @@ export function keepCase(
     name: string;
     report: BenchReport;
     order: readonly string[];
-    /** What a person types before the case's name. */
+    /** The command before the case's name. */
     command?: string;
   },
 ): void {

@@ -1,4 +1,4 @@
-/** Measures contestants in turn, round after round, so that a machine whose speed drifts treats them alike. */
+/** Measures contestants in turn, round by round, so that changes in the machine's speed affect all alike. */
 
 export interface Sample {
   /** Microseconds of CPU of the contestant per request. */
@@ -7,7 +7,7 @@ export interface Sample {
   readonly p50: number;
   readonly p99: number;
   readonly perSecond: number;
-  /** Of a request's or answer's body, where it matters. */
+  /** Bytes of a request or response body, where it matters. */
   readonly bytes?: number;
 }
 
@@ -24,7 +24,7 @@ export const median = (values: readonly number[]): number => {
     : ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2;
 };
 
-/** A round before the counted ones warms everybody up. */
+/** An uncounted first round is the warm-up. */
 export async function inTurn(contestants: readonly Contestant[], rounds: number): Promise<Map<string, Sample[]>> {
   const samples = new Map<string, Sample[]>(contestants.map(({ name }) => [name, []]));
   for (let round = 0; round <= rounds; round++)

@@ -1,4 +1,4 @@
-/** `sluice start` and a node of its own over one Postgres. */
+/** `sluice start` and a separate node on one Postgres. */
 import { join } from "node:path";
 import { root } from "../../tools/check/source-files.ts";
 import { startProcess } from "../../tools/process/index.ts";
@@ -8,7 +8,7 @@ import { freeAddresses } from "../product/free-addresses.ts";
 
 const main = join(root, "gateway/src/main.ts");
 
-/** `proxy` is the one of the other node. */
+/** `proxy` is that of the separate node. */
 export async function startSeveralNodes(): Promise<RunningStore> {
   const ends: (() => Promise<unknown>)[] = [];
   async function stop(): Promise<void> {

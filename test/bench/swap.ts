@@ -1,7 +1,7 @@
 /**
- * What a change of one entity costs a node's event loop: from the change as it is pushed to the runtime that serves it
- * (check, apply, compile), and what the first request after it costs more than the one after that. In one process,
- * without sockets.
+ * The cost of a change of one entity in a node's event loop, from the pushed change to the runtime that serves it
+ * (check, apply, compile). Also measures the additional cost of the first request after it. In one process, without
+ * sockets.
  */
 import { applyChange, type Change, deriveId, emptySnapshot, type Snapshot } from "@sluice/model";
 import { compile } from "../../gateway/src/compile/compile.ts";
@@ -12,7 +12,7 @@ import type { RoutableRequest, Runtime } from "../../gateway/src/runtime/runtime
 import type { BenchReport } from "./report.ts";
 import { median } from "./rounds.ts";
 
-/** Microseconds of event-loop time that a change may take. */
+/** The bound for a change in microseconds of event loop time. */
 const BOUND = 1000;
 
 type Item = Readonly<Record<string, unknown>>;
@@ -22,7 +22,7 @@ const id = (collection: Parameters<typeof deriveId>[0], name: string): { readonl
 });
 const put = (collection: string, ...items: readonly Item[]): Change => ({ put: { [collection]: items }, remove: {} });
 
-/** Every tenth route has a service of its own kind; services of core Services, of upstream entities and plain ones. */
+/** Every tenth route has a service of another kind: of a core Service, of an upstream entity, or plain. */
 const service = (at: number, members: Item = {}): Item => ({
   name: `s${at}`,
   host: at % 3 === 0 ? `pool-${at}` : `up-${at}.test`,
@@ -83,7 +83,7 @@ function contentOf(routes: number): Change {
   };
 }
 
-/** Every kind of change, as the n-th of its kind in a row. */
+/** Every kind of change, as the n-th of its kind. */
 const kinds: Readonly<Record<string, (turn: number, services: number) => Change>> = {
   "a route changes": (turn, services) => put("routes", route(1, services, { paths: [`/path/1/${turn}`] })),
   "a route comes": (turn, services) =>
@@ -119,7 +119,7 @@ function applied(previous: Snapshot, change: Change): Snapshot {
   return value;
 }
 
-/** What a request needs of a runtime before its first plugin runs and its upstream is called. */
+/** A request's use of the runtime before its first plugin and its upstream call. */
 function serve(runtime: Runtime, at: number): unknown {
   const match = runtime.match(requestTo(at));
   return match?.compiledRoute.upstream?.targets.length ?? match?.compiledRoute.chains.http.anonymous;

@@ -1,4 +1,6 @@
-/** RBAC holds for the REST door too: real service accounts, their tokens, and the admin listener with its own rights. */
+/**
+ * RBAC applies to the admin API too: real service accounts, their tokens, and the admin listener with its own rights.
+ */
 import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";

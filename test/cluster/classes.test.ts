@@ -1,4 +1,4 @@
-/** Resources without a class, on a real API server: whose they are, and what is said of those that nobody serves. */
+/** Resources without a class, on a real API server: which operator serves them, and their conditions when none does. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -44,7 +44,7 @@ function made(kind: string, at: string, spec: object): object {
   return { apiVersion: "sluice.dev/v1alpha1", kind, metadata: { namespace, name }, spec };
 }
 
-/** An operator that leads by its Lease, and its node. */
+/** An operator that leads by its Lease, with a node. */
 async function operator(env: Readonly<Record<string, string>>): Promise<TestNode> {
   const node = await startTestNode(TOKEN);
   started.push(node);
@@ -109,7 +109,7 @@ test("the admin API of a class lists what its operator serves", async () => {
   const before = process.env.KUBECONFIG;
   process.env.KUBECONFIG = plane.kubeconfig;
   const { store, close } = await openStore(settings, quiet);
-  // It has read it.
+  // The client has read the variable.
   if (before === undefined) delete process.env.KUBECONFIG;
   else process.env.KUBECONFIG = before;
   try {

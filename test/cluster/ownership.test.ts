@@ -1,4 +1,7 @@
-/** Whose resources are whose, on a real API server: classes, watched namespaces, and references between namespaces. */
+/**
+ * Which operator serves a resource, on a real API server: classes, watched namespaces, and references between
+ * namespaces.
+ */
 import assert from "node:assert/strict";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -32,7 +35,7 @@ const route = (at: string, spec: Spec): object => made("Route", at, spec);
 
 interface Running {
   readonly node: TestNode;
-  /** What it wrote a status or an Event of, each once: `Route one/web`. */
+  /** The resources for which it wrote a status or an Event, each once: `Route one/web`. */
   readonly touched: ReadonlySet<string>;
   close(): Promise<void>;
 }
@@ -69,7 +72,7 @@ describe("the operator and what is not its own", { concurrency: false }, () => {
   const namespace = (name: string, labels: Spec = {}) =>
     apply({ apiVersion: "v1", kind: "Namespace", metadata: { name, labels } });
 
-  /** An operator with the rights of the chart and a node of its own. */
+  /** An operator with the chart's rights and a node of its own. */
   async function operator(env: Readonly<Record<string, string>> = {}): Promise<Running> {
     const node = await startTestNode(TOKEN);
     const { value: settings, violations } = readSettings(operatorSettings, {
@@ -211,7 +214,7 @@ describe("the operator and what is not its own", { concurrency: false }, () => {
 
     await plane.kubectl(["label", "namespace", "labelled", "--overwrite", `${label}=private`]);
     await serves(one, ["home", "plain.web"]);
-    // What happens there meanwhile is known when it comes back.
+    // Changes in an unselected namespace are read when it is selected again.
     await apply(route("labelled/more", { paths: ["/more"], serviceRef: { name: "up" } }));
     await apply(route("plain/more", { paths: ["/more-of-plain"], serviceRef: { name: "up" } }));
     await serves(one, ["home", "plain.more", "plain.web"]);
@@ -246,7 +249,7 @@ describe("the operator and what is not its own", { concurrency: false }, () => {
     const at = { namespace: "shop", name: "team" };
     const grant = referenceGrant(at, { kind: "Route", namespace: "team" }, { kind: "Service" });
     await waitFor(() => apply(grant), { what: "the new kind to be served" });
-    // Whether the kind is there is asked every half minute at the latest.
+    // The operator checks every half minute whether the kind exists.
     await serves(one, ["team.guess closed", "team.web"], 45_000);
     await says("team/web", "Programmed", /^True/);
     await says("team/guess", "ResolvedRefs", /^False ServiceNotFound/);
@@ -266,7 +269,7 @@ describe("the operator and what is not its own", { concurrency: false }, () => {
 
   const namespaces = ["gateway", "tenant"];
 
-  /** The kubeconfig of a service account of the namespace gateway that has Roles alone, as the chart makes them. */
+  /** The kubeconfig of a service account in the namespace gateway that has only Roles, as the chart creates them. */
   async function withRolesAlone(part: "operator" | "admin"): Promise<string> {
     const account = `sluice-${part}`;
     await plane.kubectl(["create", "serviceaccount", "-n", "gateway", account]);
@@ -343,7 +346,7 @@ describe("the operator and what is not its own", { concurrency: false }, () => {
     assert.ok(settings, JSON.stringify(violations));
     const quiet = { info() {}, warn() {}, error() {} };
     const opened = await openStore(settings, quiet);
-    // It has read it.
+    // The client has read the variable.
     if (kubeconfig === undefined) delete process.env.KUBECONFIG;
     else process.env.KUBECONFIG = kubeconfig;
     const admin = await startAdmin({ settings, opened, log: quiet, version: "1" });

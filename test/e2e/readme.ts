@@ -1,11 +1,11 @@
-/** The commands of a page and what it says they print. */
+/** Reads a page's commands and their documented output. */
 
 export interface Step {
   readonly commands: string;
   readonly output: string;
 }
 
-/** Pairs of a block of commands and the block of output after it, from one section of a page. */
+/** Pairs of a command block and the output block after it, from one section of a page. */
 export function stepsOf(page: string, section: string): readonly Step[] {
   const [, body = ""] = page.split(`## ${section}\n`);
   const [part = ""] = body.split("\n## ");

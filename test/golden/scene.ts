@@ -1,4 +1,4 @@
-/** Reads a golden's resources, lets the operator's translation run on them, and prints what came out for people. */
+/** Reads a golden file's resources, translates them with the operator's code, and prints the outcome readably. */
 import { X509Certificate } from "node:crypto";
 import { type Kind, kindOf, type Resource, resourceKey } from "@sluice/crds";
 import {
@@ -25,7 +25,7 @@ type Members = Readonly<Record<string, unknown>>;
 
 export const HOME = "default";
 
-/** The resources of a file, in the form in which the API server would give them. */
+/** The resources of a file, in the form of the API server. */
 export function readResources(text: string): readonly Resource[] {
   const documents = parseAllDocuments(text);
   if ("empty" in documents) return [];
@@ -36,7 +36,7 @@ export function readResources(text: string): readonly Resource[] {
   });
 }
 
-/** The API server counts generations and makes `data` of a Secret's `stringData`. */
+/** Like the API server: sets generations, and converts `stringData` of a Secret to `data`. */
 function served({ stringData, ...resource }: Resource): Resource {
   const { metadata } = resource;
   if (!metadata.creationTimestamp) throw new Error(`${metadata.name}: give it a creationTimestamp`);
@@ -64,7 +64,7 @@ export function clusterStateOf(resources: readonly Resource[]): ClusterState {
   return clusterState;
 }
 
-/** What counts for an operator that has just begun to read, and has waited for what may be missing of a batch. */
+/** For an operator that has just started, after its wait for incomplete batches. */
 function afterRestart(clusterState: ClusterState): HeldBack {
   let time = 0;
   const batches = createBatches({ class: "sluice", now: () => time });
@@ -77,7 +77,7 @@ function afterRestart(clusterState: ClusterState): HeldBack {
   }
 }
 
-/** What the operator makes of the resources once every node has acknowledged it. */
+/** The operator's result for the resources after every node has acknowledged it. */
 export function outcomeOf(resources: readonly Resource[]): {
   readonly document: Document;
   readonly items: SnapshotBuild["items"];
@@ -102,8 +102,8 @@ export function outcomeOf(resources: readonly Resource[]): {
 }
 
 /**
- * The outcome as text: ids are replaced by the resources that they come from unless the input gives them, and members
- * with their default are left out.
+ * The outcome as text: ids are replaced by the names of their resources unless the input sets them, and members with
+ * their default value are left out.
  */
 export function printOutcome(resources: readonly Resource[], input: string): string {
   const { document, items, conditions } = outcomeOf(resources);
@@ -146,7 +146,7 @@ function essence(collection: Collection, { id, _sluice, ...entity }: Members): M
   return { id, ...members, ...(config && { config }), ...(_sluice !== undefined && { _sluice }) };
 }
 
-/** PEM texts as what they are. */
+/** Replaces PEM texts by descriptions. */
 function readable(entity: Members): Members {
   const members = Object.entries(entity).map(([name, value]): [string, unknown] => {
     if (typeof value !== "string" || !value.startsWith("-----BEGIN")) return [name, value];
@@ -158,7 +158,7 @@ function readable(entity: Members): Members {
   return Object.fromEntries(members);
 }
 
-/** Ids stand as values and, for addresses, as names of members. */
+/** Ids occur as values and, for addresses, as member names. */
 function renamed(value: unknown, names: ReadonlyMap<string, string>): unknown {
   if (typeof value === "string") return names.get(value) ?? value;
   if (Array.isArray(value)) return value.map((item) => renamed(item, names));

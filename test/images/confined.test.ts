@@ -25,13 +25,13 @@ interface Says extends Omit<Container, "name" | "ready" | "volumes"> {
   readonly does: string;
   readonly words: readonly string[];
   readonly says: RegExp;
-  /** How it ends by itself. Undefined: it goes on. */
+  /** Its exit code if it ends by itself. Undefined: it keeps running. */
   readonly code?: number;
 }
 
 const declarative = JSON.stringify({ _format_version: "3.0", services: [{ name: "up", url: "http://up.example" }] });
 
-/** Of a cluster where nobody listens. */
+/** Of a cluster without a listener. */
 const kubeconfig = JSON.stringify({
   clusters: [{ name: "none", cluster: { server: "https://127.0.0.1:1" } }],
   users: [{ name: "nobody", user: { token: "none" } }],
@@ -116,7 +116,7 @@ for (const workload of Object.values(workloads)) {
   });
 }
 
-/** What the programs of a workload import from packages, without what the workload goes without, by workspace. */
+/** The package imports of a workload's programs by workspace, without those that the workload leaves out. */
 function importsOf({ workspace, without }: Workload): ReadonlyMap<string, readonly string[]> {
   const folders = closureOf(workspace, without).workspaces.map(({ path }) => path);
   const wanted = (folder: string) => {
@@ -128,7 +128,7 @@ function importsOf({ workspace, without }: Workload): ReadonlyMap<string, readon
   return new Map(folders.map((folder) => [folder, wanted(folder)]));
 }
 
-/** Starts a container that ends with the test, whatever becomes of it. */
+/** Starts a container that is stopped at the end of the test. */
 async function running(context: TestContext, image: ImageName, container: Omit<Container, "name">) {
   const started = await startContainer(all[image], { name: image, ...container });
   context.after(async () => {

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { runAsOf } from "../../tools/images/build.ts";
 import { workloads } from "../../tools/images/workloads.ts";
 
-/** The stages of the Dockerfile, as instruction and words, by their names. */
+/** The stages of the Dockerfile by name, as instructions with their arguments. */
 const stages = new Map(
   readFileSync(join(import.meta.dirname, "../../tools/images/Dockerfile"), "utf8")
     .replace(/^#.*\n/gm, "")

@@ -21,14 +21,14 @@ const lock: Readonly<Record<string, { readonly dev?: true; readonly license?: st
   readFileSync(join(root, "package-lock.json"), "utf8"),
 ).packages;
 
-/** Packages of npm in an image, by their paths in the lockfile. */
+/** npm packages in an image, by their paths in the lockfile. */
 const packagesIn = ({ list }: Unpacked): readonly string[] =>
   [...list.keys()]
     .map((path) => path.match(/^sluice\/(.*node_modules\/(?:@[^/]+\/)?[^/@]+)\/package\.json$/)?.[1])
     .filter((path) => path !== undefined)
     .toSorted();
 
-/** Who must not be in an image, and by what name they would be. */
+/** Programs and files that must not be in an image, with patterns for their paths. */
 const unwanted: readonly [what: string, path: RegExp][] = [
   ["a shell", /(^|\/)(ba|da|a|z|fi)?sh$|(^|\/)busybox$/],
   ["a package manager", /(^|\/)(npm|npx|corepack|yarn|apt|apt-get|dpkg)$/],

@@ -1,4 +1,4 @@
-/** Bad input in a folder of resources: each fault is told where the person looks, and the valid rest works. */
+/** Bad input in a folder of resources: each error is reported in the resource's condition, and valid resources work. */
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -60,7 +60,7 @@ test("YAML that is broken in the middle of a file is told with its place, and wh
   const line = shown.find((words) => words.includes("many.yaml")) ?? "";
   const at = Number(/many\.yaml:(\d+):/.exec(line)?.[1]);
   assert.ok(at >= 18, `line ${at} is before the fault in line 19: ${line}`);
-  // All documents of the file stay what they last were, and other files go on changing.
+  // All documents of the file keep their last valid version, and other files are still read.
   await put(route("beside", { serviceRef: { name: "echo" } }));
   await waitFor(async () => (await statusOf("/beside")) === 200, { what: "another file to be served" });
   for (const path of ["/one", "/two", "/three", "/echo"]) assert.equal(await statusOf(path), 200, path);

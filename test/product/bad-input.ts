@@ -1,6 +1,6 @@
 /**
- * Bad input, one table for every holder of resources: what a person writes, what the condition says and how requests
- * fare. After each the valid rest must answer as before.
+ * Bad input, one table for folder and cluster: resources, their conditions, and the responses to requests. After each
+ * row the valid resources must still work.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -9,11 +9,11 @@ import { waitFor } from "../../tools/process/index.ts";
 import { get } from "./client.ts";
 import { consumer, resource, route, secret } from "./resources.ts";
 
-/** A product whose resources are kept somewhere, with a service `echo` and a route `/echo` in it. */
+/** A product with a service `echo` and a route `/echo` in its folder or cluster. */
 export interface Form {
-  /** Base addresses of the proxies. */
+  /** Base URLs of the proxies. */
   readonly nodes: readonly [string, string];
-  /** Writes resources; rejects when their holder refuses them. */
+  /** Writes resources; rejects when the API server refuses them. */
   put(...items: readonly object[]): Promise<unknown>;
   conditions(kind: SluiceKind, name: string): Promise<readonly Condition[]>;
 }
@@ -21,15 +21,15 @@ export interface Form {
 interface Case {
   readonly what: string;
   readonly items: readonly object[];
-  /** The resource at fault. */
+  /** The invalid resource. */
   readonly kind: SluiceKind;
   readonly name: string;
   readonly condition: "Accepted" | "ResolvedRefs";
   readonly reason: string;
   readonly message: RegExp;
-  /** Requests and the status that they get: path, status, key. */
+  /** Requests and their expected status: path, status, key. */
   readonly answers?: readonly (readonly [path: string, status: number, key?: string])[];
-  /** What the API server says already, when it has a schema for it. */
+  /** The API server's message, where its schema refuses the resource. */
   readonly refusal?: RegExp;
 }
 
@@ -196,7 +196,7 @@ const cases: readonly Case[] = [
 const allNodes = async (form: Form, path: string, key?: string) =>
   Promise.all(form.nodes.map(async (node) => (await get(`${node}${path}`, key ? { apikey: key } : {})).status));
 
-/** Writes the table's faults one after the other; none is taken back, so that they pile up. */
+/** Writes the table's invalid resources one after the other; none is reverted, so that they accumulate. */
 export function provesBadInput(form: Form, { refusedBySchema }: { readonly refusedBySchema: boolean }): void {
   for (const { what, items, kind, name, condition, reason, message, answers = [], refusal } of cases) {
     test(`${what}: told, and everything else works`, async () => {

@@ -1,4 +1,4 @@
-/** A page of another origin in a real Chromium: what the cors plugin allows, and what the browser refuses without it. */
+/** A page of another origin in a real Chromium: responses that the cors plugin allows, and those blocked without it. */
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -27,7 +27,7 @@ await new Promise<void>((resolve) => pages.listen(0, "127.0.0.1", resolve));
 after(() => pages.close());
 const origin = `http://127.0.0.1:${(pages.address() as AddressInfo).port}`;
 
-// The same user API behind a route for this origin alone, and behind one without the cors plugin.
+// The same user API behind a route that allows this origin only, and behind one without the cors plugin.
 const service = (name: string) => resource("Service", name, { url: `http://${chosen.userApi}` });
 const plugin = (name: string, target: string, config: object = {}) =>
   resource("Plugin", `${target}-${name}`, { plugin: name, targetRefs: [{ kind: "Service", name: target }], config });
@@ -51,17 +51,17 @@ after(() => browser.close());
 interface Seen {
   readonly status?: number;
   readonly body?: string;
-  /** The header that only a page may read to which it is exposed. */
+  /** A response header that scripts can read only if it is exposed. */
   readonly id?: string | null;
   readonly error?: string;
 }
 
-/** Asks the user API from a page of the other origin, as a script of the page would. */
+/** Requests the user API from a page of the other origin, as a script of the page would. */
 async function askFromPage(path: string, { key = "demo-key", credentials = "omit" } = {}): Promise<Seen> {
   const page = await browser.newPage();
   try {
     await page.goto(origin);
-    // A text: what runs in the page has the page's types.
+    // As a string, because code that runs in the page would need the page's types.
     return await page.evaluate<Seen>(`
       fetch(${JSON.stringify(`http://${chosen.proxy}${path}/graphql`)}, {
         method: "POST",
@@ -85,7 +85,7 @@ test("a page of any origin reads the answer of the samples' route, after a prefl
   const seen = await askFromPage("/users");
   assert.deepEqual(seen, { status: 200, body: '{"data":{"users":[]}}', id: null });
   const { body } = await get(`http://${chosen.status}/metrics`);
-  // key-auth answers a preflight with 401: cors must have answered it before.
+  // key-auth answers a preflight with 401, so cors must have answered it earlier.
   assert.doesNotMatch(String(body), /service="users".*code="401"/);
 });
 

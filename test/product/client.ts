@@ -1,4 +1,4 @@
-/** What the suites of the whole product send to it. */
+/** Requests of the suites of the whole product. */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -28,7 +28,7 @@ export interface Question {
   readonly path?: string;
 }
 
-/** Asks the user API through a proxy. */
+/** Queries the user API through a proxy. */
 export async function ask(proxy: string, { query, key, path = "/users" }: Question): Promise<Answer> {
   const headers = { "content-type": "application/json", ...(key === undefined ? {} : { apikey: key }) };
   const body = JSON.stringify({ query });
@@ -41,7 +41,7 @@ export interface Upstream {
   close(): Promise<void>;
 }
 
-/** A server that answers every request with its name and the path that it saw. Default host 127.0.0.1. */
+/** A server that responds to every request with its name and the received path. Default host 127.0.0.1. */
 export async function startUpstream(name: string, host = "127.0.0.1"): Promise<Upstream> {
   const server: Server = createServer((request, response) => {
     request.resume();

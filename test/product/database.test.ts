@@ -93,7 +93,7 @@ describe("several processes over one Postgres", () => {
     assert.equal(made.headers.get("x-sluice-programmed"), "true");
     assert.deepEqual(await Promise.all(nodes.map((node) => get(node, "/hello"))), [200, 200]);
 
-    // A window that ends in the middle would begin anew: a year's does not.
+    // A window that ends during the test would reset the count; a year's does not.
     const config = { year: 3, policy: "cluster" };
     const limited = await write("POST", "/routes/hello/plugins", { name: "rate-limiting", config });
     assert.equal(limited.headers.get("x-sluice-programmed"), "true");

@@ -1,7 +1,7 @@
 import { freePort } from "../../tools/process/index.ts";
 import { addresses, type Chosen, type Name } from "../../tools/start/processes.ts";
 
-/** Addresses for a whole product on ports of its own, so that it meets no other. */
+/** Free addresses for a whole product, so that it conflicts with no other one. */
 export async function freeAddresses(): Promise<Chosen> {
   const names = Object.keys(addresses) as Name[];
   const taken = new Set<number>();
@@ -15,7 +15,7 @@ export async function freeAddresses(): Promise<Chosen> {
   return Object.fromEntries(chosen) as Record<Name, string>;
 }
 
-/** The settings that say so. */
+/** The settings for these addresses. */
 export function settingsOf(chosen: Chosen): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(addresses).map(([name, { setting }]) => [setting, chosen[name as Name]]));
 }

@@ -1,4 +1,4 @@
-/** GraphiQL in a real Chromium, which reaches nothing but the user API. */
+/** GraphiQL in a real Chromium that can reach only the user API. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -27,13 +27,13 @@ after(() => browser.close());
 
 const firstField = (document: string): string => /\{ (\w+)/.exec(document)?.[1] ?? "";
 
-/** Opens the page with a document, runs it, and waits for a text of the answer. */
+/** Opens the page with a document, runs it, and waits for a text of the response. */
 async function answered(document: string, text: string, then: () => Promise<unknown> = async () => {}): Promise<void> {
   const page = await browser.newPage();
   const asked = new Set<string>();
   const complaints: string[] = [];
   page.on("request", (request) => void asked.add(new URL(request.url()).host));
-  // What the policy of the page refuses is an error of the console too.
+  // Violations of the page's Content-Security-Policy are console errors too.
   page.on("console", (message) => void (message.type() === "error" && complaints.push(message.text())));
   page.on("pageerror", (error) => void complaints.push(error.message));
   const introspected = page.waitForResponse((response) => response.request().postData()?.includes("__schema") === true);

@@ -1,4 +1,4 @@
-/** The tour as a person meets it: read from what was printed, typed into a shell. */
+/** The tour as a user follows it: parsed from the printed text and run in a shell. */
 import { execFile } from "node:child_process";
 
 export interface PrintedTour {
@@ -23,12 +23,12 @@ export function readTour(printed: string): PrintedTour {
   };
 }
 
-/** What `sh` prints for a command, in the project's folder; header lines without their carriage return. */
+/** The output of `sh` for a command in the project's folder; header lines without their carriage return. */
 export function typeInShell(command: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const options = { cwd: new URL("../..", import.meta.url), timeout: 60_000 };
     execFile("sh", ["-c", command], options, (error, stdout, stderr) => {
-      // The last command's code is that of the step: grep finds or does not.
+      // The last command's exit code is that of the step: grep fails without a match.
       if (error && (error.killed || stdout === "")) reject(new Error(`${command}\n${stderr}`, { cause: error }));
       else resolve(`${stdout}${stderr}`.replaceAll("\r\n", "\n"));
     });

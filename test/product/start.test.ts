@@ -1,4 +1,4 @@
-/** `npm start` as a person meets it: the real script, its words, its end. */
+/** `npm start` from a user's view: the real script, its output and its shutdown. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
@@ -47,10 +47,10 @@ async function greetingOf(product: Process): Promise<string> {
   return product.output();
 }
 
-/** What a terminal does on Ctrl-C: the signal goes to every process of the group, and npm passes it on once more. */
+/** Like a terminal on Ctrl-C: the signal goes to every process of the group, and npm forwards it once more. */
 const pressCtrlC = ({ pid }: Process): boolean => process.kill(-pid, "SIGINT");
 
-/** The process below another one whose command line matches. */
+/** The descendant of a process whose command line matches. */
 async function descendant(root: number, pattern: RegExp): Promise<number> {
   const lines = (await typeInShell("ps -eo pid=,ppid=,args=")).trim().split("\n");
   const rows = lines.map((line) => /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? []);
@@ -61,7 +61,7 @@ async function descendant(root: number, pattern: RegExp): Promise<number> {
   return Number(found[1]);
 }
 
-/** npm's own shell ends by the signal, after everything else has ended in order. */
+/** npm's own shell ends by the signal, after all other processes have shut down gracefully. */
 async function endsInOrder(product: Process): Promise<void> {
   const exit = await product.ended();
   assert.ok(exit.code === 0 || exit.signal === "SIGINT", `${JSON.stringify(exit)}\n${product.tail()}`);
@@ -70,7 +70,7 @@ async function endsInOrder(product: Process): Promise<void> {
     assert.ok(await isFree(portOf(address)), `${name} still listens`);
 }
 
-/** A server that answers its requests when it is told to. */
+/** A server that responds only when the test calls `answer`. */
 async function startSlowUpstream(): Promise<{ port: number; asked: Promise<unknown>; answer(): void }> {
   let answer = () => {};
   const told = new Promise<void>((resolve) => {

@@ -1,21 +1,21 @@
-/** Requests all the time, while something is done to what answers them. */
+/** Constant load during a change of the servers. */
 import { Agent, request } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 
 export interface Load {
   readonly answered: number;
-  /** What went wrong, one line each: another status, or a broken connection. */
+  /** Failed requests, one line each: another status, or a broken connection. */
   readonly failures: readonly string[];
 }
 
-/** Milliseconds between two requests of one client: constant, and cheap enough for the machine to do other things. */
+/** Milliseconds between two requests of one client: constant, and long enough to leave CPU time for other work. */
 const BETWEEN = 4;
 
 /**
- * Keeps clients with kept-alive connections busy, two for each address, until the work is done.
+ * Sends requests on keep-alive connections, two clients for each URL, until the work is done.
  *
- * @param urls what is requested; 200 is expected of each.
- * @returns how many requests were answered and which failed, for each address.
+ * @param urls The requested URLs; each must return 200. @returns for each URL the number of responses and the
+ * failures.
  */
 export async function underLoad(
   urls: readonly string[],
@@ -44,7 +44,7 @@ export async function underLoad(
   return Object.fromEntries(counts);
 }
 
-/** Why a request failed; undefined when it was answered with 200. */
+/** The reason of a failed request; undefined for status 200. */
 function failureOf(url: string, agent: Agent): Promise<string | undefined> {
   return new Promise((resolve) => {
     const sent = request(url, { agent, timeout: 10_000 }, (response) => {

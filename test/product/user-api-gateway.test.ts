@@ -1,4 +1,4 @@
-/** The user API in production behind a node: it believes the gateway, and nobody else who says who asks. */
+/** The user API in production mode behind a node: it trusts identity headers from the gateway only. */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -28,7 +28,7 @@ const configuration = (port: number): object => ({
       routes: [{ name: "users", paths: ["/users"] }],
       plugins: [{ name: "key-auth", config: { anonymous: "nobody", hide_credentials: true } }],
     },
-    // As somebody would forget it.
+    // A service without the secret, as a forgotten setting.
     { name: "bare", url: `http://127.0.0.1:${port}`, routes: [{ name: "bare", paths: ["/bare"] }] },
   ],
   consumers: [
@@ -108,7 +108,7 @@ describe("the user API behind a node", () => {
     });
   }
 
-  /** A request with headers of its own. */
+  /** A request with additional headers. */
   async function post(url: string, headers: Readonly<Record<string, string>>): Promise<Answer> {
     const response = await fetch(url, {
       method: "POST",
@@ -181,7 +181,7 @@ describe("the user API behind a node", () => {
     for (const each of [rita, tess, nobody]) each.run(subscription);
     await waitFor(() => tess.errors.length > 0 && nobody.errors.length > 0, { what: "both to be refused" });
     assert.deepEqual([tess.errors, nobody.errors], [["FORBIDDEN"], ["UNAUTHENTICATED"]]);
-    // Nobody is told when a subscription has begun: users are created until one is heard of.
+    // The protocol does not acknowledge a subscription: users are created until one is received.
     let number = 0;
     await waitFor(
       () => {
@@ -193,7 +193,7 @@ describe("the user API behind a node", () => {
     );
     assert.match(JSON.stringify(rita.names[0]), /^{"name":"heard\d+"}$/);
     assert.deepEqual([rita.errors, walt.errors], [[], []]);
-    // The same socket, the other scope.
+    // The same socket with the other scope.
     rita.run(create("by-socket"));
     await waitFor(() => rita.errors.length > 0, { what: "the reader to be refused" });
     assert.deepEqual(rita.errors, ["FORBIDDEN"]);

@@ -1,4 +1,4 @@
-/** The README names what there is. */
+/** Checks that the README lists exactly the existing settings, codes, limits and metrics. */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe, it } from "node:test";

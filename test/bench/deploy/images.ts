@@ -1,4 +1,4 @@
-/** What the images take. */
+/** The sizes of the images. */
 import { unpackImages } from "../../../tools/images/unpack.ts";
 import { workloads } from "../../../tools/images/workloads.ts";
 import { atMost, type BenchReport } from "../report.ts";

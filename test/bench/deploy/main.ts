@@ -1,8 +1,8 @@
 /**
- * `npm run bench:deploy -- [start] [rollouts] [memory] [images]`: figures of the stack dev on a cluster of one node with
- * real pods; every case when none is named. Prints, and writes test/bench/results/deploy.{md,json}; a missed bound is
- * reported as it is. `--routes` makes a trial that writes nothing. The whole takes about eight minutes on two idle cores,
- * and what the cluster takes (root, Linux).
+ * `npm run bench:deploy -- [start] [rollouts] [memory] [images]`: measures the stack dev on a cluster of one node with
+ * real pods; all cases by default. Prints, and writes test/bench/results/deploy.{md,json}; missed bounds are reported,
+ * not failures. `--routes` makes a trial run that writes nothing. All cases take about eight minutes on two idle
+ * cores, and need root and Linux for the cluster.
  */
 import { loadavg } from "node:os";
 import { parseArgs } from "node:util";

@@ -1,4 +1,4 @@
-/** Memory of each pod at rest, with many routes, and when it is started with them. */
+/** Memory of each pod: idle, with many routes, and after a restart with them. */
 import { setTimeout as pause } from "node:timers/promises";
 import { atMost, type BenchReport } from "../report.ts";
 import { memoryOfPods, type PodMemory } from "./pods.ts";
@@ -6,11 +6,11 @@ import { populate } from "./population.ts";
 import { rollOut } from "./rollouts.ts";
 import type { DeployStage } from "./stage.ts";
 
-/** Percent of a pod's limit that it may ever take: the rest is room. */
+/** The maximum percentage of a pod's limit that it may use; the rest is reserve. */
 const BOUND = 75;
 const REST = 30;
 
-/** Those that hold what people configure. */
+/** The components that hold configuration. */
 const restarted = ["operator", "gateway", "admin"] as const;
 
 export async function memory(stage: DeployStage, { routes }: { readonly routes: number }): Promise<BenchReport> {

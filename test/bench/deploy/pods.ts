@@ -5,11 +5,11 @@ import { type DeployStage, namespace } from "./stage.ts";
 /** MB (2^20 bytes). */
 export interface PodMemory {
   readonly component: string;
-  /** The kubelet's working set: what the pod's control group holds, without file cache that was not used lately. */
+  /** The kubelet's working set: the memory of the pod's control group without inactive file cache. */
   readonly workingSet: number;
-  /** The most that the largest process of the pod ever had resident, by /proc. */
+  /** The peak resident size of the pod's largest process, from /proc. */
   readonly peak: number;
-  /** By which the kernel ends it. */
+  /** The memory limit. */
   readonly limit: number;
   readonly restarts: number;
 }
@@ -25,7 +25,7 @@ interface Pod {
   readonly status: { readonly containerStatuses?: readonly { readonly restartCount: number }[] };
 }
 
-/** Of the kubelet's /stats/summary. */
+/** The response of the kubelet's /stats/summary. */
 interface Summary {
   readonly pods: readonly {
     readonly podRef: { readonly name: string; readonly namespace: string };
@@ -34,10 +34,10 @@ interface Summary {
 }
 
 const MB = 2 ** 20;
-/** Milliseconds until the kubelet has looked at every pod: it does so every 10 to 15 s. */
+/** Timeout in milliseconds for statistics of every pod: the kubelet collects them every 10 to 15 s. */
 const SUMMARY = 60_000;
 
-/** The memory of every pod, as the kubelet sees it at a later time than now. */
+/** The memory of every pod, in the kubelet's first statistics after this call. */
 export async function memoryOfPods({ cluster, kubectl }: DeployStage): Promise<readonly PodMemory[]> {
   const { items }: { items: readonly Pod[] } = JSON.parse(await kubectl("get", "pods", "--output=json"));
   const pods = items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
@@ -62,7 +62,7 @@ export async function memoryOfPods({ cluster, kubectl }: DeployStage): Promise<r
       restarts: (status.containerStatuses ?? []).reduce((sum, { restartCount }) => sum + restartCount, 0),
     }));
   }
-  // The kubelet looks every ten seconds or so.
+  // The kubelet collects them about every ten seconds.
   return waitFor(told, { what: "the kubelet to tell what all pods take", timeout: SUMMARY, interval: 1000 });
 }
 
@@ -71,7 +71,7 @@ function mebibytes(quantity: string): number {
   return Number(number) * (unit === "Gi" ? 1024 : 1);
 }
 
-/** Prints the greatest VmHWM in kB of the processes of each pod, by its uid, which is in the name of its control group. */
+/** Prints the greatest VmHWM in kB of each pod's processes, by the pod's uid, which is in its control group's name. */
 const peaks = `
   import { readdirSync, readFileSync } from "node:fs";
   const found = {};

@@ -1,4 +1,4 @@
-/** Routes, each to a Service of its own, and the wait until the gateway serves them. */
+/** Routes, each with its own Service, and the wait until the gateway serves them. */
 import { createClusterClient, type Resource, type SluiceKind } from "@sluice/crds";
 import { waitFor } from "../../../tools/process/index.ts";
 import { type DeployStage, namespace, sluiceClass } from "./stage.ts";
@@ -12,7 +12,7 @@ const resource = (kind: SluiceKind, name: string, spec: object): Resource => ({
   spec: { class: sluiceClass, ...spec },
 });
 
-/** Applies them one by one, as many people's tools would, and answers the seconds until all are Programmed. */
+/** Applies them one by one, like many separate tools, and resolves to the seconds until all are Programmed. */
 export async function populate(stage: DeployStage, routes: number): Promise<{ applied: number; programmed: number }> {
   const log = { info() {}, warn: console.warn, error: console.error };
   const client = createClusterClient({ kubeconfig: await stage.cluster.outsideKubeconfig(), log });
@@ -47,7 +47,7 @@ export async function populate(stage: DeployStage, routes: number): Promise<{ ap
   return { applied, programmed: (performance.now() - began) / 1000 };
 }
 
-/** How many of the population's Routes are Programmed. */
+/** The number of Routes of the population that are Programmed. */
 async function programmed({ kubectl }: DeployStage): Promise<number> {
   const condition = '{.status.conditions[?(@.type=="Programmed")].status}';
   const text = await kubectl(

@@ -1,4 +1,4 @@
-/** Rollout restarts under load, and what failed meanwhile. */
+/** Rollout restarts under load, and the requests that failed meanwhile. */
 import { join } from "node:path";
 import { waitFor } from "../../../tools/process/index.ts";
 import { keptAtATime, type LoadOptions, type LoadReport } from "../../e2e/deploy/load.ts";
@@ -7,25 +7,25 @@ import { type DeployStage, namespace } from "./stage.ts";
 
 export interface Rollout {
   readonly component: string;
-  /** From the restart until the pods before are gone. */
+  /** From the restart until the old pods are gone. */
   readonly seconds: number;
   readonly requests: number;
-  /** Answers other than 200, requests without an answer, and connections that were refused. */
+  /** Responses other than 200, requests without a response, and refused connections. */
   readonly failed: number;
-  /** Requests that were sent again because their kept connection ended before any byte of an answer. */
+  /** Requests sent again because their keep-alive connection closed before the first byte of a response. */
   readonly repeated: number;
-  /** Connections that were kept, in all. */
+  /** The total of keep-alive connections. */
   readonly connections: number;
 }
 
-/** Makes load until SIGTERM, and then prints its report. */
+/** Generates load until SIGTERM, then prints its report. */
 const loading = (options: LoadOptions): string => `
   import { startLoad } from ${JSON.stringify(join(import.meta.dirname, "../../e2e/deploy/load.ts"))};
   const load = startLoad(${JSON.stringify(options)});
   process.once("SIGTERM", async () => console.log(JSON.stringify(await load.stop())));
   console.log("under way");`;
 
-/** Restarts the pods of a component while requests come. */
+/** Restarts the pods of a component under load. */
 export async function rollOut({ cluster, kubectl, key }: DeployStage, component: string): Promise<Rollout> {
   const url = `http://sluice-gateway.${namespace}.svc.cluster.local/users/healthz`;
   const pods = () => kubectl("get", "pods", "-l", `app.kubernetes.io/component=${component}`, "--output=name");
@@ -55,7 +55,10 @@ export async function rollOut({ cluster, kubectl, key }: DeployStage, component:
 
 const components = ["gateway", "operator", "user-api"] as const;
 
-/** One pod of each: only that of the gateway ends connections of the load, each once, under one request at most. */
+/**
+ * Each component has one pod. Only the gateway's closes connections of the load, each once and with one request at
+ * most.
+ */
 const mostRepeated = (component: string): number => (component === "gateway" ? keptAtATime : 0);
 
 export async function rollouts(stage: DeployStage): Promise<BenchReport> {

@@ -1,21 +1,21 @@
-/** What all cases work on: a cluster of one node, on which the real Pulumi has brought the CRDs and the stack dev. */
+/** The environment of all cases: a cluster of one node, on which Pulumi has deployed the CRDs and the stack dev. */
 import { type Cluster, startCluster } from "../../../tools/cluster/pods/cluster.ts";
 import { openProject, type Project } from "../../../tools/deploy/project.ts";
 import { selectStack } from "../../../tools/deploy/stack.ts";
 import { images } from "../../../tools/images/images.ts";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 
-/** As Pulumi.dev.yaml has them. */
+/** The namespace in Pulumi.dev.yaml. */
 export const namespace = "sluice-dev";
 export const sluiceClass = "dev";
 
-/** Seconds. */
+/** Durations in seconds. */
 export interface Times {
   /** `pulumi up` of the CRDs' stack. */
   readonly crds: number;
   /** `pulumi up` of dev, until it has ended. */
   readonly up: number;
-  /** From the beginning of that until a GraphQL query through the gateway is answered. */
+  /** From its start until a GraphQL query through the gateway succeeds. */
   readonly answered: number;
 }
 
@@ -26,7 +26,7 @@ export interface DeployStage {
   readonly key: string;
   /** kubectl in the stack's namespace. */
   kubectl(...args: readonly string[]): Promise<string>;
-  /** The body of an answer of a Service of the stack to a GET, asked from the node. Rejects unless it is 200. */
+  /** The body of the response of a Service of the stack to a GET from the node. Rejects unless it is 200. */
   get(service: string, path: string): Promise<string>;
   close(): Promise<void>;
 }
@@ -70,7 +70,7 @@ export async function createDeployStage(): Promise<DeployStage> {
   }
 }
 
-/** The stacks as they are in the repository, but for a limit that the load would meet. */
+/** The stacks of the repository, except for a limit that the load would exceed. */
 async function prepare(project: Project): Promise<void> {
   await selectStack(project, "crds");
   await selectStack(project, "dev");
@@ -84,7 +84,7 @@ async function pulumi(project: Project, ...args: readonly string[]): Promise<str
   return output;
 }
 
-/** Runs a module's text on the node and answers what it printed. */
+/** Runs a module's text on the node and resolves to its output. */
 async function run(cluster: Cluster, script: string): Promise<string> {
   const { code, stdout, stderr } = await cluster.run(process.execPath, ["--input-type=module", "--eval", script]);
   if (code !== 0) throw new Error(stderr.trim());

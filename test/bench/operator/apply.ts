@@ -1,4 +1,4 @@
-/** One new Route after the other, each until both nodes answer by it. */
+/** New Routes one after the other, each until both nodes serve it. */
 import { atMost, type BenchReport } from "../report.ts";
 import { untilServed } from "./ask.ts";
 import { MANAGER, resource } from "./population.ts";

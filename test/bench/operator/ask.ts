@@ -1,11 +1,11 @@
-/** Requests to a node's proxy that cost the machine little: it has two cores for all. */
+/** Requests to a node's proxy with little CPU use: all processes share two cores. */
 import { once } from "node:events";
 import { Agent, type IncomingMessage, request } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 
 const agent = new Agent({ keepAlive: true, maxSockets: 8 });
 
-/** Status of the answer to a GET. */
+/** Status of the response to a GET. */
 export async function ask(port: number, path: string): Promise<number> {
   const outgoing = request({ host: "127.0.0.1", port, path, agent });
   outgoing.end();
@@ -22,7 +22,7 @@ export interface UntilOptions {
   readonly timeout?: number;
 }
 
-/** Asks until the proxy answers 200; the time of that answer, as `performance.now` tells it. */
+/** Requests until the proxy answers 200; resolves to the time of that response on the clock of `performance.now`. */
 export async function untilServed(port: number, path: string, options: UntilOptions = {}): Promise<number> {
   const { interval = 1, timeout = 30_000 } = options;
   const end = performance.now() + timeout;

@@ -1,4 +1,4 @@
-/** A Route is edited again and again while requests go through it. */
+/** A Route is edited repeatedly while requests use it. */
 import { setTimeout as pause } from "node:timers/promises";
 import { runWrk } from "../proxy/wrk.ts";
 import { atMost, type BenchReport } from "../report.ts";
@@ -7,14 +7,14 @@ import { MANAGER, resource } from "./population.ts";
 import type { OperatorStage } from "./stage.ts";
 
 export interface EditsOptions {
-  /** At least. */
+  /** The minimum. */
   readonly requests: number;
 }
 
 const PER_SECOND = 10;
 const NAME = "edited";
 
-/** What a Route may say of the same requests: none of it changes their answer. */
+/** Edits of the Route that do not change the responses. */
 const editions: readonly ((turn: number) => Readonly<Record<string, unknown>>)[] = [
   (turn) => ({ paths: ["/edited", `/edited-${turn}`] }),
   (turn) => ({ serviceRef: { name: `service-${turn % 2}` } }),
@@ -34,7 +34,7 @@ export async function edits(stage: OperatorStage, { requests }: EditsOptions): P
       },
     );
   await edit({});
-  // What the nodes have acknowledged a moment ago may be the document before.
+  // The document that the nodes have just acknowledged may be the one before.
   await Promise.all(nodes.map(({ proxy }) => untilServed(proxy, "/edited")));
   const revision = await operator.metric("sluice_operator_revision");
   let [sent, failures, turns, over] = [0, 0, 0, false];

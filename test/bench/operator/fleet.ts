@@ -1,4 +1,4 @@
-/** One change for very many nodes: when the last of them has it, and what each costs the operator. */
+/** One change for many nodes: the time until the last one has it, and the operator's cost per node. */
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { type Process, startProcess } from "../../../tools/process/index.ts";
@@ -18,7 +18,7 @@ const PROCESSES = 4;
 /** Milliseconds. */
 const IDLE = 10_000;
 const REST = 1000;
-/** Milliseconds until all nodes have their first document. */
+/** Timeout in milliseconds for all nodes to get their first document. */
 const START = 300_000;
 
 interface All {
@@ -43,7 +43,7 @@ async function startSimulated(stage: OperatorStage, nodes: number): Promise<read
 const portsOf = (simulated: Process): readonly number[] =>
   JSON.parse(/^ports (.*)\n/m.exec(simulated.output())?.[1] ?? "[]");
 
-/** When the last of all nodes came to the same hash, after `since` and at another one than `but`. */
+/** The time when the last node reached the same hash, after `since` and with another hash than `but`. */
 async function untilAll(
   simulated: readonly Process[],
   { but, timeout }: { but: string | null; timeout: number },

@@ -2,9 +2,9 @@
 import { readFileSync } from "node:fs";
 
 export interface Memory {
-  /** MB (2^20 bytes) that are resident now. */
+  /** Current resident memory in MB (2^20 bytes). */
   readonly resident: number;
-  /** The most that ever were. */
+  /** The peak of resident memory. */
   readonly peak: number;
 }
 

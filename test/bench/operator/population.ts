@@ -1,4 +1,4 @@
-/** The resources that are there before anything is measured. */
+/** The resources that exist before measurements begin. */
 import type { Resource, ResourceClient, SluiceKind } from "@sluice/crds";
 
 export interface Size {
@@ -8,7 +8,7 @@ export interface Size {
 }
 
 export const NAMESPACE = "default";
-/** Field manager of what this bench writes. */
+/** Field manager of the bench's writes. */
 export const MANAGER = "bench";
 const AT_ONCE = 32;
 
@@ -21,11 +21,11 @@ export const resource = (kind: SluiceKind, name: string, spec: Resource["spec"])
 
 export const routeName = (at: number): string => `route-${at}`;
 
-/** A Route of the population; each has a Service of its own while there are enough. */
+/** A Route of the population; each has its own Service while there are enough. */
 export const route = (at: number, services: number, paths: readonly string[] = [`/route-${at}`]): Resource =>
   resource("Route", routeName(at), { serviceRef: { name: `service-${at % services}` }, paths });
 
-/** Writes them as `kubectl apply --server-side` would, many at once. */
+/** Writes them like `kubectl apply --server-side`, many at a time. */
 export async function populate(client: ResourceClient, size: Size, url: string): Promise<void> {
   function* all(): Generator<Resource> {
     for (let at = 0; at < size.services; at++) yield resource("Service", `service-${at}`, { url });

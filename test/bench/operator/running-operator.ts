@@ -1,4 +1,4 @@
-/** The operator as a process of its own, and what its listener tells. */
+/** The operator as a separate process, and access to its metrics and status. */
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { root } from "../../../tools/check/source-files.ts";
@@ -16,15 +16,15 @@ export interface OperatorProcessOptions {
 
 export interface RunningOperator {
   readonly process: Process;
-  /** As `performance.now` told it, when the process was started. */
+  /** The start of the process on the clock of `performance.now`. */
   readonly startedAt: number;
-  /** Waits until so many nodes run what was published last. */
+  /** Waits until this number of nodes has acknowledged the latest document. */
   untilAcknowledged(nodes: number, timeout?: number): Promise<void>;
-  /** Waits until nothing waits to be worked on and no status has been written for two seconds. */
+  /** Waits until no work is queued and no status has been written for two seconds. */
   untilSettled(): Promise<void>;
-  /** The sum of a metric's values, whatever its labels. */
+  /** The sum of a metric's values over all labels. */
   metric(name: string): Promise<number>;
-  /** Seconds of CPU so far. */
+  /** Seconds of CPU time so far. */
   cpu(): number;
   stop(): Promise<unknown>;
 }
@@ -65,7 +65,7 @@ export async function startOperatorProcess(options: OperatorProcessOptions): Pro
     return own.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" ") + 1)), 0);
   }
 
-  /** Nobody waits for one that has ended. */
+  /** A process that has ended is not awaited. */
   const ended = new AbortController();
   started.exited.then(({ code }) => ended.abort(new Error(`the operator has ended with ${code}:\n${started.tail()}`)));
 
@@ -94,7 +94,7 @@ export async function startOperatorProcess(options: OperatorProcessOptions): Pro
   };
 }
 
-/** As the command's first line has them, and what Node is to do besides, such as `--cpu-prof`. */
+/** The flags in the command's first line, and additional Node flags such as `--cpu-prof`. */
 const flags = (): readonly string[] => [
   "--max-semi-space-size=8",
   "--heap-growing-percent=30",

@@ -1,7 +1,8 @@
 /**
- * A process of simulated nodes: `simulated-nodes.ts <count>`, with the settings of a node's certificate. Each is a node's
- * own push listener on a port of its own, with a hash of its own; the work on the same document is done once for all of
- * them. Prints `ports [...]`, and whenever all have come to the same hash `all {"hash", "at"}` (Unix milliseconds).
+ * A process of simulated nodes: `simulated-nodes.ts <count>`, with the settings of a node's certificate. Each
+ * simulated node has a real push listener on a port of its own and its own hash. Equal documents are processed once
+ * for all of them. Prints `ports [...]`, and `all {"hash", "at"}` (Unix milliseconds) when all have reached the same
+ * hash.
  */
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -41,7 +42,7 @@ function once(name: string, make: () => Checked<Snapshot>): Checked<Snapshot> {
   return checked;
 }
 
-/** How many nodes run a hash. */
+/** The number of nodes by hash. */
 const runs = new Map<string, number>();
 
 function noteRun(before: string | null, hash: string): void {

@@ -1,4 +1,7 @@
-/** What all cases work on: a real etcd and API server with the CRDs and roles, the population, two nodes, an operator. */
+/**
+ * The environment of all cases: a real etcd and API server with CRDs and roles, the population, two nodes, an
+ * operator.
+ */
 import { join } from "node:path";
 import { createClusterClient, type ResourceClient } from "@sluice/crds";
 import { root } from "../../../tools/check/source-files.ts";
@@ -24,15 +27,15 @@ export interface OperatorStage {
   readonly client: ResourceClient;
   readonly certificates: PushCertificates;
   readonly size: Size;
-  /** The operator's own access, by the chart's role. */
+  /** The operator's own access, with the chart's role. */
   readonly kubeconfig: string;
-  /** Where all Services point to. */
+  /** The URL of all Services. */
   readonly url: string;
-  /** Two nodes and an operator that has told every resource's status; started when they are first needed. */
+  /** Two nodes and an operator that has written every resource's status; started on first use. */
   running(): Promise<Running>;
-  /** Ends nodes and operator. */
+  /** Stops nodes and operator. */
   clear(): Promise<void>;
-  /** Two nodes that have no document. The caller, or `clear`, ends them. */
+  /** Two nodes without a document. The caller, or `clear`, stops them. */
   startNodes(): Promise<readonly BenchNode[]>;
   startOperator(nodes: readonly string[]): Promise<RunningOperator>;
   close(): Promise<void>;

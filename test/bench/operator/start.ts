@@ -1,4 +1,4 @@
-/** From the start of the operator until both nodes serve all that is there, and what it takes in memory. */
+/** From the operator's start until both nodes serve all resources, and its memory. */
 import { atMost, type BenchReport } from "../report.ts";
 import { untilServed } from "./ask.ts";
 import { memoryOf } from "./memory.ts";
@@ -9,7 +9,7 @@ import type { BenchNode, OperatorStage } from "./stage.ts";
 const BOUND = 15;
 const MEMORY_BOUND = 350;
 
-/** Seconds from the operator's start until both nodes have acknowledged the document and answer by its last route. */
+/** Seconds from the operator's start until both nodes have acknowledged the document and serve its last route. */
 async function untilAll({ size }: OperatorStage, operator: RunningOperator, nodes: readonly BenchNode[]) {
   await operator.untilAcknowledged(nodes.length);
   const served = nodes.map(({ proxy }) => untilServed(proxy, `/${routeName(size.routes - 1)}`));

@@ -1,4 +1,4 @@
-/** Changes at a steady rate for a while: how late the latest is, and what the operator takes for it. */
+/** Changes at a constant rate for some time: their latency, and the operator's CPU and memory. */
 import { setTimeout as pause } from "node:timers/promises";
 import { atMost, type BenchReport } from "../report.ts";
 import { untilServed } from "./ask.ts";
@@ -8,8 +8,8 @@ import { atShare } from "./shares.ts";
 import type { OperatorStage } from "./stage.ts";
 
 /**
- * So many Routes are changed in turn. One that is changed for the first time has a path more from then on, and is more
- * to keep: with these all have it before memory is looked at, so that what grows then is the operator's own.
+ * The number of Routes that are changed in turn. The first change of each adds a path, which needs memory. All have it
+ * before memory is measured, so that later growth is the operator's own.
  */
 const CHANGED = 1000;
 
@@ -20,11 +20,11 @@ export interface StormOptions {
 
 interface Applied {
   readonly path: string;
-  /** When the API server had answered. */
+  /** The time of the API server's response. */
   readonly at: number;
 }
 
-/** A list that grows, read from its start by several, each at its own pace. */
+/** A growing list with several readers, each at its own pace. */
 class Feed {
   readonly #list: Applied[] = [];
   #more = Promise.withResolvers<void>();
@@ -65,7 +65,7 @@ export async function storm(stage: OperatorStage, { perSecond, seconds }: StormO
   const counts = Math.round(perSecond * seconds);
   const pid = operator.process.pid;
 
-  /** A node's changes in the order in which they were answered. One that it has not is asked for every 5 ms. */
+  /** Checks a node's changes in the order of their responses. A missing change is requested every 5 ms. */
   async function watch(proxy: number): Promise<void> {
     for await (const { path, at } of feed.read()) late.push((await untilServed(proxy, path, { interval: 5 })) - at);
   }
@@ -125,7 +125,7 @@ export async function storm(stage: OperatorStage, { perSecond, seconds }: StormO
     verdicts: [
       atMost("latest change", latest / 1000, { bound: 1, unit: " s" }),
       atMost("operator CPU", cpu * 100, { bound: 40, unit: " %" }),
-      // Younger objects of one collection more or less are no growth.
+      // Variations of one young-generation collection are not growth.
       atMost("growth of memory", growth, { bound: 10, unit: " MB" }),
     ],
   };

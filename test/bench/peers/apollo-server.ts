@@ -1,4 +1,7 @@
-/** The user directory on Apollo Server, by its own standalone listener: `apollo-server.ts <database url> [plain]`. Prints its port. */
+/**
+ * The user directory on Apollo Server, with its standalone listener: `apollo-server.ts <database url> [plain]`. Prints
+ * its port.
+ */
 import { ApolloServer } from "@apollo/server";
 import { startStandaloneServer } from "@apollo/server/standalone";
 import { openDirectory } from "./user-directory.ts";

@@ -1,4 +1,4 @@
-/** A WebSocket server that says back what it is told. Prints its port. */
+/** A WebSocket server that echoes messages. Prints its port. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { WebSocketServer } from "ws";

@@ -1,4 +1,4 @@
-/** Preloaded into a process: at SIGUSR2 it tells the longest turn of its event loop since the last time, in ms. */
+/** Preloaded into a process: on SIGUSR2 it prints the longest event loop turn since the last signal, in ms. */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 
 /** Milliseconds. */

@@ -1,4 +1,4 @@
-/** Preloaded into a process: at SIGUSR2 it tells how many turns its event loop has made. */
+/** Preloaded into a process: on SIGUSR2 it prints the number of its event loop turns. */
 import { performance } from "node:perf_hooks";
 
 process.on("SIGUSR2", () => console.log(`turns ${performance.nodeTiming.uvMetricsInfo.loopCount}`));

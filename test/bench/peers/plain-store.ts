@@ -1,6 +1,6 @@
 /**
- * The store that people write for Apollo Server or Yoga: a statement for the user, and one for the posts of all users of
- * an answer, by a loader for each operation. Nothing is gathered from requests that come at the same time.
+ * The usual store for Apollo Server or Yoga: a statement for the user, and one for the posts of all users of a
+ * response, by a loader for each operation. Concurrent requests are not combined.
  */
 
 import type { Database } from "../../../user-api/src/store/database.ts";

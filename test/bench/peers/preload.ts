@@ -1,4 +1,4 @@
-/** Modules that tell what a process alone knows of itself: to be preloaded into it. */
+/** Modules to preload into a process, for figures that only the process itself can measure. */
 import { join } from "node:path";
 
 /** A path for Node's --import. */

@@ -1,7 +1,7 @@
 /**
- * The floor: what Node's sockets cost a proxy that does nothing. Bytes pass unread, a request in one piece and its answer
- * in one, on kept connections; read and written as Sluice does it, but for its one buffer of the upstream's side, by
- * public means alone. Prints its port.
+ * The lower bound: the cost of Node's sockets in a proxy that does nothing else. It forwards bytes unparsed on
+ * keep-alive connections, a request in one chunk and its response in one. It reads and writes like Sluice, except for
+ * Sluice's single buffer on the upstream side, with public APIs only. Prints its port.
  */
 import { connect, createServer, type Socket } from "node:net";
 
@@ -34,7 +34,7 @@ const server = createServer({ noDelay: true }, (client) => {
     kept.client = client;
     kept.socket.write(chunk.toString("latin1"), "latin1");
   });
-  // Who measures breaks off.
+  // The load generator closes its connections abruptly.
   client.on("error", () => client.destroy());
 });
 server.listen(0, "127.0.0.1", () => {

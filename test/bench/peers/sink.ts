@@ -1,4 +1,4 @@
-/** An HTTP server that reads each request, answers it with the same JSON, and does nothing with it. */
+/** An HTTP server that reads each request and always responds with the same JSON. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 

@@ -1,4 +1,4 @@
-/** An upstream that answers each request with 100 bytes of JSON, once it has its whole body. Prints its port. */
+/** An upstream that responds to each complete request with 100 bytes of JSON. Prints its port. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 

@@ -1,4 +1,7 @@
-/** What GraphQL Yoga and Apollo Server serve in the bench: our schema, resolvers and limits, and our store or a plain one. */
+/**
+ * The parts that GraphQL Yoga and Apollo Server share in the bench: our schema, resolvers and limits, and our store or
+ * a plain one.
+ */
 import { buildSchema, type GraphQLError, type GraphQLObjectType, type GraphQLSchema } from "graphql";
 import { makePostLoader } from "../../../user-api/src/directory/post-loader.ts";
 import { makeResolvers } from "../../../user-api/src/directory/resolvers.ts";
@@ -11,9 +14,9 @@ import { plainStore } from "./plain-store.ts";
 
 export interface Directory {
   readonly schema: GraphQLSchema;
-  /** The resolvers' context of one request. */
+  /** Makes the resolvers' context of one request. */
   readonly context: () => object;
-  /** The faults of a request by our limits, none when it may be executed. */
+  /** The violations of our limits by a request; none when it may be executed. */
   readonly faults: (request: Request) => readonly GraphQLError[];
   readonly tokens: number;
 }
@@ -24,7 +27,7 @@ export interface Request {
   readonly variables?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** @param args the database's URL, and `plain` for the plain store. */
+/** @param args The database's URL, and `plain` for the plain store. */
 export async function openDirectory([url = "", kind]: readonly string[]): Promise<Directory> {
   const onLost = (error: Error): void => console.error(error);
   const database = openPostgres({ url, onLost });

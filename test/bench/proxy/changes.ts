@@ -1,4 +1,4 @@
-/** Requests while entities change 50 times a second, pushed to the node as the operator does it. */
+/** Requests while entities change 50 times a second, pushed to the node like by the operator. */
 import { once } from "node:events";
 import { Agent, type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ const PER_SECOND = 50;
 /** With it 64 connections make about 4,000 requests/s. */
 const PAUSE = 16;
 
-/** Every kind in turn, none of which the requests meet. */
+/** Every kind in turn; the requests use none of the entities. */
 const kinds: readonly ((turn: number) => Change["put"])[] = [
   (turn) => ({ routes: [routeAt(turn % 1000, { paths: [`/changed/${turn}`] })] }),
   (turn) => ({ routes: [routeAt(100_000 + (turn % 1000))] }),
@@ -44,7 +44,7 @@ const kinds: readonly ((turn: number) => Change["put"])[] = [
 
 const peers = join(import.meta.dirname, "../peers");
 
-/** The node's push listener, with the state that it told last. */
+/** A client of the node's push listener, with the state of the last response. */
 class Push {
   readonly #port: number;
   readonly #token: string;
@@ -57,7 +57,7 @@ class Push {
     this.#token = token;
   }
 
-  /** By node:http: fetch takes three times its CPU, of which the machine has two cores for all. */
+  /** By node:http: fetch uses three times its CPU, and all processes share two cores. */
   async #send(method: "PUT" | "PATCH", body: object): Promise<void> {
     const headers = { authorization: `Bearer ${this.#token}`, "content-type": "application/json" };
     const outgoing = request({
@@ -83,7 +83,7 @@ class Push {
     return this.#send("PUT", { revision: 1, document });
   }
 
-  /** Changes entities until `until` settles; answers the milliseconds until the node had each. */
+  /** Changes entities until `until` settles; resolves to the milliseconds until the node had each change. */
   async keepChanging(until: Promise<unknown>): Promise<readonly number[]> {
     let over = false;
     const end = () => {
@@ -114,7 +114,7 @@ export async function changes(field: Field): Promise<BenchReport> {
   );
   const push = new Push(pushPort, token);
   await push.put(documentWith(stage, content));
-  // Who sends the changes, and who reads them, shares the machine too.
+  // The sender and the reader of the changes use CPU of the same machine.
   const sink = new Push((await stage.keep(startOurs("sink", [join(peers, "sink.ts")]))).port, token);
   const waits: number[] = [];
   const url = `http://127.0.0.1:${sluice.port}/api/x`;

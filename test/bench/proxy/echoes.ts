@@ -1,17 +1,17 @@
-/** WebSocket connections whose messages come back, each sending the next one when it has the last. */
+/** WebSocket connections that send the next message when the last one was echoed. */
 import { once } from "node:events";
 import { WebSocket } from "ws";
 import type { WrkResult } from "./wrk.ts";
 
 export interface Echoes {
-  /** Messages that came back, and how soon. */
+  /** The number of echoed messages and their latency. */
   run(seconds: number): Promise<WrkResult>;
   close(): void;
 }
 
 /** Bytes of each message. */
 const message = Buffer.alloc(64, "x");
-/** Handshakes at a time. */
+/** Concurrent handshakes. */
 const AT_ONCE = 100;
 
 export async function openEchoes({ url, connections }: { url: string; connections: number }): Promise<Echoes> {

@@ -1,4 +1,4 @@
-/** The contestants of a case: who can be had here and who cannot, and how they fare under wrk. */
+/** The contestants of a case: which of them are available on this machine, and their results under wrk. */
 import type { Process } from "../../../tools/process/index.ts";
 import { cpuSeconds } from "../cpu.ts";
 import { type BenchReport, type Ratio, reportOf } from "../report.ts";
@@ -6,20 +6,20 @@ import { type Contestant, inTurn, type Sample } from "../rounds.ts";
 import type { Stage, Started } from "./stage.ts";
 import { runWrk, type WrkOptions } from "./wrk.ts";
 
-/** How long a case measures. */
+/** The duration of a case. */
 export interface Effort {
   readonly rounds: number;
   readonly seconds: number;
 }
 
 export interface Entry extends Omit<WrkOptions, "url" | "seconds" | "folder"> {
-  /** Default /api/x. A whole URL is taken as it is. */
+  /** Default /api/x. A complete URL is used unchanged. */
   readonly path?: string;
-  /** Of each request's or answer's body, for the table. */
+  /** Bytes of each request or response body, for the table. */
   readonly bytes?: number;
 }
 
-/** CPU of the process tree per request while `run` loads it. Rejects when a request failed. */
+/** CPU time of the process tree per request under the load of `run`. Rejects when a request failed. */
 export async function sampleOf(
   { name, pid }: Pick<Process, "name" | "pid">,
   run: () => Promise<{ requests: number; seconds: number; failures: number; p50: number; p99: number }>,
@@ -42,7 +42,7 @@ export class Field {
     this.effort = effort;
   }
 
-  /** Undefined when it cannot be started; the report says why. */
+  /** Undefined when it cannot be started; the report contains the reason. */
   async start(name: string, start: (stage: Stage) => Promise<Started>): Promise<Started | undefined> {
     try {
       return await this.stage.keep(start(this.stage));

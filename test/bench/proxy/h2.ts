@@ -1,4 +1,4 @@
-/** HTTP/2 over TLS to an upstream of HTTP/1.1. */
+/** HTTP/2 over TLS with an HTTP/1.1 upstream. */
 import type { BenchReport } from "../report.ts";
 import { type Field, sampleOf } from "./field.ts";
 import { runH2load } from "./h2load.ts";

@@ -1,4 +1,4 @@
-/** Load of HTTP/2 by h2load: one thread, connections with several streams at a time, one kind of request. */
+/** HTTP/2 load by h2load: one thread, connections with several concurrent streams, one kind of request. */
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { startProcess } from "../../../tools/process/index.ts";
@@ -6,20 +6,20 @@ import { tool } from "../../../tools/programs/tool.ts";
 import type { WrkResult } from "./wrk.ts";
 
 export interface H2loadOptions {
-  /** https. */
+  /** An https URL. */
   readonly url: string;
   readonly seconds: number;
-  /** Where the log of requests is written. */
+  /** The folder of the request log. */
   readonly folder: string;
   readonly connections: number;
-  /** Requests under way on each connection. */
+  /** Concurrent requests per connection. */
   readonly streams: number;
 }
 
 /** Rejects when h2load is missing or cannot connect. */
 export async function runH2load({ url, seconds, folder, connections, streams }: H2loadOptions): Promise<WrkResult> {
   const log = join(folder, "h2load.log");
-  // It appends.
+  // h2load appends to an existing log.
   rmSync(log, { force: true });
   const args = ["-t1", `-c${connections}`, `-m${streams}`, `-D${seconds}`, "-Hapikey: key-5", `--log-file=${log}`, url];
   const h2load = await startProcess(await tool("h2load"), args, { name: "h2load" });
@@ -29,7 +29,7 @@ export async function runH2load({ url, seconds, folder, connections, streams }: 
   const [requests, succeeded] = [count("done"), count("succeeded")];
   if (!(requests > 0) || !/h2/.test(/Application protocol: (\S+)/.exec(told)?.[1] ?? ""))
     throw new Error(`h2load told no result of ${url} over HTTP/2:\n${h2load.tail()}`);
-  // Each line: when it began, the status, microseconds until its end.
+  // Each line: start time, status, microseconds until the end.
   const took = readFileSync(log, "utf8")
     .split("\n")
     .filter(Boolean)

@@ -1,4 +1,4 @@
-/** Memory of a node that 10,000 clients stay connected to after a request each. */
+/** Memory of a node with 10,000 idle client connections after one request each. */
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { atMost, type BenchReport } from "../report.ts";
@@ -8,11 +8,11 @@ import { content } from "./plugins.ts";
 import { startSluice } from "./sluice.ts";
 
 const CONNECTIONS = 10_000;
-/** That are opened at a time: fewer than what the system lets wait at a listener. */
+/** Connections opened at a time: fewer than the backlog of a listener. */
 const AT_A_TIME = 100;
-/** Addresses of this machine that clients come from, so that no one's ports run out. */
+/** Source addresses of this machine, so that ephemeral ports suffice. */
 const ADDRESSES = 8;
-/** Milliseconds in which a node comes to rest. */
+/** Milliseconds for a node to become idle. */
 const REST = 3000;
 
 const REQUEST = "GET /api/x HTTP/1.1\r\nHost: localhost\r\napikey: key-0\r\n\r\n";
@@ -50,7 +50,7 @@ export async function idle(field: Field): Promise<BenchReport> {
   }
 }
 
-/** Until there are `count` that have had their answer. */
+/** Opens connections until `count` have received their response. */
 async function openMore(sockets: Socket[], count: number, port: number): Promise<void> {
   while (sockets.length < count) {
     const more = Math.min(AT_A_TIME, count - sockets.length);
@@ -71,7 +71,7 @@ function openOne(port: number, localAddress: string): Promise<Socket> {
       if (!head.includes("\r\n\r\n")) return;
       if (!head.startsWith("HTTP/1.1 200")) reject(new Error(`not answered: ${head.slice(0, 100)}`));
       socket.removeAllListeners("data");
-      // What is left of the answer.
+      // Discards the rest of the response.
       socket.resume();
       resolve(socket);
     });

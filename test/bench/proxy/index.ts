@@ -1,4 +1,4 @@
-/** The cases of `npm run bench -- proxy [case ...]`, and how they are run. */
+/** Runs the cases of `npm run bench -- proxy [case ...]`. */
 import type { BenchReport } from "../report.ts";
 import { bodies } from "./bodies.ts";
 import { changes } from "./changes.ts";
@@ -18,7 +18,9 @@ interface Case extends Effort {
   readonly run: (field: Field) => Promise<BenchReport>;
 }
 
-/** The whole takes about fifteen minutes. Many short rounds: what else a machine does comes and goes in half minutes. */
+/**
+ * All cases take about fifteen minutes. Many short rounds, because disturbances on a machine last about half a minute.
+ */
 const cases = {
   plain: { run: plain, rounds: 11, seconds: 2 },
   plugins: { run: plugins, rounds: 11, seconds: 2 },
@@ -39,10 +41,10 @@ export type ProxyCase = keyof typeof cases;
 export const proxyCases = Object.keys(cases) as readonly ProxyCase[];
 
 /**
- * Runs cases one after the other and hands over each report as it is there. What a case cannot measure is a sentence
- * in its report, and does not keep the others from running.
+ * Runs cases in order and passes on each report when it is complete. A part that cannot be measured is a sentence in
+ * the report, and the other parts still run.
  *
- * @param effort in place of each case's own.
+ * @param effort Overrides each case's own.
  */
 export async function benchProxy(
   chosen: readonly ProxyCase[],

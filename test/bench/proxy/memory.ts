@@ -1,4 +1,4 @@
-/** Memory of a node with 10,000 routes and 1,000 consumers, and of each worker more. */
+/** Memory of a node with 10,000 routes and 1,000 consumers, and of each additional worker. */
 import { readFileSync } from "node:fs";
 import { atMost, type BenchReport } from "../report.ts";
 import type { Field } from "./field.ts";
@@ -9,7 +9,7 @@ import { runWrk } from "./wrk.ts";
 const MB = 1024;
 const WORKERS = [1, 2, 4];
 
-/** Megabytes that the process has in memory, now and at most. */
+/** Megabytes of the process, current and peak. */
 export function memoryOf(pid: number): { readonly now: number; readonly most: number } {
   const status = readFileSync(`/proc/${pid}/status`, "latin1");
   const member = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1]) / MB;

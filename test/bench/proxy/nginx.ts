@@ -1,11 +1,11 @@
-/** nginx with one worker that writes no log and keeps its connections. */
+/** nginx with one worker, no log and keep-alive connections. */
 import { join } from "node:path";
 
-/** @param http the lines that go into the http block. */
+/** @param http Lines for the http block. */
 export const nginxConfig = (folder: string, http: readonly string[]): string =>
   [
     "daemon off; worker_processes 1; worker_rlimit_nofile 16384; error_log stderr error;",
-    // Of root's workers, who else could not read the folder.
+    // Workers run as root if the master does, because other users could not read the folder.
     ...(process.getuid?.() === 0 ? ["user root;"] : []),
     `pid ${join(folder, "nginx.pid")};`,
     "events { worker_connections 8192; }",

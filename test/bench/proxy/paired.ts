@@ -1,6 +1,6 @@
 /**
- * Two builds of Sluice beside each other: what a change costs on the hot path. Every round starts both afresh, in
- * alternating order, since the code that V8's compilers make differs by a few percent from process to process.
+ * Compares two builds of Sluice: the cost of a change on the hot path. Every round restarts both, in alternating
+ * order, because the code of V8's compilers differs by a few percent from process to process.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -15,16 +15,16 @@ import { runWrk } from "./wrk.ts";
 export interface PairedOptions {
   /** A checkout of the other version, installed (`npm ci`) and built (`npm run build`). */
   readonly against: string;
-  /** What the other version is called in the report, such as its commit. */
+  /** The other version's name in the report, such as its commit. */
   readonly name: string;
   readonly rounds?: number;
   readonly seconds?: number;
 }
 
 interface Cost {
-  /** Microseconds of CPU a request. */
+  /** Microseconds of CPU per request. */
   readonly cpu: number;
-  /** Instructions in user mode a request. NaN: this machine has no `perf`, or no counter of instructions. */
+  /** Instructions in user mode per request. NaN: this machine has no `perf`, or no counter of instructions. */
   readonly instructions: number;
 }
 

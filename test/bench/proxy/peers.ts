@@ -1,4 +1,4 @@
-/** The proxies that Sluice is measured against: one worker each, upstream connections kept, /api/x becomes /x. */
+/** The proxies for comparison with Sluice: one worker each, keep-alive upstream connections, /api/x becomes /x. */
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";
 import { connect } from "node:net";
@@ -8,7 +8,7 @@ import { tool } from "../../../tools/programs/tool.ts";
 import { nginxConfig } from "./nginx.ts";
 import { type Stage, type Started, startOurs } from "./stage.ts";
 
-/** Starts, or rejects and says why it cannot be had here. */
+/** Starts the proxy, or rejects with the reason why it is not available here. */
 export type StartPeer = (stage: Stage) => Promise<Started>;
 
 async function listens(port: number): Promise<boolean> {
@@ -30,7 +30,7 @@ async function start(
   return { process: await startProcess(path, args, { name, ready: () => listens(port), ...(env && { env }) }), port };
 }
 
-/** Bodies pass as they come, since Sluice's do; nginx would otherwise collect requests', and may write them to disk. */
+/** Streams bodies like Sluice; nginx would otherwise buffer request bodies, possibly on disk. */
 const streaming = "proxy_request_buffering off; proxy_max_temp_file_size 0;";
 
 const nginxBehind =
@@ -66,9 +66,9 @@ const overTls = (stage: Stage, listen: string): readonly string[] => [
   "ssl_protocols TLSv1.2 TLSv1.3;",
 ];
 
-/** TLS 1.2 and 1.3, as Sluice. */
+/** TLS 1.2 and 1.3, like Sluice. */
 export const nginxTls = nginxBehind((stage, port) => overTls(stage, `listen 127.0.0.1:${port} ssl;`));
-/** The same with HTTP/2, in the words that every version of nginx knows. */
+/** The same with HTTP/2, in a syntax that every version of nginx accepts. */
 export const nginxHttp2 = nginxBehind((stage, port) => overTls(stage, `listen 127.0.0.1:${port} ssl http2;`));
 
 const haproxyTo =
@@ -161,7 +161,7 @@ export const envoy: StartPeer = async (stage) => {
   return start("envoy", port, { path, args });
 };
 
-/** One thread runs Go code, as everybody else has one worker. */
+/** One thread runs Go code, because all others have one worker. */
 export const goReverseProxy: StartPeer = async (stage) => {
   const path = await tool("reverse-proxy");
   const port = await freePort();
@@ -169,7 +169,7 @@ export const goReverseProxy: StartPeer = async (stage) => {
   return start("reverse-proxy", port, { path, args, env: { GOMAXPROCS: "1" } });
 };
 
-/** With the same young generation as Sluice. */
+/** With the young generation's size of Sluice. */
 const onNode =
   (name: string, file: string): StartPeer =>
   (stage) =>
@@ -181,5 +181,5 @@ const onNode =
     ]);
 
 export const replyFrom = onNode("reply-from", "reply-from.ts");
-/** No proxy: the floor of all that stand on Node's sockets. */
+/** No proxy: the lower bound for proxies on Node's sockets. */
 export const relay = onNode("node:net relay", "relay.ts");

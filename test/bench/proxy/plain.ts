@@ -1,4 +1,4 @@
-/** One plain route: what the engine alone costs. */
+/** One plain route: the cost of the engine alone. */
 import type { BenchReport } from "../report.ts";
 import type { Field } from "./field.ts";
 import { envoy, goReverseProxy, haproxy, nginx, relay, replyFrom } from "./peers.ts";
@@ -8,7 +8,7 @@ export const FLOOR = "node:net relay";
 
 export async function plain(field: Field): Promise<BenchReport> {
   const peers = { nginx, HAProxy: haproxy, Envoy: envoy, "Go ReverseProxy": goReverseProxy, "reply-from": replyFrom };
-  // The floor: whatever a proxy on Node's sockets does comes on top of it.
+  // The lower bound of any proxy on Node's sockets.
   field.enter(FLOOR, await field.start(FLOOR, relay));
   for (const [name, start] of Object.entries(peers)) field.enter(name, await field.start(name, start));
   field.enter("sluice", await field.start("sluice", (stage) => startSluice(stage, { routes: 10 })));

@@ -1,4 +1,4 @@
-/** What counting limits in Redis adds: time, and round trips. */
+/** The cost of counting limits in Redis: time and round trips. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "ioredis";
 import { startRedis } from "../../../tools/programs/redis.ts";
@@ -10,7 +10,7 @@ import { startSluice } from "./sluice.ts";
 import type { Stage, Started } from "./stage.ts";
 import { runWrk } from "./wrk.ts";
 
-/** Milliseconds between two bare round trips: too few to load anybody. */
+/** Milliseconds between two plain round trips: few enough to cause no load. */
 const PING_PAUSE = 3;
 
 /** Mean milliseconds between two requests of one connection: with 64 of them about 2,000 requests/s. */
@@ -27,12 +27,12 @@ async function turnsOf({ process }: Started): Promise<number> {
   return Number((await process.waitForOutput(/turns (\d+)/, { since }))[1]);
 }
 
-/** How often Redis has read from its connections: several commands that came together are one. */
+/** The number of reads of Redis from its connections: commands that arrive together count as one. */
 async function readsOf(client: Redis): Promise<number> {
   return Number(/total_reads_processed:(\d+)/.exec(await client.info("stats"))?.[1]);
 }
 
-/** Round trips and turns while every connection asks as soon as it can. */
+/** Round trips and event loop turns while every connection sends requests at full speed. */
 async function tripsPerTurn(started: Started, client: Redis, { folder }: Stage, seconds: number) {
   const [turns, reads] = [await turnsOf(started), await readsOf(client)];
   const url = `http://127.0.0.1:${started.port}/api/x`;
@@ -41,7 +41,7 @@ async function tripsPerTurn(started: Started, client: Redis, { folder }: Stage, 
   return { perTurn: trips / ((await turnsOf(started)) - turns), requestsPerTrip: requests / trips };
 }
 
-/** Milliseconds of round trips of this process, every few milliseconds, until `until` settles. */
+/** Milliseconds of this process's round trips, every few milliseconds, until `until` settles. */
 async function pingWhile(client: Redis, until: Promise<unknown>): Promise<readonly number[]> {
   const took: number[] = [];
   let over = false;
@@ -80,7 +80,7 @@ export async function redis(field: Field): Promise<BenchReport> {
       field.enter(`${name}, as fast as it goes`, started);
     }
     const samples = await field.run();
-    // What the same machine does to who only asks Redis, while nobody else does, under the same load.
+    // The baseline: round trips of a client that only uses Redis, on the same machine under the same load.
     const loaded = runWrk({
       url: `http://127.0.0.1:${local?.port}/api/x`,
       folder: stage.folder,

@@ -1,4 +1,4 @@
-/** How much a request costs among few and many routes. */
+/** The cost of a request with few and with many routes. */
 import type { BenchReport } from "../report.ts";
 import type { Field } from "./field.ts";
 import { startSluice } from "./sluice.ts";

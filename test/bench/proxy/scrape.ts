@@ -1,4 +1,4 @@
-/** Requests while somebody reads the metrics of 10,000 routes every second. */
+/** Requests while a client reads the metrics of 10,000 routes every second. */
 import { get } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { preload } from "../peers/preload.ts";
@@ -51,7 +51,7 @@ async function keepScraping(port: number, until: Promise<unknown>): Promise<read
   return scrapes;
 }
 
-/** Milliseconds since it was asked before. */
+/** The longest event loop turn in milliseconds since the last call. */
 async function longestTurn({ process }: Started): Promise<number> {
   const since = process.output().length;
   process.signal("SIGUSR2");
@@ -96,7 +96,7 @@ export async function scraped(field: Field): Promise<BenchReport> {
   field.note(
     `${((last?.bytes ?? 0) / 1e6).toFixed(0)} MB of metrics, read in ${median(scrapes.map(({ took }) => took)).toFixed(0)} ms (median)`,
   );
-  // The first of each is of the round that warms up.
+  // The first of each belongs to the warm-up round.
   for (const [name, all] of turns) field.note(`longest turn, ${name}: ${median(all.slice(1)).toFixed(1)} ms (median)`);
   const ratio = (rate: string) => ({ of: `scraped, ${rate}`, to: `quiet, ${rate}`, figure: "p99" as const });
   return field.report({

@@ -1,4 +1,4 @@
-/** Sluice as its command runs, over a file with so many routes. */
+/** Sluice as its command runs, on a file with a given number of routes. */
 import { join } from "node:path";
 import { type Document, deriveId } from "@sluice/model";
 import { emitAll } from "../../../tools/build/emit.ts";
@@ -7,14 +7,14 @@ import type { Stage, Started } from "./stage.ts";
 
 export interface Content {
   readonly routes: number;
-  /** Each with a key of its own: key-0, key-1, ... */
+  /** Each with its own key: key-0, key-1, ... */
   readonly consumers?: number;
   readonly plugins?: readonly object[];
-  /** Where /api goes. Default: the stage's upstream. */
+  /** The port of the upstream of /api. Default: the stage's upstream. */
   readonly upstream?: number;
 }
 
-/** What everybody asks of a gateway; the limit is never reached. */
+/** The usual plugins of a gateway; the limit is never reached. */
 export const fourPlugins: readonly object[] = [
   { name: "key-auth" },
   { name: "rate-limiting", config: { minute: 1_000_000_000 } },
@@ -22,17 +22,17 @@ export const fourPlugins: readonly object[] = [
   { name: "prometheus", config: { status_code_metrics: true, latency_metrics: true, bandwidth_metrics: true } },
 ];
 
-/** A reference, as a pushed document has them. */
+/** A reference in the form of pushed documents. */
 export const referTo = (collection: Parameters<typeof deriveId>[0], name: string): { readonly id: string } => ({
   id: deriveId(collection, name),
 });
 const named = (collection: Parameters<typeof deriveId>[0], name: string) => ({ ...referTo(collection, name), name });
 const plain = { protocol: "http", host: "127.0.0.1" };
 
-/** How many paths begin with something else than the others. */
+/** The number of distinct path prefixes. */
 export const GROUPS = 97;
 
-/** One of the routes that are there; `members` stand in for its own. */
+/** One of the existing routes; `members` override its own. */
 export const routeAt = (index: number, members: object = {}): object => ({
   ...named("routes", `route-${index}`),
   paths: [`/group-${index % GROUPS}/route-${index}`],
@@ -40,7 +40,7 @@ export const routeAt = (index: number, members: object = {}): object => ({
   ...members,
 });
 
-/** A document whose route /api stands in the middle of the others, and /reader beside them. */
+/** A document with the route /api in the middle of the others, and /reader. */
 export function documentWith(stage: Stage, { routes, consumers = 0, plugins = [], upstream }: Content): Document {
   const middle = Math.floor(routes / 2);
   const { certificate, key } = stage.certificate;
@@ -81,15 +81,15 @@ const ownRoot = join(import.meta.dirname, "../../..");
 
 let emitted = false;
 
-/** What is measured is the built form, as it is now; once in a run. */
+/** Builds the current sources once per run, because the built form is measured. */
 function emit(): void {
   if (!emitted) emitAll();
   emitted = true;
 }
 
 /**
- * Answers when its status listener does; `ready` is another path there to wait for, and `root` the checkout of another
- * version, which is built.
+ * Resolves when its status listener responds. `ready` is another path of that listener to wait for; `root` is the
+ * checkout of another version, which is built.
  */
 export async function startNode(
   env: Readonly<Record<string, string>>,
@@ -98,7 +98,7 @@ export async function startNode(
 ): Promise<SluiceStarted> {
   const [port, tlsPort, statusPort] = [await freePort(), await freePort(), await freePort()];
   if (root === ownRoot) emit();
-  // The command itself, so that its first line chooses Node's flags.
+  // The command itself, so that its first line sets Node's flags.
   const started = await startProcess(join(root, "gateway/build/main.js"), ["gateway"], {
     name: "sluice",
     ready: `http://127.0.0.1:${statusPort}${ready}`,

@@ -1,4 +1,4 @@
-/** What the cases of one run share: the upstreams, a folder, and an end for everything that was started. */
+/** The shared resources of one run's cases: upstreams, a folder, and the clean-up of all started processes. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { freePort, type Process, startProcess, temporaryFolder } from "../../../tools/process/index.ts";
@@ -6,7 +6,7 @@ import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { tool } from "../../../tools/programs/tool.ts";
 import { nginxConfig } from "./nginx.ts";
 
-/** A started program and where it listens on 127.0.0.1. */
+/** A started program and its port on 127.0.0.1. */
 export interface Started {
   readonly process: Process;
   readonly port: number;
@@ -14,22 +14,22 @@ export interface Started {
 
 export interface Stage {
   readonly folder: string;
-  /** Ports of what answers 100 bytes of JSON at any path, and files at /64k and /1m. */
+  /** Port of the upstream with 100 bytes of JSON at any path, and files at /64k and /1m. */
   readonly upstream: number;
-  /** Of one that reads a request's body before it answers. */
+  /** Port of an upstream that reads a request's body before it responds. */
   readonly reader: number;
   /** PEM, for localhost, on P-256. */
   readonly certificate: { readonly certificate: string; readonly key: string };
-  /** Writes a file into the folder and answers its path. */
+  /** Writes a file into the folder and returns its path. */
   file(name: string, text: string): string;
-  /** Makes it end with the case. */
+  /** Registers it for `clear`. */
   keep<Kind extends Started>(start: Promise<Kind>): Promise<Kind>;
-  /** Ends what was kept. */
+  /** Stops everything that was registered. */
   clear(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Of a program of ours that prints its port. */
+/** Starts one of our programs that print their port. */
 export async function startOurs(name: string, args: readonly string[]): Promise<Started> {
   const started = await startProcess(process.execPath, args, { name, ready: /listening on (\d+)/ });
   return { process: started, port: Number(/listening on (\d+)/.exec(started.output())?.[1]) };

@@ -1,4 +1,4 @@
-/** 1,000 WebSocket connections at a time, against HAProxy's tunnel. */
+/** 1,000 concurrent WebSocket connections, compared with HAProxy's tunnel. */
 import { join } from "node:path";
 import type { BenchReport } from "../report.ts";
 import { type Echoes, openEchoes } from "./echoes.ts";

@@ -8,22 +8,22 @@ import { GROUPS } from "./sluice.ts";
 export interface WrkOptions {
   readonly url: string;
   readonly seconds: number;
-  /** Where the script is written. */
+  /** The folder for the script. */
   readonly folder: string;
   /** Default 64. */
   readonly connections?: number;
   /** Default GET; with `body` a POST. */
   readonly body?: { readonly bytes: number } | { readonly json: string };
-  /** Mean milliseconds that each connection waits between two requests. Default: none. */
+  /** Mean milliseconds between two requests of a connection. Default: none. */
   readonly pause?: number;
-  /** Requests go to so many routes, one after the other, without the one in the middle (sluice.ts). Default: to the URL. */
+  /** Requests go to this number of routes in turn, without the middle one (sluice.ts). Default: to the URL. */
   readonly spread?: number;
 }
 
 export interface WrkResult {
   readonly requests: number;
   readonly seconds: number;
-  /** Connections that failed, broke off or timed out, and answers of 400 and above. */
+  /** Connections that failed, broke or timed out, and responses with status 400 and above. */
   readonly failures: number;
   /** Milliseconds. */
   readonly p50: number;
@@ -31,7 +31,7 @@ export interface WrkResult {
 }
 
 const bytesBody = (bytes: number) => [`wrk.body = string.rep("x", ${bytes})`];
-/** Lua's long brackets take any text but their own end. */
+/** Lua's long brackets accept any text except their own end. */
 const jsonBody = (json: string) => ['wrk.headers["content-type"] = "application/json"', `wrk.body = [==[${json}]==]`];
 
 const script = ({ body, pause, spread }: WrkOptions): string =>

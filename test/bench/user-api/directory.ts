@@ -1,4 +1,4 @@
-/** A database with users and posts, and who serves them: ours, GraphQL Yoga and Apollo Server. */
+/** A database with users and posts, and its servers: the user API, GraphQL Yoga and Apollo Server. */
 import { randomUUIDv7 } from "node:crypto";
 import { join } from "node:path";
 import { freePort, startProcess } from "../../../tools/process/index.ts";
@@ -9,7 +9,7 @@ import type { Started } from "../proxy/stage.ts";
 export const USERS = 100;
 export const POSTS = 3;
 
-/** Fills an empty database. Answers the id of one of the users. */
+/** Fills an empty database. Resolves to the id of one of the users. */
 export async function fill(url: string): Promise<string> {
   const database = openPostgres({ url, onLost: (error) => console.error(error) });
   const store = await openUserStore(database);
@@ -28,10 +28,10 @@ export async function fill(url: string): Promise<string> {
 }
 
 const root = join(import.meta.dirname, "../../..");
-/** graphql-js checks more in development. */
+/** graphql-js performs additional checks in development. */
 const production = { ...process.env, NODE_ENV: "production" };
 
-/** With all its limits; one client would have used up its rate, so that is off, as it is for the peers. */
+/** With all limits except the rate, which one client would exceed; the peers have none either. */
 export async function startOurs(url: string): Promise<Started> {
   const port = await freePort();
   const started = await startProcess(process.execPath, [join(root, "user-api/src/main.ts")], {
@@ -49,9 +49,9 @@ export async function startOurs(url: string): Promise<Started> {
 }
 
 /**
- * A peer of test/bench/peers, which prints its port.
+ * A peer in test/bench/peers, which prints its port.
  *
- * @param store ours, or the plain one of those who have written their own (plain-store.ts).
+ * @param store Ours, or the plain one (plain-store.ts).
  */
 export async function startPeer(
   name: "graphql-yoga" | "apollo-server",

@@ -1,4 +1,4 @@
-/** The cases of `npm run bench -- user-api [case ...]`, and how they are run. */
+/** Runs the cases of `npm run bench -- user-api [case ...]`. */
 import { temporaryFolder } from "../../../tools/process/index.ts";
 import { startPostgres } from "../../../tools/programs/postgres.ts";
 import type { Effort } from "../proxy/field.ts";
@@ -7,9 +7,9 @@ import { fill } from "./directory.ts";
 import { user, users } from "./queries.ts";
 import { subscriptions } from "./subscriptions.ts";
 
-/** What a case works with. */
+/** The environment of a case. */
 export interface Scene {
-  /** Of a database with users and posts (directory.ts). */
+  /** URL of a database with users and posts (directory.ts). */
   readonly databaseUrl: string;
   /** One of its users. */
   readonly userId: string;
@@ -21,7 +21,7 @@ interface Case extends Effort {
   readonly run: (scene: Scene) => Promise<BenchReport>;
 }
 
-/** The whole takes about four minutes. */
+/** All cases take about four minutes. */
 const cases = {
   users: { run: users, rounds: 7, seconds: 4 },
   user: { run: user, rounds: 7, seconds: 4 },
@@ -31,7 +31,7 @@ const cases = {
 export type UserApiCase = keyof typeof cases;
 export const userApiCases = Object.keys(cases) as readonly UserApiCase[];
 
-/** @param effort in place of each case's own. */
+/** @param effort Overrides each case's own. */
 export async function benchUserApi(
   chosen: readonly UserApiCase[],
   onReport: (name: UserApiCase, report: BenchReport) => void,
@@ -42,7 +42,7 @@ export async function benchUserApi(
     for (const name of chosen) {
       const { run, ...own } = cases[name];
       console.log(`\n${name}`);
-      // A database for each: subscriptions create users.
+      // A new database for each case, because subscriptions create users.
       const postgres = await startPostgres();
       try {
         const userId = await fill(postgres.url);

@@ -1,4 +1,4 @@
-/** 5,000 subscriptions: what they take while nothing happens, and how long one event takes to reach all. */
+/** 5,000 subscriptions: their memory while idle, and the time for one event to reach all. */
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { WebSocket } from "ws";
@@ -8,7 +8,7 @@ import { startOurs } from "./directory.ts";
 import type { Scene } from "./index.ts";
 
 const SUBSCRIPTIONS = 5_000;
-/** Sockets that are opened at a time. */
+/** Sockets opened at a time. */
 const AT_ONCE = 100;
 
 const megabytesOf = (pid: number): number =>
@@ -16,7 +16,7 @@ const megabytesOf = (pid: number): number =>
 
 interface Following {
   readonly sockets: readonly WebSocket[];
-  /** Resolves once every socket has had one more event. */
+  /** Resolves once every socket has received one more event. */
   told(): Promise<void>;
 }
 
@@ -28,7 +28,7 @@ async function followOne(url: string): Promise<WebSocket> {
   socket.send('{"type":"connection_init"}');
   await once(socket, "message");
   socket.send(JSON.stringify({ id: "1", type: "subscribe", payload: { query } }));
-  // Messages are answered in their order.
+  // Messages are answered in order.
   socket.send('{"type":"ping"}');
   await once(socket, "message");
   return socket;
@@ -70,7 +70,7 @@ export async function subscriptions({ databaseUrl, effort }: Scene): Promise<Ben
   const sockets: WebSocket[] = [];
   try {
     const url = `http://127.0.0.1:${port}/graphql`;
-    // Requests before, so that what they alone bring into memory is not counted for subscriptions.
+    // Requests beforehand, so that the memory that requests alone need does not count for subscriptions.
     const run = `${Date.now()}`;
     for (let n = 0; n < 50; n++) await create(url, `before${n}x${run}`);
     const before = megabytesOf(server.pid);
@@ -83,7 +83,7 @@ export async function subscriptions({ databaseUrl, effort }: Scene): Promise<Ben
       const began = performance.now();
       await create(url, `round${round}x${run}`);
       await told;
-      // The first one warms up.
+      // The first one is warm-up.
       if (round > 0) times.push(performance.now() - began);
     }
     return {

@@ -1,4 +1,4 @@
-/** What is there when a table begins: one of each, called `base`, related to each other as far as they can be. */
+/** The entities that exist when a table begins: one of each, called `base`, with as many references as possible. */
 import { deriveId } from "@sluice/model";
 import { first } from "../../../tools/programs/pairs.ts";
 

@@ -3,7 +3,7 @@
 export interface Part {
   readonly name: string;
   readonly value: string | Buffer;
-  /** As a file of this name. */
+  /** The name of an uploaded file. */
   readonly file?: string;
 }
 

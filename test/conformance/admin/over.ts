@@ -5,17 +5,17 @@ import { type OpenedStore, openStore } from "../../../gateway/src/stores/open.ts
 import type { Store } from "../../../gateway/src/stores/store.ts";
 import type { AdminHolder } from "./suite.ts";
 
-/** A store as the environment of `sluice admin` says. */
+/** The store that `sluice admin` would open with this environment. */
 export const openWith = (env: Readonly<Record<string, string>>): Promise<OpenedStore> =>
   openStore(testingSettings({ SLUICE_OPERATOR_URL: "http://127.0.0.1:1", ...env }), silentLog);
 
-/** A store of which nobody knows the nodes. */
+/** A store without a fleet: the nodes are unknown. */
 export const withoutNodes = (store: Store): Pick<OpenedStore, "store" | "fleet"> => ({
   store,
   fleet: { status: async () => null, nodes: async () => [] },
 });
 
-/** Closes the store too. */
+/** Closing it closes the store too. */
 export async function adminOver(opened: OpenedStore): Promise<AdminHolder> {
   const admin = await startAdmin({ settings: testingSettings(), opened, log: silentLog, version: "1.2.3" });
   return {

@@ -1,32 +1,32 @@
-/** Requests and answers: what a row of the table says. */
+/** The form of a table of requests with their expected responses. */
 import type { RequestOptions } from "../../../gateway/src/admin/testing.ts";
 
 export interface Row extends RequestOptions {
   /** The behaviour, as a sentence. */
   readonly does: string;
-  /** `POST /services`. A word in braces is what an earlier row kept under it. */
+  /** Such as `POST /services`. A word in braces is a value that an earlier row kept under this name. */
   readonly ask: string;
   readonly status: number;
-  /** Asked only of a store that is a database, or only of one that is none. */
+  /** Sent only to a store that is a database, or only to one that is not. */
   readonly where?: "in a database" | "elsewhere";
-  /** The whole body. */
+  /** The expected body. */
   readonly body?: unknown;
-  /** A part of the body. */
+  /** Members that the body must contain. */
   readonly has?: object;
-  /** Members of the body that are texts like these. */
+  /** Members of the body with a pattern for their text. */
   readonly matches?: Readonly<Record<string, RegExp>>;
   /** Members that the body must not have. */
   readonly lacks?: readonly string[];
   readonly message?: string | RegExp;
-  /** Headers by their lower-case names; undefined: absent. */
+  /** Expected headers by their lower-case names; undefined: absent. */
   readonly sends?: Readonly<Record<string, string | RegExp | undefined>>;
-  /** Keeps a header of the answer under a word, for later rows. */
+  /** Keeps a header of the response under a name, for later rows. */
   readonly keep?: { readonly header: string; readonly as: string };
 }
 
-/** Rows one after the other, against a listener that holds the fixture when the first is asked. */
+/** Rows in order, sent to a listener that holds the fixture before the first one. */
 export interface Table {
-  /** What the rows' sentences say something of. */
+  /** The subject of the rows' sentences. */
   readonly of: string;
   readonly rows: readonly Row[];
 }

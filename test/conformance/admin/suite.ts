@@ -1,4 +1,4 @@
-/** The table of requests and answers, asked of an admin listener over any store. */
+/** Runs the tables of requests and responses against an admin listener over any store. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Reply, RequestOptions } from "../../../gateway/src/admin/testing.ts";
@@ -11,7 +11,7 @@ export interface AdminHolder {
   close(): Promise<void>;
 }
 
-/** @param hold starts an admin listener over an empty store that takes writes. */
+/** @param hold Starts an admin listener over an empty, writable store. */
 export function describeAdmin(
   name: string,
   hold: () => Promise<AdminHolder>,

@@ -1,4 +1,4 @@
-/** All tables, in the order in which they are asked. */
+/** All tables, in the order in which they run. */
 import type { Table } from "./row.ts";
 import { batches } from "./rows/batches.ts";
 import { bodies } from "./rows/bodies.ts";

@@ -1,4 +1,4 @@
-/** Any entities, written in every form and read again, are the same entities with the same ids. */
+/** Property test: entities that are written in any form and read again are equal and keep their ids. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseResources, printResource } from "@sluice/crds";
@@ -13,7 +13,7 @@ import type { EntityLists } from "../../../gateway/src/stores/difference.ts";
 import { declarativeText } from "../../../gateway/src/stores/file/export.ts";
 import { createTables, type Tables, write } from "../../../gateway/src/stores/tables/index.ts";
 
-/** What others refer to. */
+/** Entities that others refer to. */
 const anchors: { readonly [Name in Collection]?: string } = {
   certificates: CERTIFICATE,
   upstreams: UPSTREAM,
@@ -33,7 +33,7 @@ const raws: fc.Arbitrary<readonly (readonly [Collection, object])[]> = fc
           : fc
               .tuple(arbitraries[name], others)
               .map(([one, more]): object[] => [Object.assign({}, one, { id }), ...more]);
-      // Ids that follow from names are there, too.
+      // Includes ids that are derived from names.
       return fc
         .tuple(lists, fc.boolean())
         .map(([items, derived]) =>
@@ -46,7 +46,7 @@ const raws: fc.Arbitrary<readonly (readonly [Collection, object])[]> = fc
   )
   .map((lists) => lists.flat());
 
-/** Those of them that can stand beside each other. */
+/** The entities that are valid together. */
 function listsOf(items: readonly (readonly [Collection, object])[]): EntityLists {
   let tables: Tables = createTables([]);
   const kept = new Map<Collection, Entity[]>(collections.map((name) => [name, []]));
@@ -58,7 +58,7 @@ function listsOf(items: readonly (readonly [Collection, object])[]): EntityLists
     kept.get(collection)?.push(entity);
   }
   const lists = Object.fromEntries(kept) as EntityLists;
-  // Nodes have rules that tables do not know.
+  // Nodes check rules that the tables do not know.
   fc.pre(checkDocument({ _format_version: "3.0", ...lists }).violations === undefined);
   return lists;
 }

@@ -1,4 +1,4 @@
-/** What every implementation with a bounded number of counters does when it is full. */
+/** The conformance suite of counters with a bounded capacity, for the case that they are full. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Counter, Counters } from "../../../gateway/src/plugins/rate-limiting/counters.ts";
@@ -8,13 +8,13 @@ const SECOND = 1000;
 const DAY = 86_400 * SECOND;
 const windowStart = Date.now() - SECOND;
 
-/** Counters of one plugin instance, each with another identifier. */
+/** Counters of one plugin instance, each for another identifier. */
 const countersOf = (instance: string, count: number, members: Partial<Counter> = {}): readonly Counter[] =>
   Array.from({ length: count }, (_, at) =>
     counter({ name: `${instance}:${at}`, instance, windowStart, expires: windowStart + DAY, ...members }),
   );
 
-/** The victims' windows end long before the flood's, long after it, and together with it. */
+/** The victims' windows end long before those of the flood, long after them, and at the same time. */
 const victims: readonly (readonly [which: string, members: Partial<Counter>])[] = [
   ["of a minute", { period: "minute", expires: windowStart + 60 * SECOND }],
   ["of an hour", { period: "hour", expires: windowStart + 3600 * SECOND }],
@@ -23,8 +23,7 @@ const victims: readonly (readonly [which: string, members: Partial<Counter>])[] 
 ];
 
 /**
- * @param open Counters of their own for every test, which keep `capacity` of them. It may return several: workers that
- * count in the same memory.
+ * @param open Opens new counters with this `capacity` for every test. Several stand for workers that share one memory.
  */
 export function boundedCountersSuite(name: string, open: (capacity: number) => readonly [Counters, ...Counters[]]) {
   const capacity = 4096;
@@ -73,7 +72,7 @@ export function boundedCountersSuite(name: string, open: (capacity: number) => r
 
     it("do not hold what is over against an instance whose counters go on", async () => {
       const take = opened();
-      // A busy instance: its seconds fill half of the capacity, and are over when the flood begins.
+      // A busy instance: its per-second counters fill half of the capacity and have expired when the flood begins.
       const over = { period: "second", windowStart: windowStart - 10 * SECOND, expires: windowStart - SECOND } as const;
       for (const one of countersOf("kept", capacity / 2, over)) await take(one);
       const kept = countersOf("kept", capacity / 50);

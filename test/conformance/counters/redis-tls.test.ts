@@ -1,4 +1,4 @@
-/** A Redis whose certificate is signed by an authority of one's own. */
+/** Counters in a Redis whose certificate is signed by a private authority. */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -88,7 +88,7 @@ describe("a Redis with a certificate of a private authority", () => {
       const node = await startNode({ SLUICE_TRUSTED_CERTIFICATES: trusted ? redis.authorityFile : "" });
       try {
         const answer = await fetch(`http://127.0.0.1:${node.proxy.port}/`);
-        // The route has no service: 503 is what comes after the limit has let the request through.
+        // The route has no service, so a request that passes the limit gets 503.
         assert.equal(answer.status, status, await answer.text());
         assert.equal(answer.headers.get("ratelimit-limit"), status === 503 ? "5" : null);
       } finally {

@@ -25,7 +25,7 @@ let admin: Redis;
 before(async () => {
   redis = await startRedis();
   admin = new Redis(redis.url);
-  // One test takes the server away; this connection comes back by itself.
+  // One test stops the server; this connection reconnects by itself.
   admin.on("error", silent);
 });
 after(async () => {
@@ -73,7 +73,7 @@ describe("every counter in Redis", () => {
 });
 
 describe("redis counters of requests that come together", () => {
-  /** All of one window. */
+  /** All in one window. */
   const { windowStart, expires } = counter();
   const named = (name: string, limit = 5) => counter({ name, limit, windowStart, expires });
   const many = (length: number, limit: number) =>
@@ -83,7 +83,7 @@ describe("redis counters of requests that come together", () => {
     await admin.flushall();
     const counters = new RedisCounters({ warn: silent, connect });
     const config = configWith();
-    // The first tells Redis the script.
+    // The first call loads the script into Redis.
     await counters.take([counter()], config);
     const calls = async () => Number(/cmdstat_evalsha:calls=(\d+)/.exec(await admin.info("commandstats"))?.[1]);
     const before = await calls();

@@ -1,4 +1,4 @@
-/** What every implementation of the rate-limit counters does. */
+/** The conformance suite of the rate-limit counters. */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import type { RateLimitingConfig } from "@sluice/model";
@@ -7,13 +7,13 @@ import type { Counter, Counters } from "../../../gateway/src/plugins/rate-limiti
 export interface CountersUnderTest {
   readonly counters: Counters;
   readonly config: RateLimitingConfig;
-  /** How many counters are kept. */
+  /** The number of stored counters. */
   held(): Promise<number>;
 }
 
 let names = 0;
 
-/** A counter that no other test uses; the window began a second ago and lasts a minute. */
+/** A counter that no other test uses; its window began a second ago and lasts a minute. */
 export function counter(members: Partial<Counter> = {}): Counter {
   names += 1;
   const windowStart = Date.now() - 1000;
@@ -28,7 +28,7 @@ export function counter(members: Partial<Counter> = {}): Counter {
   };
 }
 
-/** Waits until something is so; fails after ten seconds. */
+/** Waits until a condition holds; fails after ten seconds. */
 export async function until(isSo: () => Promise<boolean>, what: string): Promise<void> {
   const deadline = Date.now() + 10_000;
   while (!(await isSo())) {
@@ -37,7 +37,7 @@ export async function until(isSo: () => Promise<boolean>, what: string): Promise
   }
 }
 
-/** `open` gives counters of its own, with nothing counted, to every test. */
+/** `open` gives every test new counters without counts. */
 export function countersSuite(name: string, open: () => Promise<CountersUnderTest>): void {
   describe(name, () => {
     let under: CountersUnderTest;

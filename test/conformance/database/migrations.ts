@@ -1,4 +1,4 @@
-/** What the migrations do on every database. Run by postgres.test.ts and embedded.test.ts. */
+/** The migrations, on every database. Run by postgres.test.ts and embedded.test.ts. */
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import { collections, entities, schemaNode } from "@sluice/model";

@@ -1,11 +1,11 @@
-/** What every database does alike. Run by postgres.test.ts and embedded.test.ts. */
+/** The conformance suite of databases. Run by postgres.test.ts and embedded.test.ts. */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { type Database, DatabaseFault } from "../../../gateway/src/stores/database/driver.ts";
 import { waitFor } from "../../../tools/process/index.ts";
 
 export interface DatabaseHolder {
-  /** One connection or pool to the same database; closed by `close`. */
+  /** A connection or pool to the same database; `close` closes it. */
   readonly database: Database;
   close(): Promise<void>;
 }

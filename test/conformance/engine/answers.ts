@@ -1,4 +1,4 @@
-/** Responses that the gateway makes itself, with Kong's statuses and texts. */
+/** Responses that the gateway generates, with Kong's statuses and texts. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { send, sendRaw } from "./client.ts";

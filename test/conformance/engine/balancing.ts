@@ -1,4 +1,4 @@
-/** Services whose host is the name of an upstream: which target gets a request, and under which name. */
+/** Services whose host is the name of an upstream: the selected target, and the Host header that it gets. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer as createTlsServer } from "node:https";
@@ -15,7 +15,7 @@ const HANDSHAKE = "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: 
 const loads = ({ balancer }: Rig): readonly number[] => balancer().entries.map(({ member }) => member.inFlight);
 
 export function balancingSuite(engine: Engine): void {
-  /** A rig in front of so many servers. */
+  /** A rig in front of this number of servers. */
   async function startBalanced(
     test: TestContext,
     { count, serve, weights, upstream, ...options }: BalancedOptions & Omit<RigOptions, "upstream" | "pool">,

@@ -17,7 +17,7 @@ const echo: RigOptions["upstream"] = (incoming, response) => {
   });
 };
 
-/** Opens a request whose body the test writes. */
+/** Opens a request; the test writes its body. */
 const open = (port: number, headers: Record<string, string> = {}) =>
   request({ host: "127.0.0.1", port, method: "POST", path: "/", agent: false, headers });
 
@@ -197,7 +197,7 @@ export function bodySuite(engine: Engine): void {
     ];
     const ways: readonly (readonly [what: string, part: (socket: Socket) => void, binds?: Engine["name"]])[] = [
       ["goes away", (socket) => socket.destroy()],
-      // Node's own server serves on whoever still reads.
+      // Node's own server keeps responding to a half-closed client.
       ["ends its side", (socket) => socket.end(), "http1"],
     ];
     for (const [when, begin] of partings)

@@ -1,4 +1,7 @@
-/** What clients make a worker hold in memory, over all connections: those beyond are refused, or closed, and all of it is given back. */
+/**
+ * The memory that clients can occupy in a worker, over all connections: beyond the limit, requests are refused or
+ * connections closed, and all memory is released afterwards.
+ */
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { constants } from "node:http2";
@@ -18,10 +21,10 @@ const content = Buffer.alloc(16 * MEGABYTE);
 const huge: RigOptions["upstream"] = ({ url }, response) => void response.end(url === "/ok" ? "ok" : content);
 const get = (id: number, fields = plainRequest) =>
   frameBytes(frame.headers, flag.endStream | flag.endHeaders, id, block(fields));
-/** SETTINGS_INITIAL_WINDOW_SIZE of nothing. */
+/** SETTINGS_INITIAL_WINDOW_SIZE of zero. */
 const noWindow = frameBytes(frame.settings, 0, 0, Buffer.from([0, 4, 0, 0, 0, 0]));
 
-/** A connection that has asked so many times and takes no response. */
+/** A connection that sends this number of requests and reads no response. */
 async function dialDeaf(test: TestContext, port: number, streams: number, more: typeof plainRequest = []) {
   const client = await dialFrames(test, port);
   client.send(

@@ -1,4 +1,4 @@
-/** A client of the proxy that shows everything that came: names in their case, repetitions, trailers. */
+/** A client of the proxy that exposes the raw response: case of names, repeated headers, trailers. */
 import { type IncomingMessage, request } from "node:http";
 import { connect, type Socket } from "node:net";
 import type { TestContext } from "node:test";
@@ -6,7 +6,7 @@ import type { TestContext } from "node:test";
 export interface Sent {
   readonly method?: string;
   readonly path?: string;
-  /** Flat, or by name. */
+  /** Flat list, or by name. */
   readonly headers?: readonly string[] | Readonly<Record<string, string | readonly string[]>>;
   readonly body?: string | Buffer;
 }
@@ -17,7 +17,7 @@ export interface Received {
   readonly rawHeaders: readonly string[];
   readonly trailers: IncomingMessage["trailers"];
   readonly body: string;
-  /** False when the connection broke off before the end. */
+  /** False when the connection broke before the end of the body. */
   readonly complete: boolean;
 }
 
@@ -44,7 +44,7 @@ export async function received(response: IncomingMessage): Promise<Received> {
   };
 }
 
-/** Writes bytes as they stand and gives all that comes back until the other side closes. */
+/** Writes raw bytes and resolves to everything received until the other side closes. */
 export async function sendRaw(test: TestContext, port: number, text: string): Promise<string> {
   const socket = await dial(test, port);
   const chunks: Buffer[] = [];
@@ -53,7 +53,7 @@ export async function sendRaw(test: TestContext, port: number, text: string): Pr
   return Buffer.concat(chunks).toString("latin1");
 }
 
-/** A bare connection; destroyed when the test ends. It may have been reset before it was known to be there. */
+/** A plain TCP connection; destroyed when the test ends. It may have been reset before the test sees it open. */
 export async function dial(test: TestContext, port: number): Promise<Socket> {
   const socket = connect(port, "127.0.0.1");
   socket.on("error", () => {});
@@ -62,11 +62,11 @@ export async function dial(test: TestContext, port: number): Promise<Socket> {
   return socket;
 }
 
-/** Resolves with everything that came as soon as it contains the text. */
+/** Resolves with everything received as soon as it contains the text. */
 export function until(socket: Socket, text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let all = "";
-    // It says so but once.
+    // `close` is emitted only once.
     if (socket.closed) reject(new Error("closed before"));
     const onData = (chunk: Buffer) => {
       all += chunk.toString("latin1");
@@ -83,7 +83,7 @@ export interface Signal<Value> {
   fire(value: Value): void;
 }
 
-/** Something to wait for. */
+/** A promise that the test resolves. */
 export function signal<Value = void>(): Signal<Value> {
   const { promise, resolve } = Promise.withResolvers<Value>();
   return { seen: promise, fire: resolve };

@@ -1,4 +1,4 @@
-/** Headers that a configuration names: HTTP does not distinguish the case of their names (RFC 9110 section 5.1). */
+/** Header names in a configuration are case-insensitive (RFC 9110 section 5.1). */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import type { KeyAuthConfig, RateLimitingConfig } from "@sluice/model";
@@ -30,12 +30,12 @@ type Asks = (asked: Asked) => Promise<Told>;
 interface Row {
   readonly says: string;
   rig(test: TestContext): RigOptions | Promise<RigOptions>;
-  /** What is compared with `expected`. */
+  /** The value that is compared with `expected`. */
   seen(ask: Asks): Promise<unknown>;
   readonly expected: unknown;
 }
 
-/** The names of the headers that came. */
+/** Responds with the names of the received headers. */
 const echo: RigOptions["upstream"] = (request, response) => {
   request.resume().on("end", () => response.end(JSON.stringify(request.headers)));
 };
@@ -64,7 +64,7 @@ const guarded = (members: Partial<KeyAuthConfig>): RigOptions => ({
   plugins: { "key-auth": keyAuth({ ...filledKeyAuth, ...members }, fakeScope(), fakeServices()) },
 });
 
-/** No key is known here: what tells them apart is whether one was found. */
+/** There are no valid keys: the response shows only whether a key was found. */
 const found = async (ask: Asks, asked: readonly Asked[]) => {
   const messages: unknown[] = [];
   for (const { headers, ...each } of asked) {
@@ -83,7 +83,7 @@ const hashed = (upstream: object) => async (test: TestContext) => ({
 
 const USERS = Array.from({ length: 24 }, (_, at) => `user-${at}`);
 
-/** How many targets get one user's requests at most, and whether several get those of all: how many depends on the ports. */
+/** The most targets of one user, and whether all users together reach several; the exact number depends on ports. */
 const spread = (header: string) => async (ask: Asks) => {
   const all = new Set<string>();
   let most = 0;
@@ -129,7 +129,7 @@ const rows: readonly Row[] = [
         fakeScope(),
         fakeServices(),
       );
-      // Whatever it answers, the request goes on: what the upstream sees is compared.
+      // The request continues after any response: the headers at the upstream are compared.
       return {
         upstream: echo,
         plugins: {

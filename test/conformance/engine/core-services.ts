@@ -1,4 +1,4 @@
-/** Services that stand for a core Service: its endpoints, and its own address for when none of them can be reached. */
+/** Services that refer to a core Service: its endpoints, and its cluster IP when no endpoint is reachable. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { dial, send, until } from "./client.ts";
@@ -10,7 +10,7 @@ const at = (port: number, address = "127.0.0.1") => ({ address, port });
 const own = (port: number) => ({ ...at(port), fallback: true });
 
 export function coreServiceSuite(engine: Engine): void {
-  /** What the cluster leads to at the core Service's address. */
+  /** The server behind the core Service's cluster IP. */
   const startCluster = async (test: TestContext) => {
     const server = await startUpstream(test, (_request, response) => response.end("cluster"));
     server.on("upgrade", (_request, socket) =>

@@ -1,4 +1,4 @@
-/** What becomes of connections when the proxy is told to stop. */
+/** Connections during a graceful shutdown of the proxy. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
@@ -11,10 +11,10 @@ const GET = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 const HANDSHAKE = "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
 const AGREED = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
 
-/** Milliseconds that no test here may wait for. */
+/** Milliseconds that no test here waits for. */
 const FAR = 60_000;
 
-/** An upstream that does so with what asks it for another protocol. */
+/** An upstream that handles upgrade requests with this function. */
 async function startUpgrading(test: TestContext, upgrade: (socket: Socket) => void): Promise<number> {
   const server = createServer((_request, response) => response.end("ok"));
   server.on("upgrade", ({ socket }) => {

@@ -11,7 +11,7 @@ import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { dial, send, until } from "./client.ts";
 import { closedPort, type Engine, listen, portOf, type Rig, type RigOptions, startRig, startUpstream } from "./rig.ts";
 
-/** A listener that does with connections what the test says, and speaks no HTTP. */
+/** A TCP server that handles connections with this function and speaks no HTTP. */
 async function startBare(test: TestContext, serve: (socket: Socket) => void): Promise<number> {
   const server = createServer((socket) => {
     socket.on("error", () => {});
@@ -99,7 +99,7 @@ export function failureSuite(engine: Engine): void {
         },
         service: { read_timeout: 200 },
       });
-      /** Two other requests have run into the same timeout meanwhile, one after the other. */
+      /** Two other requests have hit the same timeout meanwhile, one after the other. */
       const timeoutsPassed = async () => {
         for (let n = 0; n < 2; n++) assert.equal((await send(port, { path: "/silent" })).status, 504);
       };
@@ -237,7 +237,7 @@ export function failureSuite(engine: Engine): void {
   });
 
   describe(`resumed TLS to the upstream (${engine.name})`, () => {
-    /** An upstream that ends each connection with its answer, which says whether it was resumed. */
+    /** An upstream that closes each connection after its response, which tells whether the TLS session was resumed. */
     async function startResumable(test: TestContext, options: ServerOptions = {}) {
       const authority = await makeAuthority();
       const issue = (name: string) => authority.issue({ name, sans: ["localhost"], usage: "server" });
@@ -249,7 +249,7 @@ export function failureSuite(engine: Engine): void {
       });
       return { upstream: portOf(await listen(test, server)), issue };
     }
-    // undici may not have yet what it would resume with.
+    // undici may not have received the session ticket yet.
     const isOurs = engine.name === "http1";
     const careless = { protocol: "https", host: "localhost", retries: 0, tls_verify: false } as const;
 
@@ -338,7 +338,7 @@ export function failureSuite(engine: Engine): void {
   });
 }
 
-/** Status and message of the JSON that the gateway answers. */
+/** Status and message of the JSON response of the gateway. */
 async function told({ port }: Rig): Promise<{ readonly status: number; readonly message: unknown }> {
   const { status, body } = await send(port, { headers: { Accept: "application/json" } });
   return { status, message: body.startsWith("{") ? JSON.parse(body).message : body };

@@ -1,4 +1,4 @@
-/** gRPC's own client and server (@grpc/grpc-js) with the proxy between them. */
+/** gRPC's own client and server (@grpc/grpc-js) through the proxy. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { describe, it, type TestContext } from "node:test";

@@ -1,4 +1,4 @@
-/** gRPC through the proxy: calls of every shape, and what goes wrong with them. */
+/** gRPC through the proxy: all kinds of calls, and failures. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import {
@@ -27,7 +27,7 @@ import { closedPort, type Engine, listen, portOf, type RigOptions, startRig } fr
 
 const OK = { "grpc-status": "0" };
 
-/** Answers the call with messages, and trailers at its end. */
+/** Responds to the call with messages, and with trailers at the end. */
 function reply(stream: ServerHttp2Stream, messages: readonly Buffer[], trailers: IncomingHttpHeaders = OK): void {
   stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
   stream.once("wantTrailers", () => stream.sendTrailers(trailers));
@@ -40,7 +40,7 @@ const unary: StreamHandler = async (stream) => reply(stream, [await bodyOf(strea
 const service: RigOptions["service"] = { protocol: "grpc" };
 const route: RigOptions["route"] = { protocols: ["grpc", "grpcs"], strip_path: false };
 
-/** A rig in front of an upstream that speaks HTTP/2, and a client's connection to it. */
+/** A rig in front of an HTTP/2 upstream, and a client's connection to it. */
 async function startGrpc(test: TestContext, engine: Engine, handler: StreamHandler, options: RigOptions = {}) {
   const upstream = await startHttp2Upstream(test, handler);
   const { service: members, ...others } = options;
@@ -269,7 +269,7 @@ export function grpcSuite(engine: Engine): void {
       const streams = [session.request(grpcHeaders), session.request(grpcHeaders)];
       for (const stream of streams) stream.on("error", () => {}).write(message("x"));
       await reached.seen;
-      // Node's `close` ends the request first: that is no cancellation to anybody.
+      // Node's `close` ends the request first, so neither peer would see a cancellation.
       for (const stream of streams) stream.destroy(new Error("away"));
       await both.seen;
       assert.deepEqual(codes, [constants.NGHTTP2_CANCEL, constants.NGHTTP2_CANCEL]);

@@ -10,7 +10,7 @@ import { type Engine, type RigOptions, startRig } from "./rig.ts";
 const pairs = (flat: readonly string[]): readonly (readonly [string, string])[] =>
   flat.flatMap((name, at) => (at % 2 === 0 ? [[name, flat[at + 1] ?? ""] as const] : []));
 
-/** What an upstream saw, told in its body. */
+/** The request as the upstream received it, sent back in its response body. */
 interface Seen {
   readonly method: string;
   readonly url: string;
@@ -25,7 +25,7 @@ const echo: RigOptions["upstream"] = (request, response) => {
   });
 };
 
-/** Names that upstreams believe because the gateway sets or removes them. */
+/** Headers that upstreams trust because the gateway sets or removes them. */
 const vouched = [
   ...["X-Consumer-ID", "X-Consumer-Username", "X-Consumer-Tags", "X-Credential-Identifier", "X-Anonymous-Consumer"],
   ...["X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "X-Forwarded-Port", "X-Forwarded-Path"],
@@ -141,7 +141,7 @@ export function headerSuite(engine: Engine): void {
       it(`takes for the client what a trusted proxy names last: an address ${says}`, async (test) => {
         const { port } = await startRig(test, engine, { upstream: echo, settings });
         const both = forwarded.join(", ");
-        // On a line of its own, as some proxies add theirs, and behind the client's.
+        // As a header line of its own after the client's, as some proxies add theirs.
         const separate = ["Host", "a", ...forwarded.flatMap((value) => ["X-Forwarded-For", value])];
         for (const headers of [["Host", "a", "X-Forwarded-For", both], separate]) {
           const { body } = await send(port, { headers });
@@ -199,7 +199,7 @@ export function headerSuite(engine: Engine): void {
     });
 
     it("says in Connection, too, that TE ends at the upstream", async (test) => {
-      // undici, which @fastify/reply-from sends with, takes no options in Connection but its own.
+      // undici, which @fastify/reply-from uses, accepts no options in Connection but its own.
       if (engine.name !== "http1") return;
       assert.equal((await seenBy(test, { headers: { TE: "trailers" } })).headers.connection, "keep-alive, TE");
       assert.equal((await seenBy(test, {})).headers.connection, "keep-alive");

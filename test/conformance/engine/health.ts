@@ -1,4 +1,4 @@
-/** Targets that fail and come back: what requests and a node's own checks find out, and where traffic goes. */
+/** Targets that fail and recover: passive and active health checks, and the selected targets. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer as createTlsServer } from "node:https";

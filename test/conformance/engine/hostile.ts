@@ -1,4 +1,4 @@
-/** Clients that are slow on purpose, or too many. */
+/** Clients that are deliberately slow, or too many. */
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { describe, it } from "node:test";
@@ -88,7 +88,7 @@ export function hostileSuite(engine: Engine): void {
     });
   });
 
-  // Only engines that read sockets themselves know of these.
+  // Only engines with our own socket handling have these limits.
   if (engine.name !== "http1") return;
   describe(`hostile clients (${engine.name})`, () => {
     it("answers no more requests than are read", async (test) => {

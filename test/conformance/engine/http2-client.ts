@@ -1,4 +1,4 @@
-/** A client of the proxy, and upstreams behind it, that speak HTTP/2 and show everything that came. */
+/** An HTTP/2 client of the proxy and HTTP/2 upstreams, which expose everything that they receive. */
 import { once } from "node:events";
 import {
   type ClientHttp2Session,
@@ -15,15 +15,15 @@ import type { TestContext } from "node:test";
 import { listen, portOf } from "./rig.ts";
 
 export interface Answered {
-  /** 0: none came. */
+  /** 0: no response headers arrived. */
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly interims: readonly IncomingHttpHeaders[];
   readonly trailers: IncomingHttpHeaders | null;
   readonly body: Buffer;
-  /** True when the head was the end too. */
+  /** True when the header frame ended the stream. */
   readonly headOnly: boolean;
-  /** As the stream ended; 0: well. */
+  /** The stream's error code; 0: no error. */
   readonly rstCode: number;
 }
 
@@ -31,7 +31,7 @@ export interface Answered {
 export const dialHttp2 = (test: TestContext, port: number): ClientHttp2Session =>
   opened(test, `http://127.0.0.1:${port}`, { maxSessionMemory: 100 });
 
-/** A connection over TLS: HTTP/2 is chosen by ALPN. */
+/** A connection over TLS; ALPN selects HTTP/2. */
 export const dialHttp2Tls = (test: TestContext, port: number, options?: SecureClientSessionOptions) =>
   opened(test, `https://127.0.0.1:${port}`, { rejectUnauthorized: false, servername: "a.example", ...options });
 
@@ -48,7 +48,7 @@ export interface Asked {
   readonly trailers?: OutgoingHttpHeaders;
 }
 
-/** One request; the path is `/` unless the headers say another. */
+/** One request; the path is `/` unless the headers contain another. */
 export function ask(session: ClientHttp2Session, { headers, body, trailers }: Asked = {}): Promise<Answered> {
   const stream = session.request(
     { ":path": "/", ...headers },
@@ -91,7 +91,7 @@ export async function answered(stream: ClientHttp2Stream): Promise<Answered> {
 
 export type StreamHandler = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flat: readonly string[]) => void;
 
-/** An upstream that speaks HTTP/2 without TLS; its port. */
+/** Starts an HTTP/2 upstream without TLS; resolves to its port. */
 export async function startHttp2Upstream(
   test: TestContext,
   handler: StreamHandler,
@@ -106,7 +106,7 @@ export async function startHttp2Upstream(
   return portOf(await listen(test, server));
 }
 
-/** A message of gRPC: not compressed, with its length. */
+/** A gRPC message: uncompressed, with its length prefix. */
 export function message(content: string | Buffer): Buffer {
   const bytes = Buffer.from(content);
   const head = Buffer.alloc(5);
@@ -121,7 +121,7 @@ export const grpcHeaders: OutgoingHttpHeaders = {
   te: "trailers",
 };
 
-/** Everything that a stream sends until it ends its side. */
+/** Everything that a stream receives until the peer ends its side. */
 export async function bodyOf(stream: ServerHttp2Stream): Promise<Buffer> {
   const chunks: Buffer[] = [];
   stream.on("data", (chunk: Buffer) => chunks.push(chunk));

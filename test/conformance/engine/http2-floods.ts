@@ -1,4 +1,4 @@
-/** Floods of frames of HTTP/2, each an attack that is known: a connection that costs more than it asks for is ended. */
+/** Floods of HTTP/2 frames, each a known attack: a connection that causes too much work is closed. */
 import assert from "node:assert/strict";
 import { constants } from "node:http2";
 import { describe, it, type TestContext } from "node:test";
@@ -33,7 +33,9 @@ async function startFrames(test: TestContext, engine: Engine, options: RigOption
   return { rig, client: await dialFrames(test, rig.port) };
 }
 
-/** Sends the same again and again, as fast as it is taken, until the connection ends. Returns the bytes. */
+/**
+ * Sends the same bytes repeatedly, as fast as the peer reads them, until the connection ends. Returns the byte count.
+ */
 async function flood({ socket, closed }: FrameClient, sent: Buffer): Promise<number> {
   const piece = Buffer.concat(Array.from({ length: Math.ceil(65_536 / sent.length) }, () => sent));
   let bytes = 0;
@@ -72,7 +74,7 @@ export function http2FloodSuite(engine: Engine): void {
         const { rig, client } = await startFrames(test, engine);
         if (before) client.send(before);
         const bytes = await flood(client, sent);
-        // Control frames are counted from time to time; none of these costs much.
+        // Control frames are counted periodically; a single one costs little.
         await waitFor(() => client.socket.destroyed, { what: `an end: ${bytes} bytes were taken`, timeout: 5000 });
         assert.equal((await ask(dialHttp2(test, rig.port))).status, 200, "others are served");
       });
@@ -116,7 +118,7 @@ export function http2FloodSuite(engine: Engine): void {
     it("refuses a head that is small on the wire and large when it is unpacked, and goes on", async (test) => {
       const { client } = await startFrames(test, engine);
       const name = Buffer.from([0x40, 1, 0x78]);
-      // Of 3900 bytes, kept in the table; each byte that follows stands for it again.
+      // A value of 3900 bytes in the dynamic table; each following byte refers to it again.
       const value = Buffer.concat([Buffer.from([0x7f, 0xbd, 0x1d]), Buffer.alloc(3900, "a")]);
       const bomb = Buffer.concat([block(plainRequest), name, value, Buffer.alloc(10_000, 0xbe)]);
       client.send(frameBytes(frame.headers, flag.endStream | flag.endHeaders, 1, bomb));

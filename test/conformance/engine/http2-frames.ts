@@ -1,4 +1,7 @@
-/** Frames of HTTP/2 written by hand, for what no decent client sends (RFC 9113 section 4.1, RFC 7541 section 6.2.2). */
+/**
+ * HTTP/2 frames written by hand, for input that HTTP/2 libraries do not send (RFC 9113 section 4.1, RFC 7541 section
+ * 6.2.2).
+ */
 import type { Socket } from "node:net";
 import type { TestContext } from "node:test";
 import { dial } from "./client.ts";
@@ -22,7 +25,7 @@ export function frameBytes(type: number, flags: number, stream: number, payload:
   return Buffer.concat([head, payload]);
 }
 
-/** A block of literal fields: nothing is compressed, nothing indexed. */
+/** A header block of literal fields without compression or indexing. */
 export function block(fields: readonly (readonly [name: string, value: string])[]): Buffer {
   return Buffer.concat(fields.flatMap(([name, value]) => [Buffer.from([0]), literal(name), literal(value)]));
 }
@@ -42,7 +45,7 @@ function integer(value: number): Buffer {
   return Buffer.from(bytes);
 }
 
-/** The fields of a request that asks for nothing special. */
+/** The fields of a minimal request. */
 export const plainRequest: readonly (readonly [string, string])[] = [
   [":method", "GET"],
   [":scheme", "http"],
@@ -52,15 +55,15 @@ export const plainRequest: readonly (readonly [string, string])[] = [
 
 export interface FrameClient {
   readonly socket: Socket;
-  /** What has come so far. */
+  /** The frames received so far. */
   readonly frames: readonly Frame[];
   send(...frames: readonly Buffer[]): void;
-  /** The first frame that fits, which may have come already; rejects when the connection closes before. */
+  /** The first matching frame, which may have arrived already; rejects when the connection closes first. */
   until(fits: (frame: Frame) => boolean): Promise<Frame>;
   readonly closed: Promise<void>;
 }
 
-/** A connection on which the preface and empty settings were sent. */
+/** Opens a connection and sends the preface and empty settings. */
 export async function dialFrames(test: TestContext, port: number): Promise<FrameClient> {
   const socket = await dial(test, port);
   const frames: Frame[] = [];

@@ -1,4 +1,4 @@
-/** HTTP/2 with clients that break its rules, are slow on purpose, or too many; and how its connections end. */
+/** HTTP/2 clients that violate the protocol, are deliberately slow, or too many; and how their connections end. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type ClientHttp2Session, constants } from "node:http2";
@@ -24,7 +24,7 @@ async function startFrames(test: TestContext, engine: Engine, options: RigOption
 const get = (stream: number, fields = plainRequest) =>
   frameBytes(frame.headers, flag.endStream | flag.endHeaders, stream, block(fields));
 
-/** However it comes about. */
+/** Resolves when the session closes, with or without an error. */
 const closing = (session: ClientHttp2Session): Promise<void> =>
   new Promise((resolve) => {
     session.once("close", resolve);
@@ -91,7 +91,7 @@ export function http2LimitSuite(engine: Engine): void {
           ({ stream, type }) => stream === id && (type === frame.headers || type === frame.reset),
         );
         if (type === frame.reset) assert.equal(payload.readUInt32BE(0), constants.NGHTTP2_PROTOCOL_ERROR, says);
-        // `:status 400` has a place of its own in the table of HPACK.
+        // `:status 400` has an entry in the static table of HPACK.
         else assert.equal(payload[0], 0x8c, says);
       }
       const last = malformed.length * 2 + 1;
@@ -127,7 +127,7 @@ export function http2LimitSuite(engine: Engine): void {
     });
 
     it("refuses a body that is longer or shorter than declared, and its upstream gets no whole one", async (test) => {
-      // Node ends the whole connection of a client that sends more than it declared.
+      // Node closes the whole connection of a client that sends more than it declared.
       for (const [body, ends] of [
         ["too long", frame.goAway],
         ["2", frame.reset],
@@ -226,7 +226,7 @@ export function http2LimitSuite(engine: Engine): void {
       const stream = session.request({ ":path": "/", ":method": "POST" });
       const answer = answered(stream);
       stream.write("hello");
-      // Either may come first.
+      // The two events may come in any order.
       await Promise.all([gone.seen, once(stream, "end")]);
       stream.end();
       assert.equal((await answer).status, 408);

@@ -1,4 +1,4 @@
-/** Streams of HTTP/2 that share the line of their connection: one waits while another is served. */
+/** HTTP/2 streams that share a connection's bandwidth: one waits while another is served. */
 import assert from "node:assert/strict";
 import { type ClientHttp2Stream, constants } from "node:http2";
 import { connect, createServer, type Socket } from "node:net";
@@ -12,7 +12,7 @@ import { type Engine, listen, portOf, type RigOptions, startRig } from "./rig.ts
 
 const KILOBYTE = 1024;
 
-/** A line to the port that carries so many bytes a second each way. */
+/** A link to the port with a limited rate in bytes per second, in each direction. */
 async function startLine(test: TestContext, port: number, rate: number): Promise<number> {
   const carry = (from: Socket, to: Socket) =>
     from
@@ -31,7 +31,7 @@ async function startLine(test: TestContext, port: number, rate: number): Promise
   return portOf(await listen(test, server));
 }
 
-/** Answers a body with its length, and anything else with as many bytes as the path says. */
+/** Responds to a body with its length, and to other requests with the number of bytes in the path. */
 const upstream: RigOptions["upstream"] = (incoming, response) => {
   let length = 0;
   incoming
@@ -44,7 +44,7 @@ const upstream: RigOptions["upstream"] = (incoming, response) => {
   });
 };
 
-/** Streams that wait for each other are silent for longer, and are given nothing for so long. */
+/** Streams that wait for each other are idle for longer than the timeouts allow. */
 const strict: Partial<ProxySettings> = {
   bodyMinRate: 60,
   sendMinRate: 60,
@@ -55,7 +55,7 @@ const strict: Partial<ProxySettings> = {
 
 const posting = { ":path": "/", ":method": "POST" };
 
-/** Until a clock of the gateway's has run so long. */
+/** Waits until a timer of the gateway has run for this time. */
 async function pass(test: TestContext, engine: Engine, milliseconds: number): Promise<void> {
   const { port } = await startRig(test, engine, { settings: { headersTimeout: milliseconds } });
   await sendRaw(test, port, "GET");

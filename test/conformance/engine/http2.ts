@@ -1,4 +1,4 @@
-/** HTTP/2 with clients: over TLS by ALPN, without by prior knowledge; upstreams of HTTP/1.1 behind it. */
+/** HTTP/2 with clients: over TLS by ALPN, without TLS by prior knowledge; HTTP/1.1 upstreams. */
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -21,13 +21,13 @@ const echo: RigOptions["upstream"] = (incoming, response) => {
   });
 };
 
-/** A rig that takes HTTP/2 without TLS, and a connection to it. */
+/** A rig that accepts HTTP/2 without TLS, and a connection to it. */
 export async function startHttp2(test: TestContext, engine: Engine, options: RigOptions = {}) {
   const rig = await startRig(test, engine, { ...options, settings: { cleartextHttp2: true, ...options.settings } });
   return { rig, session: dialHttp2(test, rig.port) };
 }
 
-/** Engines of HTTP/1.1 alone know nothing of this. */
+/** Engines without HTTP/2 skip this suite. */
 export function http2Suite(engine: Engine): void {
   if (engine.name !== "http1") return;
   describe(`HTTP/2 (${engine.name})`, () => {

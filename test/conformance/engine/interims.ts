@@ -1,4 +1,4 @@
-/** Interim responses (RFC 9110 section 15.2): they pass at once, and an upstream that sends nothing else is given up. */
+/** Interim responses (RFC 9110 section 15.2) are forwarded at once. An upstream that sends nothing else times out. */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { createServer, type Socket } from "node:net";
@@ -13,7 +13,7 @@ const GET = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 const hints = (size: number): string => `HTTP/1.1 103 Early Hints\r\nLink: ${"x".repeat(size)}\r\n\r\n`;
 
-/** An upstream that does so with each connection once it is asked. */
+/** An upstream that handles each connection with this function after its request. */
 async function startAsked(test: TestContext, serve: (socket: Socket) => void): Promise<number> {
   const server = createServer((socket) => {
     socket.on("error", () => {}).once("data", () => serve(socket));
@@ -21,7 +21,7 @@ async function startAsked(test: TestContext, serve: (socket: Socket) => void): P
   return portOf(await listen(test, server));
 }
 
-/** Writes as fast as it is taken, without end. */
+/** Writes without end, as fast as the peer reads. */
 function flood(socket: Socket, piece: string): void {
   const go = () => {
     while (!socket.destroyed && socket.write(piece));
@@ -51,7 +51,7 @@ export function interimSuite(engine: Engine): void {
     });
   });
 
-  // @fastify/reply-from passes none of them.
+  // @fastify/reply-from forwards none of them.
   if (engine.name !== "http1") return;
   describe(`interim responses on their way (${engine.name})`, () => {
     it("pass when they come, without a length", async (test) => {

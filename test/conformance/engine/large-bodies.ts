@@ -1,4 +1,4 @@
-/** Bodies that take many reads: what is read into memory that is used again must not change on its way. */
+/** Bodies that need many reads: data in a reused read buffer must not be overwritten while it is forwarded. */
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -12,7 +12,7 @@ import { type Engine, listen, portOf, startRig } from "./rig.ts";
 
 const digest = (content: Buffer): string => createHash("sha256").update(content).digest("hex");
 
-/** Answers with what it gets, as it gets it. */
+/** Echoes the body as it arrives. */
 const mirror: RequestListener = (incoming, response) => {
   const { "content-length": length } = incoming.headers;
   if (length !== undefined) response.setHeader("Content-Length", length);
@@ -23,9 +23,9 @@ interface Way {
   readonly name: string;
   readonly size: number;
   readonly isChunked: boolean;
-  /** Bytes that the client writes at a time. */
+  /** Bytes per write of the client. */
   readonly step: number;
-  /** Whether it lets the response wait again and again. */
+  /** Whether the client pauses reading repeatedly. */
   readonly isSlow: boolean;
 }
 
@@ -37,7 +37,7 @@ const ways: readonly Way[] = [
   { name: "3 MB in large chunks, read slowly", size: 3 << 20, isChunked: true, step: 300_000, isSlow: true },
 ];
 
-/** Sends a body of its own and tells whether it came back as it was. */
+/** Sends a body and returns whether it came back unchanged. */
 async function roundTrip(agent: Agent, port: number, { size, isChunked, step, isSlow }: Way): Promise<boolean> {
   const content = randomBytes(size);
   const headers = isChunked ? { "Transfer-Encoding": "chunked" } : { "Content-Length": String(size) };

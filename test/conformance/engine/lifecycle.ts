@@ -1,4 +1,4 @@
-/** Plugins, swaps and the drain, as the wire shows them. */
+/** Plugins, runtime swaps and the drain, as clients observe them. */
 import assert from "node:assert/strict";
 import type { Server, ServerResponse } from "node:http";
 import { describe, it } from "node:test";

@@ -1,4 +1,4 @@
-/** Bodies that break off while a plugin reads them: what a client does is no fault of the plugin's. */
+/** Bodies that break off while a plugin reads them: a client's fault must not be reported as the plugin's. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { setImmediate } from "node:timers/promises";
@@ -32,7 +32,7 @@ async function startReading(test: TestContext, engine: Engine, settings: Partial
       prometheus: { log: logged.fire },
     },
   });
-  /** What the plugin's reading came to is known, and nobody was blamed for it. */
+  /** The plugin's read has settled, and no plugin error was logged. */
   async function checkQuiet(): Promise<void> {
     await settled.seen;
     await setImmediate();

@@ -1,4 +1,4 @@
-/** Every message that the parser of http1 refuses, sent through each engine: what comes of it at the other end. */
+/** Sends every message that the http1 parser rejects through each engine and checks the result at the other end. */
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { describe, it, type TestContext } from "node:test";
@@ -15,11 +15,11 @@ import { dial, sendRaw, until } from "./client.ts";
 import { type Engine, listen, portOf, startRig } from "./rig.ts";
 
 interface Difference {
-  /** What the client gets; 0: its connection is closed without an answer. */
+  /** The status that the client gets; 0: its connection is closed without a response. */
   readonly status: number;
-  /** Why nothing can be smuggled, split or hidden. */
+  /** The reason why this is not exploitable by smuggling, splitting or hiding. */
   readonly why: string;
-  /** The engine reads on: it answers when the client ends its side. */
+  /** The engine waits for more: it responds when the client ends its side. */
   readonly waits?: true;
 }
 
@@ -34,13 +34,13 @@ const emptyLines: Differences = {
   "two empty lines before it": { status: 200, why: "all empty lines before a request are dropped" },
 };
 
-/** By engine and by the case's name: what an engine makes of a request that the parser of http1 refuses. */
+/** By engine and case name: the different behaviour for a request that the http1 parser rejects. */
 const requestDifferences: Readonly<Record<string, Differences>> = {
   http1: {
     ...emptyLines,
     ...same(["too many", "one that is too large"], { status: 400, why: `${REFUSED}: trailers are part of the body` }),
   },
-  // Node shows the bytes of none of these.
+  // Node does not expose the bytes of any of these.
   "reply-from": {
     ...emptyLines,
     ...same(["a bare line feed before it", "a bare carriage return before it"], {
@@ -83,13 +83,13 @@ const requestDifferences: Readonly<Record<string, Differences>> = {
   },
 };
 
-/** As `requestDifferences`, for responses of an upstream. */
+/** Like `requestDifferences`, for responses of an upstream. */
 const responseDifferences: Readonly<Record<string, Differences>> = {
   http1: same(["a chunk size that is none", "chunks that end with line feeds"], {
     status: 200,
     why: "the head was sent before the fault came; the client sees its connection break off",
   }),
-  // undici shows the bytes of none of these.
+  // undici does not expose the bytes of any of these.
   "reply-from": {
     ...same(["HTTP/2.0", "another protocol"], {
       status: 200,
@@ -125,19 +125,19 @@ const responses: readonly Table[] = [
   ["headers of responses", responseHeaders],
 ];
 
-/** Those that the parser refuses. */
+/** The cases that the parser rejects. */
 const refused = (rows: readonly Case[]) =>
   rows.flatMap((row) => {
     const { expect, asked } = row;
-    // No client of a reverse proxy gets as far as CONNECT.
+    // Clients of a reverse proxy cannot use CONNECT.
     if (typeof expect !== "string" || expect === "more" || asked === "CONNECT") return [];
     return [{ ...row, status: parseErrorOf(fault[expect]).status }];
   });
 
-/** Of the last answer. */
+/** The status of the last response. */
 const statusOf = (answers: string): number => Number([...answers.matchAll(/HTTP\/1\.1 (\d{3})/g)].at(-1)?.[1] ?? 0);
 
-/** What comes back for a request that is refused, up to the connection's end, or else the head of its answer. */
+/** The response to a rejected request until the connection closes, or else the head of its response. */
 async function answerTo(test: TestContext, port: number, bytes: string, difference?: Difference): Promise<string> {
   if (difference === undefined) return sendRaw(test, port, bytes);
   const socket = await dial(test, port);

@@ -1,4 +1,7 @@
-/** Paths that an upstream may read otherwise than the router: refused, or forwarded in one form (RFC 3986 section 6.2.2). */
+/**
+ * Paths that an upstream may interpret differently than the router: rejected, or forwarded in one form (RFC 3986
+ * section 6.2.2).
+ */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { sendRaw } from "./client.ts";

@@ -1,4 +1,4 @@
-/** Clients that send the next requests before they have read the answers to the first. */
+/** Clients that pipeline: they send further requests before reading the first responses. */
 import assert from "node:assert/strict";
 import type { Socket } from "node:net";
 import { describe, it } from "node:test";
@@ -8,7 +8,7 @@ import { type Engine, startRig } from "./rig.ts";
 const GET = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 const LAST = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
 
-/** Counts what comes until the connection closes; after each piece nothing is read for so many milliseconds. */
+/** Counts responses until the connection closes; pauses reading for this time after each chunk. */
 async function countAnswers(client: Socket, pause: number): Promise<number> {
   let count = 0;
   let rest = "";
@@ -24,7 +24,7 @@ async function countAnswers(client: Socket, pause: number): Promise<number> {
   return count;
 }
 
-/** What a client of this engine waits for that sends nothing. */
+/** Waits until this engine has closed an idle client after `milliseconds`. */
 const later = async (test: Parameters<typeof startRig>[0], engine: Engine, milliseconds: number): Promise<void> => {
   const { port } = await startRig(test, engine, { settings: { headersTimeout: milliseconds } });
   await sendRaw(test, port, "GET");

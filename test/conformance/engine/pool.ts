@@ -1,4 +1,4 @@
-/** Upstreams with several targets, each of which answers with a letter of its own. */
+/** Upstreams with several targets, each of which responds with its own letter. */
 import assert from "node:assert/strict";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { Socket } from "node:net";
@@ -12,13 +12,13 @@ export interface PoolServer {
   readonly address: string;
   readonly port: number;
   readonly server: Server;
-  /** Takes connections no more; those that are there break. */
+  /** Stops accepting connections and breaks existing ones. */
   stop(): Promise<void>;
-  /** Takes connections again, on the same port. */
+  /** Accepts connections again, on the same port. */
   restart(): Promise<void>;
 }
 
-/** What every server of a pool does with a request; by default it answers with its letter. */
+/** How every server of a pool handles a request; by default it responds with its letter. */
 export type Serve = (letter: string) => RequestListener;
 
 const withLetter: Serve = (letter) => (_request, response) => response.end(letter);
@@ -58,27 +58,27 @@ export async function startPool(
     });
 }
 
-/** Weights of the servers in their order; 100 for those without. */
+/** Weights of the servers in their order; default 100. */
 export const weighted = (servers: readonly PoolServer[], weights: readonly number[] = []): Record<string, number> =>
   Object.fromEntries(servers.map(({ address }, at) => [address, weights[at] ?? 100]));
 
-/** The bodies of so many requests, one after the other. */
+/** The bodies of `count` sequential requests. */
 export async function letters(port: number, count: number, sent: Sent = {}): Promise<string> {
   let all = "";
   for (let turn = 0; turn < count; turn++) all += (await send(port, sent)).body;
   return all;
 }
 
-/** Milliseconds after which what a test waits for is given up. */
+/** The timeout of waits, in milliseconds. */
 const PATIENCE = 10_000;
 
-/** Sends requests until one is answered as the test wants it. */
+/** Sends requests until one response satisfies the test. */
 export async function sendUntil(port: number, wanted: (received: Received) => boolean): Promise<void> {
   const deadline = performance.now() + PATIENCE;
   while (!wanted(await send(port))) assert.ok(performance.now() < deadline, "no answer was the one that was wanted");
 }
 
-/** Waits until something holds, looking again whenever other things have had their turn. */
+/** Waits until a condition holds, checking it after each turn of the event loop. */
 export async function becomes(holds: () => boolean): Promise<void> {
   const deadline = performance.now() + PATIENCE;
   while (!holds()) {

@@ -1,4 +1,4 @@
-/** What the engine suite stands on: upstreams, a proxy in front of them, and a client that hides nothing. */
+/** The test rig of the engine suite: upstreams, a proxy in front of them, and a raw client. */
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo, Server as NetServer, Socket } from "node:net";
 import type { TestContext } from "node:test";
@@ -30,18 +30,18 @@ export interface Engine {
 }
 
 export interface RigOptions {
-  /** The upstream's port, or what answers there. */
+  /** The upstream's port, or a handler for it. */
   readonly upstream?: number | RequestListener;
   readonly service?: Partial<Service>;
-  /** Members of the route; without them it has the path `/`. */
+  /** Members of the route; by default it has the path `/`. */
   readonly route?: Partial<SnapshotRoute>;
   readonly endpoints?: readonly Endpoint[];
   /** An upstream entity that the service's host names. */
   readonly pool?: Pool;
-  /** Certificates by the server names that they are shown for; the rig listens with TLS as well then. */
+  /** Certificates by server name; with them the rig also listens with TLS. */
   readonly certificates?: Readonly<Record<string, KeyPair>>;
   readonly settings?: Partial<ProxySettings>;
-  /** Stand-ins for the plugins of these names; each is attached globally. */
+  /** Stand-ins for the plugins with these names; each applies globally. */
   readonly plugins?: Partial<Record<PluginName, PluginInstance>>;
 }
 
@@ -54,18 +54,18 @@ export interface Pool {
 
 export interface Rig {
   readonly port: number;
-  /** Of the pool. */
+  /** The balancer of the pool. */
   readonly balancer: () => Balancer;
   /** 0 without certificates. */
   readonly tlsPort: number;
   readonly proxy: ProxyListener;
   /** Log lines of the proxy: message and details. */
   readonly log: readonly { readonly message: string; readonly details: object }[];
-  /** Swaps in a runtime made of these options; an upstream that is left out stays. */
+  /** Swaps in a runtime with these options; an omitted upstream is kept. */
   swap(options: Omit<RigOptions, "settings">): Promise<void>;
 }
 
-/** The plugins' services: stand-ins use none of them. */
+/** The plugins' services; stand-ins use none of them. */
 const services = { now: Date.now } as PluginServices;
 
 /** Everything is stopped when the test ends. */
@@ -154,7 +154,7 @@ export async function startUpstream(test: TestContext, listener: RequestListener
   return listen(test, createServer(listener));
 }
 
-/** Listens on a free port; when the test ends the server closes and its connections are cut, upgraded ones too. */
+/** Listens on a free port. When the test ends, the server closes and cuts its connections, including upgraded ones. */
 export async function listen<Listener extends NetServer>(test: TestContext, server: Listener): Promise<Listener> {
   const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
@@ -173,7 +173,7 @@ export async function listen<Listener extends NetServer>(test: TestContext, serv
 export const portOf = (server: { address(): AddressInfo | string | null }): number =>
   (server.address() as AddressInfo).port;
 
-/** A port that nothing listens on. */
+/** A port without a listener. */
 export async function closedPort(test: TestContext): Promise<number> {
   const server = await startUpstream(test, () => {});
   const port = portOf(server);

@@ -1,4 +1,4 @@
-/** Bodies that come later than what happens to their request. */
+/** Bodies that arrive after another event of their request. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { Socket } from "node:net";
@@ -35,7 +35,7 @@ export function slowBodySuite(engine: Engine): void {
       });
     }
 
-    // undici says nothing to an upstream before something of the body has come: then it cannot be sent twice.
+    // undici sends nothing to an upstream before the first chunk of the body, which then cannot be sent twice.
     if (engine.name !== "http1") return;
     it("loses nothing of a body that comes while it tries again", async (test) => {
       for (let turn = 0; turn < 10; turn++) {
@@ -59,7 +59,7 @@ export function slowBodySuite(engine: Engine): void {
         await broken.seen;
         client.write("5\r\nhello\r\n0\r\n\r\n");
         await answer;
-        // Whichever the proxy saw first: the end of the connection, or the body, which it cannot send twice.
+        // Depends on what the proxy sees first: the closed connection, or the body, which it cannot send twice.
         assert.match(all, /^HTTP\/1\.1 (?:200 .*\r\nhello\r\n0\r\n|502 )/s);
       }
     });

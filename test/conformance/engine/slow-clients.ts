@@ -1,4 +1,4 @@
-/** Clients that send and take a little at a time, so that they are never silent. */
+/** Clients that send and read a little at a time, so that idle timeouts never apply. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { constants } from "node:http2";
@@ -14,7 +14,7 @@ const MEGABYTE = 1024 * 1024;
 const PIECE = Buffer.alloc(65_536);
 const POST = `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${MEGABYTE}\r\n\r\n`;
 
-/** Writes a piece every so many milliseconds, as long as there are some. */
+/** Writes one piece per interval. */
 function drip(test: TestContext, client: Socket, { pieces, every }: { pieces: Iterable<string>; every: number }): void {
   const left = pieces[Symbol.iterator]();
   const timer = setInterval(() => {
@@ -25,7 +25,7 @@ function drip(test: TestContext, client: Socket, { pieces, every }: { pieces: It
   test.after(() => clearInterval(timer));
 }
 
-/** Reads a piece every so many milliseconds. */
+/** Reads one chunk per interval. */
 function sip(client: Socket, every: number): void {
   client.on("data", () => {
     client.pause();
@@ -35,7 +35,7 @@ function sip(client: Socket, every: number): void {
 
 const times = (count: number, piece: string): readonly string[] => Array.from({ length: count }, () => piece);
 
-/** All that comes until the connection closes. */
+/** Everything received until the connection closes. */
 async function everything(client: Socket): Promise<string> {
   let all = "";
   client.on("data", (chunk) => {
@@ -45,7 +45,7 @@ async function everything(client: Socket): Promise<string> {
   return all;
 }
 
-/** Bytes that the system takes for a client that reads none of them. */
+/** Bytes that the kernel buffers for a client that reads nothing. */
 async function keptBySystem(test: TestContext): Promise<number> {
   const taken = signal<number>();
   const server = await listen(
@@ -65,7 +65,7 @@ async function keptBySystem(test: TestContext): Promise<number> {
   return taken.seen;
 }
 
-/** Long times and no rate: each case asks for what it is about. */
+/** Long timeouts and no minimum rate: each case overrides the one that it tests. */
 const patient: Partial<ProxySettings> = {
   bodyTimeout: 60_000,
   sendTimeout: 60_000,
@@ -74,7 +74,7 @@ const patient: Partial<ProxySettings> = {
   minRateGrace: 100,
 };
 
-/** An upstream that answers when the body has come. */
+/** An upstream that responds after the complete body. */
 const takesAll: RigOptions["upstream"] = (incoming, response) => {
   let length = 0;
   incoming
@@ -189,7 +189,7 @@ export function slowClientSuite(engine: Engine): void {
     });
 
     it("lets a client take the end of its last answer later than it was written", async (test) => {
-      // The system keeps about so much of an answer: of some of these the end waits in the gateway.
+      // The kernel buffers about this much of a response: the ends of some of these stay in the gateway.
       const kept = await keptBySystem(test);
       const sizes = Array.from({ length: 50 }, (_, step) => kept + (step - 20) * 10_000);
       const content = Buffer.alloc(kept + 300_000);
@@ -250,7 +250,7 @@ export function slowClientSuite(engine: Engine): void {
       const answer = answered(stream);
       const timer = setInterval(() => void stream.write("a"), 10);
       test.after(() => clearInterval(timer));
-      // Either may come first.
+      // The two events may come in any order.
       await Promise.all([gone.seen, once(stream, "end")]);
       clearInterval(timer);
       stream.end();

@@ -1,4 +1,4 @@
-/** Messages that one side may read otherwise than another: what an engine does not let through, in either direction. */
+/** Messages that two parsers may interpret differently: an engine rejects them in both directions. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
@@ -6,7 +6,7 @@ import { describe, it, type TestContext } from "node:test";
 import { dial, send, sendRaw, signal, until } from "./client.ts";
 import { type Engine, listen, portOf, startRig } from "./rig.ts";
 
-/** An upstream that answers each request that it reads with the same bytes. */
+/** An upstream that responds to each request with the same bytes. */
 async function startSaying(test: TestContext, answer: string): Promise<{ port: number; sockets: Set<Socket> }> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {

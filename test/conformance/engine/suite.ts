@@ -1,4 +1,4 @@
-/** What every HTTP engine does on the wire. */
+/** The conformance suite of HTTP engines, as observed on the wire. */
 import { answerSuite } from "./answers.ts";
 import { balancingSuite } from "./balancing.ts";
 import { bodySuite } from "./bodies.ts";

@@ -1,4 +1,4 @@
-/** What a client may do with a session of TLS that it has: come back by it under the same name, and nothing else. */
+/** TLS session resumption: allowed under the same server name only. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect as connectTcp, createServer } from "node:net";
@@ -14,21 +14,21 @@ const upstream: RigOptions["upstream"] = (_incoming, response) => response.end("
 
 interface Visit {
   readonly socket: TLSSocket;
-  /** With which to come back. */
+  /** The session to resume. */
   readonly session: Buffer;
   readonly isResumed: boolean;
   readonly shown: string;
 }
 
 interface VisitOptions extends ConnectionOptions {
-  /** Another name than that of the session: Node's client would leave the session out for it. */
+  /** A different server name for the session; Node's client would not offer the session with it. */
   readonly forged?: string;
 }
 
 /** A handshake and a request. */
 async function visit(test: TestContext, port: number, { forged, ...options }: VisitOptions): Promise<Visit> {
   const socket = connect({ port, host: "127.0.0.1", rejectUnauthorized: false, ...options });
-  // The types know of it only as an option.
+  // The types have it as an option only.
   if (forged !== undefined) (socket as unknown as { setServername(name: string): void }).setServername(forged);
   socket.on("error", () => {});
   test.after(() => socket.destroy());

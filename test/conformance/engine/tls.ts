@@ -1,4 +1,4 @@
-/** TLS with clients: the certificate by server name, and what a change of certificates leaves alone. */
+/** TLS with clients: certificates by server name, and connections across a change of certificates. */
 import assert from "node:assert/strict";
 import type { X509Certificate } from "node:crypto";
 import { once } from "node:events";
@@ -13,11 +13,11 @@ import { type Engine, listen, portOf, startRig } from "./rig.ts";
 
 interface Dialled {
   readonly socket: TLSSocket;
-  /** Common name of the certificate that was shown. */
+  /** Common name of the server's certificate. */
   readonly shown: string;
 }
 
-/** A handshake that asks for a name; none: a client without SNI. */
+/** A handshake with a server name; without one: a client without SNI. */
 async function handshake(test: TestContext, port: number, servername?: string): Promise<Dialled> {
   const socket = connect({ port, host: "127.0.0.1", servername: servername ?? "", rejectUnauthorized: false });
   socket.on("error", () => {});
@@ -171,7 +171,7 @@ export function tlsSuite(engine: Engine): void {
       const rig = await startRig(test, engine, { certificates: { "*": await issue("any") } });
       await Promise.all([handshake(test, rig.tlsPort), dial(test, rig.port)]);
       await handshake(test, rig.tlsPort);
-      // A client is done with a handshake before the server is.
+      // The client finishes a handshake before the server.
       await waitFor(() => rig.proxy.connections().accepted === 3, { what: "three connections to be counted" });
     });
   });

@@ -1,4 +1,4 @@
-/** WebSocket upgrades: the same pipeline, then a tunnel. */
+/** WebSocket upgrades: the same plugin chain, then a tunnel. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -13,7 +13,7 @@ const HANDSHAKE =
 
 const HTTP10 = "HTTP/1.0 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
 
-/** An upstream that upgrades and sends everything back. */
+/** An upstream that upgrades and echoes everything. */
 async function startEcho(test: TestContext, onSocket: (socket: Socket) => void = () => {}) {
   const requests: { url: string | undefined; headers: Record<string, unknown> }[] = [];
   const server = createServer((_request, response) => response.end("no upgrade here"));
@@ -31,7 +31,7 @@ async function startEcho(test: TestContext, onSocket: (socket: Socket) => void =
   return { port: portOf(await listen(test, server)), requests };
 }
 
-/** An upstream that upgrades, says `hello` and then only what it is told to; it never ends by itself. */
+/** An upstream that upgrades, sends `hello` and then only what the test writes; it never closes by itself. */
 async function startSilent(test: TestContext, onSocket: (socket: Socket) => void = () => {}) {
   const server = createServer();
   server.on("upgrade", ({ socket }) => {

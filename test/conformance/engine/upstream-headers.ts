@@ -1,4 +1,4 @@
-/** Headers that a service adds to its requests (`upstream_headers`): what the upstream may rely on. */
+/** Headers that a service adds to its requests (`upstream_headers`): upstreams can rely on them. */
 import assert from "node:assert/strict";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import { describe, it } from "node:test";
@@ -12,12 +12,12 @@ const upstream_headers = [
   { name: "X-Zone", value: "blau-ü" },
 ];
 
-/** Flat, in the case in which they came. */
+/** Flat list with the received case. */
 const echo: RigOptions["upstream"] = (request, response) => {
   request.resume().on("end", () => response.end(JSON.stringify(request.rawHeaders)));
 };
 
-/** What stands for the header in any spelling, in the order in which it came. */
+/** The values of the header under any spelling, in the received order. */
 const spelled = (flat: readonly string[], name: string): readonly string[] =>
   flat.filter((_, at) => at % 2 === 1 && flat[at - 1]?.toLowerCase().replaceAll("_", "-") === name);
 

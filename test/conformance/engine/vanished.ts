@@ -1,4 +1,4 @@
-/** Clients that vanish without a word, as with their power: nothing comes of them any more, and nothing is acknowledged. */
+/** Clients that vanish without closing, as in a power failure: they send nothing more, not even acknowledgements. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -10,13 +10,13 @@ import { answered } from "./http2-client.ts";
 import { block, dialFrames, flag, frame, frameBytes, plainRequest } from "./http2-frames.ts";
 import { type Engine, type RigOptions, startRig } from "./rig.ts";
 
-/** How often an upstream tells something, in milliseconds. */
+/** Interval of the upstream's events in milliseconds. */
 const EVENTS = 50;
 const hex = (port: number): string => port.toString(16).toUpperCase().padStart(4, "0");
-/** Of /proc/net/tcp: "02", and then its time in hundredths of a second. */
+/** The timer field in /proc/net/tcp: "02", followed by the time in hundredths of a second. */
 const KEEP_ALIVE = "02";
 
-/** The timer that the system has for the proxy's side of a connection, and the milliseconds that are left of it. */
+/** The kernel's timer for the proxy's side of a connection, and its remaining milliseconds. */
 function timerOf(port: number, clientPort: number): { readonly kind: string; readonly left: number } {
   const rows = readFileSync("/proc/net/tcp", "utf8").split("\n");
   const row = rows

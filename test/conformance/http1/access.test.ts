@@ -11,7 +11,7 @@ import {
 } from "../../../gateway/src/proxy/http1/parse/access.ts";
 import { RequestHead } from "../../../gateway/src/proxy/http1/parse/request-head.ts";
 
-/** Names that Node treats in ways of their own, and others. */
+/** Names that Node treats specially, and others. */
 const names = [
   ...["age", "authorization", "content-type", "etag", "expires", "from", "if-modified-since", "if-unmodified-since"],
   ...["last-modified", "location", "max-forwards", "proxy-authorization", "referer", "retry-after", "server"],
@@ -34,7 +34,7 @@ const capitals = (name: string): string => name.replace(/\b[a-z]/g, (letter) => 
 const lines = names.flatMap((name) => [`${name}: 1 \xe9`, `${capitals(name)}:2`, `${name.toUpperCase()}:  3 `]);
 const text = `POST / HTTP/1.1\r\nHOST: a\r\n${lines.join("\r\n")}\r\nContent-Length: 0\r\n\r\n`;
 
-/** What Node's server makes of the bytes, without a network. */
+/** Node's result for the bytes, without a network. */
 async function byNode(bytes: Buffer): Promise<IncomingMessage> {
   const [client, socket] = duplexPair();
   const server = createServer();

@@ -1,15 +1,15 @@
-/** Where our reading of a connection is not Node's, and no rule says why. */
+/** Finds differences between our parser and Node's that no rule explains. */
 import { nodeMethods, readNode } from "./read-node.ts";
 import { type Asked, readOurs } from "./read-ours.ts";
 import type { Direction, Message, Reading } from "./reading.ts";
 import { stricterThanNode } from "./stricter.ts";
 
 export interface Comparison {
-  /** Null when the readings are the same, or differ by a rule. */
+  /** Null when the results are equal, or differ by a rule. */
   readonly difference: string | null;
-  /** Messages that both took as a whole and alike. */
+  /** The number of messages that both accepted with equal results. */
   readonly agreed: number;
-  /** The fault for which we refused what Node did not. */
+  /** The fault for which our parser rejected a message that Node accepted. */
   readonly stricter: string | null;
 }
 
@@ -22,11 +22,11 @@ export function compare(text: string, options: { readonly direction: Direction; 
     if (one === undefined || other === undefined) break;
     const difference = differs(one, other, options);
     if (difference !== null) return { difference, agreed, stricter: null };
-    // One of them ends the connection earlier.
+    // One of them closes the connection earlier.
     if (one.keepAlive !== other.keepAlive) return { difference: null, agreed: agreed + 1, stricter: null };
   }
   if (ours.ending === "more" && node.ending === "refused" && ours.messages.length === agreed) {
-    // Some faults we tell only where a section ends.
+    // Our parser reports some faults only at the end of a section.
     const ended = readOurs(`${text}\r\n\r\n`, options);
     if (ended.ending === "refused" && ended.messages.length === agreed) {
       return { difference: null, agreed, stricter: null };
@@ -43,7 +43,7 @@ interface Readings {
   readonly agreed: number;
 }
 
-/** Of what stands behind the messages that both took. */
+/** Compares the bytes after the messages that both accepted. */
 function compareEnds({ ours, node, agreed }: Readings, text: string): Omit<Comparison, "agreed"> {
   const same = { difference: null, stricter: null };
   const difference = (what: string) => ({ difference: what, stricter: null });
@@ -58,7 +58,7 @@ function compareEnds({ ours, node, agreed }: Readings, text: string): Omit<Compa
   if (ours.ending === "refused" && ours.messages.length === agreed) {
     const stricter = ours.fault ?? "";
     const rule = stricterThanNode[stricter];
-    // Node waits for the rest of HTTP/2's preface.
+    // Node waits for the rest of the HTTP/2 preface.
     if (/^(\r\n)?PRI /.test(text.slice(ours.rest))) return same;
     const accepted = { head: node.messages[agreed] ?? node.open, text: text.slice(ours.rest) };
     return rule?.broken(accepted) === true
@@ -79,14 +79,14 @@ function compareEnds({ ours, node, agreed }: Readings, text: string): Omit<Compa
 
 const isUnknown = (method: string): boolean => !nodeMethods.has(method) || method === "PRI";
 
-/** UTF-8 as it stands, which curl sends and nginx takes. */
+/** Raw UTF-8, which curl sends and nginx accepts. */
 const isRaw = (target: string): boolean => /[\x80-\xff]/.test(target);
 
-/** Node ends a connection for a Connection field in trailers, which has no meaning there. */
+/** Node closes a connection for a Connection field in trailers, where it has no meaning. */
 const trailersClose = (message: Message | undefined): boolean =>
   message?.trailers.some((name, at) => at % 2 === 0 && name.toLowerCase() === "connection") === true;
 
-/** What may stand before a message and after the last. */
+/** Line breaks are allowed before a message and after the last one. */
 const isBlank = (text: string): boolean => /^[\r\n]*$/.test(text);
 
 function differs(one: Message, other: Message, { asked }: { readonly asked?: Asked }): string | null {
@@ -108,11 +108,11 @@ function headDiffers(one: Head, other: Head, asked?: string): string | null {
   return null;
 }
 
-/** Where Node ends a connection that need not end. */
+/** Whether Node alone closes a connection that could stay open. */
 function nodeEndsAlone({ headers, version }: Head, asked: string | undefined): boolean {
   const has = (pattern: RegExp) => headers.some((name, at) => at % 2 === 0 && pattern.test(name));
-  // It takes a response to HEAD for one that lasts until the connection ends when no length is declared.
+  // Without a declared length, it expects a response to HEAD to last until the connection closes.
   if (asked === "HEAD" && !has(/^(content-length|transfer-encoding)$/i)) return true;
-  // RFC 9112 C.2.2: Proxy-Connection means nothing. RFC 9110 7.8: a server ignores Upgrade in HTTP/1.0.
+  // RFC 9112 C.2.2: Proxy-Connection has no meaning. RFC 9110 7.8: a server ignores Upgrade in HTTP/1.0.
   return has(/^proxy-connection$/i) || (version === "1.0" && has(/^upgrade$/i));
 }

@@ -1,4 +1,4 @@
-/** The properties that random messages must have. Each throws with a counterexample, its seed and its path. */
+/** Property tests with random messages. Each throws with a counterexample, its seed and its path. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { type Comparison, compare } from "./compare.ts";
@@ -9,23 +9,23 @@ import type { Direction } from "./reading.ts";
 
 export interface FuzzOptions {
   readonly direction: Direction;
-  /** Texts to try. */
+  /** The number of texts. */
   readonly cases: number;
   readonly seed: number;
 }
 
 export interface Tally {
-  /** Messages that both took alike. */
+  /** The number of messages that both accepted with equal results. */
   readonly agreed: number;
-  /** How often we refused what Node took, by our fault. */
+  /** How often we rejected a message that Node accepted, by our fault. */
   readonly stricter: ReadonlyMap<string, number>;
 }
 
 const messages = { requests, responses };
-/** What a response answers decides on its body. */
+/** The body of a response depends on the request's method. */
 const askedOf: Readonly<Record<Direction, readonly Asked[]>> = { requests: ["GET"], responses: ["GET", "HEAD"] };
 
-/** We read every text as Node does, or by a rule we are stricter. */
+/** Our parser agrees with Node on every text, or is stricter by a rule. */
 export function readsAsNodeDoes({ direction, cases, seed }: FuzzOptions): Tally {
   let agreed = 0;
   const stricter = new Map<string, number>();
@@ -42,7 +42,7 @@ export function readsAsNodeDoes({ direction, cases, seed }: FuzzOptions): Tally 
   return { agreed, stricter };
 }
 
-/** It makes no difference in which pieces the bytes come. */
+/** The result does not depend on how the bytes are split into chunks. */
 export function readsPiecesAsTheWhole({ direction, cases, seed }: FuzzOptions): void {
   const places = fc.array(share, { maxLength: 6 });
   const check = (text: string, cuts: readonly number[]): void => {
@@ -56,7 +56,7 @@ export function readsPiecesAsTheWhole({ direction, cases, seed }: FuzzOptions): 
   fc.assert(fc.property(messages[direction], places, check), { numRuns: cases, seed });
 }
 
-/** @param ends where the pieces end, in order. */
+/** @param ends The end offsets of the pieces, in order. */
 export function readPieces(bytes: Buffer, ends: readonly number[], direction: Direction) {
   const reader = new OurReader(direction);
   let at = 0;

@@ -1,6 +1,6 @@
 /**
- * The long run of the differential test: `node test/conformance/http1/fuzz.ts --cases 100000 --seed 7`. Without --seed
- * each run takes another, and tells it. A third of the cases is cut into pieces too.
+ * A long run of the differential test: `node test/conformance/http1/fuzz.ts --cases 100000 --seed 7`. Without --seed
+ * each run uses a new one and prints it. A third of the cases is also split into chunks.
  */
 import { parseArgs } from "node:util";
 import { readsAsNodeDoes, readsPiecesAsTheWhole } from "./differential.ts";

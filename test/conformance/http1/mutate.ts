@@ -1,7 +1,7 @@
-/** Bytes flipped, dropped, doubled and put in. */
+/** Mutations: flipped, dropped, doubled and inserted bytes. */
 import fc from "fast-check";
 
-/** Those that parsers have been wrong about. */
+/** Bytes that parsers have mishandled. */
 const nasty = [
   "\r",
   "\n",
@@ -23,7 +23,7 @@ const nasty = [
 
 type Mutation = (text: string) => string;
 
-/** A share of a text. Not `fc.double`, whose numbers are mostly next to zero. */
+/** A position as a fraction of a text. Not `fc.double`, whose values are mostly close to zero. */
 export const share = fc.integer({ min: 0, max: 9_999 }).map((part) => part / 10_000);
 
 const mutation: fc.Arbitrary<Mutation> = fc
@@ -59,7 +59,7 @@ const mutation: fc.Arbitrary<Mutation> = fc
     }
   });
 
-/** Two thirds of the texts as they are, the others with one to three changes. */
+/** Two thirds of the texts are unchanged, the others have one to three mutations. */
 export const mutated = (text: fc.Arbitrary<string>): fc.Arbitrary<string> =>
   fc
     .tuple(

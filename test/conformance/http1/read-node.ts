@@ -1,8 +1,10 @@
-/** Node's own parser, strict as node:http uses it by default, driven as node:http drives it. */
+/** Node's own parser with the strict defaults of node:http, driven like node:http does. */
 import { createRequire } from "node:module";
 import type { Direction, Message, Reading } from "./reading.ts";
 
-/** Not a public interface: what node:http itself takes. Without it there is no oracle, so a missing member fails. */
+/**
+ * Not a public interface: the members that node:http uses. A missing member fails the tests, which need this oracle.
+ */
 interface NodeParser {
   [event: number]: (...values: never[]) => number | undefined;
   initialize(type: number, resource: object, maxHeaderSize: number, lenient: number): void;
@@ -27,19 +29,19 @@ const { HTTPParser, methods } = createRequire(import.meta.url)("node:_http_commo
   readonly methods: readonly string[];
 };
 
-/** Methods that Node's parser has a name for; it refuses all others. */
+/** Methods that Node's parser knows; it rejects all others. */
 export const nodeMethods: ReadonlySet<string> = new Set(methods);
 
-/** Its number is not its place in Node's list, from which methods of other protocols are left out. */
+/** Its number is not its index in Node's list, which omits methods of other protocols. */
 const LISTED_LAST = "QUERY";
 
-/** More than the longest message that the suites make. */
+/** Larger than the longest message of the suites. */
 const MAX_HEADER_SIZE = 65_536;
 
 const SKIP_BODY = 1;
 const UPGRADE = 2;
 
-/** What Node makes of a whole connection, its bytes in Latin-1. */
+/** Node's result for a whole connection, with its bytes in Latin-1. */
 export function readNode(
   text: string,
   { direction, asked = "GET" }: { direction: Direction; asked?: string },
@@ -51,7 +53,7 @@ export function readNode(
   let open: Reading["open"] = null;
   let isLast = false;
   let body = "";
-  /** Given in parts when there are many, and after the body for trailers. */
+  /** Delivered in parts when there are many, and after the body for trailers. */
   let headers: string[] = [];
   let urlBefore = "";
   parser[HTTPParser.kOnHeaders] = (part: string[], url: string) => {
@@ -103,7 +105,7 @@ export function readNode(
   const code = error === undefined ? null : ((error as { readonly code?: string }).code ?? error.message);
   parser.free();
   if (isLast) return { messages, open: null, ending: "last", fault: null, rest: 0 };
-  // Once a request asks for another protocol, Node takes the bytes that its parser refuses for that protocol's.
+  // After an upgrade request, Node treats bytes that its parser rejects as data of the new protocol.
   if (open !== null && Number(taken) < bytes.length)
     return { messages, open, ending: "refused", fault: "body", rest: 0 };
   if (code === "HPE_INVALID_EOF_STATE") return { messages, open, ending: "more", fault: null, rest: 0 };

@@ -1,4 +1,4 @@
-/** The parsers under test, driven as an engine drives them. */
+/** The parsers under test, driven like an engine does. */
 import { rawHeaders } from "../../../gateway/src/proxy/http1/parse/access.ts";
 import { CHUNK_DATA, CHUNK_END, ChunkedScanner } from "../../../gateway/src/proxy/http1/parse/chunked.ts";
 import { fault } from "../../../gateway/src/proxy/http1/parse/faults.ts";
@@ -11,10 +11,10 @@ import type { Direction, Message, Reading } from "./reading.ts";
 export type Asked = keyof typeof method;
 
 const NOTHING = Buffer.alloc(0);
-/** Stands before what is kept of a head, so that it is found elsewhere than before. */
+/** A prefix before the kept bytes of a head, so that its offset changes. */
 const MOVED = Buffer.from("....");
 
-/** One connection's bytes, as they come piece by piece. */
+/** Parses one connection's bytes in chunks. */
 export class OurReader {
   readonly #direction: Direction;
   readonly #asked: Asked;
@@ -23,13 +23,13 @@ export class OurReader {
   readonly #chunks = new ChunkedScanner();
   readonly #messages: Message[] = [];
   #state: "head" | "length" | "chunked" | "close" | "last" | "refused" = "head";
-  /** Bytes of a head that is not there as a whole. */
+  /** The bytes of an incomplete head. */
   #pending: Buffer = NOTHING;
   #open: Reading["open"] = null;
   #body = "";
   #left = 0;
   #fault: string | null = null;
-  /** Bytes that came before the piece in hand, and where the message under way begins. */
+  /** The number of bytes before the current chunk, and the start of the current message. */
   #before = 0;
   #rest = 0;
 
@@ -40,7 +40,7 @@ export class OurReader {
   }
 
   push(piece: Buffer): void {
-    // What is left of a head moves, so that offsets must move with it.
+    // The kept bytes move, so their offsets must change too.
     const { length } = this.#pending;
     const bytes = length > 0 ? Buffer.concat([MOVED, this.#pending, piece]) : piece;
     let at = length > 0 ? MOVED.length : 0;
@@ -53,7 +53,7 @@ export class OurReader {
     this.#before += bytes.length;
   }
 
-  /** The sender has closed. */
+  /** The sender has closed the connection. */
   end(): Reading {
     if (this.#state === "close") this.#finish([]);
     const { length } = this.#pending;
@@ -138,7 +138,7 @@ const statusLine = ({ fields: { bytes }, status, reasonStart, reasonEnd }: Respo
   bytes.toString("latin1", reasonStart, reasonEnd),
 ];
 
-/** What we make of a whole connection, its bytes in Latin-1. */
+/** Our result for a whole connection, with its bytes in Latin-1. */
 export function readOurs(text: string, { direction, asked }: { direction: Direction; asked?: Asked }): Reading {
   const reader = new OurReader(direction, asked);
   reader.push(Buffer.from(text, "latin1"));

@@ -1,4 +1,4 @@
-/** What a parser makes of the bytes of a connection: messages, and why it stopped. */
+/** A parser's result for the bytes of a connection: messages, and why it stopped. */
 
 export type Direction = "requests" | "responses";
 
@@ -7,7 +7,7 @@ export interface Message {
   readonly line: readonly [string, string];
   /** `1.1` */
   readonly version: string;
-  /** Name, value, name, value, as they came. */
+  /** Name, value, name, value, in the received order. */
   readonly headers: readonly string[];
   /** Latin-1. */
   readonly body: string;
@@ -17,14 +17,14 @@ export interface Message {
 }
 
 export interface Reading {
-  /** Those that came as a whole. */
+  /** The complete messages. */
   readonly messages: readonly Message[];
-  /** The head (without body) of the message that was under way; null when there was none, or not as a whole. */
+  /** The head (without body) of the incomplete message; null when there is none or the head itself is incomplete. */
   readonly open: Omit<Message, "body" | "trailers"> | null;
   /** all: every byte belongs to a message. more: bytes are missing. last: nothing may follow. refused: a fault. */
   readonly ending: "all" | "more" | "last" | "refused";
-  /** Why it was refused. */
+  /** The reason for `refused`. */
   readonly fault: string | null;
-  /** Where the message begins that is not among `messages`. */
+  /** The offset of the first message that is not in `messages`. */
   readonly rest: number;
 }

@@ -1,27 +1,27 @@
-/** Where Node's parser lets pass what we refuse. Whatever else only one of the two refuses is a fault of ours. */
+/** The rules by which our parser is stricter than Node's. Any other difference is a bug. */
 import type { Reading } from "./reading.ts";
 
-/** What Node made of the message that we refuse, and its bytes. */
+/** Node's result for the message that we reject, and its bytes. */
 export interface Accepted {
-  /** Null when Node wants more of its head. */
+  /** Null when Node waits for more of its head. */
   readonly head: NonNullable<Reading["open"]> | null;
   /** Latin-1, from the message's first byte to the end of the connection. */
   readonly text: string;
 }
 
 interface Rule {
-  /** What we go by. */
+  /** The rule, as a sentence. */
   readonly rule: string;
-  /** A connection (requests, or responses when it begins with HTTP/) that breaks it and nothing else. */
+  /** A connection (requests, or responses when it begins with HTTP/) that violates only this rule. */
   readonly example: string;
-  /** Whether it is broken by the message. */
+  /** Whether the message violates the rule. */
   readonly broken: (accepted: Accepted) => boolean;
 }
 
 const valuesOf = ({ head }: Accepted, name: string): readonly string[] =>
   (head?.headers ?? []).filter((_, at, all) => at % 2 === 1 && all[at - 1]?.toLowerCase() === name);
 
-/** Method and target: of the text, when Node wants more of the head. */
+/** Method and target, from the text when Node waits for more of the head. */
 function lineOf({ head, text }: Accepted): readonly [method: string, target: string] {
   const [, method = "", target = ""] = /^(?:\r\n)?(\S+) +(\S+)/.exec(text) ?? [];
   return head?.line ?? [method, target];
@@ -31,7 +31,7 @@ const versionOf = ({ head }: Accepted): string => head?.version ?? "";
 
 const hidden = /\r\ntransfer-encoding:[ \t]*chunked[ \t]+\r/i;
 
-/** ICE and RTSP, as far as they are there. */
+/** ICE and RTSP, or a prefix of them. */
 const otherProtocol = /^([^\r\n]* )?(I(C(E|$)|$)|R(T(S(P|$)|$)|$))/;
 
 const NO_HEAD_YET = /^(?!.*\r\n\r\n)/s;

@@ -1,4 +1,4 @@
-/** What Http11Probe and llhttp's suite ask of a strict reader, in rows of our own. */
+/** The cases of Http11Probe and of llhttp's suite for strict parsers, as rows of our own. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Case } from "./cases/case.ts";

@@ -182,7 +182,7 @@ describe("a real API server", () => {
       await client.apply("Service", service("doomed", namespace), { manager });
       for (const witness of witnesses) await witness.sees((one) => one.names().length === 2, "both");
       await cluster.restartApiServer();
-      // What happens while the watches are away is told when they are back.
+      // Changes during an outage of the watches are reported when they are back.
       await cluster.kubectl(["delete", "services.sluice.dev", "doomed", "-n", namespace]);
       await client.apply("Service", service("after", namespace), { manager });
       for (const witness of witnesses)

@@ -1,13 +1,13 @@
-/** What every holder of resources does alike. */
+/** The conformance suite of resource clients. */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { type Condition, Conflict, type Kind, Rejected, type Resource, type ResourceClient } from "@sluice/crds";
 import { createWitness, type Witness } from "./witness.ts";
 
 export interface Holder {
-  /** A new client of the same resources: two of them are as two processes. */
+  /** A new client of the same resources: two of them behave like two processes. */
   client(): ResourceClient;
-  /** A namespace of its own for each case. */
+  /** A new namespace for each case. */
   namespace(): Promise<string>;
 }
 

@@ -1,4 +1,4 @@
-/** An observer that keeps what it was told, and waits for more. */
+/** An observer that records events and waits for more. */
 import type { Observer, Resource } from "@sluice/crds";
 import { waitFor } from "../../../tools/process/index.ts";
 
@@ -6,10 +6,10 @@ export interface Witness extends Observer {
   /** `replaced a,b`, `changed a`, `removed a`, `lost`, in order. */
   readonly told: string[];
   readonly lostWith: Error[];
-  /** What is there now, by name, in the order of names. */
+  /** The names of the current resources, sorted. */
   names(): readonly string[];
   held(name: string): Resource | undefined;
-  /** Waits until this is there, whatever was told on the way. */
+  /** Waits until the condition holds, whatever events come before. */
   sees(condition: (witness: Witness) => boolean, what: string): Promise<unknown>;
 }
 

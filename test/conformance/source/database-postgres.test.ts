@@ -39,14 +39,14 @@ test("what is written while a node hears nothing is served when its connections 
     serve: ({ consumers }) => consumers.forEach(({ username }) => void names.add(username)),
   });
   const place = () => ({ address: "a", status: null });
-  // So slow that only the connection that listens can tell of the change in time.
+  // The heartbeat is so slow that only NOTIFY can report the change in time.
   const source = createDatabaseSource({ database, log: pino({ level: "silent" }), place, heartbeat: 3_600_000 });
   try {
     await source.start(intake);
     await other.transaction(async (connection) => {
       await connection.query(insert, ["bob"]);
       await connection.query("select pg_terminate_backend(pid) from pg_stat_activity where query like 'LISTEN%'");
-      // Committed, and notified of, before anybody listens again.
+      // Committed and notified before the source listens again.
     });
     await waitFor(() => names.has("bob"), { what: "what was written in between" });
   } finally {

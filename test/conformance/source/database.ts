@@ -1,4 +1,4 @@
-/** What the source over a database does, beside what every source does. Run for both databases. */
+/** The suite of the database source, in addition to that of all sources. Run for both databases. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, beforeEach, describe, test } from "node:test";
@@ -32,7 +32,7 @@ function service(name: string): Entities["services"] {
 
 const create = (name: string): Write => ({ op: "create", collection: "services", entity: service(name) });
 
-/** A source over the database of the file, and a hand on its rows. */
+/** A source on the file's database, with access to its rows. */
 export async function subjectOf(database: Database): Promise<Subject> {
   await empty(database);
   const store = createDatabaseStore({ database, awaitRevision: async () => null });
@@ -48,7 +48,7 @@ export async function subjectOf(database: Database): Promise<Subject> {
       ...gone.map(({ id }): Write => ({ op: "remove", collection: "services", by: { id } })),
       ...fresh.map((name): Write => {
         const made = service(name);
-        // As nobody but a person with psql writes it.
+        // As only a user with psql would write it.
         return { op: "create", collection: "services", entity: broken ? { ...made, port: -1 } : made };
       }),
     ]);
@@ -104,7 +104,7 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
       return { served, state: intake.state, trouble: source.trouble, stop: source.stop };
     }
 
-    /** Runs nodes of these addresses and a store that waits for them. */
+    /** Runs nodes with these addresses and a store that waits for them. */
     async function withNodes(
       addresses: readonly string[],
       run: (nodes: readonly RunningNode[], write: (...writes: Write[]) => ReturnType<typeof waited>) => Promise<void>,

@@ -37,7 +37,7 @@ sourceSuite({
   },
 });
 
-/** Starts a file source on this text, writes another one, and answers its trouble. */
+/** Starts a file source on this text, changes the file, and returns the source's trouble. */
 async function troubleAfter(first: string, then: (file: string) => void): Promise<string> {
   const folder = temporaryFolder("source");
   const file = join(folder.path, "sluice.yaml");
@@ -101,7 +101,7 @@ test("the file source does not take a file that is still being written, though w
 const route = "  routes:\n  - {name: a, paths: [/a]}\n";
 const keyAuth = "plugins:\n- name: key-auth\n";
 
-/** A source of one file that was served with key-auth, the plugins of all that it served, and its log. */
+/** A source of one file that was served with key-auth, the plugins of all served documents, and its log. */
 async function protectedFile(
   context: TestContext,
   options: { readonly unprotectWait: number; readonly text?: string },
@@ -236,7 +236,7 @@ test("a file source with a broken file at the start says every fault and does no
     assert.match(error.message, /sluice\.yaml:4:3: services\[0\]\.port: expected an integer/);
     return true;
   });
-  // What was served cannot go on: there was nothing. The error tells it, and nobody else.
+  // There was no last valid document to keep. Only the error reports it.
   assert.deepEqual(lines, []);
   folder.remove();
 });

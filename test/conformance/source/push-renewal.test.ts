@@ -1,4 +1,4 @@
-/** The push listener while the files of its certificates change under it. */
+/** The push listener while its certificate files change. */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,11 +14,11 @@ import { type Authority, makeAuthority } from "../../../tools/programs/certifica
 const bundle = (authorities: readonly Authority[]) =>
   authorities.map(({ certificate }) => `${certificate.trim()}\n`).join("");
 
-/** A node whose files can be written, and what it says of them. */
+/** A node with writable certificate files, and its log. */
 async function scene(t: TestContext) {
   const folder = temporaryFolder("push-renewal");
   const files = { cert: join(folder.path, "crt"), key: join(folder.path, "key"), ca: join(folder.path, "ca") };
-  /** Of the first authority, trusting all of them. */
+  /** Signed by the first authority, trusting all of them. */
   async function write([first, ...others]: readonly [Authority, ...Authority[]]): Promise<void> {
     const { certificate, key } = await first.issue({ name: "node", sans: ["node"], usage: "server" });
     writeFileSync(files.ca, bundle([first, ...others]));
@@ -59,7 +59,7 @@ async function scene(t: TestContext) {
     };
   }
 
-  /** Serial number of what the node shows. */
+  /** Serial number of the node's certificate. */
   async function shown(): Promise<string> {
     const { tls } = await operatorOf(one);
     const socket = connect({ ...tls, host: "127.0.0.1", port });
@@ -93,7 +93,7 @@ test("through a rotation of the authority no request fails, and then only the ne
   await assert.rejects(next.ask(), "an authority that nobody has heard of");
   const steps: readonly (readonly [Authority, ...Authority[]])[] = [[one, other], [other, one], [other]];
   for (const [index, authorities] of steps.entries()) {
-    // What both know by now: the old one until the new one was announced.
+    // The certificate that the old and the new trust store accept: the old one until the new authority is announced.
     const { ask } = index === 0 ? old : next;
     await write(authorities);
     let isRenewed = false;

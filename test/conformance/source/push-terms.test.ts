@@ -1,4 +1,4 @@
-/** Which operator a node listens to, and what it serves when there is none. */
+/** Which operator a node accepts, and what it serves without one. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, test } from "node:test";

@@ -41,7 +41,7 @@ sourceSuite({
 const withSource = (options: Partial<PushSourceOptions>, body: (source: PushSource) => Promise<void>): Promise<void> =>
   withServed(options, body);
 
-/** @param body Also gets all that was served so far. */
+/** @param body Also gets all documents served so far. */
 async function withServed(
   options: Partial<PushSourceOptions>,
   body: (source: PushSource, served: readonly Snapshot[]) => Promise<void>,
@@ -157,7 +157,7 @@ for (const [what, body] of [
 
 const operator = { authorization: `Bearer ${token}`, "content-type": "application/json" };
 const long = `{"revision":1,"document":{},"x":"${"y".repeat(2000)}"}`;
-/** What is none of the operator's requests: method, path, headers and body, and the status that answers it. */
+/** Requests that the operator never sends: method, path, headers and body, and the status of the response. */
 const strange: readonly (readonly [string, string, string, Readonly<Record<string, string>>, string, number])[] = [
   ["another path", "GET", "/other", operator, "", 404],
   ["another method", "DELETE", "/document", operator, "", 404],

@@ -1,4 +1,4 @@
-/** What every source of documents does, whatever it reads. Run by push.test.ts and file.test.ts. */
+/** The conformance suite of document sources. Run by push.test.ts and file.test.ts. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { NodeState } from "@sluice/model";
@@ -6,17 +6,17 @@ import { createIntake } from "../../../gateway/src/runtime/intake.ts";
 import type { Source } from "../../../gateway/src/sources/source.ts";
 import { waitFor } from "../../../tools/process/index.ts";
 
-/** A source under test and a hand on what it reads. */
+/** A source under test, with control over its input. */
 export interface Subject {
   readonly source: Source;
-  /** Makes a document available: services of these names; `broken` puts a fault into it. */
+  /** Makes a document available: services with these names; `broken` adds an error. */
   offer(names: readonly string[], options?: { readonly broken?: boolean }): Promise<void>;
   end(): Promise<void>;
 }
 
 export interface SubjectFactory {
   readonly name: string;
-  /** A source that has something to read from the start, with the service `first`. */
+  /** A source whose input contains the service `first` from the start. */
   create(): Promise<Subject>;
 }
 

@@ -1,4 +1,4 @@
-/** What every store of the operator's own does, whatever holds it. */
+/** The conformance suite of the operator's state backends. */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
@@ -6,7 +6,7 @@ import { Conflict, type StateBackend } from "@sluice/crds";
 
 export interface StoreFactory {
   readonly name: string;
-  /** A store under this name; the same name is the same store. */
+  /** A backend with this name; equal names share their state. */
   open(name: string): StateBackend;
 }
 

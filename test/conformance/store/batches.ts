@@ -1,4 +1,4 @@
-/** Many writes at once, and plans of writes. */
+/** Batches of writes, and dry runs. */
 import assert from "node:assert/strict";
 import type { Entity } from "@sluice/model";
 import type { Effect, Write } from "../../../gateway/src/stores/store.ts";
@@ -16,7 +16,7 @@ import {
 } from "./entities.ts";
 import { create, remove, replace, type StoreTest } from "./suite.ts";
 
-/** What an effect says, without what the clock says. */
+/** An effect without its timestamps. */
 const told = ({ collection, before, after, along }: Effect) => ({
   collection,
   before: before && timeless(before),

@@ -31,7 +31,7 @@ before(async () => {
 });
 after(() => cluster?.stop());
 
-/** Every case has a namespace of its own as home, and a class of its own, because names are unique in all namespaces. */
+/** Every case has its own home namespace and its own class, because names are unique across namespaces. */
 async function hold(): Promise<Opener & { readonly name: string }> {
   assert.ok(++cases <= enough, "raise `enough`");
   const name = `case-${cases}`;
@@ -52,11 +52,11 @@ describeCrashes("a cluster", async () => {
 
 describe("a cluster that people write to as well", () => {
   interface Person {
-    /** Applies a resource of the case's class as kubectl would: on the client's side, or on the server's by a manager. */
+    /** Applies a resource of the case's class like kubectl: client-side, or server-side with a field manager. */
     apply(kind: string, name: string, spec: object, manager?: string): Promise<string>;
     get(kind: string, name: string): Promise<{ spec: Record<string, unknown>; metadata: Record<string, unknown> }>;
     kubectl(...args: readonly string[]): Promise<string>;
-    /** Of the case: its namespace and class. */
+    /** The name of the case's namespace and class. */
     readonly name: string;
   }
 
@@ -118,7 +118,7 @@ describe("a cluster that people write to as well", () => {
         ({ manager }) => manager === "sluice-admin",
       );
       assert.deepEqual(Object.keys(ours?.fieldsV1["f:spec"] ?? {}), ["f:keyAuth"]);
-      // The person goes on as before, and our key stays.
+      // The other manager applies again, and our key stays.
       await apply("Consumer", "ann", { username: "ann", tags: ["b"] }, "gitops");
       assert.equal(((await get("consumers", "ann")).spec.keyAuth as unknown[]).length, 1);
       assert.equal(isRemoved(await remove(store, "keyauth_credentials", { member: "key", value: "one" })), true);
@@ -160,7 +160,7 @@ describe("a cluster that people write to as well", () => {
       const now = await store.find("services", { id: users.id });
       assert.deepEqual([now?.retries, now?.tags, now?.read_timeout, now?.host], [4, null, 5, "a"]);
       assert.deepEqual(Object.keys(fieldsOf(await get("services", "users"))).sort(), ["f:readTimeout", "f:retries"]);
-      // Ours are ours to take back.
+      // Fields that we own can be removed again.
       assert.equal((await replace(store, "services", { ...changed, read_timeout: 60_000 })).fault, undefined);
     }));
 
@@ -187,7 +187,7 @@ describe("a cluster that people write to as well", () => {
         (await store.list("targets", { size: 9 })).entities.map(({ id }) => id),
         [added.id],
       );
-      // Whoever keeps the resource elsewhere goes on as before, and our target stays.
+      // The other manager applies again, and our target stays.
       await apply("Upstream", "pool", { name: "pool.example", tags: ["theirs"] }, "gitops");
       assert.equal(((await get("upstreams", "pool")).spec.targets as unknown[]).length, 1);
     }));

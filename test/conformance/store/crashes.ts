@@ -1,4 +1,4 @@
-/** What stores over resources do when a writer dies in the middle, or when a write is refused there. */
+/** Stores over resources when a writer dies in the middle of a write, or when the API rejects a write. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { batchMark, isManaged, type Kind, Rejected, type Resource, type ResourceClient } from "@sluice/crds";
@@ -9,11 +9,11 @@ import { certificate, consumer, credential, plugin, route, service, sni } from "
 import { create, isRemoved, type Opener, remove, replace } from "./resource-store.ts";
 
 export interface Trouble {
-  /** Called before every write of a client, which waits for it; what it throws is what the client throws. */
+  /** Called and awaited before every write of a client; the client throws its error. */
   before?: undefined | ((write: TroubledWrite) => void | Promise<void>);
-  /** Writers believe that it is their turn: as one that was stopped for long, and whose turn is another's by now. */
+  /** Writers believe that they hold the Lease: like a process that was suspended until another one took it. */
   isOutOfTurn?: boolean;
-  /** Milliseconds by which watches tell late. */
+  /** Milliseconds by which watch events are delayed. */
   lag?: number;
 }
 
@@ -21,11 +21,11 @@ interface TroubledWrite {
   readonly op: "apply" | "remove";
   readonly kind: Kind;
   readonly name: string;
-  /** What is applied. */
+  /** The applied resource. */
   readonly resource?: Resource;
 }
 
-/** A client that fails when a test wants it. */
+/** A client that fails when a test requests it. */
 export function troubled(client: ResourceClient, trouble: Trouble): ResourceClient {
   return {
     ...client,
@@ -62,9 +62,9 @@ export function troubled(client: ResourceClient, trouble: Trouble): ResourceClie
 
 export interface TroubledHolder extends Opener {
   readonly trouble: Trouble;
-  /** Another client of the same resources, without trouble. */
+  /** Another client of the same resources, without failures. */
   client(): ResourceClient;
-  /** Not those of another test. */
+  /** Whether the resource belongs to this test. */
   isOurs(resource: Resource): boolean;
 }
 
@@ -163,7 +163,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         await assert.rejects(store.write(batch));
         assert.ok((await all()).some((resource) => batchMark(resource)));
         holder.trouble.before = undefined;
-        // Another process comes, and writes something.
+        // Another process starts and writes.
         const other = holder.open();
         await create(other, "services", service("other"));
         const left = await all();
@@ -216,7 +216,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         const other = holder.open();
         await create(other, "services", service("other")).finally(hanging.resolve);
         const { fault } = await written;
-        // Whoever comes next has nothing to mend that would be half of a batch.
+        // The next writer finds no half-written batch to repair.
         await create(holder.open(), "services", service("next"));
         const names = (await all()).map(({ spec }) => String(spec?.name)).sort();
         assert.deepEqual(names, ["before", "next", "other", ...(fault ? [] : ["a", "b", "c"])].sort());
@@ -260,7 +260,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         await create(store, "certificates", pair);
         await create(store, "snis", sni(pair, "a.example"));
         holder.trouble.before = ({ kind, op }) => {
-          // kill -9 between Secret and Consumer: nothing is cleared away.
+          // kill -9 between Secret and Consumer: no clean-up runs.
           if (kind === "Consumer" || op === "remove") throw new Died();
         };
         await assert.rejects(create(store, "keyauth_credentials", credential(bob, "orphan")));
@@ -303,7 +303,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         assert.doesNotMatch(JSON.stringify(await all()), /hidden/);
         const [made] = await secrets(holder);
         assert.ok(made);
-        // The same again changes nothing; another password takes another Secret.
+        // The same write changes nothing; another password needs another Secret.
         await replace(store, "plugins", { ...limit, config: { ...limit.config, minute: 6 } });
         assert.deepEqual(
           (await secrets(holder)).map(({ metadata }) => metadata.name),

@@ -1,4 +1,4 @@
-/** Creating: what is kept, and what is refused. */
+/** Creating entities: stored members and rejected writes. */
 import assert from "node:assert/strict";
 import type { Collection, Entity } from "@sluice/model";
 import type { WriteFault } from "../../../gateway/src/stores/store.ts";

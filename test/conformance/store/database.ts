@@ -1,4 +1,4 @@
-/** What the store over a database does beside what every store does. Run for both databases. */
+/** The suite of the database store, in addition to that of all stores. Run for both databases. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, beforeEach, describe, test } from "node:test";
@@ -12,14 +12,14 @@ import { consumer, credential, entity, plugin, route, service } from "./entities
 import type { StoreHolder } from "./suite.ts";
 
 export interface DatabaseKeeper {
-  /** A connection or pool to the one database of the file. */
+  /** A connection or pool to the file's only database. */
   readonly database: Database;
   close(): Promise<void>;
 }
 
 const awaitRevision = async () => null;
 
-/** Empty tables for each test: a new database would take seconds. */
+/** Empties the tables for each test: a new database would take seconds. */
 export function holderOf(keeper: () => DatabaseKeeper): () => Promise<StoreHolder> {
   return async () => {
     const { database } = keeper();
@@ -41,7 +41,7 @@ const replace = (collection: Collection, changed: Entity, etag?: string): Write 
 });
 const remove = (collection: Collection, id: string): Write => ({ op: "remove", collection, by: { id } });
 
-/** Texts that are SQL, or end some kind of quoting. */
+/** Texts that contain SQL or end some kind of quoting. */
 const evil = [
   "'; drop table services; --",
   '"; drop table services; --',
@@ -75,7 +75,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
 
     test("SQL in every text of an entity is a text", async () => {
       for (const text of evil) {
-        // As no check would let it through.
+        // Not validated, because no check would accept it.
         const bob = { ...consumer("bob", { id: randomUUID() }), username: text, custom_id: text, tags: [text] };
         const odd = { ...service("odd", { id: randomUUID() }), name: text, path: text, host: text };
         const web = { ...route({}), name: text, paths: [text], headers: { [text]: [text] } };

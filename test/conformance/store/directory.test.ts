@@ -96,7 +96,7 @@ describe("a directory of people's files", () => {
           entities.map(({ name }) => name),
           ["good"],
         );
-        // What is faulty can be removed all the same, but not what is another Sluice's.
+        // An invalid resource can be removed, but not a resource of another Sluice.
         const named = (value: string) => ({ member: "name", value });
         assert.equal(isRemoved(await remove(store, "services", named("bad"))), true);
         assert.equal(isRemoved(await remove(store, "services", named("other"))), false);

@@ -3,14 +3,14 @@ import { randomUUID } from "node:crypto";
 import { type Collection, checkEntity, type Entities, type Entity } from "@sluice/model";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 
-/** A filled entity; the raw one must be valid. */
+/** A completed entity; the raw one must be valid. */
 export function entity<Name extends Collection>(collection: Name, raw: object): Entities[Name] {
   const checked = checkEntity(collection, raw, { now: Math.floor(Date.now() / 1000) });
   if (checked.violations) throw new Error(JSON.stringify(checked.violations));
   return checked.value;
 }
 
-/** Without what the clock says, and what stands inside another entity's resource may take from there. */
+/** An entity without timestamps, and without members that another entity's resource may change. */
 export function timeless<Any extends Entity>(one: Any | null | undefined): object {
   const {
     created_at: _created,

@@ -1,4 +1,4 @@
-/** Two processes that write at once. */
+/** Two processes that write at the same time. */
 import assert from "node:assert/strict";
 import { etagOf } from "../../../gateway/src/stores/etag.ts";
 import { waitFor } from "../../../tools/process/index.ts";
@@ -17,7 +17,7 @@ export function racing(test: StoreTest): void {
     assert.equal(outcomes.filter(({ fault }) => fault === undefined).length, 1);
     for (const { fault } of outcomes)
       if (fault) assert.ok(["unique", "primary-key"].includes(fault.kind), JSON.stringify(fault));
-    // The other store's writes may come a little later.
+    // The other store may see the writes a little later.
     await waitFor(async () => (await its.all("services")).length > 0, { what: "the service to be seen" });
     assert.equal((await its.all("services")).length, 1);
   });

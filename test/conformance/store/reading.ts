@@ -23,7 +23,7 @@ export function reading(test: StoreTest): void {
     );
     const made = await its.create("consumers", consumer("bob", { custom_id: "42" }));
     const key = await its.create("keyauth_credentials", credential(made, "secret", { tags: ["t"], ttl: 1000 }));
-    // A key may stand in its consumer's resource: adding one may count as a change of the consumer.
+    // A key may be stored in its consumer's resource: adding one may count as a change of the consumer.
     const bob = await its.store.find("consumers", { id: made.id });
     assert.deepEqual(timeless(bob), timeless(made));
     const limit = await its.create(

@@ -1,4 +1,4 @@
-/** Removing, and what goes along. */
+/** Removing entities, and the entities that are removed with them. */
 import assert from "node:assert/strict";
 import type { Collection, Entity } from "@sluice/model";
 import type { WriteFault } from "../../../gateway/src/stores/store.ts";
@@ -30,7 +30,7 @@ export function removing(test: StoreTest): void {
     assert.deepEqual(await along("services", users.id), []);
     assert.equal((await its.remove("services", users.id)).before, null);
     assert.deepEqual([await its.ids("services"), await its.ids("routes")], [[], []]);
-    // What is gone can be made again.
+    // A removed entity can be created again.
     await its.create("services", service("users"));
     await its.create("keyauth_credentials", credential(await its.create("consumers", consumer("bob")), "one"));
   });

@@ -61,7 +61,7 @@ export function replacing(test: StoreTest): void {
     assert.equal(await its.store.find("services", { member: "name", value: "users" }), null);
     assert.equal((await its.store.find("services", { member: "name", value: "people" }))?.id, users.id);
     assert.deepEqual((await its.store.find("routes", { id: web.id }))?.service, { id: users.id });
-    // The old name is free, whatever it was kept under.
+    // The old name is free again in every store.
     const fresh = await its.create("services", service("users", { id: unknown }));
     assert.notEqual(fresh.id, users.id);
     const bob = await its.create("consumers", consumer("bob"));

@@ -1,4 +1,4 @@
-/** What the suites of both stores over resources share. */
+/** Helpers of the suites of both stores over resources. */
 import type { Log, ResourceClient } from "@sluice/crds";
 import type { Collection, Entity, WaitAnswer, Written } from "@sluice/model";
 import { createResourceStore } from "../../../gateway/src/stores/resources/index.ts";
@@ -7,13 +7,13 @@ import type { Lookup, Store, WriteOptions, WriteOutcome } from "../../../gateway
 export const quiet: Log = { info() {}, warn() {}, error() {} };
 
 export interface Opener {
-  /** What was waited for, in the order of the waits. */
+  /** The awaited writes, in order. */
   readonly waited: (readonly Written[])[];
   open(orphanAge?: number): Store;
   close(): Promise<void>;
 }
 
-/** Stores over clients, as the processes of one admin listener each. The nodes have everything at once. */
+/** Stores over clients, each like an admin listener process. The nodes have every change at once. */
 export function createOpener(
   connect: () => ResourceClient,
   { homeNamespace, class: ofClass }: { readonly homeNamespace: string; readonly class: string },
@@ -62,5 +62,5 @@ export const replace = (store: Store, collection: Collection, entity: Entity, op
 export const remove = (store: Store, collection: Collection, by: Lookup, options?: WriteOptions) =>
   store.write([{ op: "remove", collection, by }], options);
 
-/** Whether there was anything to remove. */
+/** Whether an entity was removed. */
 export const isRemoved = ({ effects = [] }: WriteOutcome): boolean => effects.some(({ before }) => before !== null);

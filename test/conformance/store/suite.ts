@@ -1,4 +1,4 @@
-/** What every store does alike. */
+/** The conformance suite of stores. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type Collection, collections, type Entities, type Entity, type WaitAnswer } from "@sluice/model";
@@ -20,25 +20,25 @@ import { replacing } from "./replacing.ts";
 export interface StoreHolder {
   /** A new store over the same entities: two of them are as two processes, or one if the store allows only one. */
   open(): Store | Promise<Store>;
-  /** Ends all that were opened, and forgets the entities. */
+  /** Closes all opened stores and deletes the entities. */
   close(): Promise<void>;
 }
 
-/** What a test works with: a store that is empty at first, and what it asks of it again and again. */
+/** The test's context: an initially empty store, and helpers. */
 export interface Case {
   readonly store: Store;
-  /** As another process. */
+  /** Opens a store as another process would. */
   open(): Promise<Store>;
-  /** Must be taken. */
+  /** Writes that must succeed. */
   write(writes: readonly Write[], options?: WriteOptions): Promise<readonly Effect[]>;
   create<Name extends Collection>(collection: Name, entity: Entities[Name]): Promise<Entities[Name]>;
   replace<Name extends Collection>(collection: Name, entity: Entities[Name]): Promise<Entities[Name]>;
   remove(collection: Collection, id: string): Promise<Effect>;
-  /** Must be refused; nothing may have changed by it. */
+  /** Writes that must be rejected and change nothing. */
   refused(...writes: readonly Write[]): Promise<{ readonly fault: WriteFault; readonly index: number }>;
   all<Name extends Collection>(collection: Name): Promise<readonly Entities[Name][]>;
   ids(collection: Collection): Promise<readonly string[]>;
-  /** All there is, by collection. */
+  /** All entities, by collection. */
   everything(): Promise<Readonly<Record<string, readonly Entity[]>>>;
 }
 
@@ -46,7 +46,7 @@ export type StoreTest = (does: string, run: (its: Case) => Promise<void>) => voi
 
 const sections = [reading, creating, replacing, removing, batches, racing];
 
-/** @param hold Gives an empty store for each test. */
+/** @param hold Returns an empty store for each test. */
 export function describeStore(name: string, hold: () => Promise<StoreHolder>): void {
   describe(`${name} as a store`, () => {
     for (const section of sections) {
@@ -68,7 +68,7 @@ export const create = (collection: Collection, entity: Entity): Write => ({ op: 
 export const replace = (collection: Collection, entity: Entity): Write => ({ op: "replace", collection, entity });
 export const remove = (collection: Collection, id: string): Write => ({ op: "remove", collection, by: { id } });
 
-/** What a write answers must be one of the things that a store may answer. */
+/** The outcome of a write must be one of those that a store may return. */
 function checkOutcome({ programmed }: WriteOutcome): void {
   assert.ok(programmed === undefined || typeof programmed === "function");
 }

@@ -2,7 +2,7 @@ import type { Store } from "../../../gateway/src/stores/store.ts";
 import { createTables, find, list, write } from "../../../gateway/src/stores/tables/index.ts";
 import { describeStore } from "./suite.ts";
 
-/** The least that a store can be: what the suite asks of the others is what the tables say that a write would do. */
+/** The minimal store: the suite compares the other stores with the effects that the tables compute. */
 describeStore("tables in memory", async () => {
   let tables = createTables([]);
   const store: Store = {

@@ -1,13 +1,13 @@
-/** A TCP link to a server that can be cut, frozen and mended. */
+/** A TCP proxy to a server that can be cut, frozen and repaired. */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
 export interface Link {
-  /** On 127.0.0.1; the same after it was mended. */
+  /** On 127.0.0.1; the same after `mend`. */
   readonly port: number;
-  /** Ends all connections and refuses new ones. */
+  /** Closes all connections and refuses new ones. */
   cut(): Promise<void>;
-  /** Lets nothing through any more, without a word. */
+  /** Forwards no more data and closes nothing. */
   freeze(): void;
   mend(): Promise<void>;
 }
@@ -16,7 +16,7 @@ export async function openLink(to: number): Promise<Link> {
   const sockets = new Set<Socket>();
   const frozen = new Set<Socket>();
   let freezing = false;
-  // Whoever ends a frozen connection hears nothing of that either.
+  // A peer that closes a frozen connection gets no response either.
   const allowHalfOpen = true;
   const server = createServer({ allowHalfOpen }, (near) => {
     const far = connect({ port: to, host: "127.0.0.1", allowHalfOpen });

@@ -62,7 +62,7 @@ describe("two processes on one database", () => {
         redis,
         environment: { SLUICE_USER_API_DATABASE_URL: postgres.url, SLUICE_USER_API_REDIS_URL: redis.url },
       },
-      // Half a minute of it is in test/e2e/user-api.
+      // A variant of half a minute is in test/e2e/user-api.
       { seconds: 0 },
     ));
 
@@ -81,7 +81,7 @@ describe("two processes on one database", () => {
     await connected([other], "database", true);
     const followed = bySocket(other);
     await allFollow(other, [followed]);
-    // What serves the first one's messages in the server takes a rest, so that they pile up.
+    // The server process of the first replica's connection is suspended, so that messages queue up.
     process.kill(rows[0].pid, "SIGSTOP");
     const names = Array.from({ length: 40 }, (_, n) => `last${n}`);
     try {

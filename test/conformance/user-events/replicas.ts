@@ -1,4 +1,4 @@
-/** Replicas of the user API as processes of their own, and clients that follow them. */
+/** Replicas of the user API as separate processes, and clients that subscribe to them. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
@@ -15,12 +15,12 @@ export interface Replica {
   readonly url: string;
 }
 
-/** Events of a replica, as a client library gets them, under the users' names. */
+/** Events of a replica, as a client library receives them, by the users' names. */
 export interface Followed {
   readonly names: string[];
 }
 
-/** What has to end with the test, in the order in which it began. */
+/** Clean-up functions of the test, in the order of their start. */
 const ends: (() => unknown)[] = [];
 
 export async function endAll(): Promise<void> {
@@ -90,7 +90,7 @@ export const connected = (replicas: readonly Replica[], through: string, expecte
     { what: `events ${expected ? "" : "not "}through ${through}` },
   );
 
-/** Creates users until everybody has heard of one: nobody is told when a subscription has begun. */
+/** Creates users until all clients have received one: the protocols do not acknowledge a subscription. */
 export async function allFollow(replica: Replica, followed: readonly Followed[]): Promise<void> {
   let number = 0;
   await waitFor(
@@ -113,19 +113,19 @@ export const hasAll = (followed: readonly Followed[], expected: readonly string[
     { what: `everybody to hear of all ${expected.length}` },
   );
 
-/** How often each was heard of. */
+/** How often each name was received. */
 export const timesOf = ({ names }: Followed, expected: readonly string[]) =>
   expected.map((name) => names.filter((one) => one === name).length);
 
-/** How long Redis is away. */
+/** The duration of the Redis outage. */
 export interface Outage {
-  /** 0: until both replicas have noticed, and twenty users were created. */
+  /** 0: until both replicas have noticed it, and twenty users were created. */
   readonly seconds: number;
 }
 
 /**
- * Two replicas over a Redis that goes away: no mutation fails, nobody who follows misses a user or hears of one twice,
- * and `/healthz` says how it stands all the time.
+ * Two replicas and a Redis outage: no mutation fails, no subscriber misses a user or receives one twice, and
+ * `/healthz` reports the state at all times.
  */
 export async function outliveRedis(
   { redis, environment }: { readonly redis: Redis; readonly environment: Readonly<Record<string, string>> },
@@ -146,7 +146,7 @@ export async function outliveRedis(
   await make(one, "during");
   await connected([one, other], "redis", false);
   for (let n = 0; n < 20 || performance.now() < ends; n++) {
-    // As people come, not as fast as can be.
+    // At a realistic rate, not as fast as possible.
     if (n >= 20) await setTimeout(50);
     const replica = n % 2 === 0 ? one : other;
     await make(replica, `away${n}`);

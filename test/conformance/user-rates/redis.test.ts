@@ -10,7 +10,7 @@ const AWAY = "each replica counts requests for itself: Redis does not";
 const BACK = "replicas count requests together again";
 
 let clients = 0;
-/** An address from which nothing was asked yet. */
+/** An address without earlier requests. */
 const newClient = (): string => `10.0.${clients >> 8}.${clients++ & 255}`;
 
 const ask = ({ app }: TestApp, client: string) =>
@@ -25,7 +25,7 @@ async function statuses(replica: TestApp, client: string, count: number): Promis
   return all;
 }
 
-/** Waits until replicas share a rate. Answers a client who has used it up, at the first of them. */
+/** Waits until replicas share a rate. Returns a client that has exhausted it at the first replica. */
 async function sharing(first: TestApp, ...others: readonly TestApp[]): Promise<string> {
   let client = "";
   const share = async (): Promise<boolean> => {
@@ -83,7 +83,7 @@ describe("the rates of two replicas with one Redis", () => {
       assert.deepEqual(await statuses(first, client, 5), [200, 200, 200, 429, 429]);
       for (let n = 0; n < 100; n++) await ask(first, client);
       const took = performance.now() - began;
-      // As long as four that are held up.
+      // The total of four delays.
       assert.ok(took < 2_000, `${took} ms`);
       await says([first], AWAY);
     } finally {
@@ -91,7 +91,7 @@ describe("the rates of two replicas with one Redis", () => {
     }
     await sharing(second, first);
     await says([first], BACK);
-    // Neither has counted this one for itself.
+    // Neither replica has counted this client by itself.
     for (const replica of [first, second]) assert.deepEqual(await statuses(replica, used, 1), [429]);
   });
 
@@ -104,7 +104,7 @@ describe("the rates of two replicas with one Redis", () => {
     await admin.config("SET", "maxmemory", "1");
     assert.deepEqual(await statuses(replica, newClient(), 5), [200, 200, 200, 200, 429]);
     await says([replica], AWAY);
-    // A connection more, which says nothing of whether it counts.
+    // A new connection, which does not show whether Redis counts.
     const before = Number((await admin.info("stats")).match(/total_connections_received:(\d+)/)?.[1]);
     await admin.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
     const reconnected = async () => {

@@ -64,7 +64,7 @@ describe("Postgres", () => {
        select gen_random_uuid(), 'User ' || n, n || '@example.org', n || '@example.org' from generate_series(1, 1000) n`,
     );
     await real.query("insert into posts (id, user_id, title) select gen_random_uuid(), id, 'Hello' from users");
-    // The third time a query is executed by its plan.
+    // The third execution of a query uses a plan.
     for (let n = 0; n < 3; n++) {
       statements.length = 0;
       const { data } = await ask(app, { query: "{ users { id posts { title } } }" });

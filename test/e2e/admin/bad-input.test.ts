@@ -1,7 +1,7 @@
 /**
- * Bad input to every store that takes writes: a clear answer, nothing half-written, and a process that goes on.
+ * Bad input to every writable store: a clear response, no partial writes, and a process that continues.
  *
- * What the table of test/conformance/admin asks of every store is not asked here again.
+ * Cases of the table in test/conformance/admin are not repeated here.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -17,7 +17,7 @@ import { type Ask, batch, sendAndLeave, talkTo } from "./talk.ts";
 const unknown = "99999999-9999-4999-8999-999999999999";
 const certificate = "33333333-3333-4333-8333-333333333333";
 
-/** One of each, which nothing below may change. */
+/** One entity of each kind; no test below may change them. */
 const standing: readonly object[] = [
   { method: "POST", path: "/certificates", body: { id: certificate, ...first, snis: ["base.example"] } },
   { method: "POST", path: "/upstreams", body: { name: "base.example" } },
@@ -29,7 +29,7 @@ const standing: readonly object[] = [
   { method: "POST", path: "/services/base/plugins", body: { name: "cors", instance_name: "base" } },
 ];
 
-/** Where one of each is made, and what it needs. `cors` is a plugin that the entities above leave room for. */
+/** The path and body that create one of each kind. `cors` is a plugin that the entities above do not use. */
 const makings: Readonly<Record<Collection, readonly [path: string, body: object]>> = {
   certificates: ["/certificates", first],
   snis: ["/snis", { name: "other.example", certificate: { id: certificate } }],
@@ -45,7 +45,7 @@ const makings: Readonly<Record<Collection, readonly [path: string, body: object]
 const routeOf = (body: object) => ({ method: "POST", path: "/routes", body });
 const serviceOf = (name: string) => ({ method: "PUT", path: `/services/${name}`, body: { host: "a" } });
 
-/** Bodies that refer to what is not there, or to each other in a circle. */
+/** Bodies with references to missing entities, or with circular references. */
 const faultyReferences: readonly (readonly [what: string, method: string, path: string, json: object])[] = [
   ["a route of no service", "POST", "/routes", { paths: ["/"], service: { id: unknown } }],
   ["a route of no service, by name", "POST", "/routes", { paths: ["/"], service: { name: "none" } }],
@@ -90,7 +90,7 @@ const faultyReferences: readonly (readonly [what: string, method: string, path: 
   ],
 ];
 
-/** As large as a route may be: 340 kB. */
+/** A route of the maximum size: 340 kB. */
 const largestRoute = (index: number) => ({
   name: `large-${index}`,
   paths: Array.from({ length: 64 }, (_, at) => `/${index}/${at}/${"p".repeat(1000)}`),
@@ -121,7 +121,7 @@ for (const store of writableStores) {
     after(() => running?.stop());
 
     const nodeId = async () => Object(ok(await ask("GET", "/"))).node_id;
-    /** The same process as at the start answers, and holds what it held then. */
+    /** The process of the start still runs and has the same entities. */
     const isAsBefore = async () => {
       assert.equal(await nodeId(), node);
       assert.deepEqual(await listing(ask), held);
@@ -141,7 +141,7 @@ for (const store of writableStores) {
     test("with SQL in any text keeps it as it stands, or is refused", async () => {
       for (const collection of collections) {
         const [path, body] = makings[collection];
-        // The parent within which a name is unique is what the URL says, whatever the body says of it.
+        // The URL sets the parent within which a name is unique, whatever the body contains.
         const places = placesOf(collection).filter(([member]) => member !== entities[collection].within);
         for (const place of places) await keepsOrRefuses(ask, { path, body, place });
       }
@@ -309,7 +309,7 @@ for (const store of writableStores) {
       for (const part of [0, 1, length / 2, length - 1]) {
         await sendAndLeave(running.admin, { method: "POST", path: "/batch", body: body.slice(0, part), length });
       }
-      // Writes are done one after the other: what was begun before this one would be done by now.
+      // Writes are serialized: earlier ones have finished when this one has.
       ok(await ask("PUT", "/services/after", { json: { host: "a" } }));
       ok(await ask("DELETE", "/services/after"));
       await isAsBefore();
@@ -329,7 +329,7 @@ for (const store of writableStores) {
   });
 }
 
-/** What four writers want at once, and the member that only one of them can have. */
+/** Concurrent writes of four clients, with a member that only one of them can have. */
 const races: readonly (readonly [path: string, body: object, fault: object])[] = [
   ["/services", { name: "one", host: "a" }, { name: "one" }],
   ["/routes", { name: "one", paths: ["/one"] }, { name: "one" }],
@@ -342,7 +342,7 @@ const races: readonly (readonly [path: string, body: object, fault: object])[] =
   ["/upstreams/base.example/targets", { target: "10.0.0.9:80" }, {}],
 ];
 
-/** What was answered, which must be good. */
+/** The body of a response, which must be successful. */
 function ok({ status, body }: Reply): unknown {
   assert.ok(status >= 200 && status < 300, `${status} ${JSON.stringify(body)?.slice(0, 2000)}`);
   return body;
@@ -357,7 +357,7 @@ interface Making {
   readonly place: Place;
 }
 
-/** Makes an entity with SQL at a place, looks whether it stands there, and takes it away again. */
+/** Creates an entity with SQL in a member, checks that it is stored unchanged, and removes it. */
 async function keepsOrRefuses(ask: Ask, { path, body, place }: Making): Promise<void> {
   const what = `${path} ${place.join(".")}`;
   const made = await ask("POST", path, { json: merged(body, bodyWith(place, sql)) });

@@ -1,4 +1,4 @@
-/** The page docs/how-to/convert-import-and-export.md, as somebody types it. */
+/** Runs the commands of docs/how-to/convert-import-and-export.md as written. */
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

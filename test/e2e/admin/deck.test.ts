@@ -1,4 +1,4 @@
-/** Kong's decK on every store that can be written to: what its users have done for years. */
+/** Kong's decK on every writable store: the established workflows of its users. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, beforeEach, describe, type TestContext, test } from "node:test";
@@ -191,7 +191,7 @@ for (const store of writableStores) {
   });
 }
 
-/** decK takes no default out of health checks: only what the file says of them is compared. */
+/** decK keeps defaults of health checks in its output: only the file's members are compared. */
 function comparable(file: KongFile): unknown {
   const upstreams = (file.upstreams ?? []).map(({ healthchecks, ...upstream }) => {
     const { passive } = healthchecks as { passive: { unhealthy: { http_failures: number } } };
@@ -200,7 +200,7 @@ function comparable(file: KongFile): unknown {
   return ordered({ ...file, upstreams });
 }
 
-/** Runs a step and tells how long it took. */
+/** Runs a step and prints its duration. */
 async function timed<T>(context: TestContext, what: string, work: () => Promise<T>): Promise<T> {
   const began = performance.now();
   const value = await work();

@@ -1,4 +1,4 @@
-/** What may become of the API server and of the way to it, while Routes change. */
+/** Faults of the API server and of the connection to it, while Routes change. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
@@ -17,7 +17,7 @@ after(() => scene?.close());
 const ofRoutes = ({ path }: Asked) => /^\/apis\/sluice\.dev\/v1alpha1\/routes\?/.test(path);
 const isWatch = ({ path }: Asked) => path.includes("watch=true");
 const isList = (asked: Asked) => asked.method === "GET" && ofRoutes(asked) && !isWatch(asked);
-/** Less than a watch may be silent before another one is opened for that alone: 75 s, of which some have gone by. */
+/** Less than the 75 s after which a silent watch is replaced for that alone, of which some have passed. */
 const SOON = 30_000;
 const unavailable = { status: 503, body: "the way is barred" } as const;
 
@@ -40,7 +40,7 @@ test("etcd compacted while the operator was cut off: its watches are too old, an
       scene.api.cut();
       await change();
       await scene.plane.compact();
-      // Its memory of changes begins anew, after those that the operator has not seen.
+      // Its watch cache starts again, after changes that the operator has not seen.
       await scene.plane.restartApiServer();
       scene.api.spoil(null);
     },
@@ -66,7 +66,7 @@ test("the API server that answers 429 for five seconds: it is not asked more oft
   });
   const refused = scene.api.asked.slice(before).filter(({ status }) => status === 429);
   const perPath = Object.values(Object.groupBy(refused, ({ method, path }) => `${method} ${path.replace(/\?.*/, "")}`));
-  // Two watches of Secrets ask at the same path.
+  // Two watches of Secrets use the same path.
   for (const asked of perPath) assert.ok((asked?.length ?? 0) <= 2 * 8, `${asked?.length} times ${asked?.[0]?.path}`);
   assert.ok((await scene.operator.metric("rest_client_requests_total", 'code="429"')) > 0);
 });
@@ -98,7 +98,7 @@ test("a CRD deleted and made again: its resources went with it, and those that a
   const { kubectl } = scene.plane;
   const crd = new URL("../../../crds/routes.sluice.dev.yaml", import.meta.url).pathname;
   await round(scene, {
-    // What the API server deletes is gone.
+    // Objects deleted through the API server are gone.
     loaded: [],
     async fault(change) {
       const routes = await kubectl(["get", "routes.sluice.dev", "-o", "json"]);
@@ -142,7 +142,7 @@ test("an operator that is told to end while nobody answers gives its Lease back 
       operator.process.signal("SIGTERM");
       await change();
       const inVain = () => api.asked.slice(before).filter(({ path }) => path.includes("/leases/")).length;
-      // The first may be a renewal.
+      // The first one may be a renewal.
       await waitFor(() => inVain() >= 2, { what: "the Lease to be given back in vain" });
       api.spoil(null);
       await operator.process.ended();
@@ -182,7 +182,7 @@ for (const [what, leave, comeBack] of [
     }
   });
 
-/** As somebody has them in a file. */
+/** In the form of a file. */
 function fresh(list: string): string {
   const { items } = JSON.parse(list) as { items: readonly { metadata: { name: string; namespace: string } }[] };
   const stripped = items.map(({ metadata: { name, namespace }, ...item }) => ({

@@ -1,4 +1,4 @@
-/** Clocks that are wrong by ten minutes, of the operator and of a node, from the start and all of a sudden. */
+/** Clocks that are wrong by ten minutes, of the operator and of a node, from the start and suddenly. */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { after, before, test } from "node:test";
@@ -20,7 +20,7 @@ before(async () => {
 });
 after(() => scene?.close());
 
-/** The clocks of operator and second node, from now on. */
+/** Sets the clocks of operator and second node. */
 function set(off: number): void {
   writeFileSync(file, `${off}`);
   for (const { process } of [scene.operator, scene.nodes[1]]) if (!process.exit()) process.signal("SIGUSR2");
@@ -38,7 +38,7 @@ for (const [what, off] of [
         set(off);
         await Promise.all([scene.operator.start(), scene.nodes[1].start()]);
         await change();
-        // What is written then tells of the wrong clock; without it the fault did not happen.
+        // The timestamps of later writes show the wrong clock; without them the fault was not injected.
         await waitFor(
           async () => {
             const renewed = ["get", "lease", "sluice-operator", "-o", "jsonpath={.spec.renewTime}"];

@@ -1,18 +1,18 @@
-/** All that an operator and an admin listener have a reason to do in a namespace, one after the other. */
+/** All operations of an operator and an admin listener in a namespace, one after the other. */
 import { waitFor } from "../../../tools/process/index.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 
 export interface Place {
   readonly namespace: string;
-  /** Of the Secrets that only the operator reads. */
+  /** Namespace of the Secrets that only the operator reads. */
   readonly privateNamespace: string;
   /** As the administrator. */
   kubectl(args: readonly string[], input?: string): Promise<string>;
-  /** The last lines of its log. */
+  /** The last lines of the operator's log. */
   operatorTail(): string | Promise<string>;
-  /** Ends the operator in order and starts it again. */
+  /** Stops the operator gracefully and starts it again. */
   restartOperator(between: () => Promise<void>): Promise<void>;
-  /** A request to the admin listener; the answer's status and its members. */
+  /** A request to the admin listener; resolves to the response's status and body. */
   admin(
     method: string,
     path: string,
@@ -52,7 +52,7 @@ function resources({ namespace }: Place): readonly object[] {
   ];
 }
 
-/** Nothing that a schema or the webhook could refuse. */
+/** Errors that neither a schema nor the webhook can detect. */
 function faulty({ namespace }: Place): readonly object[] {
   const one = (kind: string, spec: object) => ({
     apiVersion: "sluice.dev/v1alpha1",
@@ -72,7 +72,7 @@ function faulty({ namespace }: Place): readonly object[] {
 
 const list = (items: readonly object[]) => JSON.stringify({ apiVersion: "v1", kind: "List", items });
 
-/** Statuses, Events and one that is told again, and parts of the document that come and go. */
+/** Statuses, Events (also a repeated one), and members of the document that are added and removed. */
 export async function everythingOfTheOperator(place: Place): Promise<void> {
   const { namespace, kubectl } = place;
   const inPlace = (...args: readonly string[]) => kubectl(["-n", namespace, ...args]);
@@ -135,13 +135,13 @@ export async function everythingOfTheOperator(place: Place): Promise<void> {
   });
 }
 
-/** Secrets of the private namespace that are the operator's. */
+/** The operator's Secrets in the private namespace. */
 export async function privateSecrets({ kubectl, privateNamespace }: Place): Promise<readonly string[]> {
   const names = await kubectl(["-n", privateNamespace, "get", "secrets", "-o", "jsonpath={.items[*].metadata.name}"]);
   return names.split(" ").filter((name) => name.startsWith("sluice-"));
 }
 
-/** The operator's own Secrets where version 0.1 kept them: in the home namespace, which the admin API reads. */
+/** The operator's Secrets where version 0.1 kept them: in the home namespace, which the admin API reads. */
 async function asOfBefore(place: Place): Promise<void> {
   const { namespace, privateNamespace, kubectl } = place;
   if (privateNamespace === namespace) return;
@@ -164,7 +164,7 @@ const made: readonly (readonly [path: string, body: object])[] = [
   ["/certificates", { cert: pair.certificate, key: pair.key, snis: ["by-admin.test"] }],
 ];
 
-/** Every kind made, changed and removed; what is removed waits for a finalizer, so that it is looked for. */
+/** Creates, changes and removes every kind; a finalizer delays the removal, so that its wait is tested. */
 export async function everythingOfTheAdmin({ namespace, kubectl, admin }: Place): Promise<void> {
   const gone: string[] = [];
   for (const [path, body] of made) {
@@ -211,6 +211,6 @@ interface Item {
   };
 }
 
-/** As kubectl takes it. */
+/** The name in the form of kubectl. */
 const nameOf = ({ kind, metadata: { name } }: Item): string =>
   kind === "Secret" ? `secret/${name}` : `${kind.toLowerCase()}s.sluice.dev/${name}`;

@@ -1,4 +1,4 @@
-/** Something that has a node's certificate and its address, and is no node. */
+/** A server with a node's certificate and address that is not a node. */
 import { readFileSync } from "node:fs";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -11,15 +11,15 @@ export interface False {
   readonly body?: string;
   /** The connection is cut after the body. */
   readonly cut?: true;
-  /** The body goes on for ever, as fast as it is read. */
+  /** The body is endless, sent as fast as it is read. */
   readonly endless?: true;
 }
 
 export interface FalseNode {
   readonly url: string;
-  /** To everything that it is asked. */
+  /** The response to every request. */
   answer: False;
-  /** Whether it has answered that. */
+  /** Whether it has sent that response. */
   asked(answer: False): boolean;
   close(): Promise<void>;
 }

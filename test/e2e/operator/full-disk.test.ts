@@ -1,4 +1,4 @@
-/** The volume on which a node keeps its document is full. */
+/** The volume for a node's document is full. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
@@ -29,7 +29,7 @@ after(async () => {
   folder.remove();
 });
 
-/** Takes what is left of the volume. */
+/** Fills the rest of the volume. */
 function fill(): void {
   try {
     writeFileSync(ballast, Buffer.alloc(1024 * 1024));
@@ -43,7 +43,7 @@ test("a full disk at a node: it serves all the same, says so once, and keeps the
   await round(scene, {
     async fault(change) {
       fill();
-      // Longer than what is left of the file's last page.
+      // Longer than the rest of the file's last page.
       const paths = Array.from({ length: 16 }, (_, at) => `/${"long".repeat(100)}/${at}`);
       const long = route("long", { serviceRef: { name: "echo" }, paths }) as Resource;
       await scene.client.apply("Route", long, { manager: "test" });

@@ -1,9 +1,9 @@
-/** What roles grant, held against what was used of it by the API server's audit log. */
+/** Compares the rights that roles grant with their use in the API server's audit log. */
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import type { Audited } from "../../../tools/cluster/audit.ts";
 
-/** Of a Role or a ClusterRole. */
+/** A rule of a Role or a ClusterRole. */
 export interface Rule {
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
@@ -18,21 +18,20 @@ export interface Grant {
   readonly resource: string;
   /** Absent: all. */
   readonly names?: readonly string[];
-  /** Absent: wherever the role holds. */
+  /** Absent: wherever the role applies. */
   readonly namespace?: string;
 }
 
-/** Sections that hold in the home namespace, and in that of the Secrets that only the operator reads. */
+/** Sections for the home namespace, and for that of the Secrets that only the operator reads. */
 const ofHome = ["home", "push", "moved"];
 const ofPrivate = ["private", "privatePush"];
 const files = new URL("../../../charts/sluice/files/", import.meta.url);
 
 /**
- * The grants of a part's rules.
+ * The grants of a component's rules.
  *
- * @param sections Those that the account has.
- * @param home The home namespace.
- * @param own That of the Secrets that only the operator reads.
+ * @param sections The sections that the account has. @param home The home namespace. @param own The namespace of the
+ * Secrets that only the operator reads.
  */
 export function grantsOf(
   part: "operator" | "admin",
@@ -49,7 +48,7 @@ export function grantsOf(
   return sections.flatMap((section) => grantsIn(rules[section] ?? [], placeOf(section)));
 }
 
-/** The grants of rules that hold in a namespace; absent: wherever the role holds. */
+/** The grants of rules in a namespace; absent: wherever the role applies. */
 export function grantsIn(rules: readonly Rule[], namespace?: string): readonly Grant[] {
   return rules.flatMap(({ apiGroups, resources, resourceNames: names, verbs }) =>
     apiGroups.flatMap((group) =>
@@ -60,7 +59,7 @@ export function grantsIn(rules: readonly Rule[], namespace?: string): readonly G
   );
 }
 
-/** An apply that made the object had to be allowed to create it. */
+/** An apply that created the object needed the verb create too. */
 const verbsOf = ({ verb, status }: Audited): readonly string[] =>
   verb === "patch" && status === 201 ? [verb, "create"] : [verb];
 
@@ -76,11 +75,11 @@ const said = ({ verb, group, resource, names, namespace }: Grant): string =>
     .filter(Boolean)
     .join(" ");
 
-/** What nobody has made use of, one line each. */
+/** Unused grants, one line each. */
 export const unused = (grants: readonly Grant[], log: readonly Audited[]): readonly string[] =>
   grants.filter((grant) => !log.some((one) => isUse(one, grant))).map(said);
 
-/** What was asked for and not allowed, one line each. */
+/** Refused requests, one line each. */
 export const refused = (log: readonly Audited[]): readonly string[] => [
   ...new Set(
     log

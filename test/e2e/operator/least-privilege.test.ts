@@ -1,4 +1,4 @@
-/** What the roles of the chart grant is what is used of it, neither less nor more: the audit log tells. */
+/** The chart's roles grant exactly the rights that are used, according to the audit log. */
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -57,13 +57,13 @@ before(async () => {
   await waitFor(() => plane.kubectl(["get", "sluice", "--all-namespaces"]), { what: "the new kinds to be served" });
 });
 
-/** A token of an account of a namespace. */
+/** A token of a service account in a namespace. */
 async function tokenOf(namespace: string, account: string): Promise<string> {
   await plane.kubectl(["create", "serviceaccount", "-n", namespace, account]);
   return (await plane.kubectl(["create", "token", "-n", namespace, account])).trim();
 }
 
-/** A kubeconfig of an account that has Roles in one namespace and nothing else. */
+/** A kubeconfig of an account that has only Roles in one namespace. */
 async function withRolesAlone(part: keyof typeof users, namespace: string): Promise<string> {
   const account = users[part];
   const token = await tokenOf(namespace, account);
@@ -81,7 +81,7 @@ interface Account {
   readonly settings: Env;
 }
 
-/** Settings of a node that shows what the operator has made for it, as it would be mounted there. */
+/** Settings of a node with the certificates that the operator issued, in the form of the mounted Secret. */
 async function mounted(namespace: string): Promise<Env> {
   const read = () => plane.kubectl(["-n", namespace, "get", "secret", "sluice-push", "-o", "json"]);
   const { data } = JSON.parse(await waitFor(read, { what: "the operator to make certificates", timeout: 30_000 }));
@@ -231,7 +231,7 @@ test("the admin's account may not read what signs certificates, nor the key to t
 
 test("accounts with Roles in a namespace alone use all that they grant, and ask for nothing else", async () => {
   await plane.kubectl(["create", "namespace", "team"]);
-  // It speaks for the home namespace of the other Sluice.
+  // It belongs to the home namespace of the other Sluice.
   await plane.kubectl(["delete", "validatingwebhookconfiguration", "sluice-webhook"]);
   const settings = { SLUICE_NAMESPACES: "team" };
   const place = await placeOf(
@@ -247,7 +247,7 @@ test("accounts with Roles in a namespace alone use all that they grant, and ask 
   await everythingOfTheAdmin(place);
   const operator = of(`system:serviceaccount:team:${users.operator}`);
   const admin = of(`system:serviceaccount:team:${users.admin}`);
-  // The webhook has no meaning there, and its Secret is never made.
+  // Without a ClusterRole there is no webhook, and its Secret is never created.
   const team = { home: "team", own: "team" };
   const grants = grantsOf("operator", ["cluster", "home", "private"], team).filter(
     ({ names }) => !names?.includes("sluice-webhook"),

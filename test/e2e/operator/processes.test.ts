@@ -1,4 +1,4 @@
-/** Processes that are killed in the middle of a push, and nodes that are none. */
+/** Processes that are killed during a push, and servers that only pretend to be nodes. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Process, waitFor } from "../../../tools/process/index.ts";
@@ -26,7 +26,7 @@ after(async () => {
   await falseNode?.close();
 });
 
-/** A push on a connection that was just opened cannot be told from the opening: then another follows. */
+/** A push on a newly opened connection cannot be distinguished from its handshake, so another one follows. */
 const untilKilled = (process: Process) =>
   waitFor(
     async () => {

@@ -1,23 +1,23 @@
-/** A line between the operator and a node's push listener that somebody can cut at a certain byte of a push. */
+/** A TCP proxy between the operator and a node's push listener that a test can cut at a given byte of a push. */
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
 export interface PushLine {
-  /** https:// address that leads to the node. */
+  /** https:// URL that leads to the node. */
   readonly url: string;
   /**
-   * Calls back once, with the next bytes of the operator's that are of a push and not of a look (which is smaller), after
-   * so many of them: they are not passed on before it returns.
+   * Calls back once, after this number of bytes of a push from the operator; a poll is smaller and does not count.
+   * Further bytes are forwarded after the callback returns.
    */
   atNextPush(bytes: number, then: () => unknown): void;
   close(): void;
 }
 
-/** More than a look takes: a TLS record with the head of a GET. */
+/** More than a poll needs: a TLS record with the head of a GET. */
 const LOOK = 400;
-/** Times that the direction changes before the handshake and a first look are over. */
+/** Changes of direction before the handshake and a first poll are complete. */
 const OPENING = 4;
 
-/** @param push Base address of a push listener. */
+/** @param push Base URL of a push listener. */
 export async function startPushLine(push: string): Promise<PushLine> {
   const { hostname, port } = new URL(push);
   const sockets = new Set<Socket>();

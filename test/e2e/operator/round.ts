@@ -1,6 +1,6 @@
 /**
- * The same changes with and without a fault: a Route is added, one edited, one removed, one made invalid, under constant
- * load and under the eyes of a witness, who asks both nodes whenever a status says that something is Programmed.
+ * The same changes with and without a fault: a Route is added, one edited, one removed, one made invalid, under
+ * constant load. A witness requests both nodes whenever a status reports Programmed.
  */
 import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
@@ -11,17 +11,17 @@ import { route, service } from "../../product/resources.ts";
 import { underLoad } from "../../product/under-load.ts";
 import type { Scene } from "./scene.ts";
 
-/** What everybody can see in the end. */
+/** The observable final state. */
 export interface Outcome {
-  /** What each node answers, by path. */
+  /** The statuses that each node returns, by path. */
   readonly served: Readonly<Record<string, readonly number[]>>;
-  /** Types, statuses and reasons of conditions that speak of the generation that there is, by resource. */
+  /** Types, statuses and reasons of conditions for the current generation, by resource. */
   readonly conditions: Readonly<Record<string, readonly string[]>>;
 }
 
 const well = ["Accepted True Accepted", "Programmed True Programmed", "ResolvedRefs True ResolvedRefs"];
 
-/** What the changes lead to, whatever happens meanwhile. */
+/** The final state of the changes, with or without a fault. */
 export const expected: Outcome = {
   served: {
     "/kept": [200, 200],
@@ -42,13 +42,13 @@ export const expected: Outcome = {
 };
 
 export interface RoundOptions {
-  /** What happens. The changes are made when it calls for them; with none of its own it is `(change) => change()`. */
+  /** Injects the fault and calls `change` to make the changes; without a fault it is `(change) => change()`. */
   readonly fault: (change: () => Promise<void>) => Promise<unknown>;
-  /** Nodes that are to answer every request all the time. Default: both. */
+  /** Nodes that must respond to every request at all times. Default: both. */
   readonly loaded?: readonly (0 | 1)[];
-  /** Milliseconds from the fault's end until all is as it should be. Default 60,000: other work may share the machine. */
+  /** Milliseconds from the fault's end to the final state. Default 60,000, because other work may share the machine. */
   readonly within?: number;
-  /** Requests that each node must have been sent meanwhile. Default 21; a round without a fault is over sooner. */
+  /** The minimum of requests to each node meanwhile. Default 21; a round without a fault is short. */
   readonly least?: number;
 }
 
@@ -61,7 +61,7 @@ async function write(scene: Scene, ...resources: readonly object[]): Promise<voi
     await scene.client.apply(one.kind as "Route", one, { manager: MANAGER });
 }
 
-/** What the round starts from. */
+/** Creates the initial state of a round. */
 async function begin(scene: Scene): Promise<void> {
   await scene.client.remove({ kind: "Route", namespace: "default", name: "added" });
   const same = ["kept", "removed", "broken"].map((name) => route(name, { serviceRef }));
@@ -74,7 +74,7 @@ async function begin(scene: Scene): Promise<void> {
         served[path]?.every((status) => status === 200),
       );
       if (!isServed || !names.every((name) => conditions[name]?.includes("Programmed True Programmed"))) return false;
-      // The last valid version of what is made invalid comes from there when the operator does not live to see it.
+      // The operator needs it for the last valid version of the invalid Route if it is killed.
       return (await scene.operator.status()).hash === (await scene.kept());
     },
     { what: "the start of a round", timeout: 60_000, interval: 50 },
@@ -90,11 +90,11 @@ async function change(scene: Scene): Promise<void> {
 
 let nudges = 0;
 
-/** One more push, by a change that shows nowhere. */
+/** One more push, by a change without an observable effect. */
 export const nudge = (scene: Scene): Promise<void> =>
   write(scene, route("edited", { serviceRef, paths: ["/edited-2"], tags: [`nudge-${++nudges}`] }));
 
-/** Status of the answer; 0: none. */
+/** Status of the response; 0: none. */
 const ask = (url: string): Promise<number> =>
   get(url).then(
     ({ status }) => status,
@@ -117,7 +117,7 @@ export async function look(scene: Scene): Promise<Outcome> {
   };
 }
 
-/** Faults of the operator's word: Programmed was said of what a node that answers does not serve. */
+/** Collects false statuses: Programmed was reported while a responding node does not serve the resource. */
 function witness(scene: Scene): { end(): Promise<readonly string[]> } {
   const abort = new AbortController();
   const faults: string[] = [];
@@ -127,12 +127,12 @@ function witness(scene: Scene): { end(): Promise<readonly string[]> } {
     if (said?.status !== "True" || said.observedGeneration !== metadata.generation) return;
     const [path] = (spec as { paths: readonly string[] }).paths;
     for (const { name, proxy, status: ownStatus } of scene.nodes) {
-      // One that waits for its first document has no routes.
+      // A node that waits for its first document has no routes.
       if ((await ask(`${ownStatus}/status/ready`)) !== 200) continue;
       const answer = await ask(`${proxy}${path}`);
       // It may have died since.
       if (answer === 200 || answer === 0) continue;
-      // Somebody may have changed or removed it since.
+      // The resource may have been changed or removed since.
       const now = await scene.client.get({ kind: "Route", namespace: "default", name: metadata.name });
       if (now && now.metadata.uid === metadata.uid && now.metadata.generation === metadata.generation)
         faults.push(`${metadata.name} is Programmed, but ${name} answers ${path} with ${answer}`);
@@ -154,8 +154,8 @@ function witness(scene: Scene): { end(): Promise<readonly string[]> } {
 }
 
 /**
- * Waits until the operator's document is its twin's, and both nodes run it. The twin, which never leads and so never takes
- * over what another has kept, knows no last valid version but those that it has read itself.
+ * Waits until the operator's document equals its twin's, and both nodes run it. The twin never leads and so never
+ * loads the document of another operator. It knows only last valid versions that it has read itself.
  */
 export async function agreed(scene: Scene, timeout: number): Promise<void> {
   let last: readonly (string | null)[] = [];
@@ -171,7 +171,9 @@ export async function agreed(scene: Scene, timeout: number): Promise<void> {
   );
 }
 
-/** Makes the changes while the fault happens. Fails when a request was lost, a status lied, or the end is another. */
+/**
+ * Makes the changes during the fault. Fails when a request was lost, a status was false, or the final state differs.
+ */
 export async function round(
   scene: Scene,
   { fault, loaded = [0, 1], within = 60_000, least = 21 }: RoundOptions,

@@ -1,7 +1,7 @@
 /**
- * Where the faults happen: a real etcd and API server, two gateway nodes, an operator that reaches the API server through
- * a proxy of ours, and its twin, an operator that no fault ever meets. The twin only reads; what it would publish is what
- * there is to be published.
+ * The environment of the fault tests: a real etcd and API server, two gateway nodes, and an operator that reaches the
+ * API server through a proxy of the tests. Its twin is an operator without faults that only reads; its document is the
+ * expected one.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -25,7 +25,7 @@ export const HOME = "default";
 
 export interface SceneNode {
   readonly name: string;
-  /** Base address of the proxy. */
+  /** Base URL of the proxy. */
   readonly proxy: string;
   readonly push: string;
   readonly status: string;
@@ -35,15 +35,15 @@ export interface SceneNode {
 }
 
 export interface SceneOperator {
-  /** Base address of its listener. */
+  /** Base URL of its listener. */
   readonly url: string;
   process: Process;
   start(env?: Env): Promise<void>;
   /** What it tells of itself. */
   status(): Promise<Told>;
   /**
-   * The sum of a metric's values; a label as it is printed, such as `code="429"`, chooses among them. Rejects when no
-   * metric has that name.
+   * The sum of a metric's values; a label in its printed form, such as `code="429"`, selects among them. Rejects for
+   * an unknown metric.
    */
   metric(name: string, label?: string): Promise<number>;
 }
@@ -64,9 +64,9 @@ export interface Scene {
   readonly folder: string;
   readonly plane: ControlPlane;
   readonly api: ApiProxy;
-  /** The administrator's. */
+  /** The administrator's client. */
   readonly client: ResourceClient;
-  /** Hash of the document that the operator has kept for a later start; null: none. */
+  /** Hash of the operator's stored document; null: none. */
   kept(): Promise<string | null>;
   readonly certificates: PushCertificates;
   readonly upstream: Upstream;
@@ -78,7 +78,7 @@ export interface Scene {
 
 export interface SceneOptions {
   readonly plane?: ControlPlaneOptions;
-  /** Where the operator finds push listeners, given those of the nodes. Default: there. */
+  /** Maps the push URLs of the nodes to those that the operator uses. Default: unchanged. */
   readonly through?: (nodes: Scene["nodes"], certificates: PushCertificates) => Promise<readonly string[]>;
   /** Settings of the operator. */
   readonly operator?: Env;
@@ -153,7 +153,7 @@ export async function operatorOf(name: string, settings: Env, flags: readonly st
   return operator;
 }
 
-/** A kubeconfig that leads to an address, with a user of one's own. */
+/** Writes a kubeconfig for an address with a given user. */
 export function writeKubeconfig(folder: string, { server, user = {} }: { server: string; user?: object }): string {
   mkdirSync(folder, { recursive: true });
   const file = join(folder, "kubeconfig");
@@ -173,7 +173,7 @@ export function writeKubeconfig(folder: string, { server, user = {} }: { server:
   return file;
 }
 
-/** Waits for all, though one has failed: what is under way could not be ended. */
+/** Waits for all, even if one has failed: pending ones could not be stopped. */
 async function together<Parts extends readonly unknown[]>(
   parts: readonly [...{ [At in keyof Parts]: Promise<Parts[At]> }],
 ) {
@@ -181,7 +181,7 @@ async function together<Parts extends readonly unknown[]>(
   return Promise.all(parts) as Promise<Parts>;
 }
 
-/** With the kinds, and the users and their rights. */
+/** With the CRDs, and with the users and their rights. */
 async function planeOf(options?: ControlPlaneOptions): Promise<ControlPlane> {
   const plane = await startControlPlane(options);
   try {

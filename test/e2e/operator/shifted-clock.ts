@@ -1,7 +1,7 @@
 /**
- * Loaded into a process by `--import`: its clock on the wall is wrong by as many milliseconds as the file says that
- * CLOCK_OFF names, read at the start and again at SIGUSR2. What Node itself does, such as looking at certificates of
- * TLS, goes by the machine's clock.
+ * Preloaded into a process by `--import`: shifts its wall clock by the milliseconds in the file CLOCK_OFF, which is
+ * read at the start and on SIGUSR2. Node's native code, such as the validation of TLS certificates, uses the machine's
+ * clock.
  */
 import { readFileSync } from "node:fs";
 

@@ -1,4 +1,4 @@
-/** Five thousand Routes removed at once. */
+/** Deletes five thousand Routes at once. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { connectApi } from "../../../tools/cluster/api.ts";
@@ -20,7 +20,7 @@ after(() => scene?.close());
 const name = (at: number) => `many-${at}`;
 const routes = "/apis/sluice.dev/v1alpha1/namespaces/default/routes";
 
-/** Made some at a time, and removed by one call, which the API server carries out as fast as it can. */
+/** Creates them in groups, and deletes them by one request, which the API server executes as fast as it can. */
 function storm() {
   const api = connectApi(scene.plane.kubeconfig);
   return {
@@ -39,7 +39,7 @@ function storm() {
     async remove() {
       const ask = () => api.ask({ method: "DELETE", path: `${routes}?labelSelector=storm%3Dyes` });
       let { status } = await ask();
-      // A slow machine does not remove so many in the 60 s that the API server takes for a request.
+      // A slow machine does not delete as many within the API server's request timeout of 60 s.
       for (let more = 0; status === 504 && more < 5; more++) ({ status } = await ask());
       assert.equal(status, 200);
     },

@@ -1,4 +1,4 @@
-/** The rights of the operator that no fault meets: it reads what an operator reads, and can neither lead nor write. */
+/** The rights of the twin operator: it reads like an operator, and can neither lead nor write. */
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 
@@ -10,7 +10,7 @@ interface Rule {
 const file = new URL("../../../charts/sluice/files/operator-role.yaml", import.meta.url);
 const READS: readonly string[] = ["get", "list", "watch"];
 
-/** A List for `kubectl apply`: the chart's rules without a Lease to lead by and without all that writes, for the user `twin`. */
+/** A List for `kubectl apply`: the chart's rules without Leases and without write verbs, for the user `twin`. */
 export function twinManifests(homeNamespace: string): string {
   const { cluster, home } = parse(readFileSync(file, "utf8")) as Record<"cluster" | "home", readonly Rule[]>;
   const reading = (rules: readonly Rule[]) =>

@@ -1,4 +1,4 @@
-/** Redis is away for half a minute, in earnest: longer than every retry and timeout on the way. */
+/** Redis is down for half a minute: longer than every retry and timeout involved. */
 import { afterEach, test } from "node:test";
 import { startPostgres } from "../../../tools/programs/postgres.ts";
 import { startRedis } from "../../../tools/programs/redis.ts";

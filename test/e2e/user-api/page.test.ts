@@ -1,4 +1,4 @@
-/** The page docs/how-to/tell-an-upstream-who-asks.md, as somebody types it. */
+/** Runs the commands of docs/how-to/tell-an-upstream-who-asks.md as written. */
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ test("the commands of the page print what the page shows", async (context) => {
   const main = (workspace: string) => `exec '${process.execPath}' '${join(root, workspace, "src/main.ts")}'`;
   const script = [
     "exec 2>&1",
-    // In the background of a shell a function is a process of its own, which becomes the command.
+    // In the background of a shell a function runs in a process of its own, which becomes the command.
     `sluice() { ${main("gateway")} "$@"; }`,
     `sluice-user-api() { ${main("user-api")} "$@"; }`,
     "trap 'kill $(jobs -p); wait' EXIT",
@@ -37,7 +37,7 @@ test("the commands of the page print what the page shows", async (context) => {
   assert.deepEqual(shell.output().trim().split("\n"), printed);
 });
 
-/** What the last commands print: one line for each. */
+/** The output of the last commands: one line each. */
 const printed = [...shown.matchAll(/^\$ curl .*localhost:(?:4000|8000)\/\S*graphql .*\n(.*)$/gm)].map(
   ([, line = ""]) => line,
 );

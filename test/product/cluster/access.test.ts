@@ -1,4 +1,7 @@
-/** RBAC of the chart on a real API server: what operator and admin listener may do, and what they may not. */
+/**
+ * The chart's RBAC on a real API server: the rights of operator and admin listener, and rights that they must not
+ * have.
+ */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
@@ -26,7 +29,7 @@ const asUser = (user: keyof typeof users, args: readonly string[], input?: strin
 const kinds = ["certificates", "upstreams", "services", "routes", "plugins", "consumers"].map(
   (plural) => `${plural}.sluice.dev`,
 );
-/** All namespaces, as a review says it. */
+/** All namespaces, in the notation of an access review. */
 const all = "";
 const home = homeNamespace;
 const elsewhere = "kube-system";
@@ -90,7 +93,7 @@ const cases: readonly (readonly [
   ]),
 ];
 
-/** The question that `kubectl auth can-i` asks, as an object, so that one kubectl asks all. */
+/** The review of `kubectl auth can-i` as an object, so that one kubectl can send all of them. */
 function review([, , verb, what, namespace]: (typeof cases)[number]): object {
   const [name = "", subresource] = what.split("/");
   const [resourceName, ...group] = name.split(".");

@@ -1,4 +1,4 @@
-/** A core Service as upstream: its addresses are those of its EndpointSlices, whoever writes them. */
+/** A core Service as upstream: its addresses come from its EndpointSlices, whichever controller writes them. */
 import assert from "node:assert/strict";
 import { networkInterfaces } from "node:os";
 import { after, test } from "node:test";
@@ -8,7 +8,7 @@ import { resource, route } from "../resources.ts";
 import { underLoad } from "../under-load.ts";
 import { startSuite } from "./suite.ts";
 
-/** The API server refuses loopback addresses in EndpointSlices: the machine's own address it must be. */
+/** The API server refuses loopback addresses in EndpointSlices, so the machine's own address is used. */
 const host = Object.values(networkInterfaces())
   .flat()
   .find((address) => address?.family === "IPv4" && !address.internal)?.address;
@@ -33,7 +33,7 @@ function slice(name: string, ready = true): object {
   };
 }
 
-/** Who answers a number of requests, each with the times. */
+/** The number of responses by upstream. */
 async function answering(requests: number): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (let count = 0; count < requests; count++) {

@@ -1,4 +1,4 @@
-/** Bad input on a real API server: told by kubectl, and the valid rest works. */
+/** Bad input on a real API server: kubectl shows the errors, and valid resources work. */
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
@@ -98,7 +98,7 @@ test("an operator whose API server cannot be reached keeps trying, says so, and 
   assert.equal(ready.status, 503);
   assert.match(JSON.stringify(ready.body), /not yet read: Certificate, Upstream, Service, Route/);
   assert.equal((await get(`http://${chosen.operator}/healthz`)).status, 200);
-  // The nodes keep what they have.
+  // The nodes keep their document.
   for (const node of nodes) assert.equal((await get(`${node}/echo`)).status, 200);
 
   const sockets = new Set<Socket>();

@@ -1,4 +1,4 @@
-/** `npm run cluster` as a person meets it: the real script, its words, its end. */
+/** `npm run cluster` from a user's view: the real script, its output and its shutdown. */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { after, test } from "node:test";

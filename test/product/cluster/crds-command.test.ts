@@ -22,7 +22,7 @@ interface Outcome {
   readonly err: readonly string[];
 }
 
-/** In this process: what the command line adds is tried below. */
+/** In this process; the command line is tested below. */
 async function apply(kubeconfig = plane.kubeconfig): Promise<Outcome> {
   const [out, err]: [string[], string[]] = [[], []];
   const code = await crdsCommand(["apply"], {
@@ -50,7 +50,7 @@ const names = ["certificates", "upstreams", "services", "routes", "consumers", "
   (plural) => `${plural}.sluice.dev`,
 );
 
-/** Changes the first version of the Routes' definition, as another version of Sluice would have it. */
+/** Changes the first entry of `versions` in the Routes' CRD, like another version of Sluice would. */
 async function patchRoutes(
   ...operations: readonly { readonly op: string; readonly path: string; readonly value?: unknown }[]
 ) {

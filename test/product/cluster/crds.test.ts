@@ -1,4 +1,4 @@
-/** What the API server itself accepts and refuses, by the schemas and CEL rules of the CRDs. */
+/** Resources that the API server itself accepts and refuses, by the schemas and CEL rules of the CRDs. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { type Api, connectApi } from "../../../tools/cluster/api.ts";
@@ -38,7 +38,7 @@ after(async () => {
   await plane?.stop();
 });
 
-/** As `kubectl create --dry-run=server`, which has the API server refuse members that nobody knows. */
+/** Like `kubectl create --dry-run=server`, with strict validation of unknown members. */
 const create = (kind: Kind, spec: object) =>
   api.ask({
     method: "POST",
@@ -75,7 +75,7 @@ test("status is no part of what is applied", async () => {
   assert.equal(await plane.kubectl(["get", "gwsvc", "made-up", "-o", "jsonpath={.status}"]), "");
 });
 
-/** What `kubectl get` shows of each kind before Accepted, Programmed and Age: columns and cells of an example. */
+/** The columns of `kubectl get` for each kind before Accepted, Programmed and Age, with an example's cells. */
 const shown: Readonly<
   Record<Kind, { readonly spec: object; readonly cells: Readonly<Record<string, string | null>> }>
 > = {

@@ -1,4 +1,4 @@
-/** What is left when parts of the product are gone: the operator's last valid versions, and a node's last document. */
+/** State kept while a process is down: the operator's last valid versions, and a node's last document. */
 import assert from "node:assert/strict";
 import { statSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,6 @@
-/** Two operators on a real API server: one leads, the other takes over, and nodes never go back to the former one. */
+/**
+ * Two operators on a real API server: one leads, the other takes over, and nodes never accept the former leader again.
+ */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { freePort, type Process, waitFor } from "../../../tools/process/index.ts";
@@ -27,14 +29,14 @@ const operators: Operator[] = [{ listen: chosen.operator, process: suite.part("o
 const upstream = await startUpstream("echo");
 after(() => upstream.close());
 
-/** What each node was seen to run, in order, as the operators tell it. */
+/** The terms that each node was seen to run, as reported by the operators. */
 const terms = new Map<string, number>();
 async function told({ listen }: Operator): Promise<Told> {
   const status = (await get(`http://${listen}/status`)).body as Told;
   for (const { address, term } of status.nodes) {
     if (term === undefined) continue;
     const seen = terms.get(address) ?? 0;
-    // A view is half a second old at most; a term that is over must not come back after that.
+    // A view is half a second old at most; a former term must not reappear after that.
     if (term < seen) assert.ok((await again(listen, address)) >= seen, `${address} went back from term ${seen}`);
     terms.set(address, Math.max(seen, term));
   }
@@ -71,7 +73,7 @@ before(async () => {
 });
 after(() => Promise.all(operators.map(({ process }) => process.stop())));
 
-/** The one that leads, and the other. */
+/** The leading operator and the other one. */
 async function roles(): Promise<{ readonly leader: Operator; readonly other: Operator; readonly term: number }> {
   return waitFor(
     async () => {

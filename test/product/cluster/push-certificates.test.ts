@@ -1,4 +1,6 @@
-/** Certificates of the operator's making on a real API server: two operators, and two nodes that mount their Secret. */
+/**
+ * Certificates that the operator issues, on a real API server: two operators, and two nodes that mount their Secret.
+ */
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { join } from "node:path";
@@ -41,7 +43,7 @@ async function textsOf(name: string): Promise<Texts | null> {
   return found && Object.fromEntries(decoded);
 }
 
-/** What a kubelet does: it looks at the Secret and turns what is mounted. A Secret that is gone changes nothing. */
+/** Simulates the kubelet: reads the Secret and swaps the mounted files. A deleted Secret changes nothing. */
 const mount = join(folder.path, "mount");
 let mounted = "";
 async function sync(): Promise<boolean> {
@@ -69,7 +71,7 @@ before(async () => {
     SLUICE_PUSH_SECRET: "sluice-push",
     SLUICE_PUSH_OVERLAP: "4s",
   };
-  // Nodes cannot start without what they mount.
+  // Nodes cannot start without the mounted files.
   const maker = await operatorOf("maker", settings);
   await waitFor(sync, { what: "the nodes' Secret", timeout: 20_000 });
   await maker.process.stop();
@@ -118,7 +120,7 @@ const isSignedBy = (texts: Texts | null, entry: string, authority: X509Certifica
   authority !== undefined && certificatesIn(texts?.[entry])[0]?.verify(authority.publicKey) === true;
 
 let changes = 0;
-/** A change that both nodes serve, again and again, while something is done. */
+/** Makes changes and checks that both nodes serve them, for the duration of the work. */
 async function underChanges(work: () => Promise<unknown>): Promise<void> {
   const before = changes;
   let done = false;
@@ -172,7 +174,7 @@ test("certificates that are made anew are shown by nodes and operators without a
   assert.deepEqual(pids(), started);
 });
 
-/** Asks a node with a certificate: the status, or why there is no answer. */
+/** Requests a node with a certificate: the status, or the connection's error. */
 async function asked(node: SceneNode | undefined, pair: { readonly cert: string; readonly key: string }) {
   const ca = (await textsOf("sluice-push"))?.["ca.crt"] ?? "";
   const dispatcher = new Agent({ connect: { ...pair, ca, servername: "sluice-gateway" } });

@@ -1,4 +1,4 @@
-/** The samples on a real API server, from kubectl to a client's answer. */
+/** The samples on a real API server, from kubectl to a client's response. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { createClient } from "graphql-ws";
@@ -71,7 +71,7 @@ test("the 61st request of a minute is answered 429, and the other node goes on",
   await suite.programmed("gwconsumer/limited");
   const once = (proxy: string) => ask(proxy, { query: users, key: "limited-key" });
   await waitFor(async () => (await once(chosen.proxy2)).status === 200, { what: "the new key to work" });
-  // The window is a minute of the clock: the requests must all fall into one.
+  // The window is a calendar minute: all requests must fall into one.
   await waitFor(() => new Date().getUTCSeconds() < 40, { what: "20 s to be left of the minute", timeout: 21_000 });
   for (let count = 1; count <= 60; count++) {
     const { status, headers } = await once(chosen.proxy);
@@ -109,7 +109,7 @@ for (const [index, [where, url, headers]] of doors.entries()) {
     };
     const subscription = client.subscribe({ query: "subscription { userCreated { name email } }" }, sink);
     const user = { name: `Ann ${index}`, email: `ann${index}@example.org` };
-    // Nothing tells a client that its subscription has begun: users are created until one is received.
+    // The protocol does not acknowledge a subscription, so users are created until one is received.
     for (let attempt = 0; received.length === 0; attempt++) {
       assert.equal(failed, undefined, String(failed));
       const email = attempt === 0 ? user.email : `${attempt}.${user.email}`;

@@ -8,17 +8,17 @@ import { freeAddresses } from "../free-addresses.ts";
 const samples = new URL("../../../crds/samples", import.meta.url).pathname;
 
 export interface Suite extends ClusterProduct {
-  /** The samples as a folder for kubectl, pointed at this product's user API. */
+  /** The samples as a folder for kubectl, with this product's user API. */
   readonly samples: string;
   /** `kubectl apply` of these objects. */
   apply(...resources: readonly object[]): Promise<string>;
-  /** Waits until `kubectl wait` says that these are Programmed, such as `gwroute/users`. */
+  /** Waits until `kubectl wait` reports these as Programmed, such as `gwroute/users`. */
   programmed(...names: readonly string[]): Promise<void>;
-  /** A condition of a resource as kubectl shows it: `status reason message`. */
+  /** A condition of a resource from kubectl: `status reason message`. */
   condition(name: string, type: string): Promise<string>;
 }
 
-/** `show` is told warnings and errors of the parts, one line each. */
+/** `show` is called with warnings and errors of the processes, one line each. */
 export async function startSuite(options: { readonly show?: (line: string) => void } = {}): Promise<Suite> {
   const folder = temporaryFolder("product");
   const chosen = await freeAddresses();

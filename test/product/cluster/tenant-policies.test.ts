@@ -1,4 +1,4 @@
-/** The sample policies for tenants, each against the real API server: what it accepts, and what it refuses. */
+/** The sample policies for tenants, on the real API server: resources that each accepts and refuses. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { type Api, connectApi } from "../../../tools/cluster/api.ts";
@@ -69,7 +69,7 @@ const post = (api: Api, kind: Kind, body: ReturnType<typeof object>, query = "")
 const messageOf = (body: unknown): string => String(Object(body).message);
 
 let plane: ControlPlane;
-/** The administrator, and Ann, who may write everything of ours in every namespace. */
+/** The administrator, and Ann, who may write all of our kinds in every namespace. */
 let admin: Api;
 let ann: Api;
 before(async () => {
@@ -101,7 +101,7 @@ before(async () => {
     "--clusterrole=sluice-tenant-plugins",
     "--user=ann",
   ]);
-  // The API server learns of policies, bindings and roles by watches.
+  // The API server reads policies, bindings and roles by watches, with a delay.
   const settled = async () => {
     const refused = [
       await create(ann, "Route", host("bank.example.com"), "team"),
@@ -130,7 +130,7 @@ describe("a tenant's namespace", () => {
   test("without annotations may answer for nothing", async () => {
     const named = await create(ann, "Certificate", { ...tls, snis: [{ name: "shop.example.com" }] }, "bare");
     assert.match(messageOf(named.body), /may not answer for shop\.example\.com; .* allows none/);
-    // Both policies refuse it, and the API server tells of one of them, now this and now that.
+    // Both policies refuse it, and the API server reports either of them.
     const { body } = await create(ann, "Route", shop, "bare");
     assert.match(messageOf(body), /may not answer (for shop\.example\.com|\/shop\/a); .* allows none/);
   });

@@ -1,4 +1,4 @@
-/** Parts of the product die and come back under constant load: no request is lost and nothing is forgotten. */
+/** Processes of the product die and restart under constant load: no request and no configuration is lost. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { waitFor } from "../../../tools/process/index.ts";
@@ -85,7 +85,7 @@ test("a node killed with -9 has its document before it is ready, and the other n
       async () => {
         const { status } = await get(`http://${chosen.status2}/status/ready`);
         if (status !== 200) return false;
-        // From the first moment of readiness on: also what was written while it was down.
+        // As soon as it is ready, it also serves changes made while it was down.
         assert.equal((await get(`${second}/without-second`)).status, 200);
         return true;
       },

@@ -1,4 +1,4 @@
-/** What `kubectl apply` tells: the webhook, asked by the real API server, with the operator's own rights. */
+/** The validating webhook, called by the real API server, with the operator's own rights. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
@@ -23,7 +23,7 @@ const configuration = (port: number) => ({
   webhooks: [{ ...webhook, clientConfig: { url: `https://127.0.0.1:${port}/validate` } }],
 });
 
-/** What no schema and no CEL rule can tell. */
+/** Errors that neither a schema nor a CEL rule can detect. */
 const invalid = { paths: ["~/users/(", "~/a["] };
 const valid = { paths: ["/users"] };
 const routes = "/apis/sluice.dev/v1alpha1/namespaces/default/routes";
@@ -68,7 +68,7 @@ before(async () => {
   await plane.kubectl(["apply", "--server-side", "-f", new URL("crds", root).pathname]);
   await plane.kubectl(["apply", "--server-side", "-f", "-"], roleManifests("default"));
   await plane.kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
-  // Stored before anybody looks: by an older version, or while the operator was away.
+  // Stored without validation: by an older version, or while the operator was down.
   await waitFor(async () => (await create("old", invalid)).status === 201, { what: "a route to be stored" });
   replicas = [await startReplica(), await startReplica()];
   await plane.kubectl(["apply", "-f", "-"], JSON.stringify(configuration(replicas[0]?.address.port ?? 0)));
@@ -86,14 +86,14 @@ const patch = (routeName: string, body: object, contentType = SPEC_PATCH) =>
   api.ask({ method: "PATCH", path: `${routes}/${routeName}`, body, contentType });
 const messageOf = (body: unknown): string => String(Object(body).message);
 
-/** The API server learns of changed configurations by a watch. */
+/** The API server reads webhook configurations by a watch, with a delay. */
 const refused = (what: string) =>
   waitFor(async () => (await create("tried", invalid, "?dryRun=All")).status === 422, { what });
 
 const bundle = () =>
   plane.kubectl(["get", "validatingwebhookconfiguration", name, "-o", "jsonpath={.webhooks[0].clientConfig.caBundle}"]);
 
-/** Whether a client that trusts what the API server trusts takes the replica's certificate. */
+/** Whether the replica's certificate is valid for the CA that the API server trusts. */
 const isTrusted = async ({ address }: Webhook): Promise<boolean> => {
   const ca = Buffer.from(await bundle(), "base64").toString();
   return new Promise((resolve) => {

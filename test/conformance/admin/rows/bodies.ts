@@ -1,4 +1,4 @@
-/** Bodies that cannot be read. */
+/** Bodies that cannot be parsed. */
 import type { Table } from "../row.ts";
 
 const type = (value: string): readonly [string, string] => ["Content-Type", value];

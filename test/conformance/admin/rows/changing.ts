@@ -1,4 +1,4 @@
-/** PATCH: what the body leaves out stays as it is. */
+/** PATCH: members that the body leaves out are unchanged. */
 import { ids } from "../fixture.ts";
 import type { Table } from "../row.ts";
 

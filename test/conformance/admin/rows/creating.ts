@@ -1,4 +1,4 @@
-/** Writes that are done, in every form that Kong takes. */
+/** Successful writes, in every form that Kong accepts. */
 import { deriveId } from "@sluice/model";
 import { ids } from "../fixture.ts";
 import type { Table } from "../row.ts";

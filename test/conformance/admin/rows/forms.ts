@@ -1,4 +1,4 @@
-/** Forms of both types, and how their texts become values. */
+/** Form bodies of both types, and how their texts are converted to values. */
 import { elliptic } from "../../../../tools/programs/pairs.ts";
 import { ids } from "../fixture.ts";
 import { multipart } from "../multipart.ts";

@@ -7,7 +7,7 @@ const valid = { message: "schema validation successful" };
 const noDatabase = "expected one of: local, redis (cluster needs the database mode)";
 const clustered = { name: "rate-limiting", config: { minute: 5, policy: "cluster" } };
 
-/** What only Kong's paid editions have: its clients take a 404 for none. */
+/** Endpoints of Kong's paid editions: clients treat 404 as "not available". */
 const paid: readonly Row[] = [
   "/workspaces",
   "/workspaces/default",
@@ -18,7 +18,7 @@ const paid: readonly Row[] = [
   "/event-hooks",
 ].map((url) => ({ does: `has no ${url}`, ask: `GET ${url}`, status: 404, body: notFound }));
 
-/** Lists that decK asks for and takes a 404 of for none. */
+/** Lists that decK requests, treating 404 as an empty list. */
 const lists: readonly Row[] = [
   "/ca_certificates",
   "/hmac-auths",

@@ -1,4 +1,4 @@
-/** Input that means no good. */
+/** Malicious input. */
 import { ids } from "../fixture.ts";
 import type { Table } from "../row.ts";
 

@@ -1,4 +1,4 @@
-/** What Kong has and Sluice has not. */
+/** Features of Kong that Sluice lacks. */
 import type { Table } from "../row.ts";
 
 const lists = [

@@ -1,4 +1,4 @@
-/** `?dry_run=1`: what a write would do. */
+/** `?dry_run=1`: plans of writes. */
 import { ids } from "../fixture.ts";
 import type { Table } from "../row.ts";
 

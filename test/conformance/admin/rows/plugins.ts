@@ -1,4 +1,4 @@
-/** Plugins: what they may be attached to, and what their configs may hold. */
+/** Plugins: their targets and their configs. */
 import { ids } from "../fixture.ts";
 import type { Table } from "../row.ts";
 import { notEnabled } from "./refusals.ts";

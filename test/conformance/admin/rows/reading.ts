@@ -1,4 +1,4 @@
-/** Reads, and what every URL answers. */
+/** Reads, and behaviour that all URLs share. */
 import { ids } from "../fixture.ts";
 import type { Table } from "../row.ts";
 

@@ -1,4 +1,4 @@
-/** What is wrong with a write, in Kong's codes, names and sentences. */
+/** Rejected writes, with Kong's codes, names and messages. */
 import { ids } from "../fixture.ts";
 import type { Table } from "../row.ts";
 
@@ -14,7 +14,7 @@ const unique = (rendered: string, fields: object) => ({
   message: `UNIQUE violation detected on '${rendered}'`,
   fields,
 });
-/** Clients of Kong look for `not enabled`. */
+/** Clients of Kong search the message for `not enabled`. */
 export const notEnabled = (name: string): string =>
   `plugin '${name}' not enabled: Sluice has cors, key-auth, prometheus, rate-limiting; remove this plugin or use one of these`;
 const missing = "required field missing";

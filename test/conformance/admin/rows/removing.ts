@@ -1,4 +1,4 @@
-/** DELETE, and what goes along. */
+/** DELETE, and the entities that are deleted with it. */
 import { ids } from "../fixture.ts";
 import type { Table } from "../row.ts";
 

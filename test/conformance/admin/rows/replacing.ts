@@ -1,4 +1,4 @@
-/** PUT: the entity takes the form that the body says, whether or not there was one. */
+/** PUT: creates the entity or replaces it by the body. */
 import { deriveId } from "@sluice/model";
 import { ids } from "../fixture.ts";
 import type { Table } from "../row.ts";

@@ -1,4 +1,4 @@
-/** Tags: filters of lists, and the lists of tags. */
+/** Tags: list filters, and the lists of tags. */
 import { ids } from "../fixture.ts";
 import type { Table } from "../row.ts";
 

@@ -1,4 +1,4 @@
-/** `upstream_headers` of a service: a member that Kong does not have, and its clients do not know. */
+/** `upstream_headers` of a service: a member that neither Kong nor its clients know. */
 import type { Table } from "../row.ts";
 
 const secret = { name: "X-Gateway-Secret", value: "the-secret" };

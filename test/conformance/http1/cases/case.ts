@@ -1,4 +1,4 @@
-/** Rows of the tables: bytes, and what a strict reader makes of them. */
+/** Rows of the tables: bytes, and the result of a strict parser. */
 import type { fault } from "../../../../gateway/src/proxy/http1/parse/faults.ts";
 import type { Asked } from "../read-ours.ts";
 import type { Message } from "../reading.ts";
@@ -6,8 +6,8 @@ import type { Message } from "../reading.ts";
 export type FaultName = keyof typeof fault;
 
 /**
- * A fault; `more` when bytes are missing; what the only message is among other things; or all messages that are taken,
- * one after the other (and nothing is left over).
+ * A fault; `more` when bytes are missing; members of the only message; or all accepted messages in order, with nothing
+ * left over.
  */
 export type Expected = FaultName | "more" | Partial<Message> | readonly Partial<Message>[];
 
@@ -16,7 +16,7 @@ export interface Case {
   /** Latin-1. */
   readonly bytes: string;
   readonly expect: Expected;
-  /** The method that a response answers; default GET. */
+  /** The method of the request that a response belongs to; default GET. */
   readonly asked?: Asked;
 }
 
@@ -25,10 +25,10 @@ export type Row = readonly [name: string, bytes: string, expect: Expected, asked
 export const cases = (rows: readonly Row[]): readonly Case[] =>
   rows.map(([name, bytes, expect, asked]) => ({ name, bytes, expect, asked }));
 
-/** A request line, then Host, and nothing else. */
+/** A request line and a Host header. */
 export const line = (text: string): string => `${text}\r\nHost: a\r\n\r\n`;
 
-/** A request with these header lines besides Host, which end by themselves. */
+/** A request with Host and these header lines, each with its line ending. */
 export const get = (lines: string): string => `GET / HTTP/1.1\r\nHost: a\r\n${lines}\r\n`;
 
 /** A request with one header line and a body. */
@@ -36,9 +36,9 @@ export const post = (header: string, body: string): string => `POST / HTTP/1.1\r
 
 export const chunked = (body: string): string => post("Transfer-Encoding: chunked", body);
 
-/** A response with these header lines, which end by themselves, and a body. */
+/** A response with these header lines, each with its line ending, and a body. */
 export const ok = (lines: string, body = ""): string => `HTTP/1.1 200 OK\r\n${lines}\r\n${body}`;
 
-/** What stands behind a message to see where it ended. */
+/** A second request that shows where the first message ended. */
 export const NEXT = "GET /next HTTP/1.1\r\nHost: a\r\n\r\n";
 export const next: Partial<Message> = { line: ["GET", "/next"] };

@@ -1,8 +1,8 @@
-/** Chunks, their extensions, and trailers (RFC 9112 section 7.1), in requests: responses go through the same scanner. */
+/** Chunks, chunk extensions and trailers (RFC 9112 section 7.1), in requests: responses use the same scanner. */
 import { cases, chunked, NEXT, next } from "./case.ts";
 
 const abc = { body: "abc", trailers: [] };
-/** One chunk by this line, then the last. */
+/** One chunk with this size line, then the last chunk. */
 const size = (text: string): string => chunked(`${text}\r\nabc\r\n0\r\n\r\n`);
 const trailer = (lines: string): string => chunked(`3\r\nabc\r\n0\r\n${lines}\r\n`);
 

@@ -1,4 +1,4 @@
-/** Where a request's body ends, and whether its connection goes on (RFC 9112 sections 6 and 9). */
+/** The end of a request's body, and whether its connection stays open (RFC 9112 sections 6 and 9). */
 import { cases, get, NEXT, next, post } from "./case.ts";
 
 const length = (value: string, body = "abc"): string => post(`Content-Length: ${value}`, body);

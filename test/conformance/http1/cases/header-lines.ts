@@ -1,4 +1,4 @@
-/** Names, colons, values and the ends of header lines (RFC 9112 section 5). */
+/** Names, colons, values and line endings of header lines (RFC 9112 section 5). */
 import { cases, get } from "./case.ts";
 
 const host = ["Host", "a"] as const;

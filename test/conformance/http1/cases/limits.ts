@@ -1,11 +1,11 @@
-/** How long a line and how many headers may be (the defaults; RFC 9112 section 3, RFC 6585 section 5). */
+/** Limits for line length and header size (the defaults; RFC 9112 section 3, RFC 6585 section 5). */
 import { cases, get } from "./case.ts";
 
 const line = (length: number): string => {
   const rest = "GET  HTTP/1.1\r\n".length;
   return `GET /${"a".repeat(length - rest - 1)} HTTP/1.1\r\nHost: a\r\n\r\n`;
 };
-/** Of header lines and the empty line behind them, this many bytes. */
+/** Header lines and the empty line after them, with this total size in bytes. */
 const fields = (length: number): string => {
   const rest = "Host: a\r\nA: \r\n\r\n".length;
   return get(`A: ${"b".repeat(length - rest)}\r\n`);

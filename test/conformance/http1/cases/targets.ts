@@ -1,4 +1,4 @@
-/** The forms of a request target, and how Host goes with them (RFC 9112 section 3.2). */
+/** The forms of a request target, and their relation to Host (RFC 9112 section 3.2). */
 import { cases, line } from "./case.ts";
 
 const absolute = (target: string, host: string): string => `GET ${target} HTTP/1.1\r\nHost: ${host}\r\n\r\n`;

@@ -1,6 +1,6 @@
-/** Rows of what the API server takes and refuses, and how several of them are written as one. */
+/** Rows of specs that the API server accepts or refuses, and helpers that generate several of them. */
 
-/** What is tried, the spec, and what the API server says; null: it is accepted. */
+/** A description, the spec, and the API server's message; null: it is accepted. */
 export type Row = readonly [what: string, spec: object, refusal: RegExp | null];
 
 export const uuid = "2b7a4f0e-64d5-4d5e-8d0a-6f9f6d2f8a11";
@@ -21,7 +21,7 @@ export function numbers(what: string, { from, to }: Required<Limits>, spec: (val
   ];
 }
 
-/** A text of the most characters, of one more, and where there is a least number of one less. */
+/** A text of the maximum length, a longer one, and where there is a minimum a shorter one. */
 export function lengths(what: string, { from = 0, to }: Limits, spec: (text: string) => object): readonly Row[] {
   return [
     [`${what} of ${to} characters`, spec("a".repeat(to)), null],
@@ -30,7 +30,7 @@ export function lengths(what: string, { from = 0, to }: Limits, spec: (text: str
   ];
 }
 
-/** A list of the most items, of one more, and where there is a least number of none. */
+/** A list of the maximum length, a longer one, and where there is a minimum an empty one. */
 export function counts(what: string, { from = 0, to }: Limits, spec: (count: number) => object): readonly Row[] {
   return [
     [`${to} ${what}`, spec(to), null],
@@ -39,7 +39,7 @@ export function counts(what: string, { from = 0, to }: Limits, spec: (count: num
   ];
 }
 
-/** Each of the words, and one that is none of them. */
+/** Each of the words, and an invalid one. */
 export function words(
   what: string,
   known: readonly (string | number)[],
@@ -55,7 +55,7 @@ export function words(
 /** `count` different texts. */
 export const texts = (count: number): readonly string[] => Array.from({ length: count }, (_, index) => `t${index}`);
 
-/** The name of another resource, as every reference has it. */
+/** The name of another resource, with the rules of every reference. */
 export function references(what: string, spec: (ref: object) => object): readonly Row[] {
   return [
     [`${what} of 253 characters`, spec({ name: "a".repeat(253) }), null],
@@ -70,7 +70,7 @@ export function references(what: string, spec: (ref: object) => object): readonl
   ];
 }
 
-/** Members of every kind, beside a spec that is accepted. */
+/** Members that all kinds share, with a valid spec. */
 export const common = (spec: object): readonly Row[] => [
   ["name, id, tags and class", { ...spec, name: "a.b", id: uuid, tags: ["a", "b c"], class: "other" }, null],
   ...lengths("name", { to: 256 }, (name) => ({ ...spec, name })),

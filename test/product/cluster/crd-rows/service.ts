@@ -57,7 +57,7 @@ export const service: readonly Row[] = [
   ["a disabled one", { ...url, enabled: false }, null],
 
   ...references("a backend", (ref) => ({ backendRef: { port: 80, ...ref } })).filter(
-    // Names of core Services are labels: shorter, and without dots.
+    // Names of core Services are DNS labels: shorter, and without dots.
     ([what]) => !/characters|dots$/.test(what) || /namespace/.test(what),
   ),
   ...lengths("backend", { from: 1, to: 63 }, (name) => ({ backendRef: { name, port: 80 } })),

@@ -2,7 +2,7 @@ import { common, counts, lengths, numbers, type Row, references, texts, uuid, wo
 
 const places = ["hashOn", "hashFallback"] as const;
 const sources = ["none", "consumer", "ip", "header", "cookie", "path", "query_arg", "uri_capture"] as const;
-/** The members that say more about a source. */
+/** The additional members of a hash source. */
 const details = {
   hashOnHeader: "x-a",
   hashOnCookie: "c",
