@@ -4,7 +4,7 @@
  * children and older resources before younger ones. One invalid resource never blocks the others.
  */
 import { describeResourceViolation, type SluiceKind } from "@sluice/crds";
-import { BucketMap, byHash, byId, type Collection, collections, type Endpoint } from "@sluice/model";
+import { BucketMap, byHash, byId, type Collection, type Endpoint, perCollection } from "@sluice/model";
 import type { Problem } from "../status/conditions.ts";
 import type { TimeSliced } from "../time-slicing.ts";
 import type { ClusterState } from "../watch/cluster-state.ts";
@@ -23,9 +23,6 @@ import type { CachedTranslation, TranslatedEntity, TranslationCache } from "./tr
 
 /** Parents before children. */
 export const kindOrder: readonly SluiceKind[] = ["Certificate", "Upstream", "Service", "Route", "Consumer", "Plugin"];
-
-export const perCollection = <Value>(make: (collection: Collection) => Value): Readonly<Record<Collection, Value>> =>
-  Object.fromEntries(collections.map((name) => [name, make(name)])) as Record<Collection, Value>;
 
 /** The translation of one resource. */
 export interface TranslatedResource {
@@ -76,9 +73,9 @@ export function createTranslateAll({ cache, lookups }: TranslateAllOptions): Tra
     const problems = new Map<string, Problem[]>();
     const owners = new Map<string, Owner>();
     const endpoints = new Map<string, readonly Endpoint[]>();
-    /** Owners whose entity is in the document, unchanged or as a placeholder that answers 503. */
+    /** Owners whose entity is in the document, unchanged or as a stand-in that answers 503. */
     const served = new Set<string>();
-    /** Owners whose entity is replaced by a placeholder that answers 503. */
+    /** Owners whose entity is replaced by a stand-in that answers 503. */
     const closed = new Set<string>();
     const translated = new Map<string, TranslatedResource>();
     const interests = createClaimInterests();
@@ -118,7 +115,7 @@ export function createTranslateAll({ cache, lookups }: TranslateAllOptions): Tra
       items[collection].set(item.entity.id, item);
     }
 
-    /** Replaces a route that cannot be served by a placeholder that answers 503. */
+    /** Replaces a route that cannot be served by a stand-in that answers 503. */
     function standInForRoute(owner: Owner, original: TranslatedEntity, reason: string): void {
       const entity = standIns.route(original, reason);
       if (!entity) return;
@@ -132,7 +129,7 @@ export function createTranslateAll({ cache, lookups }: TranslateAllOptions): Tra
     }
 
     /**
-     * Replaces a protecting plugin by a placeholder: its requests are answered 503, unless another plugin protects
+     * Replaces a protecting plugin by a stand-in: its requests are answered 503, unless another plugin protects
      * them.
      */
     function standInForPlugin(owner: Owner, original: TranslatedEntity, reason: string): void {

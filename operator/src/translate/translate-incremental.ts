@@ -1,18 +1,18 @@
 /**
  * Continues a translation: translates a few changed resources at a cost that does not depend on how many others there
  * are. Where the result depends on more than the changed resources and their dependents (conflicts, resources that are
- * not served, placeholders), it returns undefined, and everything is translated again.
+ * not served, stand-ins), it returns undefined, and everything is translated again.
  */
 
 import { isDeepStrictEqual } from "node:util";
 import { isSluiceKind, type Resource, type SluiceKind } from "@sluice/crds";
-import type { Endpoint } from "@sluice/model";
+import { type Endpoint, perCollection } from "@sluice/model";
 import type { Problem } from "../status/conditions.ts";
 import type { ClusterState } from "../watch/cluster-state.ts";
 import { backendEndpoints } from "./backend-endpoints.ts";
 import type { ResourceLookups } from "./lookups.ts";
 import { outcomeOf, withOutcome } from "./outcome.ts";
-import { type FullTranslation, faultsOf, kindOrder, perCollection, type TranslatedResource } from "./translate-all.ts";
+import { type FullTranslation, faultsOf, kindOrder, type TranslatedResource } from "./translate-all.ts";
 import { type Item, type Owner, parseOwnerKey, type Translation } from "./translation.ts";
 import type { TranslatedEntity, TranslationCache } from "./translation-cache.ts";
 

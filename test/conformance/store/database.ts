@@ -132,14 +132,14 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
     test("texts that Postgres cannot hold are violations, with their places", async () => {
       const bad = { ...service("bad"), name: "a\0b", tags: ["fine", "\ud800"] } as Entities["services"];
       const limit = { ...plugin("cors"), config: { "a\0": 1, list: [{ x: "\0" }] } };
-      const nul = "must not contain NUL characters";
+      const nul = "must not hold the character U+0000";
       assert.deepEqual(await store.write([create("services", service("fine")), create("services", bad)]), {
         index: 1,
         fault: {
           kind: "invalid",
           violations: [
             { path: ["name"], message: nul },
-            { path: ["tags", 1], message: "must not contain half characters" },
+            { path: ["tags", 1], message: "invalid utf-8 character sequence" },
           ],
         },
       });
@@ -148,7 +148,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
         fault: {
           kind: "invalid",
           violations: [
-            { path: ["config"], message: "must not contain names with NUL or half characters" },
+            { path: ["config", "@entity"], message: "a name must not hold the character U+0000" },
             { path: ["config", "list", 0, "x"], message: nul },
           ],
         },

@@ -27,6 +27,5 @@ function hashKey(credential: StoredEntity): StoredEntity {
 }
 
 /** The id that a member of an entity refers to. */
-export function referencedId(entity: StoredEntity, member: string): string | undefined {
-  return (entity[member] as { readonly id: string } | null | undefined)?.id;
-}
+export const referencedId = (entity: object, member: string): string | undefined =>
+  (entity as Readonly<Record<string, { readonly id: string } | null | undefined>>)[member]?.id;

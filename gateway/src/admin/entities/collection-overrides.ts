@@ -8,9 +8,9 @@ import {
   type Service,
   withDeprecated,
 } from "@sluice/model";
+import { unstorableReason } from "../../stores/unstorable-text.ts";
 import type { RawMembers } from "../http/decode-body.ts";
 import { badRequest } from "../http/errors.ts";
-import { unstorableReason } from "../http/unstorable-text.ts";
 import { certificates } from "./certificates.ts";
 import type { EntityOperations, PrepareOptions } from "./operations/index.ts";
 import { presentAll } from "./operations/read.ts";

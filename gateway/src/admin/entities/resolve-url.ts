@@ -1,10 +1,10 @@
 /** Resolves a URL to an entity, or to the place of a missing one. */
 import { randomUUID } from "node:crypto";
-import { type Collection, checkEntity, type Entity, entities, type Sni } from "@sluice/model";
+import { type Collection, checkEntity, type Entity, entities, referencedId, type Sni } from "@sluice/model";
 import type { Lookup, ReferenceFilter } from "../../stores/store.ts";
+import { unstorableReason } from "../../stores/unstorable-text.ts";
 import type { RawMembers } from "../http/decode-body.ts";
 import { invalidUnique, notFound, serverNameNotFound } from "../http/errors.ts";
-import { unstorableReason } from "../http/unstorable-text.ts";
 import type { EntityReader, EntityRequest } from "../requests.ts";
 import type { Endpoint, ReferenceEndpoint } from "./endpoints.ts";
 
@@ -114,7 +114,3 @@ async function resolveReferenceUrl(
   }
   return { entity: await store.find(collection, { id }), members: { id }, by: { id }, hasOtherParent: false };
 }
-
-/** The id that a member refers to. */
-export const referencedId = (entity: Entity, member: string): string | undefined =>
-  (entity as unknown as Readonly<Record<string, { readonly id: string } | null>>)[member]?.id;

@@ -1,9 +1,9 @@
 /** Decodes request bodies to plain data, which is not validated yet. */
 import { type Collection, decodeForm, type FormParts } from "@sluice/model";
+import { unstorableTexts } from "../../stores/unstorable-text.ts";
 import { badRequest, invalidEntity, unparsable, unsupportedType } from "./errors.ts";
 import { readMultipart } from "./multipart-form.ts";
 import { type JsonLimits, type JsonResult, readJson } from "./read-json.ts";
-import { unstorableTexts } from "./unstorable-text.ts";
 
 export type RawMembers = Readonly<Record<string, unknown>>;
 

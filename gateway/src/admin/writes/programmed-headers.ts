@@ -18,7 +18,7 @@ export function programmedHeaders(answer: WaitAnswer | null): ResponseHeaders {
     ? `${problem.kind} ${problem.namespace}/${problem.name}: ${problem.reason}: ${problem.message}`
     : answer
       ? ""
-      : "nobody tells what the nodes serve";
+      : "no source reports what the nodes serve";
   const headers = {
     "X-Sluice-Programmed": programmed,
     "X-Sluice-Lagging": programmed === "true" ? "" : lagging.join(", "),

@@ -37,7 +37,7 @@ describe("an answer to a write", () => {
     [
       "nobody can be asked",
       null,
-      { "X-Sluice-Programmed": "pending", "X-Sluice-Problem": "nobody tells what the nodes serve" },
+      { "X-Sluice-Programmed": "pending", "X-Sluice-Problem": "no source reports what the nodes serve" },
     ],
   ];
   for (const [when, answer, headers] of table) {

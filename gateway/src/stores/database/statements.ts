@@ -1,6 +1,8 @@
 /** The read statements. Names of tables and columns come from the schemas; all values are parameters. */
+
 import type { Collection } from "@sluice/model";
 import type { ListOptions, Lookup } from "../store.ts";
+import { unstorableReason } from "../unstorable-text.ts";
 import { columnOf } from "./rows.ts";
 
 export interface Statement {
@@ -14,7 +16,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 export const isUuid = (text: string): boolean => UUID.test(text);
 
 /** The database can hold neither NUL nor lone surrogates: no entity has such a value. */
-export const isStorable = (text: string): boolean => !text.includes("\0") && text.isWellFormed();
+export const isStorable = (text: string): boolean => unstorableReason(text) === undefined;
 
 /** Expired keys are left out, by the same rule as in the nodes. */
 const ALIVE = "(ttl is null or created_at + ttl > extract(epoch from clock_timestamp()) - 1)";

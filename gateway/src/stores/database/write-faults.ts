@@ -1,7 +1,6 @@
 /** Translates database errors to write faults. */
-import { type Collection, collections, type Entity, entities, references, type Violation } from "@sluice/model";
+import { type Collection, collections, type Entity, entities, references } from "@sluice/model";
 import type { Write, WriteFault } from "../store.ts";
-import { isStorable } from "./statements.ts";
 
 /** A fault as the SQL function write_all reports it. */
 export interface DatabaseFaultRow {
@@ -59,20 +58,4 @@ function missingOf({ constraint, message }: DatabaseFaultRow, write: Exclude<Wri
   if (!found) return { kind: "invalid", violations: [{ path: ["@entity"], message }] };
   const { id } = member(entity, found.member) as { readonly id: string };
   return { kind: "foreign-key", member: found.member, to: found.to, id };
-}
-
-/** Strings anywhere in an entity that Postgres cannot store. */
-export function unstorableTexts(value: unknown, path: Violation["path"] = []): readonly Violation[] {
-  if (typeof value === "string") {
-    if (isStorable(value)) return [];
-    const message = value.includes("\0") ? "must not contain NUL characters" : "must not contain half characters";
-    return [{ path, message }];
-  }
-  if (typeof value !== "object" || value === null) return [];
-  if (Array.isArray(value)) return value.flatMap((item, index) => unstorableTexts(item, [...path, index]));
-  return Object.entries(value).flatMap(([name, item]) =>
-    isStorable(name)
-      ? unstorableTexts(item, [...path, name])
-      : [{ path, message: "must not contain names with NUL or half characters" }],
-  );
 }

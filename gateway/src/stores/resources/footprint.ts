@@ -1,8 +1,7 @@
 /** Decides which writes are independent and may run concurrently. Pure. */
 import { resourceKey } from "@sluice/crds";
-import { type Collection, type Entity, references } from "@sluice/model";
+import { type Collection, type Entity, referencedId, references } from "@sluice/model";
 import { claimKey, claimKeysOf } from "../tables/index.ts";
-import { referred } from "../tables/tables.ts";
 import { resourceKeyOfKind } from "./view.ts";
 import type { WritePlan } from "./write-plan.ts";
 
@@ -25,7 +24,7 @@ export function footprintOf({ effects, steps, secrets, unused }: WritePlan): Wri
     for (const entity of [before, after]) if (entity) take(collection, entity);
     for (const one of along) take(one.collection, one.entity);
     for (const { member, to } of after ? references[collection] : []) {
-      const id = after && referred(after, member);
+      const id = after && referencedId(after, member);
       if (id) needs.add(claimKey(to, { id }));
     }
   }

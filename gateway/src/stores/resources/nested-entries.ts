@@ -1,8 +1,9 @@
 /** Entities that are entries in the resource of another one: keys, targets and SNIs. */
 import type { Resource } from "@sluice/crds";
 import type { Collection, Entity, ResourceKind } from "@sluice/model";
+import { referencedId } from "@sluice/model";
 import type { Tables } from "../tables/index.ts";
-import { referenceKey, referred } from "../tables/tables.ts";
+import { referenceKey } from "../tables/tables.ts";
 import type { ResourceView } from "./view.ts";
 
 export interface Nesting {
@@ -32,7 +33,7 @@ export function ownerOf(
 ): { readonly collection: Collection; readonly id: string } {
   const parent = parents[collection];
   return parent
-    ? { collection: parent.collection, id: referred(entity, parent.member) ?? "" }
+    ? { collection: parent.collection, id: referencedId(entity, parent.member) ?? "" }
     : { collection, id: entity.id };
 }
 
@@ -70,7 +71,7 @@ export function changeEntries(change: EntryChange): readonly unknown[] | undefin
     if (held.isFaulty) return removed.has(`${nesting.child} ${id}`) ? undefined : entry;
     known.add(id);
     const now = next.rows[nesting.child].get(id);
-    if (!now || referred(now, nesting.member) !== parentId) return undefined;
+    if (!now || referencedId(now, nesting.member) !== parentId) return undefined;
     return now === held.entity ? entry : write(now, entry);
   });
   const added = childrenAfter(nesting, parentId, next)

@@ -1,5 +1,5 @@
 /** Entities in memory, indexed for every lookup. Pure: a write returns new tables. */
-import { type Collection, collections, type Entity, references } from "@sluice/model";
+import { type Collection, collections, type Entity, referencedId, references } from "@sluice/model";
 import { claimKeysOf } from "./claims.ts";
 import { MapDraft, SharedMap } from "./shared-map.ts";
 
@@ -111,13 +111,9 @@ export class TablesDraft {
   }
 }
 
-/** The id that a member of an entity refers to. */
-export const referred = (entity: Entity, member: string): string | undefined =>
-  (entity as unknown as Readonly<Record<string, { readonly id: string } | null | undefined>>)[member]?.id;
-
 function referenceKeys({ collection, entity }: PlacedEntity): readonly string[] {
   return references[collection].flatMap(({ member }) => {
-    const id = referred(entity, member);
+    const id = referencedId(entity, member);
     return id === undefined ? [] : [referenceKey(collection, { member, id })];
   });
 }

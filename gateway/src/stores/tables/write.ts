@@ -1,10 +1,10 @@
 /** Writes to tables: computes the effects of a write, or its fault. */
-import { type Collection, collections, type Entity, entities, references } from "@sluice/model";
+import { type Collection, collections, type Entity, entities, referencedId, references } from "@sluice/model";
 import { etagOf } from "../etag.ts";
 import type { Effect, Write, WriteFault } from "../store.ts";
 import { claimKey, claimKeysOf, claimOf, claimsOf } from "./claims.ts";
 import { isExpired } from "./expired.ts";
-import { type PlacedEntity, referred, type Tables, TablesDraft } from "./tables.ts";
+import { type PlacedEntity, type Tables, TablesDraft } from "./tables.ts";
 
 export type TableWriteResult =
   | { readonly tables: Tables; readonly effects: readonly Effect[]; readonly fault?: undefined }
@@ -110,7 +110,7 @@ function clashOf(draft: TablesDraft, { collection, entity }: PlacedEntity, old?:
   });
   if (taken) return { kind: "unique", members: taken };
   for (const { member, to } of references[collection]) {
-    const other = referred(entity, member);
+    const other = referencedId(entity, member);
     if (other !== undefined && !draft.get(to, other)) return { kind: "foreign-key", member, to, id: other };
   }
   return undefined;
