@@ -36,7 +36,7 @@ export interface ApiProxy {
   silence(): void;
   /** Nobody listens any more: what flows is broken off, and new connections are refused. */
   leave(): Promise<void>;
-  /** After `leave`: somebody listens there again. */
+  /** After `leave`: listens there again. */
   comeBack(): Promise<void>;
   close(): Promise<void>;
 }

@@ -52,21 +52,24 @@ function resources({ namespace }: Place): readonly object[] {
   ];
 }
 
-/** Errors that neither a schema nor the webhook can detect. */
-function faulty({ namespace }: Place): readonly object[] {
+/**
+ * Errors that neither a schema nor the webhook can detect. Their name sorts after "good": of two resources made in one
+ * second that claim one name, the first by name wins, and the invalid ones have to lose.
+ */
+function invalid({ namespace }: Place): readonly object[] {
   const one = (kind: string, spec: object) => ({
     apiVersion: "sluice.dev/v1alpha1",
     kind,
-    metadata: { name: "faulty", namespace },
+    metadata: { name: "invalid", namespace },
     spec,
   });
   return [
-    one("Certificate", { secretRef: { name: "absent" }, snis: [{ name: `faulty.${namespace}.test` }] }),
+    one("Certificate", { secretRef: { name: "absent" }, snis: [{ name: `invalid.${namespace}.test` }] }),
     one("Upstream", { name: `${namespace}.internal`, targets: [{ target: "127.0.0.1:9001" }] }),
     one("Service", { name: `${namespace}-good`, url: "http://127.0.0.1:9001" }),
-    one("Route", { serviceRef: { name: "absent" }, paths: ["/faulty"] }),
+    one("Route", { serviceRef: { name: "absent" }, paths: ["/invalid"] }),
     one("Plugin", { plugin: "cors", config: {}, targetRefs: [{ kind: "Route", name: "absent" }] }),
-    one("Consumer", { username: "faulty", keyAuth: [{ secretRef: { name: "absent", key: "key" } }] }),
+    one("Consumer", { username: "invalid", keyAuth: [{ secretRef: { name: "absent", key: "key" } }] }),
   ];
 }
 
@@ -79,7 +82,7 @@ export async function everythingOfTheOperator(place: Place): Promise<void> {
   await kubectl(["apply", "-f", "-"], list(resources(place)));
   const good = kinds.map((kind) => `${kind}.sluice.dev/good`);
   await inPlace("wait", "--for=condition=Programmed", "--timeout=60s", ...good);
-  await kubectl(["apply", "-f", "-"], list(faulty(place)));
+  await kubectl(["apply", "-f", "-"], list(invalid(place)));
   const told = async () => {
     const names = await inPlace(
       "get",
@@ -87,7 +90,7 @@ export async function everythingOfTheOperator(place: Place): Promise<void> {
       "-o",
       "jsonpath={range .items[*]}{.regarding.kind} {.regarding.name}{'\\n'}{end}",
     );
-    return new Set(names.split("\n").filter((name) => name.endsWith(" faulty"))).size === kinds.length;
+    return new Set(names.split("\n").filter((name) => name.endsWith(" invalid"))).size === kinds.length;
   };
   await waitFor(told, { what: "an Event of each kind", timeout: 60_000, interval: 200 });
   await waitFor(
@@ -97,7 +100,7 @@ export async function everythingOfTheOperator(place: Place): Promise<void> {
         inPlace(
           "patch",
           "routes.sluice.dev",
-          "faulty",
+          "invalid",
           "--subresource=status",
           "--type=merge",
           "-p",
@@ -107,7 +110,7 @@ export async function everythingOfTheOperator(place: Place): Promise<void> {
         await forget();
         await asOfBefore(place);
       });
-      const again = await inPlace("wait", "--for=condition=Accepted", "--timeout=60s", "routes.sluice.dev/faulty");
+      const again = await inPlace("wait", "--for=condition=Accepted", "--timeout=60s", "routes.sluice.dev/invalid");
       const counts = await inPlace("get", "events.events.k8s.io", "-o", "jsonpath={.items[*].series.count}");
       return again && counts.trim() !== "";
     },

@@ -80,7 +80,7 @@ const lies: readonly (readonly [what: string, answer: FalseNode["answer"]])[] = 
   ["half an answer", { body: '{"node":"', cut: true }],
 ];
 for (const [what, answer] of lies)
-  test(`a node that answers ${what} is told, and holds nobody up`, async () => {
+  test(`a node that answers ${what} is named, and delays no other node`, async () => {
     await round(scene, {
       async fault(change) {
         falseNode.answer = answer;
