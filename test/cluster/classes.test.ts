@@ -83,7 +83,7 @@ test("an operator of its own class takes what has none in its home namespace and
   await says("dev-home/web", "Programmed", /^True/);
 });
 
-test("a resource whose class no operator serves says so, with the classes that are served", async () => {
+test("a resource whose class no operator serves gets a condition that lists the served classes", async () => {
   const unset = "to which resources of shop without spec.class belong";
   const words = `no operator serves the class sluice, ${unset}: set spec.class to one that is served \\(dev\\)$`;
   for (const type of ["Accepted", "Programmed"])

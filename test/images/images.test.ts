@@ -102,7 +102,7 @@ for (const { name, workspace, title } of Object.values(workloads)) {
     assert.deepEqual(files.toSorted(), libraries.toSorted());
   });
 
-  test(`${name} runs as somebody, by number, and says what it is`, () => {
+  test(`${name} runs as a numbered user, and says what it is`, () => {
     const { User, Labels } = all[name].runAs;
     assert.equal(User, "65532:65532");
     assert.match(textIn(all[name], "etc/passwd"), /^sluice:x:65532:65532:/m);

@@ -150,7 +150,7 @@ test("a long source file is a fault, a generated one is not", () => {
   assert.deepEqual(checkLength(files).map(show), ["a.ts: has 401 lines, more than 400: two subjects?"]);
 });
 
-/** A placeholder in a template literal. */
+/** An interpolation in a template literal. */
 const hole = (name: string) => `$\{${name}}`;
 
 test("a RegExp that is made of what is no constant of its file is a fault, outside of suites", () => {

@@ -25,7 +25,7 @@ had is left out and named.
 - Load (wrk, 64 kept connections), proxy and upstream (nginx) share the machine. So CPU per request is the figure to look
   at: user and system time of the proxy's process tree, from \`/proc\`, divided by the requests that were answered.
 - Contestants take turns, round after round behind one that warms them up. A ratio is the median of the rounds' ratios.
-- A bound is what the project wants. One that is missed says so, and [why](../explanation/where-the-time-goes.md).
+- A bound is what the project wants. A missed bound is marked, and its reason is given under [where the time goes](../explanation/where-the-time-goes.md).
 
 All rows: [proxy.md](../../test/bench/results/proxy.md), as data [proxy.json](../../test/bench/results/proxy.json).
 `;

@@ -55,7 +55,7 @@ const rows: readonly {
     is: "sluice",
   },
   {
-    what: "that of a Lease that nobody holds",
+    what: "that of a Lease without a holder",
     leases: [lease("shop/a", "dev", { holder: "" })],
     of: ["shop"],
     is: "dev",

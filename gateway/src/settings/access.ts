@@ -8,8 +8,8 @@ export const accessSettings = defineSettings({
     words: ["proven", "anyone"],
     default: "proven",
     description:
-      "Who may use the admin API: `proven` whoever brings the token, a certificate or a Kubernetes token, as far as " +
-      "these are set up, and without any of them only programs of this machine; `anyone` whoever can reach it.",
+      "Which clients may use the admin API. `proven`: those with the token, a certificate or a Kubernetes token, as far as " +
+      "these are configured; without any of them, only programs on this machine. `anyone`: every client that reaches it.",
   },
   token: {
     variable: "SLUICE_ADMIN_TOKEN",

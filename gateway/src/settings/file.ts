@@ -6,8 +6,7 @@ export const fileSettings = defineSettings({
     variable: "SLUICE_FILE",
     kind: "text",
     default: null,
-    description:
-      "The declarative file (YAML or JSON), with source or store `file`. Read again whenever somebody changes it.",
+    description: "The declarative file (YAML or JSON), with source or store `file`. Read again whenever it changes.",
   },
   fileWritable: {
     variable: "SLUICE_FILE_WRITABLE",

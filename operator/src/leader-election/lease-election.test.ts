@@ -91,7 +91,7 @@ for (const [what, failure, seconds] of [
   ["is refused", new ApiServerError(503, {}), 11],
   ["meets another version each time", new Conflict("changed", "somebody was faster"), 11],
 ] as const)
-  test(`who is closed and ${what} leaves the Lease after ${seconds} s at the most, and says so`, async (t) => {
+  test(`an operator that is closed and ${what} leaves the Lease after ${seconds} s at most, and logs it`, async (t) => {
     const { clock, start, shared, warnings } = scene(t);
     const one = start("one");
     await clock.pass(7000);

@@ -170,7 +170,7 @@ const breaks: readonly (readonly [what: string, (secrets: Secrets) => unknown, t
   [
     "the nodes' key broken",
     ({ put }) => put("push", { "gateway.key": "x" }),
-    /^push MadeAnew made anew: it held a certificate that nobody could show$/,
+    /^push MadeAnew made anew: its certificate and key were not a valid pair$/,
     1,
   ],
   [
@@ -182,7 +182,7 @@ const breaks: readonly (readonly [what: string, (secrets: Secrets) => unknown, t
   [
     "the operator's own certificate broken",
     ({ put }) => put("push-authority", { "operator.crt": "x" }),
-    /^push-authority MadeAnew made anew: it held a certificate that nobody could show$/,
+    /^push-authority MadeAnew made anew: its certificate and key were not a valid pair$/,
     1,
   ],
   ["the authority deleted", ({ remove }) => remove("push-authority"), /^push-authority MadeAnew .*no such Secret/, 2],

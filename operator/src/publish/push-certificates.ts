@@ -61,7 +61,7 @@ export function readStoredCertificates({ authority, nodes }: FoundSecrets, now: 
 }
 
 const GONE = "there was no such Secret any more";
-const UNFIT = "it held a certificate that nobody could show";
+const UNFIT = "its certificate and key were not a valid pair";
 
 /** What is wrong with the authority's Secret, apart from certificates due for renewal; null: nothing. */
 export function findAuthorityFault(stored: PushCertificates | null, authority: Resource | null): string | null {

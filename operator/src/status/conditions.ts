@@ -13,7 +13,7 @@ export interface Problem {
   readonly reason: string;
   /** A sentence that says what to change. */
   readonly message: string;
-  /** For a resource's first problem: what is served instead, as the end of a sentence. Absent: the message says so. */
+  /** For a resource's first problem: what is served instead, as the end of a sentence. Absent: the message contains it. */
   readonly outcome?: string;
 }
 

@@ -180,7 +180,7 @@ test("a conflicting entity claims nothing", () => {
   assert.equal(claims.claim(claimant("services", { id: "free", name: "other" }, "third")), null);
 });
 
-test("a resource that conflicts with itself gets a message that says so", () => {
+test("a resource that conflicts with itself gets a message about the duplicate", () => {
   const claims = createClaimTable(createClaimInterests());
   claims.claim(claimant("keyauth_credentials", credential(["one"])));
   const answer = claims.claim(claimant("keyauth_credentials", credential(["one"])));
@@ -214,7 +214,7 @@ test("the first to reserve a match has it, and nobody reserves what is taken", (
   assert.match(claims.claim(claimant("routes", route({ paths: ["/taken"] }), "x", "two")) ?? "", /Route one\/holder/);
 });
 
-test("a placeholder takes the scope that it closes", () => {
+test("a stand-in takes the scope that it closes", () => {
   const claims = createClaimTable(createClaimInterests());
   const entity = { id: "p", ...limit({}) };
   assert.equal(claims.holderOfScope(claimant("plugins", entity)), undefined);

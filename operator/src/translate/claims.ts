@@ -36,7 +36,7 @@ export interface ClaimTable {
   reserve(claimant: Claimant): void;
   /** The id of the plugin that is served for the same requests. */
   holderOfScope(claimant: Claimant): string | undefined;
-  /** Assigns a plugin's scope to a placeholder, whichever plugin has it. */
+  /** Assigns a plugin's scope to a stand-in, whichever plugin has it. */
   overrideScope(claimant: Claimant): void;
 }
 

@@ -75,14 +75,14 @@ test("a protecting plugin that becomes invalid protects as before; without an ea
   assert.equal(told().plugin?.[1], true);
 });
 
-/** What a plugin that kept nobody out is made into, and whether its last valid version is served. */
+/** What a plugin that did not protect becomes, and whether its last valid version is served. */
 const madeInvalid: readonly (readonly [what: string, spec: object, isServed: boolean])[] = [
   ["a misspelt key-auth", { plugin: "key-atuh" }, false],
   ["an invalid rate limit", { plugin: "rate-limiting" }, false],
   ["one with a fault in its config", { plugin: "cors", config: { max_age: "long" } }, true],
 ];
 for (const [what, spec, isServed] of madeInvalid)
-  test(`a plugin that keeps nobody out and is made into ${what} ${isServed ? "is served as it was" : "closes"}`, () => {
+  test(`a plugin that does not protect and becomes ${what} ${isServed ? "is served as it was" : "closes"}`, () => {
     const { put, told } = scene();
     const targetRefs = [{ kind: "Route", name: "users" }];
     put("Plugin", "keys", { spec: { plugin: "cors", targetRefs } });

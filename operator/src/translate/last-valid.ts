@@ -25,7 +25,7 @@ export function withLastValid({ translated, isCurrent: holds, resource, last, tr
   const both: Noted["isCurrent"] = (ask) => holds(ask) && before.isCurrent(ask);
   // Others refer to it by the id that it says now.
   if (!kept?.entity || kept.item.id !== faulty.item.id) return { translated, isCurrent: both };
-  // A plugin that keeps nobody out is no version of one that may: to serve it would leave open what is to be closed.
+  // A version that does not protect is no substitute for one that may: serving it would leave the route open.
   const isPlugin = faulty.collection === "plugins";
   if (isPlugin && mayProtect(faulty.item.name) && !mayProtect(kept.item.name)) return { translated, isCurrent: both };
   const { generation } = last.metadata;

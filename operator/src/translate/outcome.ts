@@ -6,14 +6,14 @@ import type { Owner } from "./translation.ts";
 export const LEFT_OUT = "it is left out";
 export const THE_REST = "the rest of it is served";
 
-/** The resource is replaced by a placeholder that answers 503. */
+/** The resource is replaced by a stand-in that answers 503. */
 export const closedOutcome = ({ kind }: Pick<Owner, "kind">): string =>
   kind === "Route" ? "its requests are answered 503" : "the requests that it is for are answered 503";
 
 export interface ServingState {
   /** Its main entity is served, in its current or last valid version. */
   readonly isServed: boolean;
-  /** A placeholder that answers 503 replaces it. */
+  /** A stand-in that answers 503 replaces it. */
   readonly isClosed: boolean;
 }
 

@@ -43,7 +43,7 @@ const standIns: readonly (readonly [string, object, string, readonly string[] | 
   ],
   ["an invalid one for all requests", { plugin: "rate-limiting" }, "default", []],
   ["one for all requests where that is not allowed", { plugin: "rate-limiting" }, "team", null],
-  ["one that keeps nobody out", { plugin: "cors", targetRefs: service, config: { methods: 1 } }, "default", null],
+  ["one that does not protect", { plugin: "cors", targetRefs: service, config: { methods: 1 } }, "default", null],
   ["one that is switched off", { plugin: "rate-limiting", targetRefs: service, enabled: false }, "default", null],
   [
     "one whose switch is faulty",
@@ -87,7 +87,7 @@ for (const [what, spec, namespace, scope] of standIns)
     assert.deepEqual([targets, entity?._sluice, entity?.enabled], [scope, { unavailable: "why" }, true]);
   });
 
-test("a placeholder has an unused id, even if a resource claims the expected one", () => {
+test("a stand-in has an unused id, even if a resource claims the expected one", () => {
   const piece = pieceOf("Plugin", { plugin: "rate-limiting", targetRefs: service });
   const taken = new Set<string>();
   for (let round = 0; round < 3; round++) {
@@ -97,7 +97,7 @@ test("a placeholder has an unused id, even if a resource claims the expected one
   }
 });
 
-test("an unchanged placeholder is the same object, another reason gives another one", () => {
+test("an unchanged stand-in is the same object, another reason gives another one", () => {
   const standIns = createStandIns();
   const piece = pieceOf("Plugin", { plugin: "rate-limiting", targetRefs: service });
   const make = (reason: string) => standIns.plugin(piece, { owner, reason, isTaken: never });

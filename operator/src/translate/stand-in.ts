@@ -23,7 +23,7 @@ export interface StandIns {
   /** The route, answering 503 with the reason; undefined when its matches are invalid too. */
   route(piece: Entry, reason: string): Entity | undefined;
   /**
-   * The plugin as a placeholder that answers 503. Undefined when the plugin does not protect, is disabled, is not
+   * The plugin as a stand-in that answers 503. Undefined when the plugin does not protect, is disabled, is not
    * allowed for all requests, or has a missing target, so that nothing has to be protected.
    */
   plugin(piece: Entry, options: PluginOptions): Entity | undefined;
@@ -36,7 +36,7 @@ interface PluginOptions {
   readonly isTaken: (id: string) => boolean;
 }
 
-/** Caches placeholders by their originals: an unchanged one is the identical object. */
+/** Caches stand-ins by their originals: an unchanged one is the identical object. */
 export function createStandIns(): StandIns {
   const made = new WeakMap<Entry, { readonly reason: string; readonly entity: Entity | undefined }>();
 

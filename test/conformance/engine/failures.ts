@@ -35,7 +35,7 @@ export function failureSuite(engine: Engine): void {
   };
 
   describe(`upstreams that fail (${engine.name})`, () => {
-    it("answers 502 when nobody listens there, and logs once which address failed and how", async (test) => {
+    it("answers 502 when the upstream refuses connections, and logs once which address failed and how", async (test) => {
       const port = await closedPort(test);
       const { status, message, rig } = await answerOf(test, { upstream: port });
       assert.deepEqual([status, message], [502, INVALID]);

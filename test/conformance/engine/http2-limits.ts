@@ -71,7 +71,7 @@ export function http2LimitSuite(engine: Engine): void {
       ["two hosts", [...without(":authority"), ["host", "a"], ["host", "a"]]],
       ["a pseudo-field that stands twice", [...plainRequest, [":path", "/b"]]],
       ["a pseudo-field behind others", [["a", "b"], ...plainRequest]],
-      ["a pseudo-field that nobody knows", [...plainRequest, [":who", "me"]]],
+      ["an unknown pseudo-field", [...plainRequest, [":who", "me"]]],
       ["two lengths", [...plainRequest, ["content-length", "0"], ["content-length", "0"]]],
       ["a length that is none", [...plainRequest, ["content-length", "+1"]]],
       ["a length without a body", [...plainRequest, ["content-length", "5"]]],
@@ -100,7 +100,7 @@ export function http2LimitSuite(engine: Engine): void {
       assert.deepEqual(urls, ["/"]);
     });
 
-    it("answers 417 to an expectation that nobody knows", async (test) => {
+    it("answers 417 to an unknown expectation", async (test) => {
       const { session } = await startHttp2(test, engine, { upstream: ok });
       const status = async (expect: string) => (await ask(session, { headers: { expect } })).status;
       assert.equal(await status("a-wonder"), 417);

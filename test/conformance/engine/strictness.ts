@@ -40,7 +40,7 @@ const requests: readonly Case[] = [
     bytes: head("Transfer-Encoding: chunked, chunked\r\n", "0\r\n\r\n"),
     status: 400,
   },
-  { says: "an expectation that nobody knows", bytes: head("Expect: a-wonder\r\n"), status: 417 },
+  { says: "an unknown expectation", bytes: head("Expect: a-wonder\r\n"), status: 417 },
   { says: "a port that is none", bytes: "GET / HTTP/1.1\r\nHost: a:65536\r\n\r\n", status: 400 },
   { says: "a port without a host", bytes: "GET / HTTP/1.1\r\nHost: :80\r\n\r\n", status: 400 },
   { says: "a host with an escape that is none", bytes: "GET / HTTP/1.1\r\nHost: a%zz\r\n\r\n", status: 400 },
@@ -67,7 +67,7 @@ const responses: readonly Case[] = [
   },
   { says: "a reason with a control", bytes: "HTTP/1.1 200 O\x01K\r\nContent-Length: 0\r\n\r\n", status: 502 },
   {
-    says: "a coding that nobody knows",
+    says: "an unknown coding",
     bytes: "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
     status: 502,
   },

@@ -178,7 +178,7 @@ export function upgradeSuite(engine: Engine): void {
       await once(socket, "close");
     });
 
-    it("answers 502 when nobody listens there, and 503 where the address is no upstream", async (test) => {
+    it("answers 502 when the upstream refuses connections, and 503 where the address is no upstream", async (test) => {
       const upstream = await closedPort(test);
       for (const [allowedUpstreams, status] of [
         [["127.0.0.1"], 502],

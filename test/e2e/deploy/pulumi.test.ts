@@ -21,7 +21,7 @@ import { giveAddress, servers, startServers } from "./pulumi-servers.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
 const folder = temporaryFolder("pulumi");
-/** As the page has it, below the folder in which somebody types. */
+/** As the page has it, below the folder in which the commands are typed. */
 const work = join(folder.path, ".sluice");
 const passphrase = "of-the-suite";
 let cluster: Cluster;

@@ -134,7 +134,7 @@ test("print writes what apply would apply", async () => {
   assert.match(await plane.kubectl(["diff", "--server-side", "--force-conflicts", "-f", "-"], out.join("\n")), /^$/);
 });
 
-test("a command that nobody knows is told what there is", async () => {
+test("an unknown command lists the commands", async () => {
   const { code, err } = await run(["frobnicate"]);
   assert.equal(code, 2);
   assert.match(err.join("\n"), /unknown command 'frobnicate'\nTry 'sluice-operator --help'/);

@@ -72,7 +72,7 @@ test("what is acknowledged is kept in parts of bounded size, and no password or 
   assert.ok(parts.every(({ binaryData }) => binaryData.content.length < 1_400_000));
 });
 
-test("a key that somebody replaces is taken without a restart: all is encrypted anew", async () => {
+test("a replaced key is used without a restart, and all data is encrypted again", async () => {
   const before = (await manifest()).parts;
   const secret = JSON.parse(await kubectl(["get", "secret", "sluice-operator-document", "-o", "json"]));
   const data = JSON.stringify({ data: { key: Buffer.alloc(32, 7).toString("base64") } });

@@ -245,7 +245,7 @@ test("an authority that is deleted is followed by another without a restart or a
   ]);
   for (const line of [
     /^sluice-push MadeAnew made anew: there was no such Secret any more$/m,
-    /^sluice-push-authority MadeAnew made anew: it held a certificate that nobody could show$/m,
+    /^sluice-push-authority MadeAnew made anew: its certificate and key were not a valid pair$/m,
     /^sluice-push-authority MadeAnew made anew: there was no such Secret any more$/m,
   ])
     assert.match(events, line);

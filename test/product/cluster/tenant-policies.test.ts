@@ -23,7 +23,7 @@ const rows: readonly Row[] = [
   ["no hosts", "Route", { paths: shop.paths }, /spec\.hosts: set the hosts that the route answers for/],
   ["an empty list of hosts", "Route", host(), /spec\.hosts: set the hosts/],
   [
-    "somebody else's host beside one's own",
+    "another namespace's host beside its own",
     "Route",
     host("shop.example.com", "bank.example.com"),
     /the namespace team may not answer for bank\.example\.com; its annotation sluice\.dev\/hosts allows shop\.example\.com, \*\.shop/,

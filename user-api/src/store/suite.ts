@@ -194,7 +194,7 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
       assert.equal(await store.add(user({ email: `bob@${domain}` })), true);
     });
 
-    it("refuses a domain that somebody has in another spelling", async () => {
+    it("refuses a domain that another user has in another spelling", async () => {
       const tag = randomUUIDv7();
       for (const [taken, ...spellings] of [
         [`${tag}.org`, `${tag}．ｏｒｇ`, `${tag}。ORG`],

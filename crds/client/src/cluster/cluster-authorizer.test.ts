@@ -73,7 +73,7 @@ describe("access to a cluster", () => {
     ["nothing", {}],
     ["no name", { authenticated: true, user: {} }],
   ] as const) {
-    test(`takes nobody's word when the API server says ${what}`, async () => {
+    test(`accepts no identity when the API server says ${what}`, async () => {
       status = answer;
       assert.equal(await access.authenticate("b"), null);
     });

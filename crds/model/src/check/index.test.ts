@@ -240,7 +240,7 @@ const newer: readonly (readonly [what: string, plugin: object, reason: RegExp | 
   ["a config that needs more", { name: "rate-limiting", config: {} }, /^plugin rate-limiting: at least one of /],
   ["a config that is none", { name: "key-auth", config: [] }, /config: expected a record/],
   ["an unknown member of the plugin", { name: "key-auth", group: { id: UUID } }, /^plugin key-auth: group: unknown/],
-  ["an unknown member of a plugin that keeps nobody out", { name: "cors", config: { a: 1 } }, null],
+  ["an unknown member of a plugin that does not protect", { name: "cors", config: { a: 1 } }, null],
   ["a reference that is none", { name: "jwt", service: "users" }, null],
   ["no name", { config: {} }, null],
 ];

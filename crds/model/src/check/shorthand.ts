@@ -38,7 +38,7 @@ function expandUrl(members: Members): Expanded {
   return { members: { ...rest, ...partsOf(url) }, violations: [] };
 }
 
-/** Sets a placeholder host, so that the host is not also reported as missing. */
+/** Sets a host, so that the host is not also reported as missing. The violation keeps the members from being used. */
 const faultyUrl = (members: Members, message: string): Expanded => ({
   members: { host: "url", ...members },
   violations: [{ path: ["url"], message }],

@@ -23,10 +23,10 @@ describe("the gate", () => {
   const token = "right";
   const table: readonly (readonly [string, Partial<AuthorizerOptions>, Partial<AuthorizationRequest>, number])[] = [
     ["lets all in where nothing is to be proved", {}, {}, 200],
-    ["lets nobody in without the token", { token }, {}, 401],
-    ["lets nobody in with another token", { token }, { headers: bearer("wrong") }, 401],
-    ["lets nobody in with a part of the token", { token }, { headers: bearer("righ") }, 401],
-    ["lets nobody in with an empty token", { token }, { headers: { authorization: "Bearer " } }, 401],
+    ["refuses a request without the token", { token }, {}, 401],
+    ["refuses a request with another token", { token }, { headers: bearer("wrong") }, 401],
+    ["refuses a request with a part of the token", { token }, { headers: bearer("righ") }, 401],
+    ["refuses a request with an empty token", { token }, { headers: { authorization: "Bearer " } }, 401],
     ["lets in with the token as a bearer", { token }, { headers: bearer("right") }, 200],
     [
       "lets in with the token whatever the case of the scheme",
@@ -36,13 +36,13 @@ describe("the gate", () => {
     ],
     ["lets in with the token in Kong's header", { token }, { headers: { "kong-admin-token": "right" } }, 200],
     ["takes no token by another scheme", { token }, { headers: { authorization: "Basic right" } }, 401],
-    ["tells everybody how it fares", { token }, { url: "/status" }, 200],
-    ["lets nobody write there", { token }, { url: "/status", method: "POST" }, 401],
-    ["tells nobody its settings", { token }, { url: "/" }, 401],
-    ["tells nobody which URLs there are", { token }, { url: undefined }, 401],
+    ["answers GET /status without a token", { token }, { url: "/status" }, 200],
+    ["refuses a write to /status without a token", { token }, { url: "/status", method: "POST" }, 401],
+    ["refuses GET / without a token, because it shows settings", { token }, { url: "/" }, 401],
+    ["refuses an unknown URL without a token", { token }, { url: undefined }, 401],
     ["tells every browser which methods there are", { token }, { method: "OPTIONS" }, 200],
     ["lets in with a good certificate", { certificates: true }, { certified: true }, 200],
-    ["lets nobody in without one", { certificates: true }, {}, 401],
+    ["refuses a request without one", { certificates: true }, {}, 401],
     ["takes no certificate where none is asked for", { token }, { certified: true }, 401],
     [
       "lets in with the token instead of a certificate",
@@ -97,7 +97,7 @@ describe("the gate of a cluster", () => {
     assert.equal(await statusOf({ cluster }, {}), 401);
   });
 
-  test("says what somebody may not do", async () => {
+  test("names the missing permission", async () => {
     const cluster = clusterOf(ann, ({ verb }) => verb === "list");
     const gate = createAuthorizer({ ...none, cluster });
     await gate({ ...asked, headers: bearer("ann's") });
@@ -110,7 +110,7 @@ describe("the gate of a cluster", () => {
     });
   });
 
-  test("lets nobody in while the cluster cannot be asked, except with the other token", async () => {
+  test("refuses every request while the cluster cannot be asked, except with the other token", async () => {
     const cluster: ClusterAuthorizer = {
       authenticate: () => Promise.reject(new Error("ECONNREFUSED")),
       isAllowed: async () => true,

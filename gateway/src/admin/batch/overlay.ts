@@ -1,7 +1,6 @@
 /** A read-only view of a store as it will be after some writes. */
-import { type Collection, type Entities, type Entity, entities, references } from "@sluice/model";
+import { type Collection, type Entities, type Entity, entities, referencedId, references } from "@sluice/model";
 import type { ListOptions, Lookup, Page, Write } from "../../stores/store.ts";
-import { referencedId } from "../entities/resolve-url.ts";
 import type { EntityReader } from "../requests.ts";
 
 export interface Overlay extends EntityReader {

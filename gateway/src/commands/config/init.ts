@@ -27,7 +27,7 @@ _format_version: "3.0"
 #          minute: 60
 #          policy: local
 
-## A route is open to everybody until a plugin guards it; consumers have the keys.
+## A route accepts every request until a plugin protects it; consumers have the keys.
 
 #plugins:
 #  - name: key-auth

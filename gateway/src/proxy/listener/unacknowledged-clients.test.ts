@@ -24,7 +24,7 @@ const rows: readonly (readonly [what: string, text: string, found: readonly obje
     [{ address: "10.10.217.5", port: 50_000, localPort: 8000 }],
   ],
   ["no client that answered lately", row({ remote: "05D90A0A:C350", count: "00000005" }), []],
-  ["no client that takes nothing for now, and says so", row({ remote: "05D90A0A:C350", timer: "04" }), []],
+  ["no client that announces an empty receive window", row({ remote: "05D90A0A:C350", timer: "04" }), []],
   ["no connection that is being closed", row({ remote: "05D90A0A:C350", state: "04" }), []],
 ];
 

@@ -31,7 +31,7 @@ for (const [when, members, expected] of tries) {
   });
 }
 
-test("an error that nobody knows is a bad upstream", () => {
+test("an unknown error is a bad upstream", () => {
   assert.equal(gatewayErrorFor(new Error("strange")), "badUpstream");
   assert.equal(gatewayErrorFor(errorWith("EAI_AGAIN")), "nameResolution");
 });

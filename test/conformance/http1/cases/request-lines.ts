@@ -17,7 +17,7 @@ export const requestLines = cases([
   ["a tab before it", `\t${line("GET / HTTP/1.1")}`, "method"],
   ["a byte order mark before it", `\xef\xbb\xbf${line("GET / HTTP/1.1")}`, "method"],
   ["a method in lower case, which is another method", line("get / HTTP/1.1"), { line: ["get", "/"] }],
-  ["a method that nobody knows", line("FROB / HTTP/1.1"), { line: ["FROB", "/"] }],
+  ["an unknown method", line("FROB / HTTP/1.1"), { line: ["FROB", "/"] }],
   ["QUERY", line("QUERY /a HTTP/1.1"), { line: ["QUERY", "/a"] }],
   ["a method of one letter", line("X / HTTP/1.1"), { line: ["X", "/"] }],
   [

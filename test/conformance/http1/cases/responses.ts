@@ -13,7 +13,7 @@ export const statusLines = cases([
   ["a reason with a tab", status("200 a\tb"), { line: ["200", "a\tb"] }],
   ["an empty reason", status("200 "), { line: ["200", ""] }],
   ["no reason, nor the space before it", status("200"), { line: ["200", ""] }],
-  ["a status that nobody knows", status("299 x"), { line: ["299", "x"] }],
+  ["an unknown status", status("299 x"), { line: ["299", "x"] }],
   ["the highest status", status("999 x"), { line: ["999", "x"] }],
   ["HTTP/1.0", "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n", { version: "1.0", keepAlive: false }],
   ["a status below 100", status("099 x"), "statusLine"],

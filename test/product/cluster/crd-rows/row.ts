@@ -66,7 +66,7 @@ export function references(what: string, spec: (ref: object) => object): readonl
     [`${what} without a name`, spec({}), /name: Required value/],
     [`${what} of another namespace`, spec({ name: "a", namespace: "team-1" }), null],
     [`${what} of a namespace with dots`, spec({ name: "a", namespace: "a.b" }), /namespace.*should match/],
-    [`${what} with a member that nobody knows`, spec({ name: "a", group: "b" }), /unknown field/],
+    [`${what} with an unknown member`, spec({ name: "a", group: "b" }), /unknown field/],
   ];
 }
 

@@ -97,7 +97,7 @@ for (const [kind, spec, place, to] of cases) {
       assert.ok(refersTo.every(({ namespace }) => namespace === "home"));
   });
 
-  test(`a ${kind}'s reference to a ${to} of another namespace that is not allowed is a fault, and nobody looks whether there is one`, () => {
+  test(`a ${kind}'s reference to a ${to} of another namespace that is not allowed is a fault, whether it exists or not`, () => {
     const { options, looked } = asking((crossing) => crossing.to.kind !== to);
     const translated = translate(resource(kind, spec, "away"), options);
     const [fault, ...others] = translated.flatMap(({ violations }) => violations);

@@ -12,7 +12,7 @@ interface HeadersWithSecrets {
   readonly violations: readonly ResourceViolation[];
 }
 
-/** The placeholder for a missing value: the violation keeps the service from being served, and indices stay correct. */
+/** Used for a missing value, so that indices stay correct; the violation keeps the service from being served. */
 const UNKNOWN = "unknown";
 
 /** For the admin listener, values from Secrets are omitted. */
