@@ -15,7 +15,7 @@ export interface Fault {
 }
 
 /** All faults of a release whose values fit the chart's schema. */
-export const faultsOf = (release: Release): readonly Fault[] => [
+export const releaseFaults = (release: Release): readonly Fault[] => [
   ...nameFaults(release),
   ...contradictions(release),
   ...variableFaults(release),

@@ -5,11 +5,11 @@ import { createCrds } from "./crds.ts";
 import { lookFirst } from "./others/look.ts";
 import { STACK_LABEL } from "./others/owner.ts";
 import { createReader } from "./others/reader.ts";
-import { enforce } from "./policy/enforce.ts";
+import { enforcePolicies } from "./policy/enforce.ts";
 import { createSluice, type Outputs, ownEverything, waitAtMost } from "./stack.ts";
 
 const config = loadConfig();
-const refuseFaults = enforce({ public: config.creates === "sluice" && config.isPublic });
+const refuseFaults = enforcePolicies({ public: config.creates === "sluice" && config.isPublic });
 const mayCreate = lookFirst({ stack: getStack(), read: createReader() });
 ownEverything(STACK_LABEL, getStack());
 if (config.creates === "sluice" && config.timeout !== undefined) waitAtMost(config.timeout);

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { RunError } from "@pulumi/pulumi";
 import { Ajv, type ErrorObject } from "ajv";
 import { parse } from "yaml";
-import { type Fault, faultsOf } from "./checks.ts";
+import { type Fault, releaseFaults } from "./checks.ts";
 import type { Release } from "./objects/names.ts";
 import type { Unfilled } from "./resources/inputs.ts";
 import type { Values } from "./values.ts";
@@ -37,7 +37,7 @@ export function checkRelease({ name, namespace, values = {} }: ReleaseArgs): {
   if (!matchesSchema(filled)) return { faults: schemaFaults(filled) };
   const version: string = parse(chart("Chart.yaml")).appVersion;
   const release = { name, namespace, version, values: filled };
-  const faults = faultsOf(release);
+  const faults = releaseFaults(release);
   return faults.length === 0 ? { release, faults } : { faults };
 }
 

@@ -2,9 +2,9 @@
 import { interpolate, type Output, runtime } from "@pulumi/pulumi";
 import { Sluice } from "./components/index.ts";
 import { given, type SluiceConfig } from "./config.ts";
-import { create } from "./objects/create.ts";
+import { createObject } from "./objects/create.ts";
 import type { Release } from "./objects/names.ts";
-import { secretOf } from "./objects/secrets.ts";
+import { secretObject } from "./objects/secrets.ts";
 
 /**
  * Labels every Kubernetes object registered from now on, and lets Pulumi override changes by others: an `up` restores
@@ -63,10 +63,12 @@ export interface Outputs {
 /** Creates all resources of the config and returns the outputs of the stack. */
 export function createSluice({ release, ownNamespace, ...secrets }: SluiceConfig): Outputs {
   const { name, namespace, values } = release;
-  const dependsOn = ownNamespace ? [create(namespaceOf(release))] : [];
+  const dependsOn = ownNamespace ? [createObject(namespaceOf(release))] : [];
   if (secrets.databaseUrl) {
     const entries = { url: secrets.databaseUrl };
-    dependsOn.push(create(secretOf(release, { component: given.database, entries }), { dependsOn: [...dependsOn] }));
+    dependsOn.push(
+      createObject(secretObject(release, { component: given.database, entries }), { dependsOn: [...dependsOn] }),
+    );
   }
   if (secrets.redisPassword) {
     const parts = {
@@ -74,7 +76,7 @@ export function createSluice({ release, ownNamespace, ...secrets }: SluiceConfig
       credential: "redis",
       entries: { password: secrets.redisPassword },
     } as const;
-    dependsOn.push(create(secretOf(release, parts), { dependsOn: [...dependsOn] }));
+    dependsOn.push(createObject(secretObject(release, parts), { dependsOn: [...dependsOn] }));
   }
   const sluice = new Sluice(release, {
     dependsOn,

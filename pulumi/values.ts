@@ -3,7 +3,7 @@
  * same objects. charts/sluice/values.yaml documents each value.
  */
 
-export interface Resources {
+export interface ContainerResources {
   readonly requests?: Readonly<Record<string, string | number>>;
   readonly limits?: Readonly<Record<string, string | number>>;
 }
@@ -27,7 +27,7 @@ export interface Placement {
 export interface Workload extends Placement {
   readonly image: Image;
   readonly replicas: number;
-  readonly resources: Resources;
+  readonly resources: ContainerResources;
   /** Additional settings: variables and their values. */
   readonly env: Readonly<Record<string, string | number | boolean>>;
 }
@@ -90,7 +90,7 @@ export interface PostgresValues {
   readonly existingSecret: string;
   readonly image: Image;
   readonly persistence: { readonly enabled: boolean; readonly size: string; readonly storageClassName: string };
-  readonly resources: Resources;
+  readonly resources: ContainerResources;
 }
 
 export interface RedisValues {
@@ -100,7 +100,7 @@ export interface RedisValues {
   readonly tls: boolean;
   readonly existingSecret: string;
   readonly image: Image;
-  readonly resources: Resources;
+  readonly resources: ContainerResources;
 }
 
 export interface MonitoringValues {

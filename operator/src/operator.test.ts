@@ -12,7 +12,7 @@ import {
   type ResourceClient,
   type SluiceKind,
 } from "@sluice/crds";
-import { deriveId, readSettings, type WaitAnswer, type WaitRequest } from "@sluice/model";
+import { deriveId, readSettings, type WaitRequest, type WaitResponse } from "@sluice/model";
 import { pino } from "pino";
 import { temporaryFolder, waitFor } from "../../tools/process/index.ts";
 import { makeAuthority } from "../../tools/programs/certificates.ts";
@@ -104,14 +104,14 @@ async function get(operator: Operator, path: string): Promise<{ status: number; 
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }
 
-async function wait(operator: Operator, request: WaitRequest): Promise<WaitAnswer> {
+async function wait(operator: Operator, request: WaitRequest): Promise<WaitResponse> {
   const response = await fetch(`http://127.0.0.1:${operator.address.port}/wait`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify(request),
   });
   assert.equal(response.status, 200);
-  return (await response.json()) as WaitAnswer;
+  return (await response.json()) as WaitResponse;
 }
 
 async function conditionsOf(client: ResourceClient, kind: SluiceKind, name: string) {

@@ -1,5 +1,5 @@
 /** Start-up settings of `sluice-operator`. */
-import { DEFAULT_CLASS, defineSettings, type Settings } from "@sluice/model";
+import { DEFAULT_CLASS, defineSettings, type SettingsOf } from "@sluice/model";
 
 export const operatorSettings = defineSettings({
   listen: {
@@ -183,4 +183,4 @@ export const operatorSettings = defineSettings({
   },
 });
 
-export type OperatorSettings = Settings<typeof operatorSettings>;
+export type OperatorSettings = SettingsOf<typeof operatorSettings>;

@@ -1,12 +1,12 @@
 import type { ComponentResourceOptions, Output } from "@pulumi/pulumi";
 import { adminObjects } from "../objects/admin.ts";
 import type { Release } from "../objects/names.ts";
-import { randomText, secretOf } from "../objects/secrets.ts";
+import { randomText, secretObject } from "../objects/secrets.ts";
 import { keptEntry } from "./kept-entry.ts";
-import { guardsOf, Part } from "./part.ts";
+import { guardsOf, SluiceComponent } from "./part.ts";
 
 /** The admin API on the custom resources, with its RBAC objects. */
-export class AdminListener extends Part {
+export class AdminComponent extends SluiceComponent {
   /** Its address within the cluster. */
   readonly address: string;
   /** The admin token, unless an existing Secret has it. */
@@ -16,7 +16,7 @@ export class AdminListener extends Part {
     super("AdminListener", name, options);
     const { existingSecret, port } = release.values.admin;
     if (existingSecret === "") {
-      this.token = keptEntry(secretOf(release, { component: "admin", entries: { token: randomText() } }), "token", {
+      this.token = keptEntry(secretObject(release, { component: "admin", entries: { token: randomText() } }), "token", {
         parent: this,
       });
     }

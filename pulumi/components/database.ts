@@ -2,14 +2,14 @@ import type { ComponentResourceOptions } from "@pulumi/pulumi";
 import { createOnce } from "../objects/create.ts";
 import { postgresObjects } from "../objects/databases.ts";
 import type { Release } from "../objects/names.ts";
-import { randomText, secretOf } from "../objects/secrets.ts";
-import { guardsOf, Part } from "./part.ts";
+import { randomText, secretObject } from "../objects/secrets.ts";
+import { guardsOf, SluiceComponent } from "./part.ts";
 
 /** A single-pod Postgres server for the user API, for trials. */
-export class Database extends Part {
+export class PostgresComponent extends SluiceComponent {
   constructor(name: string, release: Release, options?: ComponentResourceOptions) {
     super("Database", name, options);
-    createOnce(secretOf(release, { component: "postgres", entries: { password: randomText() } }), {
+    createOnce(secretObject(release, { component: "postgres", entries: { password: randomText() } }), {
       parent: this,
       // The volume is retained too, and its data requires this password.
       retainOnDelete: release.values.postgres.persistence.enabled,

@@ -1,12 +1,12 @@
 import type { ComponentResourceOptions } from "@pulumi/pulumi";
-import { create } from "../objects/create.ts";
+import { createObject } from "../objects/create.ts";
 import { gatewayObjects } from "../objects/gateway.ts";
 import { monitoringObjects } from "../objects/monitoring.ts";
 import type { Release } from "../objects/names.ts";
-import { guardsOf, Part } from "./part.ts";
+import { guardsOf, SluiceComponent } from "./part.ts";
 
 /** The nodes, which serve clients' requests. */
-export class Gateway extends Part {
+export class GatewayComponent extends SluiceComponent {
   /** The address for clients within the cluster. */
   readonly address: string;
 
@@ -17,7 +17,7 @@ export class Gateway extends Part {
     for (const object of gatewayObjects(release)) {
       // The autoscaler sets the number of replicas.
       const ignoreChanges = autoscaling.enabled && object.kind === "Deployment" ? ["spec.replicas"] : [];
-      create(object, { parent: this, ignoreChanges });
+      createObject(object, { parent: this, ignoreChanges });
     }
     this.address = `http://${release.name}-gateway.${release.namespace}.svc:${service.port}`;
     this.registerOutputs({ address: this.address });

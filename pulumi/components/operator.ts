@@ -2,10 +2,10 @@ import type { ComponentResourceOptions } from "@pulumi/pulumi";
 import { monitoringObjects } from "../objects/monitoring.ts";
 import type { Release } from "../objects/names.ts";
 import { operatorObjects, privateNamespaceObjects } from "../objects/operator.ts";
-import { guardsOf, Part } from "./part.ts";
+import { guardsOf, SluiceComponent } from "./part.ts";
 
 /** The operator, which reads custom resources and pushes them to the nodes, with its RBAC objects and its webhook. */
-export class Operator extends Part {
+export class OperatorComponent extends SluiceComponent {
   constructor(name: string, release: Release, options?: ComponentResourceOptions) {
     super("Operator", name, options);
     const dependsOn = [...this.create(privateNamespaceObjects(release))];

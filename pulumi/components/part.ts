@@ -5,20 +5,20 @@ import {
   type CustomResource,
   type CustomResourceOptions,
 } from "@pulumi/pulumi";
-import { create } from "../objects/create.ts";
+import { createObject } from "../objects/create.ts";
 import { disruptionBudget } from "../objects/disruption-budgets.ts";
 import type { Component, Release } from "../objects/names.ts";
 import { networkPolicy } from "../objects/network-policies.ts";
 import type { KubernetesObject } from "../objects/object.ts";
 
 /** A part of a Sluice with all its objects. */
-export abstract class Part extends ComponentResource {
+export abstract class SluiceComponent extends ComponentResource {
   /** Creates the objects as children of this component. */
   protected create(
     objects: readonly KubernetesObject[],
     options: CustomResourceOptions = {},
   ): readonly CustomResource[] {
-    return objects.map((object) => create(object, { parent: this, ...options }));
+    return objects.map((object) => createObject(object, { parent: this, ...options }));
   }
 
   constructor(type: string, name: string, options?: ComponentResourceOptions) {

@@ -1,11 +1,11 @@
 import { ComponentResource, type ComponentResourceOptions, type Input } from "@pulumi/pulumi";
 import type { Release } from "../objects/names.ts";
-import { AdminListener } from "./admin-listener.ts";
-import { Database } from "./database.ts";
-import { Gateway } from "./gateway.ts";
-import { Operator } from "./operator.ts";
-import { Redis } from "./redis.ts";
-import { UserApi } from "./user-api.ts";
+import { AdminComponent } from "./admin-listener.ts";
+import { PostgresComponent } from "./database.ts";
+import { GatewayComponent } from "./gateway.ts";
+import { OperatorComponent } from "./operator.ts";
+import { RedisComponent } from "./redis.ts";
+import { UserApiComponent } from "./user-api.ts";
 
 export interface SluiceOptions extends ComponentResourceOptions {
   /** API key of the user API's first consumer. Unset: one is generated. */
@@ -14,25 +14,25 @@ export interface SluiceOptions extends ComponentResourceOptions {
 
 /** A whole Sluice: the same objects as a release of the chart with the same name, namespace and values. */
 export class Sluice extends ComponentResource {
-  readonly gateway: Gateway;
-  readonly operator: Operator;
-  readonly admin?: AdminListener;
-  readonly userApi?: UserApi;
-  readonly database?: Database;
-  readonly redis?: Redis;
+  readonly gateway: GatewayComponent;
+  readonly operator: OperatorComponent;
+  readonly admin?: AdminComponent;
+  readonly userApi?: UserApiComponent;
+  readonly database?: PostgresComponent;
+  readonly redis?: RedisComponent;
 
   constructor(release: Release, options: SluiceOptions = {}) {
     const { consumerKey, ...others } = options;
     const { name, values } = release;
     super("sluice:index:Sluice", name, {}, others);
     const parent = { parent: this };
-    if (values.postgres.enabled) this.database = new Database(`${name}-postgres`, release, parent);
-    if (values.redis.enabled) this.redis = new Redis(`${name}-redis`, release, parent);
-    this.operator = new Operator(`${name}-operator`, release, parent);
-    this.gateway = new Gateway(`${name}-gateway`, release, parent);
-    if (values.admin.enabled) this.admin = new AdminListener(`${name}-admin`, release, parent);
+    if (values.postgres.enabled) this.database = new PostgresComponent(`${name}-postgres`, release, parent);
+    if (values.redis.enabled) this.redis = new RedisComponent(`${name}-redis`, release, parent);
+    this.operator = new OperatorComponent(`${name}-operator`, release, parent);
+    this.gateway = new GatewayComponent(`${name}-gateway`, release, parent);
+    if (values.admin.enabled) this.admin = new AdminComponent(`${name}-admin`, release, parent);
     if (values.userApi.enabled) {
-      this.userApi = new UserApi(`${name}-user-api`, release, {
+      this.userApi = new UserApiComponent(`${name}-user-api`, release, {
         ...parent,
         ...(consumerKey === undefined ? {} : { key: consumerKey }),
       });

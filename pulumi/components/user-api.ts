@@ -2,12 +2,12 @@ import type { ComponentResourceOptions, Input, Output } from "@pulumi/pulumi";
 import { createOnce } from "../objects/create.ts";
 import { redisSecret, redisServer } from "../objects/databases.ts";
 import { monitoringObjects } from "../objects/monitoring.ts";
-import { labelsOf, metadataOf, nameOf, type Release } from "../objects/names.ts";
-import { randomText, secretOf } from "../objects/secrets.ts";
+import { labelsOf, metadataOf, objectName, type Release } from "../objects/names.ts";
+import { randomText, secretObject } from "../objects/secrets.ts";
 import { gatewaySecret, userApiObjects } from "../objects/user-api.ts";
 import { Consumer, Plugin, Route, Service } from "../resources/index.ts";
 import { keptEntry } from "./kept-entry.ts";
-import { guardsOf, Part } from "./part.ts";
+import { guardsOf, SluiceComponent } from "./part.ts";
 
 export interface UserApiOptions extends ComponentResourceOptions {
   /** The first consumer's API key. Unset: one is generated. */
@@ -15,7 +15,7 @@ export interface UserApiOptions extends ComponentResourceOptions {
 }
 
 /** The user directory, and its route through the gateway if `userApi.route` enables it. */
-export class UserApi extends Part {
+export class UserApiComponent extends SluiceComponent {
   /** The first consumer's API key, if there is a route and no existing Secret has the key. */
   readonly key?: Output<string>;
 
@@ -26,7 +26,7 @@ export class UserApi extends Part {
     if (existingSecret === "") {
       const entries = { secret: randomText() };
       const parts = { component: "user-api", suffix: "-gateway", credential: "upstream-header", entries } as const;
-      createOnce(secretOf(release, parts), { parent: this });
+      createOnce(secretObject(release, parts), { parent: this });
     }
     this.create([
       ...guardsOf(release, "user-api"),
@@ -40,7 +40,7 @@ export class UserApi extends Part {
   #route(release: Release, key: Input<string> | undefined): Output<string> | undefined {
     const { userApi } = release.values;
     const { consumer, hosts, paths, origins, requestsPerMinute } = userApi.route;
-    const name = nameOf(release, "user-api");
+    const name = objectName(release, "user-api");
     const metadata = { namespace: release.namespace, labels: labelsOf(release, "user-api") };
     const placed = { metadata, ...(release.values.class === "sluice" ? {} : { class: release.values.class }) };
     const parent = { parent: this };
@@ -91,8 +91,8 @@ export class UserApi extends Part {
     if (consumer.existingSecret !== "") return undefined;
     const parts = { component: "user-api", suffix: "-key", credential: "key-auth" } as const;
     if (key === undefined)
-      return keptEntry(secretOf(release, { ...parts, entries: { key: randomText() } }), "key", parent);
-    this.create([secretOf(release, { ...parts, entries: { key } })]);
+      return keptEntry(secretObject(release, { ...parts, entries: { key: randomText() } }), "key", parent);
+    this.create([secretObject(release, { ...parts, entries: { key } })]);
     return undefined;
   }
 }

@@ -1,6 +1,6 @@
 /** The admin listener: Deployment, Service and RBAC objects, equal to the chart's. */
 import { containerPorts, deploymentOf, preStop, serviceOf } from "./deployment.ts";
-import { nameOf, namespacesOf, type Release } from "./names.ts";
+import { namespacesOf, objectName, type Release } from "./names.ts";
 import type { KubernetesObject } from "./object.ts";
 import { envOf, probe, secretEnv } from "./pods.ts";
 import { rightsOf } from "./rbac.ts";
@@ -9,7 +9,7 @@ const component = "admin";
 
 /** The Secret with the admin token. */
 export const adminSecret = (release: Release): string =>
-  release.values.admin.existingSecret || nameOf(release, component);
+  release.values.admin.existingSecret || objectName(release, component);
 
 export function adminObjects(release: Release): readonly KubernetesObject[] {
   const values = release.values.admin;

@@ -45,7 +45,7 @@ const untilPodsEnd = { ...timeouts, delete: "3m" } as const;
 const withPods: readonly string[] = ["Deployment", "StatefulSet", "Namespace"];
 
 /** Creates the object as a resource named like it. Kinds unknown to Pulumi become custom resources. */
-export function create(object: KubernetesObject, options: CustomResourceOptions = {}): CustomResource {
+export function createObject(object: KubernetesObject, options: CustomResourceOptions = {}): CustomResource {
   const { apiVersion, kind, metadata } = object;
   const known = constructors[`${apiVersion} ${kind}`];
   const made: Constructor = known ?? apiextensions.CustomResource;
@@ -70,4 +70,4 @@ const notAwaited = (object: KubernetesObject): KubernetesObject => {
 
 /** Like `create`, for a Secret with generated entries: the new values that a later run generates are ignored. */
 export const createOnce = (secret: KubernetesObject, options: CustomResourceOptions = {}): CustomResource =>
-  create(secret, { ...options, ignoreChanges: ["data"] });
+  createObject(secret, { ...options, ignoreChanges: ["data"] });

@@ -1,7 +1,7 @@
 /** Single-pod Postgres and Redis for trials, and the user API's database settings; equal to the chart's. */
-import type { Image, Resources } from "../values.ts";
+import type { ContainerResources, Image } from "../values.ts";
 import { serviceOf } from "./deployment.ts";
-import { labelsOf, metadataOf, nameOf, type Release, selectorOf } from "./names.ts";
+import { labelsOf, metadataOf, objectName, type Release, selectorOf } from "./names.ts";
 import type { KubernetesObject } from "./object.ts";
 import { containerOf, podSecurity, secretEnv } from "./pods.ts";
 
@@ -10,19 +10,19 @@ export const hasPostgres = ({ values: { postgres } }: Release): boolean =>
   postgres.enabled || postgres.existingSecret !== "";
 
 export const postgresSecret = (release: Release): string =>
-  release.values.postgres.existingSecret || nameOf(release, "postgres");
+  release.values.postgres.existingSecret || objectName(release, "postgres");
 
 /** Undefined if Redis requires no password. */
 export function redisSecret(release: Release): string | undefined {
   const { existingSecret, enabled } = release.values.redis;
   if (existingSecret !== "") return existingSecret;
-  return enabled ? nameOf(release, "redis") : undefined;
+  return enabled ? objectName(release, "redis") : undefined;
 }
 
 /** The address of Redis; undefined if there is none. */
 export function redisServer(release: Release): { host: string; port: number; tls: boolean } | undefined {
   const { enabled, host, port, tls } = release.values.redis;
-  if (enabled) return { host: nameOf(release, "redis"), port: 6379, tls: false };
+  if (enabled) return { host: objectName(release, "redis"), port: 6379, tls: false };
   return host === "" ? undefined : { host, port, tls };
 }
 
@@ -30,7 +30,7 @@ export function redisServer(release: Release): { host: string; port: number; tls
 export function databaseEnv(release: Release): readonly object[] {
   const name = postgresSecret(release);
   if (!release.values.postgres.enabled) return [secretEnv("SLUICE_USER_API_DATABASE_URL", { name, key: "url" })];
-  const value = `postgres://users:$(POSTGRES_PASSWORD)@${nameOf(release, "postgres")}:5432/users`;
+  const value = `postgres://users:$(POSTGRES_PASSWORD)@${objectName(release, "postgres")}:5432/users`;
   return [secretEnv("POSTGRES_PASSWORD", { name, key: "password" }), { name: "SLUICE_USER_API_DATABASE_URL", value }];
 }
 
@@ -109,7 +109,7 @@ export function redisObjects(release: Release): readonly KubernetesObject[] {
 interface Server {
   readonly component: "postgres" | "redis";
   readonly image: Image;
-  readonly resources: Resources;
+  readonly resources: ContainerResources;
   readonly port: number;
   readonly grace?: object;
   readonly container: object;

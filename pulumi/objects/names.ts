@@ -14,7 +14,7 @@ export interface Release {
 
 export type Component = "operator" | "gateway" | "admin" | "user-api" | "postgres" | "redis";
 
-export const nameOf = (release: Release, component: string): string => `${release.name}-${component}`;
+export const objectName = (release: Release, component: string): string => `${release.name}-${component}`;
 
 /**
  * The maximum length of a release's name. Names of Services derive from it and have at most 63 characters. So do
@@ -49,7 +49,7 @@ export const labelsOf = (release: Release, component: string): Readonly<Record<s
 
 /** The metadata of an object in the home namespace; `suffix` is added to its name. */
 export const metadataOf = (release: Release, component: string, suffix = "") => ({
-  name: `${nameOf(release, component)}${suffix}`,
+  name: `${objectName(release, component)}${suffix}`,
   namespace: release.namespace,
   labels: labelsOf(release, component),
 });

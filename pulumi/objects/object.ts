@@ -1,7 +1,7 @@
 /** Kubernetes objects as plain data, as sent to the API server, with outputs in place of secrets. */
 import type { Input } from "@pulumi/pulumi";
 
-export interface Metadata {
+export interface ObjectMetadata {
   readonly name: string;
   /** Unset for cluster-scoped objects. */
   readonly namespace?: string;
@@ -12,7 +12,7 @@ export interface Metadata {
 export interface KubernetesObject {
   readonly apiVersion: string;
   readonly kind: string;
-  readonly metadata: Metadata;
+  readonly metadata: ObjectMetadata;
   readonly [member: string]: unknown;
 }
 

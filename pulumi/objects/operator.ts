@@ -6,8 +6,8 @@ import { containerPorts, deploymentOf, serviceOf } from "./deployment.ts";
 import {
   hasWebhook,
   labelsOf,
-  nameOf,
   namespacesOf,
+  objectName,
   privateNamespace,
   type Release,
   selectorOf,
@@ -98,7 +98,7 @@ function webhookObjects(release: Release): readonly KubernetesObject[] {
   const places = [...new Set([namespace, ...values.classlessNamespaces])].join("', '");
   const own = values.class === "sluice" ? "" : `request.namespace in ['${places}'] ? '${values.class}' : `;
   const webhook = parse(file.replace("'sluice') == 'sluice'", `${own}'sluice') == '${values.class}'`));
-  const name = nameOf(release, "webhook");
+  const name = objectName(release, "webhook");
   const labels = labelsOf(release, component);
   return [
     {

@@ -1,10 +1,11 @@
 /** Mounts the certificates of one side of the push into its pods. */
-import { nameOf, type Release } from "./names.ts";
+import { objectName, type Release } from "./names.ts";
 
 /**
  * The Secret with the certificates of both sides. By default the operator creates it, and the Secret of the authority.
  */
-export const pushSecret = (release: Release): string => release.values.push.existingSecret || nameOf(release, "push");
+export const pushSecret = (release: Release): string =>
+  release.values.push.existingSecret || objectName(release, "push");
 
 const mountPath = "/etc/sluice/push";
 

@@ -1,7 +1,7 @@
 /** Permissions of operator and admin listener, from the rules in charts/sluice/files. */
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
-import { labelsOf, metadataOf, nameOf, namespacesOf, privateNamespace, type Release, wideName } from "./names.ts";
+import { labelsOf, metadataOf, namespacesOf, objectName, privateNamespace, type Release, wideName } from "./names.ts";
 import type { KubernetesObject } from "./object.ts";
 import { pushSecret } from "./push.ts";
 
@@ -35,7 +35,7 @@ export function rightsOf(release: Release, { component, clusterOnly }: Rights): 
   const { values, namespace } = release;
   const rules = rulesOf(release, component);
   const metadata = metadataOf(release, component);
-  const account = { kind: "ServiceAccount", name: nameOf(release, component), namespace };
+  const account = { kind: "ServiceAccount", name: objectName(release, component), namespace };
   const wide = { name: wideName(release, component), labels: labelsOf(release, component) };
   const everywhere = [
     ...rules.cluster,

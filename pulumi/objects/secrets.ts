@@ -17,7 +17,10 @@ export interface SecretParts {
 }
 
 /** The entries are passed as Pulumi secrets, whether or not they are already. */
-export function secretOf(release: Release, { component, suffix, credential, entries }: SecretParts): KubernetesObject {
+export function secretObject(
+  release: Release,
+  { component, suffix, credential, entries }: SecretParts,
+): KubernetesObject {
   const metadata = metadataOf(release, component, suffix);
   const labels = credential === undefined ? metadata.labels : { ...metadata.labels, [CREDENTIAL_LABEL]: credential };
   return {

@@ -1,7 +1,7 @@
 /** The user API: Deployment and Service, equal to the chart's. */
 import { databaseEnv, hasPostgres, redisEnv } from "./databases.ts";
 import { containerPorts, deploymentOf, preStop, serviceOf } from "./deployment.ts";
-import { nameOf, type Release } from "./names.ts";
+import { objectName, type Release } from "./names.ts";
 import type { KubernetesObject } from "./object.ts";
 import { containerOf, envOf, probe, secretEnv } from "./pods.ts";
 
@@ -9,7 +9,7 @@ const component = "user-api";
 
 /** The Secret that authenticates the gateway. */
 export const gatewaySecret = (release: Release): string =>
-  release.values.userApi.existingSecret || nameOf(release, "user-api-gateway");
+  release.values.userApi.existingSecret || objectName(release, "user-api-gateway");
 
 export function userApiObjects(release: Release): readonly KubernetesObject[] {
   const values = release.values.userApi;

@@ -2,15 +2,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runtime } from "@pulumi/pulumi";
-import { create, createOnce } from "../objects/create.ts";
+import { createObject, createOnce } from "../objects/create.ts";
 import { type Registered, registerInto } from "../testing.ts";
 import { lookFirst } from "./look.ts";
 import type { Found } from "./owner.ts";
-import type { Identity } from "./reader.ts";
+import type { ObjectIdentity } from "./reader.ts";
 
 /** A program in a stack `dev`, with these objects in the cluster. */
 function look(there: readonly Found[]) {
-  const read = async ({ metadata }: Identity) => there.find(({ metadata: { name } }) => name === metadata.name) ?? null;
+  const read = async ({ metadata }: ObjectIdentity) =>
+    there.find(({ metadata: { name } }) => name === metadata.name) ?? null;
   return lookFirst({ stack: "dev", read });
 }
 
@@ -34,7 +35,7 @@ test("what the program makes once goes on as it is in the cluster, as a secret",
     const mayCreate = look([found("kept", "dev", "former"), found("given", "dev", "former")]);
     createOnce(secret("kept", "new"));
     createOnce(secret("made", "new"));
-    create(secret("given", "new"));
+    createObject(secret("given", "new"));
     await mayCreate();
     return {};
   });

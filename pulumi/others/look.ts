@@ -4,11 +4,11 @@
  */
 import { type CustomResource, mergeOptions, output, RunError, runtime, secret } from "@pulumi/pulumi";
 import { type Found, othersClaim, STACK_LABEL } from "./owner.ts";
-import type { Identity, Reader } from "./reader.ts";
+import type { ObjectIdentity, ReadObject } from "./reader.ts";
 
 export interface Looking {
   readonly stack: string;
-  readonly read: Reader;
+  readonly read: ReadObject;
 }
 
 /**
@@ -49,8 +49,8 @@ const adviceFor = (stack: string): string =>
     `because it was renamed or lost its label: kubectl label --overwrite KIND NAME ${STACK_LABEL}=${stack}`,
   ].join("\n  ");
 
-const isNamed = (props: unknown): props is Identity & { readonly data?: unknown } => {
-  const { apiVersion, kind, metadata } = (props ?? {}) as Partial<Identity>;
+const isNamed = (props: unknown): props is ObjectIdentity & { readonly data?: unknown } => {
+  const { apiVersion, kind, metadata } = (props ?? {}) as Partial<ObjectIdentity>;
   return [apiVersion, kind, metadata?.name].every((text) => typeof text === "string");
 };
 

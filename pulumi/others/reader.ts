@@ -7,7 +7,7 @@ import { Config, RunError } from "@pulumi/pulumi";
 import type { Found } from "./owner.ts";
 
 /** The identifying members of an object. */
-export interface Identity {
+export interface ObjectIdentity {
   readonly apiVersion: string;
   readonly kind: string;
   readonly metadata: { readonly name: string; readonly namespace?: string };
@@ -17,7 +17,7 @@ export interface Identity {
  * Null if the object does not exist, the server is unreachable or the program may not read: the provider reports a
  * missing cluster or permission itself, in a preview too. Rejects for other responses and on timeout.
  */
-export type Reader = (identity: Identity) => Promise<Found | null>;
+export type ReadObject = (identity: ObjectIdentity) => Promise<Found | null>;
 
 /** Milliseconds for one response. */
 const PATIENCE = 20_000;
@@ -29,7 +29,7 @@ const AT_A_TIME = 8;
  * Reads from the cluster that the provider uses by default: `kubernetes:kubeconfig`, `:context` and `:cluster`, else
  * KUBECONFIG.
  */
-export function createReader(config = new Config("kubernetes")): Reader {
+export function createReader(config = new Config("kubernetes")): ReadObject {
   const api = connect(config);
   if (api === null) return async () => null;
   const lanes = Array.from({ length: AT_A_TIME }, () => Promise.resolve<unknown>(null));
@@ -45,7 +45,7 @@ export function createReader(config = new Config("kubernetes")): Reader {
 /** Forbidden or unauthorized. */
 const isRefused = (code: number): boolean => code === 401 || code === 403;
 
-async function read(api: KubernetesObjectApi, { apiVersion, kind, metadata }: Identity): Promise<Found | null> {
+async function read(api: KubernetesObjectApi, { apiVersion, kind, metadata }: ObjectIdentity): Promise<Found | null> {
   const { name, namespace } = metadata;
   const { promise: late, reject } = Promise.withResolvers<never>();
   const words = `the API server has not answered for ${PATIENCE / 1000} s what it has of ${kind} ${name}`;

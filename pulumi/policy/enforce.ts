@@ -14,7 +14,7 @@ export interface Enforcement {
  *
  * @returns a function that throws a RunError with every fault.
  */
-export function enforce({ public: isPublic }: Enforcement): () => void {
+export function enforcePolicies({ public: isPublic }: Enforcement): () => void {
   const seen: KubernetesObject[] = [];
   runtime.registerStackTransformation(({ type, props }) => {
     if (type.startsWith("kubernetes:") && isObject(props)) seen.push(props);

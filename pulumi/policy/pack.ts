@@ -9,7 +9,7 @@ import {
   type StackValidationPolicy,
 } from "@pulumi/policy";
 import type { KubernetesObject } from "../objects/object.ts";
-import { bareRoutes, type Rule, rules } from "./rules.ts";
+import { bareRoutes, policyRules, type Rule } from "./rules.ts";
 
 /** The Kubernetes object of a resource; undefined for other resources. */
 function objectOf({ type, props }: Pick<PolicyResource, "type" | "props">): KubernetesObject | undefined {
@@ -43,4 +43,4 @@ const noBareRoutes: StackValidationPolicy = {
   },
 };
 
-new PolicyPack("sluice", { enforcementLevel: "mandatory", policies: [...rules.map(policyOf), noBareRoutes] });
+new PolicyPack("sluice", { enforcementLevel: "mandatory", policies: [...policyRules.map(policyOf), noBareRoutes] });

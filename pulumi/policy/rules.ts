@@ -131,10 +131,10 @@ const exactRights: Rule = {
 };
 
 /** Rules for every object of every stack. */
-export const rules: readonly Rule[] = [fixedImages, memoryLimits, restrictedPods, exactRights];
+export const policyRules: readonly Rule[] = [fixedImages, memoryLimits, restrictedPods, exactRights];
 
 /** Every fault of the objects, with rule and object. */
-export const judge = (objects: readonly KubernetesObject[], list = rules): readonly string[] =>
+export const judge = (objects: readonly KubernetesObject[], list = policyRules): readonly string[] =>
   objects.flatMap((object) =>
     list.flatMap((rule) =>
       rule.faults(object).map((fault) => `${object.kind} ${object.metadata.name}: ${fault} [${rule.name}]`),

@@ -3,7 +3,7 @@ import { type ComponentResource, type ComponentResourceOptions, type Input, inte
 import { type ConsumerSpec, CREDENTIAL_LABEL, type KeyAuthEntry } from "@sluice/model";
 import { timeouts } from "../objects/create.ts";
 import type { InputsOf, MembersOf } from "./inputs.ts";
-import { type Metadata, type Placed, SluiceResource } from "./resource.ts";
+import { type Placed, type ResourceMetadata, SluiceResource } from "./resource.ts";
 
 /** A key that the component stores in a Secret of its own. */
 export interface Key extends MembersOf<Omit<KeyAuthEntry, "secretRef">> {
@@ -43,7 +43,7 @@ interface Owner {
   /** The consumer's component. */
   readonly parent: ComponentResource;
   readonly name: string;
-  readonly metadata: Metadata;
+  readonly metadata: ResourceMetadata;
   readonly keyName: string;
 }
 

@@ -1,13 +1,13 @@
 import type { ComponentResourceOptions } from "@pulumi/pulumi";
 import type { PluginConfigs, PluginName, PluginSpec } from "@sluice/model";
 import type { InputsOf, MembersOf, Unfilled } from "./inputs.ts";
-import { nameOf, type Placed, type Reference, SluiceResource } from "./resource.ts";
+import { type Placed, type ResourceReference, referencedName, SluiceResource } from "./resource.ts";
 
 /** The plugin's targets: it acts on requests that match all of them, or on all requests if none is given. */
 export interface Targets {
-  readonly service?: Reference<"Service">;
-  readonly route?: Reference<"Route">;
-  readonly consumer?: Reference<"Consumer">;
+  readonly service?: ResourceReference<"Service">;
+  readonly route?: ResourceReference<"Route">;
+  readonly consumer?: ResourceReference<"Consumer">;
 }
 
 /** Members of the spec, beside `metadata`; `service`, `route` and `consumer` stand for `targetRefs`. */
@@ -34,9 +34,9 @@ export class Plugin<Name extends PluginName> extends SluiceResource<"Plugin"> {
 
 function targetRefs({ service, route, consumer }: Targets) {
   const targets = [
-    ...(service === undefined ? [] : [{ kind: "Service", name: nameOf(service) }]),
-    ...(route === undefined ? [] : [{ kind: "Route", name: nameOf(route) }]),
-    ...(consumer === undefined ? [] : [{ kind: "Consumer", name: nameOf(consumer) }]),
+    ...(service === undefined ? [] : [{ kind: "Service", name: referencedName(service) }]),
+    ...(route === undefined ? [] : [{ kind: "Route", name: referencedName(route) }]),
+    ...(consumer === undefined ? [] : [{ kind: "Consumer", name: referencedName(consumer) }]),
   ];
   return targets.length === 0 ? undefined : targets;
 }

@@ -5,7 +5,7 @@ import { apiVersion, type ResourceKind } from "@sluice/model";
 import { timeouts } from "../objects/create.ts";
 
 /** Metadata of the custom resource. */
-export interface Metadata {
+export interface ResourceMetadata {
   readonly namespace: Input<string>;
   /** Default: the component's name, because references need a known, stable name. */
   readonly name?: Input<string>;
@@ -15,14 +15,14 @@ export interface Metadata {
 
 /** Arguments of every component besides the members of the kind's spec. */
 export interface Placed {
-  readonly metadata: Metadata;
+  readonly metadata: ResourceMetadata;
 }
 
 type Spec = Readonly<Record<string, Input<unknown>>>;
 
 interface Definition {
   readonly name: string;
-  readonly metadata: Metadata;
+  readonly metadata: ResourceMetadata;
   /** Builds the spec. Resources that it creates have the component as their parent. */
   spec(component: ComponentResource): Spec;
   readonly options?: ComponentResourceOptions;
@@ -50,8 +50,8 @@ export abstract class SluiceResource<Kind extends ResourceKind> extends Componen
 }
 
 /** A resource of the same namespace: its component, or its metadata.name if this program does not create it. */
-export type Reference<Kind extends ResourceKind> = SluiceResource<Kind> | Input<string>;
+export type ResourceReference<Kind extends ResourceKind> = SluiceResource<Kind> | Input<string>;
 
 /** The name in a reference. */
-export const nameOf = (reference: Reference<ResourceKind>): Input<string> =>
+export const referencedName = (reference: ResourceReference<ResourceKind>): Input<string> =>
   reference instanceof SluiceResource ? reference.resourceName : reference;

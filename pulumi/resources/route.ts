@@ -1,19 +1,19 @@
 import type { ComponentResourceOptions } from "@pulumi/pulumi";
 import type { RouteSpec } from "@sluice/model";
 import type { MembersOf } from "./inputs.ts";
-import { nameOf, type Placed, type Reference, SluiceResource } from "./resource.ts";
+import { type Placed, type ResourceReference, referencedName, SluiceResource } from "./resource.ts";
 
 /** Members of the spec, beside `metadata`; `service` stands for `serviceRef`. */
 export type RouteArgs = Placed &
   MembersOf<Omit<RouteSpec, "serviceRef">> & {
     /** The Service that receives matching requests. */
-    readonly service?: Reference<"Service">;
+    readonly service?: ResourceReference<"Service">;
   };
 
 /** Matches requests and sends them to a Service. */
 export class Route extends SluiceResource<"Route"> {
   constructor(name: string, { metadata, service, ...members }: RouteArgs, options?: ComponentResourceOptions) {
-    const serviceRef = service === undefined ? undefined : { name: nameOf(service) };
+    const serviceRef = service === undefined ? undefined : { name: referencedName(service) };
     super("Route", { name, metadata, spec: () => ({ ...members, serviceRef }), options });
   }
 }

@@ -6,7 +6,7 @@ import {
   collections,
   type Document,
   entities,
-  nameOf,
+  entityNameOf,
   plugins,
   schemaNode,
   snapshotToDocument,
@@ -131,7 +131,7 @@ export function printOutcome(resources: readonly Resource[], input: string): str
 
 function titleOf(collection: Collection, { owner, entity }: Item, names: ReadonlyMap<string, string>): string {
   const resource = `${owner.kind} ${owner.namespace}/${owner.name}`;
-  if (collection === "targets" || collection === "snis") return `${resource} ${nameOf(collection, entity)}`;
+  if (collection === "targets" || collection === "snis") return `${resource} ${entityNameOf(collection, entity)}`;
   if (collection !== "keyauth_credentials") return resource;
   const taken = new Set(names.values());
   let number = 0;

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Written } from "@sluice/model";
+import type { WrittenResource } from "@sluice/model";
 import { reflectsWrite } from "./reflects-write.ts";
 import type { Resource } from "./resource.ts";
 
-const written: Written = { kind: "Route", namespace: "default", name: "users" };
+const written: WrittenResource = { kind: "Route", namespace: "default", name: "users" };
 const resource = (metadata: Partial<Resource["metadata"]>): Resource => ({
   apiVersion: "sluice.dev/v1alpha1",
   kind: "Route",
@@ -12,7 +12,7 @@ const resource = (metadata: Partial<Resource["metadata"]>): Resource => ({
 });
 
 /** A name, the resource as read, the write, and whether the resource reflects it. */
-const sights: readonly (readonly [string, Resource | undefined, Partial<Written>, boolean])[] = [
+const sights: readonly (readonly [string, Resource | undefined, Partial<WrittenResource>, boolean])[] = [
   ["the generation", resource({}), { generation: 2 }, true],
   ["a later generation", resource({ generation: 3 }), { generation: 2 }, true],
   ["an earlier generation", resource({ generation: 1 }), { generation: 2 }, false],

@@ -1,5 +1,5 @@
 /** Whether a reader of resources has caught up with a writer. */
-import type { Written } from "@sluice/model";
+import type { WrittenResource } from "@sluice/model";
 import type { Resource } from "./resource.ts";
 
 /** Kubernetes versions of one resource are increasing numbers (KEP-5504); those of a directory are opaque strings. */
@@ -7,7 +7,7 @@ const atLeast = (is: string | undefined, wanted: string): boolean =>
   is === wanted || (/^\d+$/.test(is ?? "") && /^\d+$/.test(wanted) && BigInt(is ?? 0) >= BigInt(wanted));
 
 /** Whether the resource as read (undefined: absent) is at the state of the write or newer. */
-export function reflectsWrite(resource: Resource | undefined, written: Written): boolean {
+export function reflectsWrite(resource: Resource | undefined, written: WrittenResource): boolean {
   if (written.deleted) return !resource || (written.uid !== undefined && resource.metadata.uid !== written.uid);
   if (!resource || (written.uid !== undefined && resource.metadata.uid !== written.uid)) return false;
   if (written.generation !== undefined) return (resource.metadata.generation ?? 0) >= written.generation;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { canonical, deriveId, deriveNamelessId, idOf, uuidV5 } from "./ids.ts";
+import { canonicalJson, derivedIdOf, deriveId, deriveNamelessId, uuidV5 } from "./ids.ts";
 
 const ROOT = "fd02801f-0957-4a15-a55a-c8d9606f30b5";
 
@@ -27,14 +27,18 @@ test("derives ids by Kong's chain of root, collection and key", () => {
 
 test("derives the id of a target within its upstream, and of what has no name from its content", () => {
   const [one, other] = [uuidV5(ROOT, "one"), uuidV5(ROOT, "other")];
-  const target = (upstream: string) => idOf("targets", { target: "a:80", upstream: { id: upstream }, weight: 5 });
+  const target = (upstream: string) =>
+    derivedIdOf("targets", { target: "a:80", upstream: { id: upstream }, weight: 5 });
   assert.equal(target(one), uuidV5(uuidV5(one, "targets"), "a:80"));
   assert.notEqual(target(one), target(other));
-  assert.equal(idOf("snis", { name: "a.example", certificate: { id: one } }), deriveId("snis", "a.example"));
-  assert.equal(idOf("upstreams", { name: "u" }), deriveId("upstreams", "u"));
+  assert.equal(derivedIdOf("snis", { name: "a.example", certificate: { id: one } }), deriveId("snis", "a.example"));
+  assert.equal(derivedIdOf("upstreams", { name: "u" }), deriveId("upstreams", "u"));
   const certificate = { cert: "c", key: "k", tags: null };
-  assert.equal(idOf("certificates", certificate), deriveNamelessId("certificates", null, { key: "k", cert: "c" }));
-  assert.notEqual(idOf("certificates", { ...certificate, key: "l" }), idOf("certificates", certificate));
+  assert.equal(
+    derivedIdOf("certificates", certificate),
+    deriveNamelessId("certificates", null, { key: "k", cert: "c" }),
+  );
+  assert.notEqual(derivedIdOf("certificates", { ...certificate, key: "l" }), derivedIdOf("certificates", certificate));
 });
 
 /** Computed with Python's uuid.uuid5, an independent implementation. */
@@ -54,5 +58,5 @@ test("derives the id of a nameless entity from parent and content, not from spel
 });
 
 test("writes content with sorted members and keeps the order and nulls of lists", () => {
-  assert.equal(canonical({ b: [2, null, { d: 1, c: null }], a: "x" }), '{"a":"x","b":[2,null,{"d":1}]}');
+  assert.equal(canonicalJson({ b: [2, null, { d: 1, c: null }], a: "x" }), '{"a":"x","b":[2,null,{"d":1}]}');
 });

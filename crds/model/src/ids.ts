@@ -1,6 +1,6 @@
 /** Ids derived from names, equal in every form of the configuration and equal to those of Kong's declarative files. */
 import { createHash } from "node:crypto";
-import { type Collection, collections, entities, nameOf } from "./entities/index.ts";
+import { type Collection, collections, entities, entityNameOf } from "./entities/index.ts";
 
 /** The root that Kong's declarative files, go-kong and the ingress controller share. */
 const ROOT = "fd02801f-0957-4a15-a55a-c8d9606f30b5";
@@ -28,9 +28,9 @@ export const deriveId = (collection: Collection, key: string): string => uuidV5(
  * The id derived from an entity's own members: from its name (within its parent, where names are unique only there), or
  * from its parent and its content if it has no name.
  */
-export function idOf(collection: Collection, members: Readonly<Record<string, unknown>>): string {
+export function derivedIdOf(collection: Collection, members: Readonly<Record<string, unknown>>): string {
   const { within } = entities[collection];
-  const name = nameOf(collection, members);
+  const name = entityNameOf(collection, members);
   const parents = within === undefined ? ["service", "route", "consumer"] : [within];
   const parent = parents.map((member) => Object(members[member]).id).find((id) => typeof id === "string") ?? null;
   if (name === undefined) return deriveNamelessId(collection, parent, members);
@@ -48,15 +48,15 @@ export function deriveNamelessId(
 ): string {
   const namespace = parentId === null ? namespaces[collection] : uuidV5(parentId, collection);
   const { id: _id, created_at: _created, updated_at: _updated, _sluice: _extras, ...rest } = content;
-  return uuidV5(namespace, canonical(rest));
+  return uuidV5(namespace, canonicalJson(rest));
 }
 
 /** JSON with sorted members and without unset ones: equal content gives equal text. */
-export function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
   const members = Object.entries(value)
     .filter(([, member]) => member !== null && member !== undefined)
     .sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join(",")}}`;
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonicalJson(member)}`).join(",")}}`;
 }

@@ -1,13 +1,13 @@
 /** The model: the declaration of all entities and everything derived from it. Imports nothing internal. */
 
-export { excessOf } from "./check/config-size.ts";
-export { nodeAt, withDeprecated } from "./check/deprecated.ts";
+export { configSizeMessage } from "./check/config-size.ts";
+export { schemaNodeAt, withDeprecated } from "./check/deprecated.ts";
 export { type Fields, type SchemaViolation, schemaViolation } from "./check/error.ts";
 export { type CheckedEntity, type CheckOptions, checkConfig, checkEntity } from "./check/index.ts";
 export { withPort } from "./check/rules/hosts.ts";
 export * from "./document/index.ts";
 export type * from "./document.ts";
-export { hasEnded } from "./entities/credential.ts";
+export { hasExpired } from "./entities/credential.ts";
 export * from "./entities/index.ts";
 export { type PerCollection, perCollection } from "./entities/per-collection.ts";
 export { type NestedList, nestedLists, type Reference, references } from "./entities/references.ts";
@@ -15,7 +15,7 @@ export { coerce } from "./form/coerce.ts";
 export { decodeForm, type FormParts } from "./form/index.ts";
 export { crds } from "./generate/crd.ts";
 export { crdFiles } from "./generate/files.ts";
-export { canonical, deriveId, deriveNamelessId, idOf, uuidV5 } from "./ids.ts";
+export { canonicalJson, derivedIdOf, deriveId, deriveNamelessId, uuidV5 } from "./ids.ts";
 export { mergeEntity } from "./merge/index.ts";
 export { toCamel, toSnake } from "./names.ts";
 export { normalizePath } from "./path.ts";

@@ -31,18 +31,18 @@ export interface NodeState {
 }
 
 /** The order of pushes: a higher term is newer, then a higher revision. */
-export interface PushPlace {
+export interface PushPosition {
   /** Increases with every new leader. Default 0. */
   readonly term?: number;
   /** Increases with every document that an operator publishes. */
   readonly revision: number;
 }
 
-export interface PushDocument extends PushPlace {
+export interface PushDocument extends PushPosition {
   readonly document: Document;
 }
 
-export interface PushChange extends PushPlace {
+export interface PushChange extends PushPosition {
   /** The hash to which the change applies. */
   readonly base: string;
   readonly change: Change;

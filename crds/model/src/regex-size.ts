@@ -14,7 +14,7 @@ interface Sequence {
  * Atoms of the pattern with every counted repetition expanded, at least 1. An estimate: an atom compiles to a few
  * instructions. Linear in the pattern's length; an invalid pattern has a size too.
  */
-export function writtenOut(source: string): number {
+export function expandedSize(source: string): number {
   const outer: Sequence[] = [];
   let sequence: Sequence = { size: 1, last: 0 };
   const add = (size: number): void => {

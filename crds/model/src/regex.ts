@@ -12,7 +12,7 @@
  * ASCII.
  */
 import { RE2JS, RE2JSException } from "re2js";
-import { writtenOut } from "./regex-size.ts";
+import { expandedSize } from "./regex-size.ts";
 import type { Checked } from "./violation.ts";
 
 /** Maximum instructions of a compiled pattern: the matching cost per character of the text. */
@@ -37,7 +37,7 @@ export interface Regex {
 
 /** An invalid pattern has one violation with an empty path and RE2's message. */
 export function compileRegex(source: string): Checked<Regex> {
-  const atoms = writtenOut(source);
+  const atoms = expandedSize(source);
   if (atoms > MAX_PROGRAM) return tooLarge(atoms);
   let compiled: RE2JS;
   try {

@@ -4,8 +4,8 @@
  */
 export { describeViolation, describeWarnings } from "./document/describe.ts";
 export { type DividedText, divideText } from "./document/text/items.ts";
-export { hasEnded } from "./entities/credential.ts";
-export { collections, nameOf } from "./entities/index.ts";
+export { hasExpired } from "./entities/credential.ts";
+export { collections, entityNameOf } from "./entities/index.ts";
 export type * from "./index.ts";
 export { normalizePath } from "./path.ts";
 export * from "./pem-files.ts";

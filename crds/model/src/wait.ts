@@ -6,7 +6,7 @@
  */
 
 /** A resource as its writer left it: at this generation (or version, if it has no generation), or deleted. */
-export interface Written {
+export interface WrittenResource {
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
@@ -18,12 +18,12 @@ export interface Written {
 
 export interface WaitRequest {
   /** 1 to 100. */
-  readonly resources: readonly Written[];
+  readonly resources: readonly WrittenResource[];
   /** Milliseconds, 0 to 30,000. Default 5000. */
   readonly timeout?: number;
 }
 
-export interface WaitAnswer {
+export interface WaitResponse {
   /** Every responding node serves the resources as written. */
   readonly programmed: boolean;
   readonly revision: number;

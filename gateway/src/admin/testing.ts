@@ -2,7 +2,7 @@
 import { createServer, type IncomingHttpHeaders, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Log } from "@sluice/crds";
-import { readSettings, type WaitAnswer, type WaitRequest } from "@sluice/model";
+import { readSettings, type WaitRequest, type WaitResponse } from "@sluice/model";
 import { temporaryFolder } from "../../../tools/process/index.ts";
 import { type AdminSettings, adminSettings } from "../settings/admin.ts";
 import { openStore } from "../stores/open.ts";
@@ -31,12 +31,12 @@ export interface AdminRig {
   /** The wait requests that the operator received. */
   readonly waits: WaitRequest[];
   /** The operator's next responses; null: it closes the connection; `never`: it does not respond. */
-  answer: Partial<WaitAnswer> | null | "never";
+  answer: Partial<WaitResponse> | null | "never";
   ask(method: string, path: string, asking?: RequestOptions): Promise<Reply>;
   close(): Promise<void>;
 }
 
-export const served: WaitAnswer = {
+export const served: WaitResponse = {
   programmed: true,
   revision: 1,
   acknowledged: ["127.0.0.1:8005"],

@@ -5,7 +5,7 @@ import {
   type Declarations,
   type GivenArguments,
   readSettings,
-  type Settings,
+  type SettingsOf,
 } from "@sluice/model/serving";
 import type { Logger } from "pino";
 
@@ -47,7 +47,7 @@ interface Description<Declared extends Declarations> {
   readonly settings: Declared;
   readonly ends?: boolean;
   /** @throws Refused, or SettingsError, for errors that the user can fix. */
-  readonly run: (call: Call<Settings<Declared>>) => Promise<Running | number | undefined>;
+  readonly run: (call: Call<SettingsOf<Declared>>) => Promise<Running | number | undefined>;
 }
 
 /** `settings` must have a `logLevel`. */
@@ -59,7 +59,7 @@ export function defineCommand<const Declared extends Declarations>(description: 
     declarations: settings,
     ends,
     settings: (env) => readSettings(settings, env) as Checked<Values & { logLevel: string }>,
-    run: (call) => run(call as unknown as Call<Settings<Declared>>),
+    run: (call) => run(call as unknown as Call<SettingsOf<Declared>>),
   };
 }
 

@@ -5,7 +5,7 @@ import {
   type Consumer,
   differences,
   emptySnapshot,
-  hasEnded,
+  hasExpired,
   type Snapshot,
   type SnapshotCredential,
   type SnapshotRoute,
@@ -57,7 +57,7 @@ export class Identities implements IdentityIndex {
   credential(keyHash: string, route: SnapshotRoute): SnapshotCredential | undefined {
     return this.#indexes.credentials
       .of(keyHash)
-      .find((credential) => opens(credential, route) && !hasEnded(credential, this.#now()));
+      .find((credential) => opens(credential, route) && !hasExpired(credential, this.#now()));
   }
 
   consumer(idOrUsername: string): Consumer | undefined {

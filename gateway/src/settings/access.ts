@@ -1,5 +1,5 @@
 /** Start-up settings for access to the admin listener. */
-import { defineSettings, type Settings } from "@sluice/model/serving";
+import { defineSettings, type SettingsOf } from "@sluice/model/serving";
 
 export const accessSettings = defineSettings({
   access: {
@@ -62,4 +62,4 @@ export const accessSettings = defineSettings({
   },
 });
 
-export type AccessSettings = Settings<typeof accessSettings>;
+export type AccessSettings = SettingsOf<typeof accessSettings>;

@@ -1,5 +1,5 @@
 /** Start-up settings of `sluice admin`. */
-import { DEFAULT_CLASS, defineSettings, type Settings } from "@sluice/model";
+import { DEFAULT_CLASS, defineSettings, type SettingsOf } from "@sluice/model";
 import { accessSettings } from "./access.ts";
 import { databaseSettings } from "./database.ts";
 import { fileSettings } from "./file.ts";
@@ -70,4 +70,4 @@ export const adminSettings = defineSettings({
   logLevel,
 });
 
-export type AdminSettings = Settings<typeof adminSettings>;
+export type AdminSettings = SettingsOf<typeof adminSettings>;

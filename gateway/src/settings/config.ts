@@ -1,5 +1,5 @@
 /** Start-up settings of `sluice config`: those of the stores that it reads and writes. */
-import { defineSettings, type Settings } from "@sluice/model/serving";
+import { defineSettings, type SettingsOf } from "@sluice/model/serving";
 import { adminSettings } from "./admin.ts";
 import { databaseSettings } from "./database.ts";
 import { logLevel } from "./gateway.ts";
@@ -17,4 +17,4 @@ export const configSettings = defineSettings({
   logLevel: { ...logLevel, default: "warn" },
 });
 
-export type ConfigSettings = Settings<typeof configSettings>;
+export type ConfigSettings = SettingsOf<typeof configSettings>;

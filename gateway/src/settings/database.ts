@@ -1,7 +1,7 @@
 /**
  * Start-up settings of all commands that use a database. Names and defaults follow Kong's `pg_*` where Kong has them.
  */
-import { defineSettings, type Settings } from "@sluice/model/serving";
+import { defineSettings, type SettingsOf } from "@sluice/model/serving";
 
 export const databaseSettings = defineSettings({
   database: {
@@ -80,4 +80,4 @@ export const databaseSettings = defineSettings({
   },
 });
 
-export type DatabaseSettings = Settings<typeof databaseSettings>;
+export type DatabaseSettings = SettingsOf<typeof databaseSettings>;

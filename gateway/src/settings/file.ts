@@ -1,5 +1,5 @@
 /** Start-up settings of all commands that use a declarative file. */
-import { defineSettings, type Settings } from "@sluice/model/serving";
+import { defineSettings, type SettingsOf } from "@sluice/model/serving";
 
 export const fileSettings = defineSettings({
   file: {
@@ -29,4 +29,4 @@ export const fileSettings = defineSettings({
   },
 });
 
-export type FileSettings = Settings<typeof fileSettings>;
+export type FileSettings = SettingsOf<typeof fileSettings>;

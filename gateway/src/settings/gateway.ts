@@ -1,5 +1,5 @@
 /** Start-up settings of `sluice gateway`. */
-import { defineSettings, type Settings } from "@sluice/model/serving";
+import { defineSettings, type SettingsOf } from "@sluice/model/serving";
 import { databaseSettings } from "./database.ts";
 import { fileSettings } from "./file.ts";
 import { observerSettings } from "./observers.ts";
@@ -287,4 +287,4 @@ export const gatewaySettings = defineSettings({
   logLevel,
 });
 
-export type GatewaySettings = Settings<typeof gatewaySettings>;
+export type GatewaySettings = SettingsOf<typeof gatewaySettings>;

@@ -1,5 +1,5 @@
 /** Start-up settings of the access log and of tracing. */
-import { defineSettings, type Settings } from "@sluice/model/serving";
+import { defineSettings, type SettingsOf } from "@sluice/model/serving";
 import { SettingsError } from "./error.ts";
 
 export const observerSettings = defineSettings({
@@ -51,7 +51,7 @@ export const observerSettings = defineSettings({
   },
 });
 
-export type ObserverSettings = Settings<typeof observerSettings>;
+export type ObserverSettings = SettingsOf<typeof observerSettings>;
 
 /** The file of the access log; null: standard output. Undefined when the access log is off. */
 export function accessLogFile({ accessLog }: ObserverSettings): string | null | undefined {

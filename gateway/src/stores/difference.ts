@@ -1,5 +1,5 @@
 /** Computes the writes that change a store's entities to those of a complete document. */
-import { type Collection, canonical, collections, type Entities, type Entity, references } from "@sluice/model";
+import { type Collection, canonicalJson, collections, type Entities, type Entity, references } from "@sluice/model";
 import { adoptIds } from "./adopt-ids.ts";
 import { etagOf } from "./etag.ts";
 import type { Write } from "./store.ts";
@@ -91,7 +91,7 @@ function withTimes(entity: Entity, was: Entity | undefined, now: number): Entity
       created_at: created,
       ...(updated_at !== undefined && { updated_at: updated_at || before }),
     };
-    if (canonical(same) === canonical(was)) return was;
+    if (canonicalJson(same) === canonicalJson(was)) return was;
   }
   return { ...entity, created_at: created, ...(updated_at !== undefined && { updated_at: updated_at || now }) };
 }

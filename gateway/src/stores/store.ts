@@ -2,7 +2,7 @@
  * The admin listener's interface to entities. Implementations: resources (cluster, directory), database, file; all run
  * one test suite.
  */
-import type { Collection, Entities, Entity, Violation, WaitAnswer } from "@sluice/model";
+import type { Collection, Entities, Entity, Violation, WaitResponse } from "@sluice/model";
 
 export interface ListOptions {
   /** Maximum number of entities. */
@@ -106,7 +106,7 @@ export type WriteOutcome =
        * Resolves when every node serves the write, or after `timeout` milliseconds with the nodes that lag; null when
        * that cannot be found out. Absent when nothing was written.
        */
-      readonly programmed?: (timeout: number) => Promise<WaitAnswer | null>;
+      readonly programmed?: (timeout: number) => Promise<WaitResponse | null>;
       readonly fault?: undefined;
     }
   | {

@@ -3,7 +3,7 @@
  * level-triggered: it translates the current state, whatever the events were, so that a restart gives the same result.
  */
 import { type Kind, keyOf, type Resource, type ResourceCache } from "@sluice/crds";
-import { BucketMap, byHash, differences, type WaitAnswer } from "@sluice/model";
+import { BucketMap, byHash, differences, type WaitResponse } from "@sluice/model";
 import type { Logger } from "pino";
 import type { Publisher } from "../publish/publisher.ts";
 import type { Problem } from "../status/conditions.ts";
@@ -56,7 +56,7 @@ export interface Reconciler {
   startLeading(): void;
   /** Whether the published document contains the complete cluster state. */
   upToDate(): boolean;
-  problemsOf(kind: Kind, namespace: string, name: string): WaitAnswer["problems"];
+  problemsOf(kind: Kind, namespace: string, name: string): WaitResponse["problems"];
   problemCount(): number;
   /** Number of changed resources not translated yet. */
   queuedCount(): number;

@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import type { WaitAnswer, Written } from "@sluice/model";
+import type { WaitResponse, WrittenResource } from "@sluice/model";
 import type { Acknowledgement } from "../publish/publisher.ts";
 import { testClusterState } from "../translate/testing-cluster-state.ts";
 import { createProgrammedWaiters } from "./programmed-waiters.ts";
 
-const written: Written = { kind: "Route", namespace: "default", name: "users" };
+const written: WrittenResource = { kind: "Route", namespace: "default", name: "users" };
 function scene(t: TestContext) {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const state = {
     upToDate: true,
     revision: 1,
-    problems: [] as WaitAnswer["problems"],
+    problems: [] as WaitResponse["problems"],
     acknowledged: 1,
   };
   const { clusterState, put, remove } = testClusterState();
@@ -31,8 +31,8 @@ function scene(t: TestContext) {
     },
     problemsOf: () => state.problems,
   });
-  const wait = (wanted: Partial<Written> = {}, timeout?: number) => {
-    let answer: WaitAnswer | undefined;
+  const wait = (wanted: Partial<WrittenResource> = {}, timeout?: number) => {
+    let answer: WaitResponse | undefined;
     const request = { resources: [{ ...written, ...wanted }], ...(timeout === undefined ? {} : { timeout }) };
     void room.wait(request).then((given) => {
       answer = given;

@@ -1,6 +1,6 @@
 /** Clients that wait until every node serves what they wrote (the protocol is described in @sluice/model, wait.ts). */
 import { type Kind, keyOf, reflectsWrite } from "@sluice/crds";
-import type { WaitAnswer, WaitRequest, Written } from "@sluice/model";
+import type { WaitRequest, WaitResponse, WrittenResource } from "@sluice/model";
 import type { Acknowledgement } from "../publish/publisher.ts";
 import type { ClusterState, WatchedKind } from "../watch/cluster-state.ts";
 
@@ -10,11 +10,11 @@ export interface ProgrammedWaitersOptions {
   readonly upToDate: () => boolean;
   readonly revision: () => number;
   readonly acknowledgement: (revision: number) => Acknowledgement;
-  readonly problemsOf: (kind: Kind, namespace: string, name: string) => WaitAnswer["problems"];
+  readonly problemsOf: (kind: Kind, namespace: string, name: string) => WaitResponse["problems"];
 }
 
 export interface ProgrammedWaiters {
-  wait(request: WaitRequest): Promise<WaitAnswer>;
+  wait(request: WaitRequest): Promise<WaitResponse>;
   /** The document or the nodes' acknowledgements changed. Resolves the waits that are over. */
   resolveReady(): void;
   readonly size: number;
@@ -25,17 +25,17 @@ interface Waiter {
   readonly request: WaitRequest;
   /** The revision that contains the write; null until the cluster state has it. */
   revision: number | null;
-  readonly settle: (answer: WaitAnswer) => void;
+  readonly settle: (answer: WaitResponse) => void;
 }
 
 export function createProgrammedWaiters(options: ProgrammedWaitersOptions): ProgrammedWaiters {
   const { clusterState, upToDate, revision, acknowledgement, problemsOf } = options;
   const waiters = new Set<Waiter>();
 
-  const isObserved = (written: Written) =>
+  const isObserved = (written: WrittenResource) =>
     reflectsWrite(clusterState[written.kind as WatchedKind]?.get(keyOf(written.namespace, written.name)), written);
 
-  function answer({ request, revision: wanted }: Waiter): WaitAnswer {
+  function answer({ request, revision: wanted }: Waiter): WaitResponse {
     const { programmed, ...nodes } = acknowledgement(wanted ?? Number.POSITIVE_INFINITY);
     const problems = request.resources.flatMap(({ kind, namespace, name, deleted }) =>
       deleted ? [] : problemsOf(kind as Kind, namespace, name),

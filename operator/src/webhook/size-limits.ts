@@ -4,7 +4,7 @@
  * Pure.
  */
 import type { Path } from "@sluice/crds";
-import { excessOf, type SpecNode } from "@sluice/model";
+import { configSizeMessage, type SpecNode } from "@sluice/model";
 
 /** Maximum number of items and members where the schema has no limit. */
 const DEFAULT_MAX_ITEMS = 1000;
@@ -12,7 +12,7 @@ const DEFAULT_MAX_ITEMS = 1000;
 /** The first member that exceeds its schema's limit; undefined: everything may be validated. */
 export function sizeViolation(node: SpecNode, value: unknown, path: Path = ["spec"]): SizeViolation | undefined {
   if (node.open) {
-    const message = excessOf(value);
+    const message = configSizeMessage(value);
     return message === undefined ? undefined : { path, message };
   }
   if (typeof value === "string") {

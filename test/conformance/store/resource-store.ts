@@ -1,6 +1,6 @@
 /** Helpers of the suites of both stores over resources. */
 import type { Log, ResourceClient } from "@sluice/crds";
-import type { Collection, Entity, WaitAnswer, Written } from "@sluice/model";
+import type { Collection, Entity, WaitResponse, WrittenResource } from "@sluice/model";
 import { createResourceStore } from "../../../gateway/src/stores/resources/index.ts";
 import type { Lookup, Store, WriteOptions, WriteOutcome } from "../../../gateway/src/stores/store.ts";
 
@@ -8,7 +8,7 @@ export const quiet: Log = { info() {}, warn() {}, error() {} };
 
 export interface Opener {
   /** The awaited writes, in order. */
-  readonly waited: (readonly Written[])[];
+  readonly waited: (readonly WrittenResource[])[];
   open(orphanAge?: number): Store;
   close(): Promise<void>;
 }
@@ -20,7 +20,7 @@ export function createOpener(
 ): Opener {
   const following = new AbortController();
   const clients: ResourceClient[] = [];
-  const waited: (readonly Written[])[] = [];
+  const waited: (readonly WrittenResource[])[] = [];
   return {
     waited,
     open(orphanAge) {
@@ -46,7 +46,7 @@ export function createOpener(
   };
 }
 
-const programmed: WaitAnswer = {
+const programmed: WaitResponse = {
   programmed: true,
   revision: 1,
   acknowledged: [],

@@ -1,7 +1,7 @@
 /** The conformance suite of stores. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type Collection, collections, type Entities, type Entity, type WaitAnswer } from "@sluice/model";
+import { type Collection, collections, type Entities, type Entity, type WaitResponse } from "@sluice/model";
 import type {
   Effect,
   Store,
@@ -73,7 +73,7 @@ function checkOutcome({ programmed }: WriteOutcome): void {
   assert.ok(programmed === undefined || typeof programmed === "function");
 }
 
-export const isAnswer = (answer: WaitAnswer | null): boolean =>
+export const isAnswer = (answer: WaitResponse | null): boolean =>
   answer === null || (typeof answer.programmed === "boolean" && Array.isArray(answer.lagging));
 
 function caseOf(store: Store, open: () => Promise<Store>): Case {

@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { canonical } from "@sluice/model";
+import { canonicalJson } from "@sluice/model";
 import { mergeConditions, seconds } from "../conditions.ts";
 import {
   type ApplyOptions,
@@ -88,7 +88,7 @@ async function applyOnce(place: WriteContext, { kind, resource, expect }: ApplyR
     await writeAtomically(path, printResource(content), { mode: kind === "Secret" ? 0o600 : 0o644 });
     folder.markChanged(relative(directory, path));
   } else {
-    if (canonical(held.placed.content) === canonical(content)) return held.resource;
+    if (canonicalJson(held.placed.content) === canonicalJson(content)) return held.resource;
     await rewriteFile(place, held, (text) => replaceDocument(text, held.placed.document, content), content);
     folder.markChanged(held.source.path);
   }
@@ -172,7 +172,7 @@ async function rewriteFile(
 /** Whether the same resources are at the same positions. */
 function isUnchanged(now: ParsedFile, good: ParsedFile): boolean {
   const places = ({ resources }: ParsedFile) =>
-    canonical(resources.map(({ document, content }) => ({ document, content })));
+    canonicalJson(resources.map(({ document, content }) => ({ document, content })));
   return !now.broken && places(now) === places(good);
 }
 
@@ -186,7 +186,7 @@ function checkOutcome(
   const expected = before.flatMap((placed) => (placed === held.placed ? (content ? [content] : []) : [placed.content]));
   const after = parseResources(text);
   const found = after.resources.map((placed) => placed.content);
-  if (after.broken || canonical(found) !== canonical(expected))
+  if (after.broken || canonicalJson(found) !== canonicalJson(expected))
     throw new Rejected(`${path} cannot be rewritten without changing more than was asked; edit it by hand`);
 }
 

@@ -3,10 +3,10 @@
  * protects, and rejecting it would reject the whole document.
  */
 import { describeViolation } from "../document/describe.ts";
-import { plugin as pluginSchema } from "../entities/plugin.ts";
+import { pluginSchema } from "../entities/plugin.ts";
 import { mayProtect } from "../plugins/index.ts";
 import { schemaNode } from "../schema/node.ts";
-import { isRecord, memberOf } from "../schema/walk.ts";
+import { isRecord, memberSchemaOf } from "../schema/walk.ts";
 import type { Violation } from "../violation.ts";
 
 type Members = Readonly<Record<string, unknown>>;
@@ -22,12 +22,12 @@ export function closedPlugin(raw: Members, violations: readonly Violation[]): Me
   const { name } = raw;
   if (typeof name !== "string" || !mayProtect(name)) return undefined;
   const schema = schemaNode(pluginSchema);
-  const known = Object.entries(raw).filter(([member]) => memberOf(schema, member) !== undefined);
+  const known = Object.entries(raw).filter(([member]) => memberSchemaOf(schema, member) !== undefined);
   const isAboutConfig = ({ path: [member] }: Violation): boolean => member === "config" || member === "@entity";
   const isUnreadable = (violation: Violation): boolean =>
     isAboutConfig(violation) ||
     violation.path[0] === "name" ||
-    memberOf(schema, String(violation.path[0])) === undefined;
+    memberSchemaOf(schema, String(violation.path[0])) === undefined;
   if (!violations.every(isUnreadable)) return undefined;
   const faults = violations.slice(0, 3).map(describeViolation).join("; ");
   const reason = `plugin ${name}: ${faults}`;

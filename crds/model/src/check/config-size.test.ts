@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { excessOf, MAX_CHARACTERS, MAX_VALUES } from "./config-size.ts";
+import { configSizeMessage, MAX_CHARACTERS, MAX_VALUES } from "./config-size.ts";
 import { checkConfig, checkEntity } from "./index.ts";
 
 const many = <Item>(count: number, item: Item): Item[] => Array.from({ length: count }, () => item);
@@ -16,7 +16,7 @@ const cases: readonly (readonly [what: string, value: unknown, excess: string | 
 ];
 for (const [what, value, excess] of cases)
   test(`a config that holds ${what} ${excess ? "is too much" : "may be looked at"}`, () => {
-    assert.equal(excessOf(value), excess);
+    assert.equal(configSizeMessage(value), excess);
   });
 
 test("a plugin whose config is too much is told that and nothing else of it", () => {

@@ -9,7 +9,7 @@ export const MAX_VALUES = 1000;
 export const MAX_CHARACTERS = 64 * 1024;
 
 /** The message for a config that is too large; undefined when it is within the limits. Counting stops at a limit. */
-export function excessOf(value: unknown): string | undefined {
+export function configSizeMessage(value: unknown): string | undefined {
   let values = 0;
   let characters = 0;
   const waiting: unknown[] = [value];

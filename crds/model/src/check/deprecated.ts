@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { type PluginName, plugins } from "../plugins/index.ts";
 import { type SchemaNode, schemaNode } from "../schema/node.ts";
-import { isRecord, memberOf } from "../schema/walk.ts";
+import { isRecord, memberSchemaOf } from "../schema/walk.ts";
 import type { Violation } from "../violation.ts";
 import { validate } from "./validate.ts";
 
@@ -10,7 +10,7 @@ type Members = Readonly<Record<string, unknown>>;
 type Path = readonly string[];
 
 /** Members in the schema's form, and the violations of others. */
-export interface Expanded {
+export interface ReplacedMembers {
   readonly members: Members;
   readonly violations: readonly Violation[];
 }
@@ -20,7 +20,7 @@ export interface Expanded {
  * values are rejected. Unlike in Kong, so is `true` beside `false`: whether TLS is used must not depend on the
  * spelling.
  */
-export function replaceDeprecated(schema: SchemaNode, given: Members): Expanded {
+export function replaceDeprecated(schema: SchemaNode, given: Members): ReplacedMembers {
   const deprecated = (schema.deprecatedMembers ?? []).filter(({ name }) => Object.hasOwn(given, name));
   if (deprecated.length === 0) return { members: given, violations: [] };
   const names = new Set(deprecated.map(({ name }) => name));
@@ -29,7 +29,7 @@ export function replaceDeprecated(schema: SchemaNode, given: Members): Expanded 
   for (const { name, replacedBy } of deprecated) {
     const value = given[name] ?? null;
     const current = valueAt(members, replacedBy) ?? null;
-    const node = nodeAt(schema, replacedBy);
+    const node = schemaNodeAt(schema, replacedBy);
     const faults = value === null || node === undefined ? [] : validate(node, value);
     violations.push(...faults.map(({ path, message }) => ({ path: [name, ...path], message })));
     if (faults.length > 0) continue;
@@ -56,8 +56,8 @@ export function withDeprecated(plugin: string, config: Members): Members {
 }
 
 /** Undefined: the schema has no such member. */
-export function nodeAt(schema: SchemaNode, path: Path): SchemaNode | undefined {
-  return path.reduce<SchemaNode | undefined>((node, name) => node && memberOf(node, name), schema);
+export function schemaNodeAt(schema: SchemaNode, path: Path): SchemaNode | undefined {
+  return path.reduce<SchemaNode | undefined>((node, name) => node && memberSchemaOf(node, name), schema);
 }
 
 const valueAt = (members: Members, path: Path): unknown =>

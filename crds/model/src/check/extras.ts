@@ -3,7 +3,7 @@ import type { CredentialExtras, PluginExtras, RouteExtras } from "../document.ts
 import type { Collection } from "../entities/index.ts";
 import { list, record, text } from "../schema/member.ts";
 import { type SchemaNode, schemaNode } from "../schema/node.ts";
-import { isRecord, memberOf } from "../schema/walk.ts";
+import { isRecord, memberSchemaOf } from "../schema/walk.ts";
 import type { Violation } from "../violation.ts";
 import { validate } from "./validate.ts";
 
@@ -45,7 +45,7 @@ export function checkExtras(collection: Collection, raw: unknown): CheckedExtras
   if (!isRecord(raw)) return faulty([{ path: [], message: "expected a record" }]);
   const given = Object.entries(raw).filter(([, value]) => value !== null && value !== undefined);
   const violations = given.flatMap(([name, value]) => {
-    const member = memberOf(schema, name);
+    const member = memberSchemaOf(schema, name);
     if (member === undefined) return [{ path: [name], message: "unknown field" }];
     return validate(member, value).map(({ path, message }) => ({ path: [name, ...path], message }));
   });

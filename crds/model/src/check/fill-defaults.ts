@@ -5,15 +5,15 @@
  * reported here and never copied, so that `__proto__` cannot reach an object.
  */
 import type { SchemaNode } from "../schema/node.ts";
-import { isRecord, memberOf, valuesOf } from "../schema/walk.ts";
+import { isRecord, memberSchemaOf, valuesOf } from "../schema/walk.ts";
 import type { Violation } from "../violation.ts";
 
-export interface Filled {
+export interface FilledValue {
   readonly value: unknown;
   readonly unknown: readonly Violation[];
 }
 
-export function fillDefaults(schema: SchemaNode, raw: unknown): Filled {
+export function fillDefaults(schema: SchemaNode, raw: unknown): FilledValue {
   const unknown: Violation[] = [];
   return { value: fillAt(schema, raw, [], unknown), unknown };
 }
@@ -34,7 +34,7 @@ function fillAt(schema: SchemaNode, raw: unknown, path: Violation["path"], unkno
 function fillRecord(schema: SchemaNode, value: unknown, path: Violation["path"], unknown: Violation[]): unknown {
   if (!isRecord(value)) return value;
   for (const name of Object.keys(value)) {
-    if (memberOf(schema, name) === undefined) unknown.push({ path: [...path, name], message: "unknown field" });
+    if (memberSchemaOf(schema, name) === undefined) unknown.push({ path: [...path, name], message: "unknown field" });
   }
   return fromEntries(Object.entries(schema.properties ?? {}), (name, member) => {
     const given = Object.hasOwn(value, name) ? value[name] : undefined;

@@ -1,12 +1,12 @@
 /** Validates entities: plain data in; an entity with defaults, or all of its violations in Kong's wording, out. */
 import { type Collection, type Entities, entities } from "../entities/index.ts";
-import { idOf } from "../ids.ts";
+import { derivedIdOf } from "../ids.ts";
 import { type PluginConfigs, type PluginName, plugins } from "../plugins/index.ts";
 import { type SchemaNode, schemaNode } from "../schema/node.ts";
-import { isRecord, memberOf } from "../schema/walk.ts";
+import { isRecord, memberSchemaOf } from "../schema/walk.ts";
 import type { Checked, Violation } from "../violation.ts";
 import { closedPlugin } from "./close-plugin.ts";
-import { excessOf } from "./config-size.ts";
+import { configSizeMessage } from "./config-size.ts";
 import { type CheckedExtras, checkExtras, type Extras } from "./extras.ts";
 import { fillDefaults } from "./fill-defaults.ts";
 import { pluginName } from "./rules/entities.ts";
@@ -63,7 +63,7 @@ export function checkEntity<Name extends Collection>(
   const filled = fillDefaults(schema, withTimes(schema, members, now));
   const config = collection === "plugins" ? checkPluginConfig(filled.value, { extras, database }) : undefined;
   const entity: Members = { ...(filled.value as Members), ...(config?.value ? { config: config.value } : {}) };
-  const withId = { ...entity, id: entity.id ?? idOf(collection, entity) };
+  const withId = { ...entity, id: entity.id ?? derivedIdOf(collection, entity) };
 
   const violations = [
     ...ours.violations,
@@ -91,7 +91,7 @@ export function checkConfig<Name extends PluginName>(
   raw: unknown,
   { database = false }: Pick<CheckOptions, "database"> = {},
 ): Checked<PluginConfigs[Name]> {
-  const excess = excessOf(raw);
+  const excess = configSizeMessage(raw);
   if (excess !== undefined) return { violations: [{ path: [], message: excess }] };
   const schema = schemaNode(plugins[plugin].schema);
   const expanded = isRecord(raw) ? expandConfig(plugin, raw) : { members: raw ?? {}, violations: [] };
@@ -145,7 +145,7 @@ const checkKey = (credential: Members, extras: CheckedExtras["extras"]): readonl
 /** Credentials have no updated_at. */
 function withTimes(schema: SchemaNode, members: Members, now: number): Members {
   const unset = ["created_at", "updated_at"].filter(
-    (name) => memberOf(schema, name) && (own(members, name) ?? null) === null,
+    (name) => memberSchemaOf(schema, name) && (own(members, name) ?? null) === null,
   );
   return { ...members, ...Object.fromEntries(unset.map((name) => [name, now])) };
 }

@@ -1,26 +1,35 @@
 /** The table of rules by the names that schemas use (`rule`, `keyRule`). */
 import { certificateChain, certificateRule, privateKey, sniRule } from "./rules/certificates.ts";
 import { consumerRule, credentialRule, endpointRule, pluginName, pluginRule, serviceRule } from "./rules/entities.ts";
-import { host, hostPort, ipOrCidr, routeHost, sni, target, upstreamName, wildcardSni } from "./rules/hosts.ts";
-import { headerName, method, name, routeHeader, sha256, tag, uuid } from "./rules/names.ts";
+import {
+  host,
+  hostPort,
+  ipOrCidr,
+  routeHost,
+  serverName,
+  targetAddress,
+  upstreamName,
+  wildcardSni,
+} from "./rules/hosts.ts";
+import { headerName, methodRule, nameRule, routeHeader, sha256, tag, uuid } from "./rules/names.ts";
 import { origin, path, routePath } from "./rules/paths.ts";
 import { rateLimitingRule } from "./rules/rate-limiting.ts";
 import { routeRule } from "./rules/route.ts";
 import type { RecordRule, TextRule } from "./rules/rule.ts";
-import { headerValue, upstreamHeader } from "./rules/upstream-headers.ts";
+import { upstreamHeaderName, upstreamHeaderValue } from "./rules/upstream-headers.ts";
 import { targetRule, upstreamRule } from "./rules/upstreams.ts";
 
 /** For string members, and for the names in a mapping. */
 export const textRules: Readonly<Record<string, TextRule>> = {
   "certificate-chain": certificateChain,
   "header-name": headerName,
-  "header-value": headerValue,
+  "header-value": upstreamHeaderValue,
   host,
   "host-port": hostPort,
   "ip-or-cidr": ipOrCidr,
   "key-name": headerName,
-  method,
-  name,
+  method: methodRule,
+  name: nameRule,
   origin,
   path,
   "plugin-name": pluginName,
@@ -29,10 +38,10 @@ export const textRules: Readonly<Record<string, TextRule>> = {
   "route-host": routeHost,
   "route-path": routePath,
   sha256,
-  sni,
+  sni: serverName,
   tag,
-  target,
-  "upstream-header": upstreamHeader,
+  target: targetAddress,
+  "upstream-header": upstreamHeaderName,
   "upstream-name": upstreamName,
   uuid,
   "wildcard-sni": wildcardSni,

@@ -2,13 +2,13 @@
 import type { Collection } from "../entities/index.ts";
 import { type PluginName, plugins } from "../plugins/index.ts";
 import { schemaNode } from "../schema/node.ts";
-import { type Expanded, replaceDeprecated } from "./deprecated.ts";
+import { type ReplacedMembers, replaceDeprecated } from "./deprecated.ts";
 import { withPort } from "./rules/hosts.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
 /** Also adds a target's port, and defaults that depend on another member: gRPC routes keep their path. */
-export function expandEntity(collection: Collection, members: Members): Expanded {
+export function expandEntity(collection: Collection, members: Members): ReplacedMembers {
   if (collection === "services") return expandUrl(members);
   if (collection === "targets" && typeof members.target === "string") {
     return { members: { ...members, target: withPort(members.target) }, violations: [] };
@@ -29,7 +29,7 @@ export const withAlgorithm = (members: Members): Members =>
 const isGrpc = (protocols: unknown): boolean =>
   Array.isArray(protocols) && (protocols[0] === "grpc" || protocols[0] === "grpcs");
 
-function expandUrl(members: Members): Expanded {
+function expandUrl(members: Members): ReplacedMembers {
   if (!Object.hasOwn(members, "url")) return { members, violations: [] };
   const { url, ...rest } = members;
   if (url === null || url === undefined) return { members: rest, violations: [] };
@@ -39,7 +39,7 @@ function expandUrl(members: Members): Expanded {
 }
 
 /** Sets a host, so that the host is not also reported as missing. The violation keeps the members from being used. */
-const faultyUrl = (members: Members, message: string): Expanded => ({
+const faultyUrl = (members: Members, message: string): ReplacedMembers => ({
   members: { host: "url", ...members },
   violations: [{ path: ["url"], message }],
 });
@@ -69,7 +69,7 @@ const configs: Partial<Record<PluginName, (config: Members) => Members>> = {
   cors: (config) => (typeof config.origins === "string" ? { ...config, origins: [config.origins] } : config),
 };
 
-export function expandConfig(plugin: PluginName, config: Members): Expanded {
+export function expandConfig(plugin: PluginName, config: Members): ReplacedMembers {
   const expanded = configs[plugin]?.(config) ?? config;
   return replaceDeprecated(schemaNode(plugins[plugin].schema), expanded);
 }

@@ -4,7 +4,7 @@ import { checkEntity } from "../check/index.ts";
 import { type Collection, type Entity, entities } from "../entities/index.ts";
 import { type PluginName, plugins } from "../plugins/index.ts";
 import { type SchemaNode, schemaNode } from "../schema/node.ts";
-import { isRecord, memberOf } from "../schema/walk.ts";
+import { isRecord, memberSchemaOf } from "../schema/walk.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -43,7 +43,7 @@ function schemaOf(collection: Collection, { name }: Members): SchemaNode {
 function briefRecord({ properties = {} }: SchemaNode, record: Members): Members {
   const kept = Object.entries(record).flatMap(([name, value]): [string, unknown][] => {
     if (value === null || value === undefined) return [];
-    const member = memberOf({ properties }, name);
+    const member = memberSchemaOf({ properties }, name);
     if (last.includes(name) && value === 0) return [];
     if (member?.reference === undefined && member?.properties && isRecord(value)) {
       const inner = briefRecord(member, value);

@@ -6,10 +6,10 @@
  */
 import { checkEntity } from "../check/index.ts";
 import type { Document } from "../document.ts";
-import { type Collection, collections, entities, nameOf } from "../entities/index.ts";
+import { type Collection, collections, entities, entityNameOf } from "../entities/index.ts";
 import { type PerCollection, perCollection } from "../entities/per-collection.ts";
 import { references } from "../entities/references.ts";
-import { deriveId, deriveNamelessId, idOf } from "../ids.ts";
+import { derivedIdOf, deriveId, deriveNamelessId } from "../ids.ts";
 import { isRecord } from "../schema/walk.ts";
 import type { Violation } from "../violation.ts";
 import { type DeckInfo, readDeckInfo } from "./deck-info.ts";
@@ -91,7 +91,7 @@ class ReferenceResolver {
     });
     const item = { ...own, ...Object.fromEntries(resolved.filter(([, value]) => value !== undefined)) };
     const id = typeof item.id === "string" ? item.id.toLowerCase() : idIn(entry, item);
-    const key = nameOf(collection, item);
+    const key = entityNameOf(collection, item);
     this.#ids.set(entry, id);
     for (const name of key === undefined ? [id] : [key, id]) {
       const place = `${collection}/${name}`;
@@ -115,7 +115,7 @@ class ReferenceResolver {
     at: { readonly to: Collection; readonly member: string; readonly entry: DocumentEntry },
   ): unknown {
     const inline = isRecord(value) ? inlineMembers(at.to, value) : [];
-    const named = isRecord(value) && typeof value.id !== "string" ? nameOf(at.to, value) : value;
+    const named = isRecord(value) && typeof value.id !== "string" ? entityNameOf(at.to, value) : value;
     if (typeof named !== "string" && inline.length === 0) return value;
     const name = String(named);
     const spelled = UUID.test(name) ? name.toLowerCase() : name;
@@ -139,7 +139,7 @@ const inlineMembers = (to: Collection, value: Members): readonly string[] =>
  * The id that validation would assign. An invalid entity gets an id derived from its path, so that children find it.
  */
 function idIn({ collection, path }: DocumentEntry, item: Readonly<Record<string, unknown>>): string {
-  if (nameOf(collection, item) !== undefined && entities[collection].within === undefined)
-    return idOf(collection, item);
+  if (entityNameOf(collection, item) !== undefined && entities[collection].within === undefined)
+    return derivedIdOf(collection, item);
   return checkEntity(collection, item, { database: true }).value?.id ?? deriveNamelessId(collection, null, { path });
 }

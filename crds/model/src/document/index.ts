@@ -23,6 +23,6 @@ export { renderDocument } from "./render.ts";
 export { type SyntaxFault, syntaxFaults } from "./syntax-faults.ts";
 export { editNode } from "./text/edit.ts";
 export { type DividedText, divideText } from "./text/items.ts";
-export { type ItemText, type Layout, type ListText, layoutOf, textOf } from "./text/layout.ts";
+export { type ItemText, type Layout, type ListText, layoutOf, layoutText } from "./text/layout.ts";
 export { flattenText, type ItemPlace, renderItem } from "./text/render-item.ts";
 export { type LocatedData, readYaml } from "./yaml.ts";

@@ -8,7 +8,7 @@ const MAX_PEM = 65_536;
 const chain = (description: string) => text({ description, rule: "certificate-chain", maxLength: MAX_PEM });
 const privateKey = (description: string) => text({ description, rule: "private-key", maxLength: MAX_PEM });
 
-export const certificate = record(
+export const certificateSchema = record(
   {
     id,
     created_at,
@@ -22,4 +22,4 @@ export const certificate = record(
   { description: "A certificate and its private key.", rule: "certificate" },
 );
 
-export type Certificate = Static<typeof certificate>;
+export type Certificate = Static<typeof certificateSchema>;

@@ -2,7 +2,7 @@
 import { nullable, record, type Static, text } from "../schema/member.ts";
 import { created_at, id, tags, updated_at } from "./shared.ts";
 
-export const consumer = record(
+export const consumerSchema = record(
   {
     id,
     created_at,
@@ -16,4 +16,4 @@ export const consumer = record(
   { description: "A person or program that sends requests.", rule: "consumer" },
 );
 
-export type Consumer = Static<typeof consumer>;
+export type Consumer = Static<typeof consumerSchema>;

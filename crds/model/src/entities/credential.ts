@@ -2,7 +2,7 @@
 import { integer, nullable, record, reference, type Static, text } from "../schema/member.ts";
 import { created_at, id, tags } from "./shared.ts";
 
-export const credential = record(
+export const credentialSchema = record(
   {
     id,
     created_at,
@@ -22,7 +22,7 @@ export const credential = record(
   { description: "A secret key of a consumer.", rule: "credential" },
 );
 
-export type Credential = Static<typeof credential>;
+export type Credential = Static<typeof credentialSchema>;
 
 /**
  * Whether the key's `ttl` has expired. `created_at` is truncated to whole seconds. `ttl` is a minimum: a key may stay
@@ -30,5 +30,5 @@ export type Credential = Static<typeof credential>;
  *
  * @param now Unix time in milliseconds.
  */
-export const hasEnded = ({ ttl, created_at }: Pick<Credential, "ttl" | "created_at">, now: number): boolean =>
+export const hasExpired = ({ ttl, created_at }: Pick<Credential, "ttl" | "created_at">, now: number): boolean =>
   ttl !== null && (created_at + ttl + 1) * 1000 <= now;

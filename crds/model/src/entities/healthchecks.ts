@@ -80,7 +80,7 @@ const passive = section("What clients' requests tell.", {
   }),
 });
 
-export const healthchecks = section("Which targets are fit to get requests.", {
+export const healthchecksSchema = section("Which targets are fit to get requests.", {
   active,
   passive,
   threshold: decimal({

@@ -1,13 +1,13 @@
 /** The table of entities: the one place that lists them. Everything else is derived from it. */
-import { type Certificate, certificate } from "./certificate.ts";
-import { type Consumer, consumer } from "./consumer.ts";
-import { type Credential, credential } from "./credential.ts";
-import { type Plugin, plugin } from "./plugin.ts";
-import { type Route, route } from "./route.ts";
-import { type Service, service } from "./service.ts";
-import { type Sni, sni } from "./sni.ts";
-import { type Target, target } from "./target.ts";
-import { type Upstream, upstream } from "./upstream.ts";
+import { type Certificate, certificateSchema } from "./certificate.ts";
+import { type Consumer, consumerSchema } from "./consumer.ts";
+import { type Credential, credentialSchema } from "./credential.ts";
+import { type Plugin, pluginSchema } from "./plugin.ts";
+import { type Route, routeSchema } from "./route.ts";
+import { type Service, serviceSchema } from "./service.ts";
+import { type Sni, sniSchema } from "./sni.ts";
+import { type Target, targetSchema } from "./target.ts";
+import { type Upstream, upstreamSchema } from "./upstream.ts";
 import type { UpstreamHeader } from "./upstream-headers.ts";
 
 /** Stored entities by the name of their collection, as in the declarative file and in admin URLs. */
@@ -29,15 +29,15 @@ export type Entity = Entities[Collection];
 /** Facts about an entity that its JSON schema does not express. */
 export interface EntityFacts {
   readonly schema:
-    | typeof certificate
-    | typeof sni
-    | typeof upstream
-    | typeof target
-    | typeof service
-    | typeof route
-    | typeof consumer
-    | typeof credential
-    | typeof plugin;
+    | typeof certificateSchema
+    | typeof sniSchema
+    | typeof upstreamSchema
+    | typeof targetSchema
+    | typeof serviceSchema
+    | typeof routeSchema
+    | typeof consumerSchema
+    | typeof credentialSchema
+    | typeof pluginSchema;
   /** The English singular. */
   readonly singular: string;
   /** The member that identifies it in URLs and ids (`endpoint_key` in Kong); null: it has no name. */
@@ -52,23 +52,23 @@ export interface EntityFacts {
 
 /** Parents come before children, so that references can be resolved in this order. */
 export const entities: Readonly<Record<Collection, EntityFacts>> = {
-  certificates: { schema: certificate, singular: "certificate", key: null, unique: [] },
-  snis: { schema: sni, singular: "sni", key: "name", unique: ["name"] },
-  upstreams: { schema: upstream, singular: "upstream", key: "name", unique: ["name"] },
+  certificates: { schema: certificateSchema, singular: "certificate", key: null, unique: [] },
+  snis: { schema: sniSchema, singular: "sni", key: "name", unique: ["name"] },
+  upstreams: { schema: upstreamSchema, singular: "upstream", key: "name", unique: ["name"] },
   targets: {
-    schema: target,
+    schema: targetSchema,
     singular: "target",
     key: "target",
     unique: [],
     uniqueTogether: ["upstream", "target"],
     within: "upstream",
   },
-  services: { schema: service, singular: "service", key: "name", unique: ["name"] },
-  routes: { schema: route, singular: "route", key: "name", unique: ["name"] },
-  consumers: { schema: consumer, singular: "consumer", key: "username", unique: ["username", "custom_id"] },
-  keyauth_credentials: { schema: credential, singular: "keyauth_credential", key: "key", unique: ["key"] },
+  services: { schema: serviceSchema, singular: "service", key: "name", unique: ["name"] },
+  routes: { schema: routeSchema, singular: "route", key: "name", unique: ["name"] },
+  consumers: { schema: consumerSchema, singular: "consumer", key: "username", unique: ["username", "custom_id"] },
+  keyauth_credentials: { schema: credentialSchema, singular: "keyauth_credential", key: "key", unique: ["key"] },
   plugins: {
-    schema: plugin,
+    schema: pluginSchema,
     singular: "plugin",
     key: "instance_name",
     unique: ["instance_name"],
@@ -79,7 +79,7 @@ export const entities: Readonly<Record<Collection, EntityFacts>> = {
 export const collections = Object.keys(entities) as readonly Collection[];
 
 /** The name of an entity in URLs and ids; undefined if it has none. */
-export function nameOf(collection: Collection, members: object): string | undefined {
+export function entityNameOf(collection: Collection, members: object): string | undefined {
   const { key } = entities[collection];
   const name = key === null ? undefined : (members as Readonly<Record<string, unknown>>)[key];
   return typeof name === "string" ? name : undefined;

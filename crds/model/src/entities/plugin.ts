@@ -1,5 +1,5 @@
 /** A plugin: behaviour attached to a service, a route, a consumer, or to all requests. */
-import { choice, flag, nullable, record, reference, type Static, schema, set, text } from "../schema/member.ts";
+import { choice, flag, nullable, record, reference, type Static, set, text, typedSchema } from "../schema/member.ts";
 import { created_at, id, tags, updated_at } from "./shared.ts";
 
 /** The protocols that Sluice proxies, by default all of them. */
@@ -8,7 +8,7 @@ export const servedProtocols = ["grpc", "grpcs", "http", "https"] as const;
 /** Kong's defaults for many plugins include more protocols, and so do files dumped from Kong. */
 export const pluginProtocols = [...servedProtocols, "tcp", "tls", "tls_passthrough", "udp", "ws", "wss"] as const;
 
-export const plugin = record(
+export const pluginSchema = record(
   {
     id,
     created_at,
@@ -25,7 +25,7 @@ export const plugin = record(
     route: reference("routes", "Only for requests that this route matched."),
     service: reference("services", "Only for requests to this service."),
     consumer: reference("consumers", "Only for requests of this consumer."),
-    config: schema<Record<string, unknown>>({
+    config: typedSchema<Record<string, unknown>>({
       type: "object",
       description: "The plugin's own members; see the plugin's page.",
       default: {},
@@ -43,4 +43,4 @@ export const plugin = record(
   { description: "Behaviour attached to a service, a route, a consumer, or to all requests.", rule: "plugin" },
 );
 
-export type Plugin = Static<typeof plugin>;
+export type Plugin = Static<typeof pluginSchema>;

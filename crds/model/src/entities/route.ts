@@ -30,7 +30,7 @@ const endpoints = (which: string) =>
 
 export const routeProtocols = ["grpc", "grpcs", "http", "https", "tcp", "tls", "tls_passthrough", "udp"] as const;
 
-export const route = record(
+export const routeSchema = record(
   {
     id,
     created_at,
@@ -112,4 +112,4 @@ export const route = record(
   { description: "Which requests go to a service.", rule: "route" },
 );
 
-export type Route = Static<typeof route>;
+export type Route = Static<typeof routeSchema>;

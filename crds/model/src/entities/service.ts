@@ -1,14 +1,14 @@
 /** A service: an upstream to which requests are forwarded. */
 import { choice, flag, integer, nullable, record, reference, type Static, text } from "../schema/member.ts";
 import { certificateIds, created_at, id, MAX_TIMEOUT, name, tags, updated_at } from "./shared.ts";
-import { upstreamHeaders } from "./upstream-headers.ts";
+import { upstreamHeadersSchema } from "./upstream-headers.ts";
 
 const timeout = (what: string) =>
   integer({ description: `Milliseconds ${what}.`, default: 60_000, minimum: 1, maximum: MAX_TIMEOUT });
 
 export const serviceProtocols = ["grpc", "grpcs", "http", "https", "tcp", "tls", "tls_passthrough", "udp"] as const;
 
-export const service = record(
+export const serviceSchema = record(
   {
     id,
     created_at,
@@ -52,9 +52,9 @@ export const service = record(
     ),
     ca_certificates: certificateIds,
     enabled: flag({ description: "A disabled service's routes do not exist.", default: true }),
-    upstream_headers: upstreamHeaders,
+    upstream_headers: upstreamHeadersSchema,
   },
   { description: "An upstream that requests are forwarded to.", rule: "service" },
 );
 
-export type Service = Static<typeof service>;
+export type Service = Static<typeof serviceSchema>;

@@ -2,7 +2,7 @@
 import { record, reference, type Static, text } from "../schema/member.ts";
 import { created_at, id, tags, updated_at } from "./shared.ts";
 
-export const sni = record(
+export const sniSchema = record(
   {
     id,
     created_at,
@@ -18,4 +18,4 @@ export const sni = record(
   { description: "A server name and the certificate that is shown for it.", rule: "sni" },
 );
 
-export type Sni = Static<typeof sni>;
+export type Sni = Static<typeof sniSchema>;

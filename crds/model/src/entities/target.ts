@@ -4,7 +4,7 @@ import { id, tags } from "./shared.ts";
 
 const time = (what: string) => decimal({ description: `When the target was ${what}, Unix time in seconds.` });
 
-export const target = record(
+export const targetSchema = record(
   {
     id,
     created_at: time("created"),
@@ -26,4 +26,4 @@ export const target = record(
   { description: "One address of an upstream.", rule: "target" },
 );
 
-export type Target = Static<typeof target>;
+export type Target = Static<typeof targetSchema>;

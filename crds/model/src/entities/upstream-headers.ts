@@ -15,7 +15,7 @@ const header = record(
 );
 
 /** Names are unique, whatever their spelling (checked by the rule of the record `service`). */
-export const upstreamHeaders = nullable(
+export const upstreamHeadersSchema = nullable(
   list(header, {
     description:
       "Sluice's own: headers that every request to the upstream carries. One that the client or a plugin gave the " +

@@ -1,6 +1,6 @@
 /** An upstream: several targets behind one host name, and how requests are balanced over them. */
 import { choice, flag, integer, nullable, record, reference, type Static, text } from "../schema/member.ts";
-import { healthchecks } from "./healthchecks.ts";
+import { healthchecksSchema } from "./healthchecks.ts";
 import { created_at, id, tags, updated_at } from "./shared.ts";
 
 export const algorithms = ["consistent-hashing", "least-connections", "round-robin", "latency"] as const;
@@ -11,7 +11,7 @@ const headerName = (description: string) =>
   nullable(text({ description, rule: "header-name", minLength: 1, maxLength: 256 }));
 const word = (description: string) => nullable(text({ description, minLength: 1, maxLength: 256 }));
 
-export const upstream = record(
+export const upstreamSchema = record(
   {
     id,
     created_at,
@@ -52,7 +52,7 @@ export const upstream = record(
       minimum: 10,
       maximum: 65_536,
     }),
-    healthchecks,
+    healthchecks: healthchecksSchema,
     tags,
     host_header: nullable(
       text({ description: "Value of the Host header for requests to the targets.", rule: "host-port", maxLength: 260 }),
@@ -63,4 +63,4 @@ export const upstream = record(
   { description: "Several targets behind one host name, and how requests are spread over them.", rule: "upstream" },
 );
 
-export type Upstream = Static<typeof upstream>;
+export type Upstream = Static<typeof upstreamSchema>;

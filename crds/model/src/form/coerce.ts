@@ -1,6 +1,6 @@
 /** Coerces the strings of a form to the types of a schema. Like Kong, JSON is never coerced. */
 import type { SchemaNode } from "../schema/node.ts";
-import { isRecord, memberOf, valuesOf } from "../schema/walk.ts";
+import { isRecord, memberSchemaOf, valuesOf } from "../schema/walk.ts";
 
 const NUMBER = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*$/;
 
@@ -13,7 +13,7 @@ export function coerce(schema: SchemaNode, value: unknown): unknown {
   const values = valuesOf(schema);
   if (schema.type === "array") return coerceList(schema.items ?? {}, value);
   if (isRecord(value) && values !== undefined) return mapMembers(value, () => values);
-  if (isRecord(value)) return mapMembers(value, (name) => memberOf(schema, name));
+  if (isRecord(value)) return mapMembers(value, (name) => memberSchemaOf(schema, name));
   return typeof value === "string" ? coerceText(schema.type, value) : value;
 }
 

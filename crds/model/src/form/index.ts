@@ -1,12 +1,12 @@
 /** Form bodies of the admin API as plain data for `checkEntity`. */
-import { nodeAt } from "../check/deprecated.ts";
+import { schemaNodeAt } from "../check/deprecated.ts";
 import { type Collection, entities } from "../entities/index.ts";
 import { type PluginName, plugins } from "../plugins/index.ts";
 import { type SchemaNode, schemaNode } from "../schema/node.ts";
 import { isRecord } from "../schema/walk.ts";
 import type { Checked } from "../violation.ts";
 import { coerce } from "./coerce.ts";
-import { type Argument, argumentsOf, readForm } from "./tree.ts";
+import { type Argument, argumentsOf, nestArguments } from "./tree.ts";
 
 /** The names and contents of the parts of a multipart/form-data body. */
 export type FormParts = readonly { readonly name: string; readonly text: string }[];
@@ -24,7 +24,7 @@ export function decodeForm(
 ): Checked<Readonly<Record<string, unknown>>> {
   const given: Iterable<Argument> =
     typeof body === "string" ? argumentsOf(body) : body.map((part) => ({ ...part, written: part.name }));
-  const form = readForm(given);
+  const form = nestArguments(given);
   if (form.violations !== undefined) return form;
   const entity = coerce(withShorthands(collection), form.value) as Readonly<Record<string, unknown>>;
   if (collection !== "plugins" || !isRecord(entity.config)) return { value: entity };
@@ -47,6 +47,9 @@ function withShorthands(collection: Collection): SchemaNode {
 function configSchema(plugin: string | undefined): SchemaNode | undefined {
   if (plugin === undefined || !Object.hasOwn(plugins, plugin)) return undefined;
   const schema = schemaNode(plugins[plugin as PluginName].schema);
-  const deprecated = (schema.deprecatedMembers ?? []).map(({ name, replacedBy }) => [name, nodeAt(schema, replacedBy)]);
+  const deprecated = (schema.deprecatedMembers ?? []).map(({ name, replacedBy }) => [
+    name,
+    schemaNodeAt(schema, replacedBy),
+  ]);
   return { ...schema, properties: { ...schema.properties, ...Object.fromEntries(deprecated) } };
 }

@@ -52,7 +52,7 @@ export function* argumentsOf(body: string): Iterable<Argument> {
 }
 
 /** The nested values. */
-export function readForm(given: Iterable<Argument>): Checked<{ readonly [name: string]: FormValue }> {
+export function nestArguments(given: Iterable<Argument>): Checked<{ readonly [name: string]: FormValue }> {
   const root = branch();
   const violations: Violation[] = [];
   let count = 0;

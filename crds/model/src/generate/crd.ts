@@ -1,6 +1,6 @@
 /** CustomResourceDefinitions from the table of kinds: structural schemas, rules, columns. */
 import { kinds } from "../resources/index.ts";
-import { category, group, type KindFacts, type SpecNode, version } from "../resources/kind.ts";
+import { category, crdVersion, group, type KindFacts, type SpecNode } from "../resources/kind.ts";
 
 type Plain = { readonly [member: string]: unknown };
 
@@ -27,7 +27,7 @@ export function crd(kind: string, facts: KindFacts): Plain {
       },
       versions: [
         {
-          name: version,
+          name: crdVersion,
           served: true,
           storage: true,
           subresources: { status: {} },
@@ -38,7 +38,7 @@ export function crd(kind: string, facts: KindFacts): Plain {
               description: facts.spec.description,
               required: ["spec"],
               properties: {
-                apiVersion: { type: "string", description: `${group}/${version}` },
+                apiVersion: { type: "string", description: `${group}/${crdVersion}` },
                 kind: { type: "string", description: kind },
                 metadata: { type: "object" },
                 spec: structural({ ...facts.spec, description: `What the ${facts.singular} is to be.` }),

@@ -3,7 +3,7 @@ import { expandConfig, withAlgorithm } from "../check/shorthand.ts";
 import { type Collection, entities } from "../entities/index.ts";
 import { type PluginName, plugins } from "../plugins/index.ts";
 import { type SchemaNode, schemaNode } from "../schema/node.ts";
-import { isRecord, memberOf } from "../schema/walk.ts";
+import { isRecord, memberSchemaOf } from "../schema/walk.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -35,7 +35,7 @@ function mergeConfig(plugin: PluginName, current: unknown, change: Members): Mem
 function mergeRecord(schema: SchemaNode, current: unknown, change: Members): Members {
   const before = isRecord(current) ? current : {};
   const changed = Object.entries(change).map(([name, value]): [string, unknown] => {
-    const member = memberOf(schema, name);
+    const member = memberSchemaOf(schema, name);
     const isMerged = member?.properties !== undefined && member.reference === undefined && isRecord(value);
     return [name, isMerged ? mergeRecord(member, Object.hasOwn(before, name) ? before[name] : null, value) : value];
   });

@@ -3,7 +3,7 @@ import { choice, flag, integer, list, nullable, record, type Static, text } from
 
 export const corsMethods = ["GET", "HEAD", "PUT", "PATCH", "POST", "DELETE", "OPTIONS", "TRACE", "CONNECT"] as const;
 
-export const cors = record(
+export const corsSchema = record(
   {
     origins: nullable(
       list(text({ description: "An origin, a regular expression, or *.", rule: "origin", maxLength: 1024 }), {
@@ -46,4 +46,4 @@ export const cors = record(
   { description: "Which other origins' pages may call." },
 );
 
-export type CorsConfig = Static<typeof cors>;
+export type CorsConfig = Static<typeof corsSchema>;

@@ -1,10 +1,10 @@
 /** The table of plugins: the one place that lists them. Their handlers are in the gateway under the same names. */
 
 import { type SchemaNode, schemaNode } from "../schema/node.ts";
-import { type CorsConfig, cors } from "./cors.ts";
-import { type KeyAuthConfig, keyAuth } from "./key-auth.ts";
-import { type PrometheusConfig, prometheus } from "./prometheus.ts";
-import { type RateLimitingConfig, rateLimiting } from "./rate-limiting.ts";
+import { type CorsConfig, corsSchema } from "./cors.ts";
+import { type KeyAuthConfig, keyAuthSchema } from "./key-auth.ts";
+import { type PrometheusConfig, prometheusSchema } from "./prometheus.ts";
+import { type RateLimitingConfig, rateLimitingSchema } from "./rate-limiting.ts";
 
 /** Configs with defaults by plugin name. */
 export interface PluginConfigs {
@@ -18,7 +18,7 @@ export type PluginName = keyof PluginConfigs;
 
 /** Facts about a plugin that its config schema does not express. */
 export interface PluginFacts {
-  readonly schema: typeof cors | typeof keyAuth | typeof rateLimiting | typeof prometheus;
+  readonly schema: typeof corsSchema | typeof keyAuthSchema | typeof rateLimitingSchema | typeof prometheusSchema;
   /** Order of execution, high first. The numbers are Kong's. */
   readonly priority: number;
   /** Whether the plugin protects its targets: if it is invalid, its routes answer 503 instead of staying open. */
@@ -28,10 +28,10 @@ export interface PluginFacts {
 }
 
 export const plugins: Readonly<Record<PluginName, PluginFacts>> = {
-  cors: { schema: cors, priority: 2000, protects: false, refuses: ["consumer"] },
-  "key-auth": { schema: keyAuth, priority: 1250, protects: true, refuses: ["consumer"] },
-  "rate-limiting": { schema: rateLimiting, priority: 910, protects: true, refuses: [] },
-  prometheus: { schema: prometheus, priority: 13, protects: false, refuses: [] },
+  cors: { schema: corsSchema, priority: 2000, protects: false, refuses: ["consumer"] },
+  "key-auth": { schema: keyAuthSchema, priority: 1250, protects: true, refuses: ["consumer"] },
+  "rate-limiting": { schema: rateLimitingSchema, priority: 910, protects: true, refuses: [] },
+  prometheus: { schema: prometheusSchema, priority: 13, protects: false, refuses: [] },
 };
 
 /** Paths of `secret` members in a plugin's config: `["redis", "password"]`. Empty for unknown plugins. */

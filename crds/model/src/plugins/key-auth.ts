@@ -1,7 +1,7 @@
 /** Config of key-auth: requests need a consumer's key. */
 import { flag, list, nullable, record, type Static, text } from "../schema/member.ts";
 
-export const keyAuth = record(
+export const keyAuthSchema = record(
   {
     key_names: list(text({ description: "A name.", rule: "key-name", minLength: 1, maxLength: 128 }), {
       description: "Names of the header, query parameter or body member that carries the key.",
@@ -22,4 +22,4 @@ export const keyAuth = record(
   { description: "Requests need a consumer's key." },
 );
 
-export type KeyAuthConfig = Static<typeof keyAuth>;
+export type KeyAuthConfig = Static<typeof keyAuthSchema>;

@@ -3,7 +3,7 @@ import { flag, record, type Static } from "../schema/member.ts";
 
 const metrics = (what: string) => flag({ description: `Whether ${what}.`, default: false });
 
-export const prometheus = record(
+export const prometheusSchema = record(
   {
     per_consumer: metrics("counts carry the consumer"),
     status_code_metrics: metrics("requests are counted by status"),
@@ -16,4 +16,4 @@ export const prometheus = record(
   { description: "Requests are counted for Prometheus." },
 );
 
-export type PrometheusConfig = Static<typeof prometheus>;
+export type PrometheusConfig = Static<typeof prometheusSchema>;

@@ -47,7 +47,7 @@ const formerRedis = [
   "database",
 ] as const satisfies readonly (keyof Static<typeof redis>)[];
 
-export const rateLimiting = record(
+export const rateLimitingSchema = record(
   {
     second: limit("second"),
     minute: limit("minute"),
@@ -93,4 +93,4 @@ export const rateLimiting = record(
   },
 );
 
-export type RateLimitingConfig = Static<typeof rateLimiting>;
+export type RateLimitingConfig = Static<typeof rateLimitingSchema>;

@@ -38,7 +38,7 @@ export const kinds: Readonly<Record<ResourceKind, KindFacts>> = {
 
 export const resourceKinds = Object.keys(kinds) as readonly ResourceKind[];
 
-export { apiVersion, category, group, type KindFacts, type SpecNode, version } from "./kind.ts";
+export { apiVersion, category, crdVersion, group, type KindFacts, type SpecNode } from "./kind.ts";
 export {
   type BackendRef,
   CLASS_LABEL,

@@ -5,8 +5,8 @@ import { toCamel } from "../names.ts";
 import { type SchemaNode, schemaNode } from "../schema/node.ts";
 
 export const group = "sluice.dev";
-export const version = "v1alpha1";
-export const apiVersion = `${group}/${version}`;
+export const crdVersion = "v1alpha1";
+export const apiVersion = `${group}/${crdVersion}`;
 /** The category: `kubectl get sluice` lists every kind. */
 export const category = "sluice";
 

@@ -4,7 +4,7 @@ import { validate } from "../check/validate.ts";
 import { type Collection, entities } from "../entities/index.ts";
 import { toCamel, toSnake } from "../names.ts";
 import { type SchemaNode, schemaNode } from "../schema/node.ts";
-import { isRecord, memberOf, valuesOf } from "../schema/walk.ts";
+import { isRecord, memberSchemaOf, valuesOf } from "../schema/walk.ts";
 import type { Violation } from "../violation.ts";
 import type { SpecNode } from "./kind.ts";
 
@@ -40,13 +40,13 @@ export function readSpec(node: SpecNode, value: unknown): SpecMembers {
       if (faults.length === 0) own.push([name, given]);
     } else members.push([toSnake(name), respell(member, given, toSnake)]);
   }
-  for (const name of Object.keys(value).filter((name) => !memberOf(node, name)))
+  for (const name of Object.keys(value).filter((name) => !memberSchemaOf(node, name)))
     violations.push({ path: [name], message: unknownMember(node, name) });
   return { members: Object.fromEntries(members), own: Object.fromEntries(own), violations };
 }
 
 const unknownMember = (node: SpecNode, name: string): string =>
-  memberOf(node, toCamel(name)) ? `unknown field: it is written ${toCamel(name)}` : "unknown field";
+  memberSchemaOf(node, toCamel(name)) ? `unknown field: it is written ${toCamel(name)}` : "unknown field";
 
 /**
  * The members of a spec from an entity, in camelCase. Unset ones are omitted, and so are those with their default
@@ -63,7 +63,7 @@ export function withoutDefaults(node: SchemaNode, value: Members, previous: unkn
   const before = isRecord(previous) ? previous : {};
   const kept = Object.entries(value).flatMap(([name, given]): [string, unknown][] => {
     if (given === null || given === undefined) return [];
-    const member = memberOf(node, name);
+    const member = memberSchemaOf(node, name);
     const named = Object.hasOwn(before, name);
     if (member?.properties && isRecord(given)) {
       const inner = withoutDefaults(member, given, before[name]);
@@ -79,7 +79,7 @@ export function withoutDefaults(node: SchemaNode, value: Members, previous: unkn
 export function camelPath(collection: Collection, path: Path): Path {
   let node: SchemaNode | undefined = schemaNode(entities[collection].schema);
   return path.map((step) => {
-    const member: SchemaNode | undefined = node && typeof step === "string" ? memberOf(node, step) : undefined;
+    const member: SchemaNode | undefined = node && typeof step === "string" ? memberSchemaOf(node, step) : undefined;
     const spelled = member && typeof step === "string" ? toCamel(step) : step;
     node = member ?? (typeof step === "number" ? node?.items : node && valuesOf(node));
     return spelled;
@@ -91,7 +91,7 @@ function respell(node: SpecNode, value: unknown, spell: (name: string) => string
   if (Array.isArray(value)) return node.items ? value.map((item) => respell(node.items ?? {}, item, spell)) : value;
   if (!isRecord(value) || !node.properties) return value;
   const entries = Object.entries(value).map(([name, given]): [string, unknown] => {
-    const member = memberOf(node, name) ?? memberOf(node, toCamel(name));
+    const member = memberSchemaOf(node, name) ?? memberSchemaOf(node, toCamel(name));
     return member ? [spell(name), respell(member, given, spell)] : [name, given];
   });
   return Object.fromEntries(entries);

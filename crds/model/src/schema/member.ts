@@ -16,7 +16,7 @@ export interface Schema<Value = unknown> {
 export type Static<Of extends Schema> = Of extends Schema<infer Value> ? Value : never;
 
 /** A schema from keywords, for values whose type the caller knows. */
-export const schema = <Value>(keywords: object): Schema<Value> => keywords;
+export const typedSchema = <Value>(keywords: object): Schema<Value> => keywords;
 
 /** Options of a member beyond its JSON type. */
 export interface MemberOptions {
@@ -33,34 +33,34 @@ type Limits<Keys extends string> = Partial<Record<Keys, number>>;
 
 /** As in Kong, a string must not be empty unless `minLength: 0` is set. */
 export const text = (options: MemberOptions & Limits<"minLength" | "maxLength">) =>
-  schema<string>({ type: "string", minLength: 1, ...options });
+  typedSchema<string>({ type: "string", minLength: 1, ...options });
 
 export const integer = (options: MemberOptions & Limits<"minimum" | "maximum">) =>
-  schema<number>({ type: "integer", ...options });
+  typedSchema<number>({ type: "integer", ...options });
 
 export const decimal = (options: MemberOptions & Limits<"minimum" | "maximum" | "exclusiveMinimum">) =>
-  schema<number>({ type: "number", ...options });
+  typedSchema<number>({ type: "number", ...options });
 
-export const flag = (options: MemberOptions) => schema<boolean>({ type: "boolean", ...options });
+export const flag = (options: MemberOptions) => typedSchema<boolean>({ type: "boolean", ...options });
 
 /** One of a few fixed words (or numbers). */
 export function choice<const Word extends string | number>(words: readonly Word[], options: MemberOptions) {
-  return schema<Word>({ type: typeof words[0] === "number" ? "integer" : "string", enum: [...words], ...options });
+  return typedSchema<Word>({ type: typeof words[0] === "number" ? "integer" : "string", enum: [...words], ...options });
 }
 
 /** A list without duplicates ("set" in Kong's schema language). */
 export const set = <Item extends Schema>(items: Item, options: MemberOptions & Limits<"minItems" | "maxItems">) =>
-  schema<Static<Item>[]>({ type: "array", items, uniqueItems: true, ...options });
+  typedSchema<Static<Item>[]>({ type: "array", items, uniqueItems: true, ...options });
 
 export const list = <Item extends Schema>(items: Item, options: MemberOptions & Limits<"minItems" | "maxItems">) =>
-  schema<Static<Item>[]>({ type: "array", items, ...options });
+  typedSchema<Static<Item>[]>({ type: "array", items, ...options });
 
 /** A mapping from arbitrary names to values, such as `headers`. */
 export function mapping<Value extends Schema>(
   values: Value,
   options: MemberOptions & Limits<"maxProperties"> & { readonly keyRule?: string },
 ) {
-  return schema<Record<string, Static<Value>>>({ type: "object", additionalProperties: values, ...options });
+  return typedSchema<Record<string, Static<Value>>>({ type: "object", additionalProperties: values, ...options });
 }
 
 /** A former spelling of a member. It is accepted in place of its replacement, and responses show both, as in Kong. */
@@ -94,7 +94,7 @@ export const record = <Of extends Members>(
 
 /** The member may be unset; unset is `null`. */
 export function nullable<Of extends Schema>(inner: Of) {
-  return schema<Static<Of> | null>({ default: null, ...inner, nullable: true });
+  return typedSchema<Static<Of> | null>({ default: null, ...inner, nullable: true });
 }
 
 /** The collections that entities may refer to. */
@@ -107,7 +107,7 @@ export type Referable = "certificates" | "upstreams" | "services" | "routes" | "
  * removal is rejected (`restrict`). Default `cascade`.
  */
 export function reference(kind: Referable, description: string, onDelete: "cascade" | "restrict" = "cascade") {
-  return schema<{ id: string } | null>({
+  return typedSchema<{ id: string } | null>({
     type: "object",
     properties: { id: { type: "string", rule: "uuid", description: `The id of the ${kind.slice(0, -1)}.` } },
     required: ["id"],

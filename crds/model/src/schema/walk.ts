@@ -2,7 +2,7 @@
 import type { SchemaNode } from "./node.ts";
 
 /** A record's own member; undefined for names that the record does not have, inherited ones included. */
-export const memberOf = (schema: SchemaNode, name: string): SchemaNode | undefined =>
+export const memberSchemaOf = (schema: SchemaNode, name: string): SchemaNode | undefined =>
   schema.properties !== undefined && Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
 
 /** The schema of a mapping's values; undefined for everything else. */

@@ -64,7 +64,7 @@ type Value<D extends Declaration> = D extends { readonly kind: "choice"; readonl
     : never;
 
 /** The result of `readSettings`: a value for each declaration, or null where the default is null. */
-export type Settings<Declared extends Declarations> = {
+export type SettingsOf<Declared extends Declarations> = {
   readonly [Name in keyof Declared]: Value<Declared[Name]> | (Declared[Name]["default"] extends null ? null : never);
 };
 

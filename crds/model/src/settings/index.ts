@@ -1,6 +1,6 @@
 /** Start-up settings of a process, read from environment variables. */
 import type { Checked, Violation } from "../violation.ts";
-import type { Declaration, Declarations, Settings } from "./declaration.ts";
+import type { Declaration, Declarations, SettingsOf } from "./declaration.ts";
 import { unknownVariables } from "./environment.ts";
 import { describeExpected, parseSetting } from "./setting-kinds.ts";
 
@@ -11,7 +11,7 @@ import { describeExpected, parseSetting } from "./setting-kinds.ts";
 export function readSettings<const Declared extends Declarations>(
   declarations: Declared,
   env: Readonly<Record<string, string | undefined>>,
-): Checked<Settings<Declared>> {
+): Checked<SettingsOf<Declared>> {
   const read = Object.entries(declarations).map(([name, declaration]) => ({
     name,
     path: [declaration.variable],
@@ -23,7 +23,7 @@ export function readSettings<const Declared extends Declarations>(
     ...unknownVariables(env, variables),
   ];
   if (violations.length > 0) return { violations };
-  return { value: Object.fromEntries(read.map(({ name, value }) => [name, value])) as Settings<Declared> };
+  return { value: Object.fromEntries(read.map(({ name, value }) => [name, value])) as SettingsOf<Declared> };
 }
 
 interface Read {
@@ -44,6 +44,6 @@ function readOne(declaration: Declaration, text: string): Read {
 }
 
 export { type ArgumentsRead, type CommandArguments, type GivenArguments, readArguments } from "./arguments.ts";
-export { type Address, type Declaration, type Declarations, defineSettings, type Settings } from "./declaration.ts";
+export { type Address, type Declaration, type Declarations, defineSettings, type SettingsOf } from "./declaration.ts";
 export { describeSettings, listSettings } from "./describe.ts";
 export { parseAddress } from "./setting-kinds.ts";

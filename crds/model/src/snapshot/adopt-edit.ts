@@ -1,6 +1,6 @@
 /** Applies an edit whose entities were checked one by one, without the indexes that full checking keeps in memory. */
 import { isDeepStrictEqual } from "node:util";
-import { type Collection, collections, nameOf } from "../entities/index.ts";
+import { type Collection, collections, entityNameOf } from "../entities/index.ts";
 import { type PerCollection, perCollection } from "../entities/per-collection.ts";
 import { combineChange } from "./combine-change.ts";
 import { scanEntities } from "./entity-index.ts";
@@ -22,7 +22,7 @@ export function adoptEdit(before: HashedSnapshot, { put, remove }: CheckedEdit):
   const { snapshot: previous } = before;
   const isRenamed = (collection: Collection, entity: StoredEntity): boolean => {
     const held = previous[collection].get(entity.id);
-    return held !== undefined && nameOf(collection, held) !== nameOf(collection, entity);
+    return held !== undefined && entityNameOf(collection, held) !== entityNameOf(collection, entity);
   };
   if (collections.some((collection) => put[collection].some((entity) => isRenamed(collection, entity)))) return null;
   const same = (held: StoredEntity | undefined, entity: StoredEntity): StoredEntity =>

@@ -20,14 +20,14 @@ import { makeSnapshot } from "./make-snapshot.ts";
 import { type EntityPut, type StoredEntity, toStoredEntity } from "./stored-entity.ts";
 import { duplicateIdMessage } from "./uniqueness.ts";
 
-export type ApplyOptions = Pick<CheckOptions, "database" | "closePlugins">;
+export type ApplyChangeOptions = Pick<CheckOptions, "database" | "closePlugins">;
 
 /**
  * Applies a change. Removals of unknown ids are ignored; an id in both `remove` and `put` is put.
  * Paths of violations: `["routes", 0, ...]` for a put item, `["remove", "routes", 0]` for a removal,
  * `["_sluice", "endpoints", id, ...]` for addresses. An entity without timestamps gets 0, so that the result does not depend on the clock.
  */
-export function applyChange(previous: Snapshot, change: Change, options: ApplyOptions = {}): Checked<Snapshot> {
+export function applyChange(previous: Snapshot, change: Change, options: ApplyChangeOptions = {}): Checked<Snapshot> {
   return advance({ previous, change, options }, removalsOf(change));
 }
 
@@ -39,7 +39,11 @@ const removalsOf =
   };
 
 /** Applies a whole flat document: entities that it does not contain are removed. Paths start in the document. */
-export function applyDocument(previous: Snapshot, document: Document, options: ApplyOptions = {}): Checked<Snapshot> {
+export function applyDocument(
+  previous: Snapshot,
+  document: Document,
+  options: ApplyChangeOptions = {},
+): Checked<Snapshot> {
   const endpoints = document._sluice?.endpoints ?? {};
   const stale = [...previous.endpoints.keys()].filter((id) => !Object.hasOwn(endpoints, id));
   const change: Change = {
@@ -54,7 +58,7 @@ export function applyDocument(previous: Snapshot, document: Document, options: A
 interface Advance {
   readonly previous: Snapshot;
   readonly change: Change;
-  readonly options: ApplyOptions;
+  readonly options: ApplyChangeOptions;
 }
 
 function advance({ previous, change, options }: Advance, removals: Removals): Checked<Snapshot> {
@@ -85,7 +89,7 @@ function checkPuts({ previous, change, options }: Advance) {
 interface Items {
   readonly items: readonly unknown[];
   readonly held: ReadonlyMap<string, StoredEntity>;
-  readonly options: ApplyOptions;
+  readonly options: ApplyChangeOptions;
 }
 
 function checkItems(collection: Collection, { items, held, options }: Items) {

@@ -3,7 +3,7 @@
  * entities' digests in the order of their keys. A change costs the buckets that it touches, not the whole.
  */
 import { hash } from "node:crypto";
-import { canonical } from "../ids.ts";
+import { canonicalJson } from "../ids.ts";
 import { byId } from "./bucket-map.ts";
 
 /** Buckets in a page, and pages in the tree. */
@@ -41,7 +41,7 @@ const digests = new WeakMap<object, string>();
 export function digestOf(value: object): string {
   let digest = digests.get(value);
   if (digest === undefined) {
-    digest = hash("sha256", canonical(value));
+    digest = hash("sha256", canonicalJson(value));
     digests.set(value, digest);
   }
   return digest;

@@ -1,7 +1,7 @@
 /** Finds the members that differ between two versions of an entity. */
 import {
   type Collection,
-  canonical,
+  canonicalJson,
   entities,
   type PluginName,
   plugins,
@@ -46,7 +46,7 @@ function difference(before: Members, after: Members, prefix: string): readonly M
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
   return names.flatMap((name) => {
     const [old, fresh] = [own(before, name), own(after, name)];
-    if (canonical(old) === canonical(fresh)) return [];
+    if (canonicalJson(old) === canonicalJson(fresh)) return [];
     const member = `${prefix}${name}`;
     return isPlain(old) && isPlain(fresh)
       ? difference(old, fresh, `${member}.`)

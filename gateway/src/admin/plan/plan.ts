@@ -1,5 +1,5 @@
 /** Assembles plans. */
-import { type Collection, type Entity, nameOf, type Route, type Service } from "@sluice/model";
+import { type Collection, type Entity, entityNameOf, type Route, type Service } from "@sluice/model";
 import type { Effect } from "../../stores/store.ts";
 import type { EntityReader } from "../requests.ts";
 import { combineEffects, type EntityPair, type EntitySet, pairsBetween } from "./entity-pairs.ts";
@@ -27,7 +27,7 @@ export interface Plan extends PlanSummary {
 const named = (collection: Collection, entity: Entity): EntityLabel => ({
   collection,
   id: entity.id,
-  name: collection === "keyauth_credentials" ? null : (nameOf(collection, entity) ?? null),
+  name: collection === "keyauth_credentials" ? null : (entityNameOf(collection, entity) ?? null),
 });
 
 /** The differences; an entity that is written unchanged is left out. */

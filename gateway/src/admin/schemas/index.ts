@@ -2,12 +2,12 @@
 import {
   type Collection,
   entities,
-  nodeAt,
   type PluginName,
   pluginNames,
   plugins,
   type SchemaNode,
   schemaNode,
+  schemaNodeAt,
 } from "@sluice/model";
 import { entityChecks, type KongCheck, pluginChecks } from "./checks.ts";
 import { fieldOf, fieldsOf, type KongField, type KongFields } from "./field.ts";
@@ -76,7 +76,7 @@ const isOpen = ({ type, properties, additionalProperties }: SchemaNode): boolean
 function deprecatedFields(plugin: PluginName): { readonly shorthand_fields?: KongFields } {
   const schema = schemaNode(plugins[plugin].schema);
   const fields = (schema.deprecatedMembers ?? []).map(({ name, replacedBy }) => {
-    const { type, len_min } = fieldOf(nodeAt(schema, replacedBy) ?? {});
+    const { type, len_min } = fieldOf(schemaNodeAt(schema, replacedBy) ?? {});
     const now = `config.${replacedBy.join(".")}`;
     const deprecation = {
       replaced_with: [{ path: replacedBy }],

@@ -1,5 +1,5 @@
 /** Waits for the nodes after a write, and sets the headers that report the result. */
-import type { WaitAnswer } from "@sluice/model";
+import type { WaitResponse } from "@sluice/model";
 
 export type ResponseHeaders = Readonly<Record<string, string>>;
 
@@ -11,7 +11,7 @@ export type ResponseHeaders = Readonly<Record<string, string>>;
  * | X-Sluice-Silent | nodes left out of the wait, because they have not responded for 2 s |
  * | X-Sluice-Problem | why it is left out, or why the state is unknown |
  */
-export function programmedHeaders(answer: WaitAnswer | null): ResponseHeaders {
+export function programmedHeaders(answer: WaitResponse | null): ResponseHeaders {
   const { lagging = [], silent = [], problems: [problem] = [] } = answer ?? {};
   const programmed = problem ? "false" : answer?.programmed ? "true" : "pending";
   const sentence = problem

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { mkdir, rm } from "node:fs/promises";
 import { describe, test } from "node:test";
-import { readSettings, type WaitAnswer } from "@sluice/model";
+import { readSettings, type WaitResponse } from "@sluice/model";
 import { waitFor } from "../../../../tools/process/index.ts";
 import { adminSettings } from "../../settings/admin.ts";
 import { openStore } from "../../stores/open.ts";
@@ -21,7 +21,7 @@ const using = async (run: (rig: AdminRig) => Promise<void>, env: Record<string, 
 const problem = { kind: "Service", namespace: "default", name: "a", reason: "Conflicted", message: "é\r\nhas it" };
 
 describe("an answer to a write", () => {
-  const table: readonly (readonly [string, Partial<WaitAnswer> | null, Record<string, string>])[] = [
+  const table: readonly (readonly [string, Partial<WaitResponse> | null, Record<string, string>])[] = [
     ["every node has it", {}, { "X-Sluice-Programmed": "true" }],
     ["a node is silent", { silent: ["b"] }, { "X-Sluice-Programmed": "true", "X-Sluice-Silent": "b" }],
     [

@@ -1,5 +1,5 @@
 /** `sluice config import`: creates or updates the entities of a declarative file in a store. Deletes nothing. */
-import { collections, describeViolation, entities, type LoadedText, nameOf } from "@sluice/model";
+import { collections, describeViolation, entities, entityNameOf, type LoadedText } from "@sluice/model";
 import { writesBetween } from "../../stores/difference.ts";
 import { openStore } from "../../stores/open.ts";
 import { readAll } from "../../stores/read-all.ts";
@@ -60,9 +60,9 @@ function refusal(file: string, { loaded, fault, write }: Refusal): Refused {
 /** The entity's path in the file: found by its id, or by its name if the store assigned the id. */
 function pathOf({ document, origins }: LoadedText, { collection, entity }: Exclude<Write, { op: "remove" }>) {
   const items = (document[collection] ?? []) as readonly object[];
-  const name = nameOf(collection, entity);
+  const name = entityNameOf(collection, entity);
   const at = items.findIndex(
-    (item) => Object(item).id === entity.id || (name !== undefined && nameOf(collection, item) === name),
+    (item) => Object(item).id === entity.id || (name !== undefined && entityNameOf(collection, item) === name),
   );
   return origins[collection][at];
 }

@@ -7,7 +7,7 @@ import {
   type Change,
   type Collection,
   collections,
-  nameOf,
+  entityNameOf,
   type Snapshot,
 } from "@sluice/model/serving";
 import { type EntityId, EntityIds, idKey, type ListRange } from "./entity-ids.ts";
@@ -34,7 +34,7 @@ export function findReferences(
   const find = (collection: Collection, idOrName: string): string | undefined => {
     if (snapshot[collection].has(idOrName)) return idOrName;
     const entities: ReadonlyMap<string, { readonly id: string }> = snapshot[collection];
-    return entities.values().find((entity) => nameOf(collection, entity) === idOrName)?.id;
+    return entities.values().find((entity) => entityNameOf(collection, entity) === idOrName)?.id;
   };
   const known: Record<string, string | null> = {};
   for (const { collection, id: idOrName } of wanted) {

@@ -2,15 +2,15 @@
  * Decides which pushes a node accepts: none of a term lower than the highest term seen, and none older than the
  * document that it serves. This rejects an operator that lost its leadership without knowing it yet.
  */
-import type { PushPlace } from "@sluice/model";
+import type { PushPosition } from "@sluice/model";
 
 export interface PushFence {
   /** The highest term seen. */
   term(): number;
   /** Why the push is outdated; null when it is not. Records the term of the push. */
-  outdatedReason(place: PushPlace): string | null;
+  outdatedReason(place: PushPosition): string | null;
   /** Records that the push is served. */
-  markServed(place: PushPlace): void;
+  markServed(place: PushPosition): void;
 }
 
 export function createPushFence(): PushFence {

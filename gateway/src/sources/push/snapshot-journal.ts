@@ -17,14 +17,14 @@ import {
   emptySnapshot,
   type PushChange,
   type PushDocument,
-  type PushPlace,
+  type PushPosition,
   type Snapshot,
   snapshotToDocument,
 } from "@sluice/model";
 import { READ_NEWER, type SourceLog } from "../source.ts";
 
 export interface JournaledSnapshot {
-  readonly place: PushPlace;
+  readonly place: PushPosition;
   readonly snapshot: Snapshot;
 }
 
@@ -185,7 +185,7 @@ function changed({ snapshot }: JournaledSnapshot, line: string): JournaledSnapsh
   return checked.violations ? null : keptOf(push, applyChange(snapshot, checked.value, READ_NEWER));
 }
 
-function keptOf({ term = 0, revision }: PushPlace, made: Checked<Snapshot>): JournaledSnapshot | null {
+function keptOf({ term = 0, revision }: PushPosition, made: Checked<Snapshot>): JournaledSnapshot | null {
   const isPlace = Number.isSafeInteger(term) && Number.isSafeInteger(revision);
   return made.violations || !isPlace ? null : { place: { term, revision }, snapshot: made.value };
 }

@@ -1,5 +1,5 @@
 /** Waits for the nodes after a write, in database mode. */
-import type { WaitAnswer } from "@sluice/model";
+import type { WaitResponse } from "@sluice/model";
 import type { Database } from "./driver.ts";
 import { NODES_CHANNEL, type NodeState, readNodes } from "./nodes.ts";
 
@@ -8,7 +8,7 @@ export interface RevisionWait {
    * Resolves when every node that is not silent serves the revision or a later one, or after `timeout` milliseconds
    * with the nodes that lag; null when the database does not answer.
    */
-  awaitRevision(revision: number, timeout: number): Promise<WaitAnswer | null>;
+  awaitRevision(revision: number, timeout: number): Promise<WaitResponse | null>;
   /** Reports what a node of this process serves, which is faster than through the database. */
   served(node: string, revision: number): void;
   /** Pending waits resolve to null. */
@@ -19,7 +19,7 @@ interface Waiter {
   readonly revision: number;
   /** In the time of performance.now(). */
   readonly until: number;
-  readonly resolve: (answer: WaitAnswer | null) => void;
+  readonly resolve: (answer: WaitResponse | null) => void;
 }
 
 /** Milliseconds between queries during a wait: a node may fall silent, and a notification may be lost. */
@@ -37,7 +37,7 @@ export function createRevisionWait(database: Database): RevisionWait {
   let again = false;
   let closed = false;
 
-  function settle(waiter: Waiter, answer: WaitAnswer | null): void {
+  function settle(waiter: Waiter, answer: WaitResponse | null): void {
     waiters.delete(waiter);
     waiter.resolve(answer);
     if (waiters.size > 0) return;
@@ -122,7 +122,7 @@ export function createRevisionWait(database: Database): RevisionWait {
   };
 }
 
-function answerOf(nodes: readonly NodeState[], revision: number): WaitAnswer {
+function answerOf(nodes: readonly NodeState[], revision: number): WaitResponse {
   const live = nodes.filter(({ silent }) => !silent);
   const [acknowledged, lagging] = [true, false].map((has) =>
     live.filter((node) => node.revision >= revision === has).map(({ address }) => address),

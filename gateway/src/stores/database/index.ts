@@ -1,5 +1,5 @@
 /** The store over a database: Postgres, or the embedded one. */
-import type { WaitAnswer } from "@sluice/model";
+import type { WaitResponse } from "@sluice/model";
 import { DatabaseUnavailable, type Store } from "../store.ts";
 import { describeDatabaseError, isUnavailable } from "./describe-error.ts";
 import type { Database } from "./driver.ts";
@@ -12,7 +12,7 @@ export interface DatabaseStoreOptions {
   /** The caller closes it. */
   readonly database: Database;
   /** Waits until the nodes serve a revision; null when that cannot be found out. */
-  readonly awaitRevision: (revision: number, timeout: number) => Promise<WaitAnswer | null>;
+  readonly awaitRevision: (revision: number, timeout: number) => Promise<WaitResponse | null>;
 }
 
 export function createDatabaseStore({ database, awaitRevision }: DatabaseStoreOptions): Store {

@@ -1,5 +1,5 @@
 /** Applies the effects of a write to a file's tree. */
-import { type Collection, type Entity, nameOf, references } from "@sluice/model";
+import { type Collection, type Entity, entityNameOf, references } from "@sluice/model";
 import type { Effect } from "../store.ts";
 import { editedItem, idIn, newItem, referenceText } from "./spell.ts";
 import { type FileNode, type FileTree, keyOf, type Members, type NodeParent, rootNode } from "./tree.ts";
@@ -52,7 +52,8 @@ function replace(tree: FileTree, touched: TouchedNodes, { collection, entity }: 
   node.members = editedItem(before, { collection, entity, parent: home, tree });
   if (moves) attach(tree, node, home);
   touched.add(rootNode(node));
-  if (nameOf(collection, before.entity) !== nameOf(collection, entity)) renameReferences(tree, touched, node);
+  if (entityNameOf(collection, before.entity) !== entityNameOf(collection, entity))
+    renameReferences(tree, touched, node);
 }
 
 function remove(tree: FileTree, touched: TouchedNodes, key: string): void {
@@ -76,7 +77,7 @@ function placeFor(tree: FileTree, { collection, entity }: Placed): NodeParent | 
   if (!parent || second) return null;
   const { node } = parent;
   const nested = alwaysNested.has(collection) || node.parent !== null || node.children.has(collection);
-  return nested || nameOf(node.collection, node.entity) === undefined ? parent : null;
+  return nested || entityNameOf(node.collection, node.entity) === undefined ? parent : null;
 }
 
 function attach(tree: FileTree, node: FileNode, parent: NodeParent | null): void {

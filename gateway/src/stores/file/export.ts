@@ -1,5 +1,5 @@
 /** Writes entities as a declarative file, as the file store would write them. */
-import { collections, nameOf } from "@sluice/model";
+import { collections, entityNameOf } from "@sluice/model";
 import type { EntityLists } from "../difference.ts";
 import { editTree } from "./edit.ts";
 import { createPrinter } from "./print.ts";
@@ -18,7 +18,8 @@ export function declarativeText(lists: EntityLists): string {
   const touched = new Set<never>();
   editTree(tree, effects, touched);
   for (const node of tree.nodes.values()) {
-    if (nameOf(node.collection, node.entity) === undefined) node.members = { id: node.entity.id, ...node.members };
+    if (entityNameOf(node.collection, node.entity) === undefined)
+      node.members = { id: node.entity.id, ...node.members };
   }
   return createPrinter(tree, '_format_version: "3.0"\n_transform: false\n')(touched);
 }

@@ -1,5 +1,13 @@
 /** Prints a file's tree as text: untouched nodes keep their bytes. */
-import { type Collection, flattenText, type ItemText, type Layout, layoutOf, renderItem, textOf } from "@sluice/model";
+import {
+  type Collection,
+  flattenText,
+  type ItemText,
+  type Layout,
+  layoutOf,
+  layoutText,
+  renderItem,
+} from "@sluice/model";
 import type { TouchedNodes } from "./edit.ts";
 import { type FileNode, type FileTree, isCollection, nodeData } from "./tree.ts";
 
@@ -68,6 +76,6 @@ function yamlPrinter(tree: FileTree, text: string): PrintFile {
       }),
     }));
     for (const node of touched) if (!tree.top[node.collection].includes(node)) lines.delete(node);
-    return textOf({ lists: printed, tail, end } satisfies Layout);
+    return layoutText({ lists: printed, tail, end } satisfies Layout);
   };
 }

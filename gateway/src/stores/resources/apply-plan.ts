@@ -14,7 +14,7 @@ import {
   type Resource,
   type ResourceClient,
 } from "@sluice/crds";
-import { entities, kinds, nameOf, type ResourceKind, type Written } from "@sluice/model";
+import { entities, entityNameOf, kinds, type ResourceKind, type WrittenResource } from "@sluice/model";
 import type { WriteFault } from "../store.ts";
 import { hasOrderedVersion } from "./catch-up.ts";
 import { divideByOwner, MANAGER } from "./field-ownership.ts";
@@ -31,7 +31,7 @@ export interface MarkedMember {
 export type ApplyPlanResult =
   | {
       /** The writes that the nodes must serve. */
-      readonly awaits: readonly Written[];
+      readonly awaits: readonly WrittenResource[];
       /** The resources of a batch that still carry marks. */
       readonly batch: readonly MarkedMember[];
       /** The only resource of a write that is not a batch, as written. */
@@ -294,7 +294,7 @@ function alreadyExists(step: ResourceStep): WriteFault {
   if (step.op !== "create") return changedFault(step.kind, step.resource.metadata.name);
   const { collection } = kinds[step.kind];
   const { key } = entities[collection];
-  const name = nameOf(collection, step.entity);
+  const name = entityNameOf(collection, step.entity);
   return key !== null && name !== undefined
     ? { kind: "unique", members: { [key]: name } }
     : { kind: "primary-key", id: step.entity.id };
@@ -313,7 +313,7 @@ export async function inParallel<Item>(items: readonly Item[], run: (item: Item)
 }
 
 /** A written resource in the form of the wait request. */
-function writtenRecord(kind: Kind, { metadata }: Resource): Written {
+function writtenRecord(kind: Kind, { metadata }: Resource): WrittenResource {
   const { namespace, name, uid, generation, resourceVersion } = metadata;
   return {
     kind,
@@ -325,6 +325,9 @@ function writtenRecord(kind: Kind, { metadata }: Resource): Written {
   };
 }
 
-function removedRecord(kind: Kind, { namespace, name, uid }: Pick<Metadata, "namespace" | "name" | "uid">): Written {
+function removedRecord(
+  kind: Kind,
+  { namespace, name, uid }: Pick<Metadata, "namespace" | "name" | "uid">,
+): WrittenResource {
   return { kind, namespace, name, ...(uid !== undefined && { uid }), deleted: true };
 }

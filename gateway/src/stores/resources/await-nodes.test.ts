@@ -1,9 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { WaitAnswer } from "@sluice/model";
+import type { WaitResponse } from "@sluice/model";
 import { awaitNodes } from "./await-nodes.ts";
 
-const good: WaitAnswer = { programmed: true, revision: 1, acknowledged: ["a"], lagging: [], silent: [], problems: [] };
+const good: WaitResponse = {
+  programmed: true,
+  revision: 1,
+  acknowledged: ["a"],
+  lagging: [],
+  silent: [],
+  problems: [],
+};
 const written = Array.from({ length: 250 }, (_, index) => ({ kind: "Plugin", namespace: "a", name: `${index}` }));
 
 test("asks about more than a hundred resources in several questions", async () => {

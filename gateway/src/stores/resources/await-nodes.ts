@@ -1,17 +1,17 @@
 /** Asks the operator whether the nodes serve what was written to resources. */
-import type { WaitAnswer, WaitRequest, Written } from "@sluice/model";
+import type { WaitRequest, WaitResponse, WrittenResource } from "@sluice/model";
 
 /** Null when the operator cannot be reached or does not answer. */
-export type AskOperator = (request: WaitRequest) => Promise<WaitAnswer | null>;
+export type AskOperator = (request: WaitRequest) => Promise<WaitResponse | null>;
 
 /** Maximum resources per request. */
 const MAX_RESOURCES = 100;
 
 /** Sends as many requests as necessary and merges their answers. */
 export async function awaitNodes(
-  written: readonly Written[],
+  written: readonly WrittenResource[],
   { ask, timeout }: { readonly ask: AskOperator; readonly timeout: number },
-): Promise<WaitAnswer | null> {
+): Promise<WaitResponse | null> {
   const questions = Array.from({ length: Math.ceil(written.length / MAX_RESOURCES) }, (_, index) =>
     ask({ resources: written.slice(index * MAX_RESOURCES, (index + 1) * MAX_RESOURCES), timeout }),
   );

@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import type { Metadata, Resource } from "@sluice/crds";
-import { canonical, kinds, type ResourceKind, type SpecNode } from "@sluice/model";
+import { canonicalJson, kinds, type ResourceKind, type SpecNode } from "@sluice/model";
 import type { FieldOwner } from "../store.ts";
 import { type ManagedFields, type Path, transferFields } from "./transfer-fields.ts";
 
@@ -174,7 +174,7 @@ function leavesOf(spec: Members, specNode: SpecNode): Leaves {
       for (const item of value)
         look(item, node.items ?? {}, [
           ...path,
-          `k:${canonical(Object.fromEntries(listMapKeys.map((key) => [key, Object(item)[key]])))}`,
+          `k:${canonicalJson(Object.fromEntries(listMapKeys.map((key) => [key, Object(item)[key]])))}`,
         ]);
       return;
     }

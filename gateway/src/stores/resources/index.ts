@@ -9,7 +9,7 @@ import {
   type ResourceClient,
   reflectsWrite,
 } from "@sluice/crds";
-import { DEFAULT_CLASS, type WaitAnswer, type Written } from "@sluice/model";
+import { DEFAULT_CLASS, type WaitResponse, type WrittenResource } from "@sluice/model";
 import { type Effect, type Store, StoreUnavailable, type Write, type WriteOutcome } from "../store.ts";
 import { find, list } from "../tables/index.ts";
 import { type ApplyPlanResult, applyPlan, inParallel, type MarkedMember } from "./apply-plan.ts";
@@ -36,7 +36,7 @@ export interface ResourceStoreOptions {
   readonly class: string;
   readonly log: Log;
   /** Asks the operator; null when it does not answer. */
-  readonly awaitNodes: (written: readonly Written[], timeout: number) => Promise<WaitAnswer | null>;
+  readonly awaitNodes: (written: readonly WrittenResource[], timeout: number) => Promise<WaitResponse | null>;
   /** Ends the watches. The caller closes the client. */
   readonly signal: AbortSignal;
   /** Milliseconds after which a start removes an unreferenced Secret of the admin listener. Default one minute. */
@@ -97,7 +97,11 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
     return built;
   }
 
-  const held = ({ kind, namespace, name }: Pick<Written, "kind" | "namespace" | "name">): Resource | undefined =>
+  const held = ({
+    kind,
+    namespace,
+    name,
+  }: Pick<WrittenResource, "kind" | "namespace" | "name">): Resource | undefined =>
     live.resources[kind as WatchedKind].get(keyOf(namespace, name));
 
   /** Reads after a write must see it; but a slow watch must not block the writer forever. */
@@ -190,7 +194,11 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
   }
 
   /** Never rejects: what remains is cleaned up by the next turn, or by the next start. */
-  async function end({ unused }: WritePlan, batch: readonly MarkedMember[], awaits: readonly Written[]): Promise<void> {
+  async function end(
+    { unused }: WritePlan,
+    batch: readonly MarkedMember[],
+    awaits: readonly WrittenResource[],
+  ): Promise<void> {
     try {
       if (batch.length > 0) {
         await options.awaitNodes(awaits, BATCH_TIMEOUT);

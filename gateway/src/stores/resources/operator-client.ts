@@ -1,6 +1,6 @@
 /** The admin listener's client for the operator's listener. */
 import type { Log } from "@sluice/crds";
-import type { WaitAnswer, WaitRequest } from "@sluice/model";
+import type { WaitRequest, WaitResponse } from "@sluice/model";
 import { Agent, request } from "undici";
 import type { AskOperator } from "./await-nodes.ts";
 
@@ -66,7 +66,7 @@ export function createOperatorClient({ url, log, signal }: OperatorClientOptions
   };
 }
 
-function isWaitAnswer(body: object): body is WaitAnswer {
-  const { programmed, lagging, silent, problems } = body as Partial<Record<keyof WaitAnswer, unknown>>;
+function isWaitAnswer(body: object): body is WaitResponse {
+  const { programmed, lagging, silent, problems } = body as Partial<Record<keyof WaitResponse, unknown>>;
   return typeof programmed === "boolean" && [lagging, silent, problems].every(Array.isArray);
 }

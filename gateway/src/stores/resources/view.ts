@@ -7,7 +7,7 @@ import {
   type Resource,
   type SluiceKind,
 } from "@sluice/crds";
-import { type Collection, type Entity, entities, nameOf, type ResourceKind, resourceKinds } from "@sluice/model";
+import { type Collection, type Entity, entities, entityNameOf, type ResourceKind, resourceKinds } from "@sluice/model";
 import { claimKey, claimKeysOf, createTables, type PlacedEntity, SharedMap, type Tables } from "../tables/index.ts";
 import type { TranslateResource, TranslationLookups } from "./cached-translation.ts";
 
@@ -179,7 +179,7 @@ export const entityIdKey = ({ collection, entity }: EntityInResource): string =>
 export function claimsIn({ collection, entity, isFaulty }: EntityInResource): readonly string[] {
   if (!isFaulty) return claimKeysOf(collection, entity);
   const { key } = entities[collection];
-  const name = nameOf(collection, entity);
+  const name = entityNameOf(collection, entity);
   const claims = [{ id: entity.id }, ...(key !== null && name !== undefined ? [{ [key]: name }] : [])];
   return claims.map((claim) => claimKey(collection, claim));
 }

@@ -1,5 +1,5 @@
 /** Values that must be unique within a collection. */
-import { type Collection, canonical, type Entity, entities } from "@sluice/model";
+import { type Collection, canonicalJson, type Entity, entities } from "@sluice/model";
 import type { Lookup } from "../store.ts";
 
 /** Members with their values: `{ name: "users" }`. */
@@ -16,7 +16,7 @@ export function claimsOf(collection: Collection, entity: Entity): readonly Claim
 }
 
 /** A unique key for a claim, or for an id as a claim: `{ id }`. */
-export const claimKey = (collection: Collection, claim: Claim): string => `${collection} ${canonical(claim)}`;
+export const claimKey = (collection: Collection, claim: Claim): string => `${collection} ${canonicalJson(claim)}`;
 
 /** Converts a lookup to a claim. */
 export function claimOf(by: Lookup): Claim {

@@ -1,5 +1,5 @@
 /** Expired keys: they count as removed, though they are still stored. */
-import { type Collection, type Credential, type Entity, hasEnded } from "@sluice/model";
+import { type Collection, type Credential, type Entity, hasExpired } from "@sluice/model";
 
 /**
  * By the same rule as in the nodes.
@@ -8,5 +8,5 @@ import { type Collection, type Credential, type Entity, hasEnded } from "@sluice
  */
 export function isExpired(collection: Collection, entity: Entity, now: number): boolean {
   if (collection !== "keyauth_credentials") return false;
-  return hasEnded(entity as Credential, now);
+  return hasExpired(entity as Credential, now);
 }

@@ -1,6 +1,6 @@
 /** Converts a person's YAML to the form in which the Kubernetes API would return the resource. Pure. */
 import { hash } from "node:crypto";
-import { canonical, uuidV5 } from "@sluice/model";
+import { canonicalJson, uuidV5 } from "@sluice/model";
 import { isSluiceKind, kindNames } from "../../kinds.ts";
 import type { Kind, Metadata, Ref, Resource } from "../../resource.ts";
 
@@ -88,7 +88,7 @@ export function uidOf(ref: Ref): string {
 }
 
 export function contentHash(value: unknown): string {
-  return hash("sha256", canonical(value), "base64url").slice(0, 22);
+  return hash("sha256", canonicalJson(value), "base64url").slice(0, 22);
 }
 
 function isMap(value: unknown): value is Raw {

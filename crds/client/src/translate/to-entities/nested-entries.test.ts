@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { deriveId, idOf } from "@sluice/model";
+import { derivedIdOf, deriveId } from "@sluice/model";
 import { options, resource, seconds } from "../testing-example.ts";
 import { CHILD_TIMES } from "../timestamps.ts";
 import { translate } from "../translate.ts";
@@ -15,8 +15,8 @@ test("a target has the id that its upstream and its address give it, in whatever
   );
   const id = deriveId("upstreams", "u");
   assert.equal(upstream?.item.id, id);
-  assert.equal(first?.item.id, idOf("targets", { upstream: { id }, target: "10.0.0.1:8000" }));
-  assert.equal(second?.item.id, idOf("targets", { upstream: { id }, target: "b:80" }));
+  assert.equal(first?.item.id, derivedIdOf("targets", { upstream: { id }, target: "10.0.0.1:8000" }));
+  assert.equal(second?.item.id, derivedIdOf("targets", { upstream: { id }, target: "b:80" }));
   assert.deepEqual(first?.entity, {
     id: first?.item.id,
     created_at: seconds,
@@ -66,7 +66,7 @@ test("a list of targets that is none is a fault of the upstream", () => {
 });
 
 test("times of children are those of their parent, unless who wrote them says other ones", () => {
-  const id = idOf("targets", { upstream: { id: deriveId("upstreams", "u") }, target: "a:1" });
+  const id = derivedIdOf("targets", { upstream: { id: deriveId("upstreams", "u") }, target: "a:1" });
   const timesWith = (annotation: string) => {
     const plain = resource("Upstream", { name: "u", targets: [{ target: "a:1" }] });
     const annotated = { ...plain, metadata: { ...plain.metadata, annotations: { [CHILD_TIMES]: annotation } } };

@@ -1,5 +1,5 @@
 /** Upstream -> upstream and its targets. */
-import { idOf, kinds, uuidV5, withPort } from "@sluice/model";
+import { derivedIdOf, kinds, uuidV5, withPort } from "@sluice/model";
 import type { ResourceViolation, TranslatedEntity, TranslateOptions } from "../translation.ts";
 import { clientCertificate } from "./client-certificate.ts";
 import { entityName } from "./entity-name.ts";
@@ -55,5 +55,5 @@ function target(reading: TranslatorInput, { own, members, base, index, violation
 
 const derivedId = (upstreamId: string, target: unknown, index: number): string =>
   typeof target === "string"
-    ? idOf("targets", { upstream: { id: upstreamId }, target: withPort(target) })
+    ? derivedIdOf("targets", { upstream: { id: upstreamId }, target: withPort(target) })
     : uuidV5(upstreamId, `targets/${index}`);

@@ -6,10 +6,10 @@ import {
   type Collection,
   checkEntity,
   type Entities,
+  entityNameOf,
   type KeyAuthEntry,
   kinds,
   type NameRef,
-  nameOf,
   type ResourceKind,
   resourceKinds,
   type Sni,
@@ -175,7 +175,7 @@ const nameMember = (kind: ResourceKind, entity: Members): Members =>
 /** Derived from the entity's name, or from its id if it has none. */
 function nameFor(kind: ResourceKind, entity: Members, id: string): string {
   const { collection } = kinds[kind];
-  const given = nameOf(collection, entity);
+  const given = entityNameOf(collection, entity);
   if (given !== undefined) return resourceName(given);
   return resourceName(id, kind === "Plugin" && typeof entity.name === "string" ? entity.name : kind);
 }

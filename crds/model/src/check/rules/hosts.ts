@@ -33,17 +33,17 @@ export const host: TextRule = (value) => {
   return parsed.port === undefined ? undefined : "must not have a port";
 };
 
-export const sni: TextRule = (value) => {
+export const serverName: TextRule = (value) => {
   if (parseHost(value)?.kind === "address") return "must not be an IP";
   return host(value);
 };
 
 /** A server name in which `*` may stand for the first or the last label. */
 export const wildcardSni: TextRule = (value) => {
-  if (!value.includes("*")) return sni(value);
+  if (!value.includes("*")) return serverName(value);
   if (value.split("*").length > 2) return "only one wildcard must be specified";
   if (!value.startsWith("*.") && !value.endsWith(".*")) return "wildcard must be leftmost or rightmost character";
-  return sni(value.replace("*", "abc"));
+  return serverName(value.replace("*", "abc"));
 };
 
 /** A name without a port that cannot be mistaken for an IP address. */
@@ -54,7 +54,7 @@ export const upstreamName: TextRule = (value) => {
   return parsed.port === undefined ? undefined : "Invalid name; no port allowed";
 };
 
-export const target: TextRule = (value) => {
+export const targetAddress: TextRule = (value) => {
   const parsed = parseHost(value);
   if (parsed === undefined || badPort(parsed)) {
     return `Invalid target ('${value}'); not a valid hostname or ip address`;

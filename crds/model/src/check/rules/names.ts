@@ -15,7 +15,7 @@ const badCharacters = (value: string): string | undefined => {
 };
 
 /** ASCII letters, digits and `. - _ ~`, and all non-ASCII characters. */
-export const name: TextRule = (value) =>
+export const nameRule: TextRule = (value) =>
   badCharacters(value) ??
   (/^[A-Za-z0-9.\-_~\u0080-\u{10ffff}]*$/u.test(value)
     ? undefined
@@ -28,7 +28,7 @@ export const tag: TextRule = (value) =>
     ? undefined
     : `invalid tag '${value}': expected printable ascii (except \`,\` and \`/\`) or valid utf-8 sequences`);
 
-export const method: TextRule = (value) => (/^[A-Z]+$/.test(value) ? undefined : `invalid value: ${value}`);
+export const methodRule: TextRule = (value) => (/^[A-Z]+$/.test(value) ? undefined : `invalid value: ${value}`);
 
 /** `__proto__` is well formed, but must not become a member of an object. */
 export const headerName: TextRule = (value) =>

@@ -27,7 +27,7 @@ const FRAMING: ReadonlySet<string> = new Set([
 /** Headers in which the gateway passes the authenticated consumer: a fixed value would be wrong for other consumers. */
 const IDENTITY = /^(x-consumer-.*|x-credential-.*|x-anonymous-consumer)$/;
 
-export const upstreamHeader: TextRule = (value) => {
+export const upstreamHeaderName: TextRule = (value) => {
   const name = spelled(value);
   if (FRAMING.has(name)) return `cannot be '${value}': the gateway itself says where a message goes and where it ends`;
   if (IDENTITY.test(name)) return `cannot be '${value}': the gateway itself says who asks`;
@@ -38,7 +38,7 @@ export const upstreamHeader: TextRule = (value) => {
 const CONTROL = /[\x00-\x08\x0a-\x1f\x7f]/;
 
 /** Never quotes the value: it may be a secret. */
-export const headerValue: TextRule = (value) => {
+export const upstreamHeaderValue: TextRule = (value) => {
   if (CONTROL.test(value)) return "a header's value has no line breaks and no other control characters";
   if (!value.isWellFormed()) return "invalid utf-8 character sequence";
   return value === value.trim() ? undefined : "a header's value neither starts nor ends with a space";

@@ -73,7 +73,7 @@ export function layoutOf(whole: string): Layout | null {
 }
 
 /** The text of a layout. */
-export const textOf = ({ lists, tail, end }: Layout): string =>
+export const layoutText = ({ lists, tail, end }: Layout): string =>
   `${lists.map(({ head, items }) => head + items.map(({ lead, body }) => lead + body).join("")).join("")}${tail}${end}`;
 
 const unquoted = (source: string): string => source.replace(/^(["'])(.*)\1$/, "$2");

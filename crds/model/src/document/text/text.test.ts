@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readYaml } from "../yaml.ts";
-import { layoutOf, textOf } from "./layout.ts";
+import { layoutOf, layoutText } from "./layout.ts";
 import { flattenText, renderItem } from "./render-item.ts";
 
 const head = '_format_version: "3.0"\n';
@@ -48,7 +48,7 @@ for (const [what, text, items] of wholes) {
       list.items.map(({ lead, body }) => (lead === "" ? body : `${lead}|${body}`)),
     );
     assert.deepEqual(pieces, items);
-    assert.deepEqual(readYaml(textOf(layout)).value?.data ?? "fault", withoutEmpty(text));
+    assert.deepEqual(readYaml(layoutText(layout)).value?.data ?? "fault", withoutEmpty(text));
   });
 }
 
@@ -66,7 +66,7 @@ const withoutEmpty = (text: string) => {
 test("changes no byte of a file without empty lists", () => {
   for (const [, text] of wholes.filter(([, text]) => !/\[ ?\]|~/.test(text) && text.endsWith("\n"))) {
     const layout = layoutOf(text);
-    assert.equal(layout && textOf(layout), text);
+    assert.equal(layout && layoutText(layout), text);
   }
 });
 
