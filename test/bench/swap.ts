@@ -5,7 +5,9 @@
  */
 import { applyChange, type Change, deriveId, emptySnapshot, type Snapshot } from "@sluice/model";
 import { compile } from "../../gateway/src/compile/compile.ts";
-import { createCounters, createMetrics, handlers } from "../../gateway/src/plugins/index.ts";
+import { createCounters } from "../../gateway/src/counters/create-counters.ts";
+import { createMetrics } from "../../gateway/src/metrics/metrics.ts";
+import { handlers } from "../../gateway/src/plugins/index.ts";
 import { connectBehind } from "../../gateway/src/proxy/upstream/connect.ts";
 import { createGuard } from "../../gateway/src/proxy/upstream/guard.ts";
 import type { RoutableRequest, Runtime } from "../../gateway/src/runtime/runtime.ts";

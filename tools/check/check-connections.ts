@@ -41,7 +41,7 @@ const exceptions: Readonly<Record<string, string>> = {
   "proxy/reply-from/upstream-tunnel.ts": `its requests go over connections of ${door}`,
   "proxy/reply-from/undici-pools.ts": `undici gets connections of ${door}`,
   "proxy/http2/upstream-sessions.ts": `its sessions begin on connections of ${door}`,
-  "plugins/rate-limiting/redis-connections.ts": `ioredis gets connections of ${door}`,
+  "counters/redis-connections.ts": `ioredis gets connections of ${door}`,
   "proxy/http1/accepted-socket.ts": "it wraps connections that were accepted",
   "proxy/observability/tracing/tracing.ts": settings,
   "stores/": settings,

@@ -3,6 +3,10 @@ import type { Fault } from "./fault.ts";
 import { type Import, packageOf } from "./find-imports.ts";
 import { harmless, isDevelopment, isTest, type Room, rooms } from "./imports.ts";
 
+/** The folder of one plugin. */
+const pluginFolder = /^gateway\/src\/plugins\/[^/]+\//;
+const pluginRegistry = "gateway/src/plugins/index.ts";
+
 /** The rule that applies to a file, or undefined when no room contains it. */
 export function roomOf(path: string, table: readonly Room[] = rooms): Room | undefined {
   return table
@@ -29,6 +33,10 @@ export function checkImports(
     if (room === undefined) return fault("this file lies in no room of tools/check/imports.ts");
     if (specifier.startsWith(".")) {
       const target = posix.join(posix.dirname(file), specifier);
+      const plugin = pluginFolder.exec(target)?.[0];
+      if (plugin !== undefined && !file.startsWith(plugin) && file !== pluginRegistry) {
+        return fault(`must not import ${target}: only ${pluginRegistry} imports from inside a plugin's folder`);
+      }
       if (workspaceOf(target) === workspaceOf(file)) return [];
       if (isDevelopment(target))
         return isTest(file) ? [] : fault(`must not import ${target}: only suites and tools do`);

@@ -49,7 +49,7 @@ test("knows the package of a specifier", () => {
 });
 
 test("the rule of the longest folder applies", () => {
-  assert.equal(roomOf("gateway/src/plugins/rate-limiting/redis.ts")?.folder, "gateway/src/plugins/rate-limiting");
+  assert.equal(roomOf("gateway/src/counters/redis-counters.ts")?.folder, "gateway/src/counters");
   assert.equal(roomOf("gateway/src/plugins/cors/handler.ts")?.folder, "gateway/src/plugins");
   assert.equal(roomOf("gateway/src/main.ts")?.folder, "gateway");
   assert.equal(roomOf("gateways/main.ts"), undefined);
@@ -73,6 +73,11 @@ const refused: readonly [file: string, specifier: string, fault: RegExp][] = [
   ["gateway/src/plugins/cors/handler.ts", "fastify", /never the HTTP engine/],
   ["gateway/src/plugins/cors/handler.ts", "ioredis", /must not import ioredis/],
   ["gateway/src/compile/compile.ts", "node:http", /must not import node:http/],
+  [
+    "gateway/src/status/a.ts",
+    "../plugins/cors/handler.ts",
+    /only gateway\/src\/plugins\/index\.ts imports from inside/,
+  ],
   ["gateway/src/main.ts", "../../operator/src/main.ts", /must not import operator\/src\/main\.ts by a path/],
   [
     "gateway/src/main.ts",
@@ -103,8 +108,10 @@ const taken: readonly [file: string, specifier: string][] = [
   ["operator/src/a.ts", "./b/c.ts"],
   ["gateway/src/stores/cluster.ts", "@sluice/crds"],
   ["gateway/src/admin/routes.ts", "@sluice/crds"],
-  ["gateway/src/plugins/rate-limiting/redis.ts", "ioredis"],
-  ["gateway/src/plugins/rate-limiting/redis.test.ts", "../../../../tools/programs/redis.ts"],
+  ["gateway/src/counters/redis-counters.ts", "ioredis"],
+  ["gateway/src/counters/redis-counters.test.ts", "../../../tools/programs/redis.ts"],
+  ["gateway/src/plugins/index.ts", "./cors/handler.ts"],
+  ["gateway/src/plugins/cors/handler.ts", "../plugin.ts"],
   ["gateway/src/plugins/cors/handler.test.ts", "node:http"],
   ["test/golden/golden.test.ts", "@sluice/operator"],
   ["test/golden/golden.test.ts", "../../operator/src/translate/translate.ts"],

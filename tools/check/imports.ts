@@ -62,14 +62,14 @@ export const rooms: readonly Room[] = [
     not: [clusterClient, "ioredis", ...databases],
     because: "the proxy talks HTTP to upstreams and to nobody else",
   },
-  ...["gateway/src/balance", "gateway/src/compile", "gateway/src/runtime", "gateway/src/plugins"].map((folder) => ({
-    folder,
+  ...["balance", "compile", "runtime", "plugins", "metrics", "shared-memory"].map((folder) => ({
+    folder: `gateway/src/${folder}`,
     internal: ["@sluice/model"],
     not: [clusterClient, "ioredis", ...network],
-    because: "balance, compile, runtime and plugins see an exchange, never the HTTP engine or the network",
+    because: "these folders see documents and exchanges, never the HTTP engine or the network",
   })),
   {
-    folder: "gateway/src/plugins/rate-limiting",
+    folder: "gateway/src/counters",
     internal: ["@sluice/model"],
     not: [clusterClient, ...network],
     because: "rate-limit counters may use Redis and nothing else of the network",

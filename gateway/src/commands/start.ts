@@ -2,8 +2,8 @@
 
 import type { SetHealth } from "../admin/entities/target-health.ts";
 import { startAdmin } from "../admin/index.ts";
+import type { Counters } from "../counters/counters.ts";
 import { type Gateway, startGateway } from "../gateway.ts";
-import type { Counters } from "../plugins/rate-limiting/counters.ts";
 import { adminSettings } from "../settings/admin.ts";
 import { gatewaySettings } from "../settings/gateway.ts";
 import { defaultsOf, type StartSettings, startSettings } from "../settings/start.ts";

@@ -13,9 +13,3 @@ export const handlers: PluginHandlers = {
 };
 
 export type * from "./plugin.ts";
-export { writeData } from "./prometheus/data-lines.ts";
-export { type Connections, createMetrics, type Metrics, type MetricsOptions } from "./prometheus/metrics.ts";
-export { createRuntimeMetrics, type RuntimeMetrics } from "./prometheus/runtime-metrics.ts";
-export { type Part, partsOf, Sum, textOf } from "./prometheus/slices.ts";
-export type { Counters } from "./rate-limiting/counters.ts";
-export { type CountersOptions, createCounters } from "./rate-limiting/create-counters.ts";

@@ -1,5 +1,5 @@
 /** The interface between the gateway and an HTTP engine: one function. Every engine runs test/conformance/engine. */
-import type { Connections } from "../plugins/prometheus/metrics.ts";
+import type { Connections } from "../metrics/metrics.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Observer } from "./observability/observer.ts";
 import type { ProxyLog } from "./pipeline.ts";

@@ -1,8 +1,8 @@
 /** The status listener: state, readiness and metrics of the node. It reveals no secrets and changes nothing. */
 import type { NodeState } from "@sluice/model";
 import type { UpstreamsHealthReport } from "../balance/health-report.ts";
-import { DATA_LINES } from "../plugins/prometheus/data-lines.ts";
-import type { Connections, Heap } from "../plugins/prometheus/metrics.ts";
+import { DATA_LINES } from "../metrics/data-lines.ts";
+import type { Connections, Heap } from "../metrics/metrics.ts";
 import type { RefusedDestination } from "../proxy/upstream/refused-destinations.ts";
 import type { NodeMetrics } from "../workers/merge-metrics.ts";
 import { type StatusServer, startStatusServer, Text } from "./server.ts";

@@ -1,6 +1,6 @@
 /** Counters of `policy: cluster` in a worker thread, which asks the control thread: only that has the database. */
 import type { RateLimitingConfig } from "@sluice/model";
-import type { Counter, Counters, Taken } from "../plugins/rate-limiting/counters.ts";
+import type { Counter, Counters, Taken } from "../counters/counters.ts";
 import type { WorkerMessage } from "./messages.ts";
 
 interface Waiting {

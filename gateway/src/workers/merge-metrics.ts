@@ -1,6 +1,9 @@
 /** Merges the metrics of a node with the counts of its workers. */
 import { AggregatorRegistry, type MetricObject } from "prom-client";
-import { type Metrics, type Part, partsOf, type RuntimeMetrics, Sum, textOf, writeData } from "../plugins/index.ts";
+import { writeData } from "../metrics/data-lines.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import type { RuntimeMetrics } from "../metrics/runtime-metrics.ts";
+import { type Part, partsOf, Sum, textOf } from "../metrics/slices.ts";
 
 /** Each piece is generated in its own turn of the event loop: send the pieces as they come. */
 export interface NodeMetrics {

@@ -2,14 +2,14 @@
 import type { Change, RateLimitingConfig } from "@sluice/model";
 import type { MetricObject } from "prom-client";
 import type { HealthUpdate } from "../balance/balancer.ts";
-import type { Connections, Heap } from "../plugins/prometheus/metrics.ts";
-import type { Part } from "../plugins/prometheus/slices.ts";
-import type { Counter, Taken } from "../plugins/rate-limiting/counters.ts";
-import type { CountersMemory } from "../plugins/rate-limiting/shared.ts";
+import type { Counter, Taken } from "../counters/counters.ts";
+import type { CountersMemory } from "../counters/shared-counters.ts";
+import type { Connections, Heap } from "../metrics/metrics.ts";
+import type { Part } from "../metrics/slices.ts";
 import type { ListenAddress } from "../proxy/settings.ts";
 import type { RefusedDestination } from "../proxy/upstream/refused-destinations.ts";
-import type { HeartbeatOptions } from "./heartbeat.ts";
-import type { ConnectionLimitsMemory } from "./shared-connection-limits.ts";
+import type { ConnectionLimitsMemory } from "../shared-memory/connection-limits.ts";
+import type { HeartbeatOptions } from "../shared-memory/heartbeat.ts";
 import type { StartWorkersOptions } from "./start-workers.ts";
 import type { WorkerPlan } from "./worker.ts";
 

@@ -1,5 +1,5 @@
 /** A single worker, run in the control thread. */
-import { createCounters } from "../plugins/index.ts";
+import { createCounters } from "../counters/create-counters.ts";
 import { connectBehind } from "../proxy/upstream/connect.ts";
 import { createGuard } from "../proxy/upstream/guard.ts";
 import type { StartWorkersOptions } from "./start-workers.ts";

@@ -2,8 +2,8 @@
 import { availableParallelism } from "node:os";
 import type { Logger } from "pino";
 import type { BalancerTools } from "../compile/balancers.ts";
-import type { Metrics } from "../plugins/index.ts";
-import type { Counters } from "../plugins/rate-limiting/counters.ts";
+import type { Counters } from "../counters/counters.ts";
+import type { Metrics } from "../metrics/metrics.ts";
 import { gatewaySettings as names } from "../settings/gateway.ts";
 import type { WorkerPlan } from "./worker.ts";
 import type { Workers } from "./workers.ts";

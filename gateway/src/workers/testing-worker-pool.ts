@@ -5,8 +5,8 @@ import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
 import { emptySnapshot, loadText, type Snapshot } from "@sluice/model";
 import { pino } from "pino";
-import { createMetrics } from "../plugins/index.ts";
-import type { Counters } from "../plugins/rate-limiting/counters.ts";
+import type { Counters } from "../counters/counters.ts";
+import { createMetrics } from "../metrics/metrics.ts";
 import { defaultProxySettings, type ProxySettings } from "../proxy/settings.ts";
 import { startWorkerPool, type WorkerPool } from "./worker-pool.ts";
 

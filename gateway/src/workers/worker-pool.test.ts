@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { adoptChange, emptySnapshot } from "@sluice/model";
 import { dial, send } from "../../../test/conformance/engine/client.ts";
 import { waitFor } from "../../../tools/process/index.ts";
-import type { Counter } from "../plugins/rate-limiting/counters.ts";
+import type { Counter } from "../counters/counters.ts";
 import { blockOneThread, snapshotOf, startTestPool, startUpstream } from "./testing-worker-pool.ts";
 import type { WorkerPool } from "./worker-pool.ts";
 

@@ -8,20 +8,20 @@ import { changeBetween, emptySnapshot, type Snapshot } from "@sluice/model/servi
 import type { HealthUpdate } from "../balance/balancer.ts";
 import { healthy } from "../balance/health.ts";
 import { Balancers } from "../compile/balancers.ts";
-import { type Part, partsOf, Sum } from "../plugins/index.ts";
-import type { Connections } from "../plugins/prometheus/metrics.ts";
-import { createCountersMemory } from "../plugins/rate-limiting/shared.ts";
+import { createCountersMemory } from "../counters/shared-counters.ts";
+import type { Connections } from "../metrics/metrics.ts";
+import { type Part, partsOf, Sum } from "../metrics/slices.ts";
 import type { ListenAddress } from "../proxy/settings.ts";
 import { mergeRefused } from "../proxy/upstream/refused-destinations.ts";
 import { SettingsError } from "../settings/error.ts";
 import { gatewaySettings as names } from "../settings/gateway.ts";
-import { createHeartbeatMemory, HeartbeatMonitor, type HeartbeatOptions } from "./heartbeat.ts";
-import type { SnapshotDelta, WorkerThreadReport } from "./messages.ts";
 import {
   type ConnectionLimitsMemory,
   createConnectionLimitsMemory,
   releaseWorkerConnections,
-} from "./shared-connection-limits.ts";
+} from "../shared-memory/connection-limits.ts";
+import { createHeartbeatMemory, HeartbeatMonitor, type HeartbeatOptions } from "../shared-memory/heartbeat.ts";
+import type { SnapshotDelta, WorkerThreadReport } from "./messages.ts";
 import type { StartWorkersOptions } from "./start-workers.ts";
 import { type ListenAddresses, WorkerThread } from "./worker-thread.ts";
 import { addConnections, type Workers, type WorkersReport } from "./workers.ts";

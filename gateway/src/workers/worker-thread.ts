@@ -4,8 +4,8 @@ import { Worker } from "node:worker_threads";
 import type { Snapshot } from "@sluice/model";
 import type { MetricObject } from "prom-client";
 import type { HealthUpdate } from "../balance/balancer.ts";
-import type { Part } from "../plugins/prometheus/slices.ts";
-import type { Counter, Counters } from "../plugins/rate-limiting/counters.ts";
+import type { Counter, Counters } from "../counters/counters.ts";
+import type { Part } from "../metrics/slices.ts";
 import type { ListenAddress } from "../proxy/settings.ts";
 import {
   type ControlMessage,

@@ -2,8 +2,8 @@
 import type { Snapshot } from "@sluice/model";
 import type { MetricObject } from "prom-client";
 import type { Balancer } from "../balance/balancer.ts";
-import type { Connections, Heap } from "../plugins/prometheus/metrics.ts";
-import type { Part } from "../plugins/prometheus/slices.ts";
+import type { Connections, Heap } from "../metrics/metrics.ts";
+import type { Part } from "../metrics/slices.ts";
 import type { ListenAddress } from "../proxy/settings.ts";
 import type { RefusedDestination } from "../proxy/upstream/refused-destinations.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
-import { DatabaseCounters, type Query } from "../../../gateway/src/plugins/rate-limiting/database.ts";
+import { DatabaseCounters, type Query } from "../../../gateway/src/counters/database-counters.ts";
 import { filledRateLimiting as config } from "../../../gateway/src/plugins/testing-configs.ts";
 import type { Database } from "../../../gateway/src/stores/database/driver.ts";
 import { openEmbedded } from "../../../gateway/src/stores/database/embedded/embedded.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { LocalCounters } from "../../../gateway/src/plugins/rate-limiting/local.ts";
+import { LocalCounters } from "../../../gateway/src/counters/local-counters.ts";
 import { filledRateLimiting as filled } from "../../../gateway/src/plugins/testing-configs.ts";
 import { boundedCountersSuite } from "./bounded.ts";
 import { counter, countersSuite } from "./suite.ts";

@@ -1,4 +1,4 @@
-import { createCountersMemory, SharedCounters } from "../../../gateway/src/plugins/rate-limiting/shared.ts";
+import { createCountersMemory, SharedCounters } from "../../../gateway/src/counters/shared-counters.ts";
 import { filledRateLimiting as filled } from "../../../gateway/src/plugins/testing-configs.ts";
 import { boundedCountersSuite } from "./bounded.ts";
 import { countersSuite } from "./suite.ts";

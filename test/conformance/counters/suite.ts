@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import type { RateLimitingConfig } from "@sluice/model";
-import type { Counter, Counters } from "../../../gateway/src/plugins/rate-limiting/counters.ts";
+import type { Counter, Counters } from "../../../gateway/src/counters/counters.ts";
 
 export interface CountersUnderTest {
   readonly counters: Counters;

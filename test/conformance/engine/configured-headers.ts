@@ -2,9 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import type { KeyAuthConfig, RateLimitingConfig } from "@sluice/model";
-import { cors } from "../../../gateway/src/plugins/cors/handler.ts";
-import { keyAuth } from "../../../gateway/src/plugins/key-auth/handler.ts";
-import { rateLimiting } from "../../../gateway/src/plugins/rate-limiting/handler.ts";
+import { handlers } from "../../../gateway/src/plugins/index.ts";
 import { fakeScope, fakeServices } from "../../../gateway/src/plugins/testing.ts";
 import { filledCors, filledKeyAuth, filledRateLimiting } from "../../../gateway/src/plugins/testing-configs.ts";
 import { send } from "./client.ts";
@@ -51,7 +49,7 @@ const withHeaders = (headers: Readonly<Record<string, string>>): Asked => ({ hea
 const limited = (members: Partial<RateLimitingConfig>): RigOptions => ({
   upstream: echo,
   plugins: {
-    "rate-limiting": rateLimiting(
+    "rate-limiting": handlers["rate-limiting"](
       { ...filledRateLimiting, minute: null, year: 1, ...members },
       fakeScope(),
       fakeServices({ now: Date.now }),
@@ -61,7 +59,7 @@ const limited = (members: Partial<RateLimitingConfig>): RigOptions => ({
 
 const guarded = (members: Partial<KeyAuthConfig>): RigOptions => ({
   upstream: echo,
-  plugins: { "key-auth": keyAuth({ ...filledKeyAuth, ...members }, fakeScope(), fakeServices()) },
+  plugins: { "key-auth": handlers["key-auth"]({ ...filledKeyAuth, ...members }, fakeScope(), fakeServices()) },
 });
 
 /** There are no valid keys: the response shows only whether a key was found. */
@@ -124,7 +122,7 @@ const rows: readonly Row[] = [
   {
     says: "key-auth with hide_credentials takes the header of key_names away",
     rig: () => {
-      const plugin = keyAuth(
+      const plugin = handlers["key-auth"](
         { ...filledKeyAuth, key_names: ["X-Api-Key", "Api_Token"], hide_credentials: true, anonymous: "nobody" },
         fakeScope(),
         fakeServices(),
@@ -192,7 +190,11 @@ const rows: readonly Row[] = [
     rig: () => ({
       upstream: echo,
       plugins: {
-        cors: cors({ ...filledCors, headers: ["X-Asked"], exposed_headers: ["X-Told"] }, fakeScope(), fakeServices()),
+        cors: handlers.cors(
+          { ...filledCors, headers: ["X-Asked"], exposed_headers: ["X-Told"] },
+          fakeScope(),
+          fakeServices(),
+        ),
       },
     }),
     seen: async (ask) => {

@@ -1,6 +1,6 @@
 /** Forms of type multipart/form-data (RFC 7578): both values and files are read as text. */
 import type { FormParts } from "@sluice/model";
-import { boundaryOf, multipartParts } from "../../plugins/key-auth/multipart.ts";
+import { boundaryOf, multipartParts } from "../../plugins/multipart.ts";
 
 /** Undefined: a part is not UTF-8, or the content type has no boundary. */
 export function readMultipart(contentType: string, bytes: Buffer): FormParts | undefined {

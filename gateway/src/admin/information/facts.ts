@@ -1,5 +1,5 @@
 /** Information about the admin listener and the nodes. */
-import type { Connections } from "../../plugins/prometheus/metrics.ts";
+import type { Connections } from "../../metrics/metrics.ts";
 import type { AdminSettings } from "../../settings/admin.ts";
 import type { Fleet } from "../../stores/open.ts";
 import type { Store } from "../../stores/store.ts";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createMetrics, createRuntimeMetrics } from "../../plugins/index.ts";
+import { createMetrics } from "../../metrics/metrics.ts";
+import { createRuntimeMetrics } from "../../metrics/runtime-metrics.ts";
 import { startStatusListener } from "../../status/listener.ts";
 import type { Fleet, FleetNode } from "../../stores/open.ts";
 import { mergeMetrics } from "../../workers/merge-metrics.ts";

@@ -1,7 +1,7 @@
 /** GET /metrics of the admin listener: the metrics of all nodes added up. */
 import { AggregatorRegistry, Gauge, type MetricObject, Registry } from "prom-client";
-import { DATA_LINES, readData } from "../../plugins/prometheus/data-lines.ts";
-import { type Part, Sum, textOf } from "../../plugins/prometheus/slices.ts";
+import { DATA_LINES, readData } from "../../metrics/data-lines.ts";
+import { type Part, Sum, textOf } from "../../metrics/slices.ts";
 import type { Fleet, FleetNode } from "../../stores/open.ts";
 
 export interface RenderedMetrics {

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { PrometheusConfig } from "@sluice/model";
+import { createMetrics } from "../../metrics/metrics.ts";
+import { textOf } from "../../metrics/slices.ts";
 import {
   type FakeExchangeOptions,
   fakeConsumer,
@@ -12,8 +14,6 @@ import {
 } from "../testing.ts";
 import { filledPrometheus } from "../testing-configs.ts";
 import { prometheus } from "./handler.ts";
-import { createMetrics } from "./metrics.ts";
-import { textOf } from "./slices.ts";
 
 const everything = { status_code_metrics: true, latency_metrics: true, bandwidth_metrics: true };
 

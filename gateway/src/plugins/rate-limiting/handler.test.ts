@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { periods, type RateLimitingConfig } from "@sluice/model";
 import fc from "fast-check";
+import type { Counters } from "../../counters/counters.ts";
+import { LocalCounters } from "../../counters/local-counters.ts";
 import { type FakeExchange, type FakeExchangeOptions, fakeExchange, fakeScope, fakeServices } from "../testing.ts";
 import { filledRateLimiting } from "../testing-configs.ts";
-import type { Counters } from "./counters.ts";
 import { rateLimiting } from "./handler.ts";
-import { LocalCounters } from "./local.ts";
 import { windowOf } from "./windows.ts";
 
 const start = Date.parse("2024-02-29T13:45:50.000Z");

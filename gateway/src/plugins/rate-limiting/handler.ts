@@ -1,9 +1,10 @@
 /** rate-limiting: limits the requests of each period (docs/reference/kong-compatibility.md#rate-limiting). */
+
+import type { Counter, Taken } from "../../counters/counters.ts";
 import type { DirectResponse, Exchange } from "../../proxy/exchange/exchange.ts";
 import { errorAnswer } from "../../proxy/response/gateway-errors.ts";
 import type { PluginHandler } from "../plugin.ts";
-import type { Counter, Taken } from "./counters.ts";
-import { tellLimits } from "./headers.ts";
+import { setRateLimitHeaders } from "./headers.ts";
 import { counterNames, instanceName } from "./identifier.ts";
 import { limitsOf } from "./limits.ts";
 
@@ -22,7 +23,7 @@ export const rateLimiting: PluginHandler<"rate-limiting"> = (config, scope, { co
 
   function decide(exchange: Exchange, { admitted, counts }: Taken, at: number): DirectResponse | undefined {
     const headers = config.hide_client_headers ? null : exchange.responseHeaders;
-    const reset = tellLimits(headers, { limits, counts, now: at });
+    const reset = setRateLimitHeaders(headers, { limits, counts, now: at });
     if (admitted) return undefined;
     return {
       status: config.error_code,

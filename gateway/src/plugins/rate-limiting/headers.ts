@@ -40,7 +40,7 @@ function tightestOf({ limits, counts }: Usage): number {
  *
  * @param headers null: no headers are set @returns seconds until the window of the tightest limit ends
  */
-export function tellLimits(headers: HeaderEdits | null, usage: Usage): number {
+export function setRateLimitHeaders(headers: HeaderEdits | null, usage: Usage): number {
   const { limits, counts, now } = usage;
   const at = tightestOf(usage);
   const tightest = limits[at];
@@ -50,10 +50,10 @@ export function tellLimits(headers: HeaderEdits | null, usage: Usage): number {
   for (let index = 0; index < limits.length; index++) {
     const limit = limits[index];
     if (limit === undefined) continue;
-    headers.apply(limit.told);
+    headers.apply(limit.limitEdit);
     headers.set(limit.remaining, String(remainingOf(limit, counts[index])));
   }
-  headers.apply(tightest.toldAsTightest);
+  headers.apply(tightest.tightestLimitEdit);
   headers.set(REMAINING, String(remainingOf(tightest, counts[at])));
   headers.set(RESET, String(reset));
   return reset;

@@ -10,20 +10,20 @@ export class Limit {
   /** Requests in a window. */
   readonly limit: number;
   /** X-RateLimit-Limit-<Period> */
-  readonly told: HeaderEdit;
+  readonly limitEdit: HeaderEdit;
   /** X-RateLimit-Remaining-<Period> */
   readonly remaining: HeaderName;
   /** RateLimit-Limit, when this is the tightest. */
-  readonly toldAsTightest: HeaderEdit;
+  readonly tightestLimitEdit: HeaderEdit;
   #window: Window = { start: 0, end: 0 };
 
   constructor(period: Period, limit: number) {
     const title = period.charAt(0).toUpperCase() + period.slice(1);
     this.period = period;
     this.limit = limit;
-    this.told = setHeaderEdit(`X-RateLimit-Limit-${title}`, String(limit));
+    this.limitEdit = setHeaderEdit(`X-RateLimit-Limit-${title}`, String(limit));
     this.remaining = new HeaderName(`X-RateLimit-Remaining-${title}`);
-    this.toldAsTightest = setHeaderEdit("RateLimit-Limit", String(limit));
+    this.tightestLimitEdit = setHeaderEdit("RateLimit-Limit", String(limit));
   }
 
   /**

@@ -1,6 +1,6 @@
 /** Counts the connections and requests of a listener. */
 import type { Server } from "node:http";
-import type { Connections } from "../../plugins/prometheus/metrics.ts";
+import type { Connections } from "../../metrics/metrics.ts";
 
 /**
  * Connections that were destroyed before the server received them are not counted.

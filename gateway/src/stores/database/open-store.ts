@@ -1,8 +1,8 @@
 /** Opens a database for an admin listener, a node, or both in one process. */
 import { hostname } from "node:os";
 import type { Address } from "@sluice/model";
-import type { Counters } from "../../plugins/rate-limiting/counters.ts";
-import { DatabaseCounters } from "../../plugins/rate-limiting/database.ts";
+import type { Counters } from "../../counters/counters.ts";
+import { DatabaseCounters } from "../../counters/database-counters.ts";
 import type { DatabaseSettings } from "../../settings/database.ts";
 import { createDatabaseSource } from "../../sources/database-source.ts";
 import type { Source, SourceLog } from "../../sources/source.ts";

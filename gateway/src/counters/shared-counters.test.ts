@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { test } from "node:test";
 import { Worker } from "node:worker_threads";
 import type { Counter, Taken } from "./counters.ts";
-import { type CountersMemory, createCountersMemory, SharedCounters } from "./shared.ts";
+import { type CountersMemory, createCountersMemory, SharedCounters } from "./shared-counters.ts";
 import type { Hammering } from "./testing-hammer.ts";
 
 const windowStart = Date.now() - 1000;

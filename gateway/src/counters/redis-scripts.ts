@@ -1,6 +1,16 @@
-/** The scripts that run in Redis: each is one atomic step and one round trip. */
+/** The keys of counters in Redis, and the scripts that run there: each is one atomic step and one round trip. */
 import { hash } from "node:crypto";
 import type { Redis } from "ioredis";
+import type { Counter } from "./counters.ts";
+
+/** Milliseconds that a counter outlives its window, for nodes whose clocks differ. Its key contains the window. */
+const SKEW = 1000;
+
+/** The braces put the windows of one name into one slot of a Redis Cluster, so that a script may use all of them. */
+export const counterKey = ({ name, period, windowStart }: Counter): string =>
+  `sluice:{${name}}:${period}:${windowStart}`;
+
+export const lifetime = ({ expires }: Counter, now: number): number => Math.max(0, expires - now) + SKEW;
 
 export interface Script {
   readonly source: string;

@@ -1,9 +1,9 @@
 /** The counters of a node, by the policy of each rate-limiting config. */
 import type { RateLimitingConfig } from "@sluice/model";
-import type { Connect } from "../../proxy/upstream/connect.ts";
+import type { Connect } from "../proxy/upstream/connect.ts";
 import type { Counters, Warn } from "./counters.ts";
-import { LocalCounters } from "./local.ts";
-import { RedisCounters } from "./redis.ts";
+import { LocalCounters } from "./local-counters.ts";
+import { RedisCounters } from "./redis-counters.ts";
 
 export interface CountersOptions {
   /** Called when Redis is lost and when it is back. */

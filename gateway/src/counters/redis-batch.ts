@@ -5,8 +5,7 @@
  */
 import type { Redis } from "ioredis";
 import type { Counter, Taken } from "./counters.ts";
-import { counterKey, lifetime } from "./redis-keys.ts";
-import { isOfSeveralSlots, runScript, takeScript } from "./redis-scripts.ts";
+import { counterKey, isOfSeveralSlots, lifetime, runScript, takeScript } from "./redis-scripts.ts";
 
 /** Maximum takes per script. Redis is blocked while it runs a script: about a microsecond per take. */
 const MOST = 500;

@@ -53,7 +53,7 @@ const PATIENCE = 200;
 const MOST = 0xffffffff;
 
 /** The key to find: the hash of its name, and its window. */
-export interface Sought {
+export interface CounterKey {
   /** Four words. */
   readonly hash: Int32Array;
   /** A word, together with 16 bits that distinguish windows and periods. */
@@ -65,7 +65,7 @@ export interface Sought {
   readonly expires: number;
 }
 
-export interface SharedSlotsOptions {
+export interface CounterTableOptions {
   readonly buffer: SharedArrayBuffer;
   /** 0 to 255; unique among concurrent users of the buffer. */
   readonly owner: number;
@@ -75,7 +75,7 @@ export interface SharedSlotsOptions {
   readonly instanceHash: (instance: string) => number;
 }
 
-export class SharedSlots {
+export class CounterTable {
   readonly #words: Int32Array;
   readonly #sizes: Int32Array;
   readonly #mask: number;
@@ -90,7 +90,7 @@ export class SharedSlots {
     return (slots * WORDS + GROUPS) * Int32Array.BYTES_PER_ELEMENT;
   }
 
-  constructor({ buffer, owner, now, instanceHash }: SharedSlotsOptions) {
+  constructor({ buffer, owner, now, instanceHash }: CounterTableOptions) {
     const all = new Int32Array(buffer);
     this.#words = all.subarray(0, all.length - GROUPS);
     this.#sizes = all.subarray(all.length - GROUPS);
@@ -101,12 +101,12 @@ export class SharedSlots {
   }
 
   /** The slot of the key; claims one if there is none. */
-  find(sought: Sought): number {
-    const { hash, window, period } = sought;
+  find(key: CounterKey): number {
+    const { hash, window, period } = key;
     const home = mixed(hash[0] ?? 0, window, period) & this.#mask;
     const ready = ((hash[3] ?? 0) & ~STATE) | READY;
     for (let round = 0; ; round++) {
-      const found = this.#look(sought, { home, ready, round });
+      const found = this.#look(key, { home, ready, round });
       if (found >= 0) return found;
     }
   }
@@ -152,7 +152,7 @@ export class SharedSlots {
   }
 
   /** One round: the slot, or -1 when another worker interfered. */
-  #look(sought: Sought, { home, ready, round }: Search): number {
+  #look(key: CounterKey, { home, ready, round }: Search): number {
     const words = this.#words;
     const now = this.#now();
     let usable = -1;
@@ -160,7 +160,7 @@ export class SharedSlots {
     for (let probe = 0; probe < PROBES; probe++) {
       const at = ((home + probe) & this.#mask) * WORDS;
       const head = Atomics.load(words, at);
-      if (head === ready && this.#is(at, sought)) return at;
+      if (head === ready && this.#is(at, key)) return at;
       const state = head & STATE;
       if (state === TAKEN) {
         if (!isOf(head, ready)) continue;
@@ -188,7 +188,7 @@ export class SharedSlots {
       usableHead = Atomics.load(words, usable);
       if ((usableHead & STATE) !== READY) return -1;
     }
-    return this.#take(sought, { at: usable, head: usableHead, home, ready });
+    return this.#take(key, { at: usable, head: usableHead, home, ready });
   }
 
   /** The READY slot whose group is the largest (of groups of equal size, the slot that expires first); or -1. */
@@ -211,20 +211,20 @@ export class SharedSlots {
     return found;
   }
 
-  #take(sought: Sought, { at, head, home, ready }: Claim): number {
+  #take(key: CounterKey, { at, head, home, ready }: Claim): number {
     const words = this.#words;
     const taken = takenBy(this.#owner, ready);
     if (Atomics.compareExchange(words, at, head, taken) !== head) return -1;
     if ((head & STATE) === READY) Atomics.sub(this.#sizes, this.#groupAt(at), 1);
-    const group = mixed(this.#instanceHash(sought.instance), sought.window, sought.period) & (GROUPS - 1);
-    words[at + HASH] = sought.hash[0] ?? 0;
-    words[at + HASH + 1] = sought.hash[1] ?? 0;
-    words[at + HASH + 2] = sought.hash[2] ?? 0;
-    words[at + WINDOW] = sought.window;
-    words[at + PERIOD] = sought.period | (group << 16);
-    words[at + EXPIRES] = sought.expires | 0;
+    const group = mixed(this.#instanceHash(key.instance), key.window, key.period) & (GROUPS - 1);
+    words[at + HASH] = key.hash[0] ?? 0;
+    words[at + HASH + 1] = key.hash[1] ?? 0;
+    words[at + HASH + 2] = key.hash[2] ?? 0;
+    words[at + WINDOW] = key.window;
+    words[at + PERIOD] = key.period | (group << 16);
+    words[at + EXPIRES] = key.expires | 0;
     Atomics.store(words, at + COUNT, 0);
-    const isAlone = this.#isAlone(sought, { at, home, ready });
+    const isAlone = this.#isAlone(key, { at, home, ready });
     if (isAlone && Atomics.compareExchange(words, at, taken, ready) === taken) {
       Atomics.add(this.#sizes, group, 1);
       return at;
@@ -234,7 +234,7 @@ export class SharedSlots {
   }
 
   /** Whether no other worker has, or may get, a slot for the same key. A later TAKEN slot for it is made DOOMED. */
-  #isAlone(sought: Sought, { at: own, home, ready }: Omit<Claim, "head">): boolean {
+  #isAlone(key: CounterKey, { at: own, home, ready }: Omit<Claim, "head">): boolean {
     const words = this.#words;
     let isBefore = true;
     for (let probe = 0; probe < PROBES; probe++) {
@@ -245,14 +245,14 @@ export class SharedSlots {
       }
       const head = Atomics.load(words, at);
       if (head === FREE) return true;
-      if (head === ready && this.#is(at, sought)) return false;
+      if (head === ready && this.#is(at, key)) return false;
       if ((head & STATE) !== TAKEN || !isOf(head, ready)) continue;
       if (isBefore || Atomics.compareExchange(words, at, head, DOOMED) !== head) return false;
     }
     return true;
   }
 
-  #is(at: number, { hash, window, period }: Sought): boolean {
+  #is(at: number, { hash, window, period }: CounterKey): boolean {
     const words = this.#words;
     return (
       words[at + HASH] === hash[0] &&

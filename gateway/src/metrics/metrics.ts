@@ -1,7 +1,7 @@
 /** The metrics of a node, in Prometheus text format. One instance per node; nothing is global. */
 import { Gauge, type MetricObject, Registry } from "prom-client";
-import type { TargetHealthSample } from "../../balance/health-report.ts";
-import type { ServedCertificate } from "../../compile/certificate-expiries.ts";
+import type { TargetHealthSample } from "../balance/health-report.ts";
+import type { ServedCertificate } from "../compile/certificate-expiries.ts";
 import type { CountCell } from "./cells.ts";
 import { naming } from "./names.ts";
 import { Recorder, type RequestLabels } from "./recorder.ts";

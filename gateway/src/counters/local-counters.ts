@@ -1,8 +1,7 @@
 /** Counters in this process. A take is synchronous, which makes it exact. Nodes share nothing. */
 import type { Period } from "@sluice/model";
-import { CounterGroup } from "./counter-group.ts";
+import { CounterGroup, LargestFirst } from "./counter-groups.ts";
 import type { Counter, Counters, Taken } from "./counters.ts";
-import { LargestFirst } from "./largest-first.ts";
 
 export interface LocalCountersOptions {
   /**

@@ -8,10 +8,10 @@
  */
 import { getRandomValues } from "node:crypto";
 import { type Period, periods } from "@sluice/model/serving";
-import { Recent } from "../recent.ts";
+import { Recent } from "../plugins/recent.ts";
+import { CounterTable } from "../shared-memory/counter-table.ts";
+import { HASH_KEY_WORDS, keyedHash } from "../shared-memory/keyed-hash.ts";
 import type { Counter, Counters, Taken } from "./counters.ts";
-import { HASH_KEY_WORDS, keyedHash } from "./keyed-hash.ts";
-import { SharedSlots } from "./shared-slots.ts";
 
 /** Sent to workers in a message. */
 export interface CountersMemory {
@@ -25,7 +25,7 @@ const DEFAULT_CAPACITY = 2 ** 20;
 /** @param capacity A power of two, at least 32. */
 export function createCountersMemory(capacity = DEFAULT_CAPACITY): CountersMemory {
   return {
-    buffer: new SharedArrayBuffer(SharedSlots.bytes(capacity)),
+    buffer: new SharedArrayBuffer(CounterTable.bytes(capacity)),
     key: getRandomValues(new Uint32Array(HASH_KEY_WORDS)),
   };
 }
@@ -41,7 +41,7 @@ export interface SharedCountersOptions {
 const periodNumbers = Object.fromEntries(periods.map((period, at) => [period, at])) as Record<Period, number>;
 
 export class SharedCounters implements Counters {
-  readonly #slots: SharedSlots;
+  readonly #slots: CounterTable;
   readonly #hashes: Recent<Int32Array>;
   readonly #instanceHashes: Recent<number>;
 
@@ -49,7 +49,7 @@ export class SharedCounters implements Counters {
     this.#hashes = new Recent((name) => keyedHash(name, key));
     this.#instanceHashes = new Recent((instance) => keyedHash(instance, key)[0] ?? 0);
     const instanceHash = (instance: string) => this.#instanceHashes.of(instance);
-    this.#slots = new SharedSlots({ buffer, owner, now: () => now() / 1000, instanceHash });
+    this.#slots = new CounterTable({ buffer, owner, now: () => now() / 1000, instanceHash });
   }
 
   /** Number of counters whose windows have not ended. */

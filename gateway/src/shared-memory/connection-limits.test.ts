@@ -5,7 +5,7 @@ import {
   createConnectionLimitsMemory,
   releaseWorkerConnections,
   sharedConnectionLimits,
-} from "./shared-connection-limits.ts";
+} from "./connection-limits.ts";
 
 function twoWorkers(limits: Partial<ConnectionLimits>) {
   const memory = createConnectionLimitsMemory(2, { maxConnections: 1000, maxConnectionsPerAddress: 0, ...limits });

@@ -1,7 +1,7 @@
 /** A thread that takes the same counters as others at the same time, and reports what it was admitted. */
 import { parentPort, workerData } from "node:worker_threads";
 import type { Counter } from "./counters.ts";
-import { type CountersMemory, SharedCounters } from "./shared.ts";
+import { type CountersMemory, SharedCounters } from "./shared-counters.ts";
 
 export interface Hammering {
   readonly memory: CountersMemory;

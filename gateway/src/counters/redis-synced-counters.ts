@@ -3,11 +3,9 @@
  * be exceeded by the requests that other nodes admitted since the last exchange.
  */
 import type { Redis } from "ioredis";
-import { CounterGroup } from "./counter-group.ts";
+import { CounterGroup, LargestFirst } from "./counter-groups.ts";
 import type { Counter, Taken } from "./counters.ts";
-import { LargestFirst } from "./largest-first.ts";
-import { counterKey, lifetime } from "./redis-keys.ts";
-import { addScript, isOfSeveralSlots, runScript } from "./redis-scripts.ts";
+import { addScript, counterKey, isOfSeveralSlots, lifetime, runScript } from "./redis-scripts.ts";
 
 export interface SyncedCountersOptions {
   readonly client: () => Promise<Redis>;

@@ -1,13 +1,13 @@
 /**
  * Counters in Redis, shared by all nodes. With `sync_rate: -1` every take is made in Redis (redis-batch.ts): limits are
  * exact over all nodes while it responds. With another sync_rate, a node counts by itself and adds its counts at that
- * interval in seconds: see redis-synced.ts.
+ * interval in seconds: see redis-synced-counters.ts.
  */
 import type { RateLimitingConfig } from "@sluice/model";
-import type { Connect } from "../../proxy/upstream/connect.ts";
+import type { Connect } from "../proxy/upstream/connect.ts";
 import type { Counter, Counters, Taken, Warn } from "./counters.ts";
 import { RedisConnections } from "./redis-connections.ts";
-import { SyncedCounters } from "./redis-synced.ts";
+import { SyncedCounters } from "./redis-synced-counters.ts";
 
 export interface RedisCountersOptions {
   readonly warn: Warn;

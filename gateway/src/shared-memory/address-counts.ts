@@ -3,7 +3,7 @@
  * writes there. The table uses open addressing with a fixed size; a row holds a count and the 128-bit hash of the
  * address. A row whose count is zero may be reused for another address. When a worker dies, its counts are cleared.
  */
-import { keyedHash } from "../plugins/rate-limiting/keyed-hash.ts";
+import { keyedHash } from "./keyed-hash.ts";
 
 export interface SharedAddressCountsOptions {
   /** See `addressBytes`. */

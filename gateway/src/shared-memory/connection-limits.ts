@@ -3,12 +3,20 @@
  * table if addresses are limited, so that the counts of a dead worker can be released.
  */
 import { getRandomValues } from "node:crypto";
-import { HASH_KEY_WORDS } from "../plugins/rate-limiting/keyed-hash.ts";
-import type { ConnectionSlots } from "../proxy/engine.ts";
-import type { ProxySettings } from "../proxy/settings.ts";
-import { addressBytes, releaseWorkerAddresses, SharedAddressCounts } from "./shared-address-counts.ts";
+import { addressBytes, releaseWorkerAddresses, SharedAddressCounts } from "./address-counts.ts";
+import { HASH_KEY_WORDS } from "./keyed-hash.ts";
 
-export type ConnectionLimits = Pick<ProxySettings, "maxConnections" | "maxConnectionsPerAddress">;
+export interface ConnectionLimits {
+  readonly maxConnections: number;
+  /** 0: addresses are not limited. */
+  readonly maxConnectionsPerAddress: number;
+}
+
+/** The `ConnectionSlots` of one worker. */
+export interface SharedConnectionSlots {
+  acquire(address: string): boolean;
+  release(address: string): void;
+}
 
 /** Sent to workers in a message. */
 export interface ConnectionLimitsMemory {
@@ -41,7 +49,7 @@ export function createConnectionLimitsMemory(workers: number, limits: Connection
 export function sharedConnectionLimits(
   { workers, limits, counts, addresses }: ConnectionLimitsMemory,
   owner: number,
-): ConnectionSlots {
+): SharedConnectionSlots {
   const words = new Int32Array(counts);
   const ofAddress =
     addresses && new SharedAddressCounts({ ...addresses, workers, owner, limit: limits.maxConnectionsPerAddress });
