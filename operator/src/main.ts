@@ -14,10 +14,10 @@ import { type Logger, pino } from "pino";
 import { Registry } from "prom-client";
 import manifest from "../package.json" with { type: "json" };
 import { configuredElection } from "./leader-election/configured-election.ts";
+import { createRestMetrics } from "./metrics.ts";
 import { MANAGER, type Operator, startOperator } from "./operator.ts";
 import { type PrivateSecrets, privateSecretsOf, savedStateName } from "./private-secrets.ts";
 import { loadPushCredentials } from "./publish/push-credentials.ts";
-import { createRestMetrics } from "./rest-metrics.ts";
 import { type OperatorSettings, operatorSettings } from "./settings.ts";
 import { SettingsError, type StartError, startErrorOf } from "./start-checks.ts";
 

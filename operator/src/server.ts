@@ -4,7 +4,7 @@ import Fastify, { type FastifyInstance } from "fastify";
 import type { Registry } from "prom-client";
 import type { LeaderElection } from "./leader-election/leader-election.ts";
 import type { Publisher } from "./publish/publisher.ts";
-import type { ProgrammedWaiters } from "./wait/programmed-waiters.ts";
+import type { ProgrammedWaiters } from "./status/programmed-waiters.ts";
 import { watchedKinds } from "./watch/cluster-state.ts";
 
 export interface ServerOptions {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Registry } from "prom-client";
-import { createRestMetrics } from "./rest-metrics.ts";
+import { createRestMetrics } from "./metrics.ts";
 import { createWorkMetrics } from "./work-metrics.ts";
 
 /** The lines of a registry that tell values, without buckets. */

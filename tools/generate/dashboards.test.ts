@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Registry } from "prom-client";
 import { createMetrics } from "../../gateway/src/metrics/metrics.ts";
-import { createOperatorMetrics } from "../../operator/src/metrics.ts";
-import { createRestMetrics } from "../../operator/src/rest-metrics.ts";
+import { createOperatorMetrics, createRestMetrics } from "../../operator/src/metrics.ts";
 import { makeMetrics } from "../../user-api/src/operations/metrics.ts";
 import { type Dashboard, dashboards } from "./dashboards.ts";
 

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { before, describe, test } from "node:test";
 import {
+  blocksOf,
   type CertificatePlan,
   type CertificateSet,
   isUsable,
   isValidPair,
   renewCertificates,
 } from "./certificate-rotation.ts";
-import { blocksOf } from "./pem-blocks.ts";
 
 const begin = new Date("2026-01-01T00:00:00Z");
 const DAY = 24 * 60 * 60 * 1000;

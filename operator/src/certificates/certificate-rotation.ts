@@ -6,7 +6,6 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { type CertificatePair, type CertificatePurpose, createAuthority, issue } from "./authority.ts";
-import { blocksOf, joinPem } from "./pem-blocks.ts";
 
 export interface CertificateSet<Name extends string> {
   /** PEM texts of the trusted authorities, the newest first. */
@@ -167,3 +166,14 @@ const certificatesIn = (text: string): readonly X509Certificate[] =>
       return [];
     }
   });
+
+const blocks = {
+  CERTIFICATE: /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g,
+  "PRIVATE KEY": /-----BEGIN PRIVATE KEY-----[^-]+-----END PRIVATE KEY-----/g,
+} as const;
+
+/** The complete PEM blocks with this label. */
+export const blocksOf = (text: string, label: keyof typeof blocks): readonly string[] =>
+  text.match(blocks[label]) ?? [];
+
+const joinPem = (pems: readonly string[]): string => pems.map((pem) => `${pem.trimEnd()}\n`).join("");

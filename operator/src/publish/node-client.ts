@@ -4,7 +4,7 @@ import { rejectOnAbort } from "@sluice/crds";
 import type { NodeState, PemTexts, PushChange, PushDocument } from "@sluice/model";
 import { Agent, request } from "undici";
 import { parseNodeState, parsePushRefusal, readNodeResponse } from "./node-response.ts";
-import { pushBodyOf } from "./push-body.ts";
+import { pushBodyOf } from "./push-content.ts";
 
 export interface NodeClient {
   state(): Promise<NodeState>;

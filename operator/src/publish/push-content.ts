@@ -1,10 +1,18 @@
 /**
- * The contents of pushes, computed once for all nodes that get the same: many nodes run the same hash and need the same
- * change.
+ * The contents of pushes and their bodies, computed once for all nodes that get the same push: many nodes run the same
+ * hash and need the same change.
  */
-
-import type { Change, Document, Snapshot } from "@sluice/model";
-import * as model from "@sluice/model";
+import { promisify } from "node:util";
+import { constants, gzip } from "node:zlib";
+import {
+  type Change,
+  changeBetween,
+  type Document,
+  type PushChange,
+  type PushDocument,
+  type Snapshot,
+  snapshotToDocument,
+} from "@sluice/model";
 
 const changes = new WeakMap<Snapshot, Map<string, Change>>();
 let whole: { readonly snapshot: Snapshot; readonly document: Document } | undefined;
@@ -13,13 +21,51 @@ let whole: { readonly snapshot: Snapshot; readonly document: Document } | undefi
 export function sharedChange(previous: Snapshot, next: Snapshot): Change {
   const known = changes.get(next) ?? new Map<string, Change>();
   changes.set(next, known);
-  const change = known.get(previous.hash) ?? model.changeBetween(previous, next);
+  const change = known.get(previous.hash) ?? changeBetween(previous, next);
   known.set(previous.hash, change);
   return change;
 }
 
 /** Returns the same object until another snapshot is requested. */
 export function sharedDocument(snapshot: Snapshot): Document {
-  if (whole?.snapshot !== snapshot) whole = { snapshot, document: model.snapshotToDocument(snapshot) };
+  if (whole?.snapshot !== snapshot) whole = { snapshot, document: snapshotToDocument(snapshot) };
   return whole.document;
+}
+
+/** JSON, compressed when it is large. */
+export interface PushBody {
+  readonly bytes: Buffer;
+  readonly isZipped: boolean;
+}
+
+/** Bytes from which compressing takes less time than sending. */
+const GZIP_THRESHOLD = 16 * 1024;
+const zipped = promisify(gzip);
+
+/** The last body of each document or change, with the other members of that push. */
+const bodies = new WeakMap<object, { readonly place: string; readonly body: Promise<PushBody> }>();
+
+async function encodeBody(push: PushDocument | PushChange): Promise<PushBody> {
+  const bytes = Buffer.from(JSON.stringify(push));
+  if (bytes.length < GZIP_THRESHOLD) return { bytes, isZipped: false };
+  return { bytes: await zipped(bytes, { level: constants.Z_BEST_SPEED }), isZipped: true };
+}
+
+/** Returns the same promise for the same push of the same object. */
+export function pushBodyOf(push: PushDocument | PushChange): Promise<PushBody> {
+  const { content, place } = cacheKeyOf(push);
+  const known = bodies.get(content);
+  if (known?.place === place) return known.body;
+  const body = encodeBody(push);
+  bodies.set(content, { place, body });
+  return body;
+}
+
+function cacheKeyOf(push: PushDocument | PushChange): { readonly content: object; readonly place: string } {
+  if ("change" in push) {
+    const { change, ...place } = push;
+    return { content: change, place: JSON.stringify(place) };
+  }
+  const { document, ...place } = push;
+  return { content: document, place: JSON.stringify(place) };
 }

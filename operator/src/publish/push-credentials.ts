@@ -65,7 +65,7 @@ function rotateFromSecret(
 ): PushCredentials["rotate"] {
   return async ({ renew, privateNamespace: authorityNamespace, ...options }) => {
     // Loaded only when needed: file and token credentials do without it.
-    const { rotatePushCertificates } = await import("./push-certificate-rotation.ts");
+    const { rotatePushCertificates } = await import("../certificates/push-certificate-rotation.ts");
     await rotatePushCertificates({
       ...options,
       secret: { namespace, name },

@@ -1,5 +1,4 @@
 /** Limits how many nodes receive a full document at once. */
-import { type ConcurrencyLimiter, createConcurrencyLimiter } from "./concurrency-limiter.ts";
 
 /** Full documents sent at once. More would fill memory and bandwidth, and would delay all nodes. */
 export const MAX_FULL_PUSHES = 16;
@@ -20,3 +19,23 @@ export const createPushLimiter = (): PushLimiter => ({
   regular: createConcurrencyLimiter(MAX_FULL_PUSHES),
   retry: createConcurrencyLimiter(MAX_RETRY_PUSHES),
 });
+
+/** Runs at most a fixed number of calls at once. The others wait in order of arrival. */
+export type ConcurrencyLimiter = <Result>(run: () => Promise<Result>) => Promise<Result>;
+
+export function createConcurrencyLimiter(places: number): ConcurrencyLimiter {
+  const queue: (() => void)[] = [];
+  let free = places;
+  return async (run) => {
+    if (free > 0) free--;
+    else await new Promise<void>((resolve) => queue.push(resolve));
+    try {
+      return await run();
+    } finally {
+      const next = queue.shift();
+      // The place passes directly to the next waiting call, so that a new caller cannot take it.
+      if (next) next();
+      else free++;
+    }
+  };
+}

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Resource } from "@sluice/crds";
 import { snapshotToDocument } from "@sluice/model";
 import fc from "fast-check";
-import { buildSnapshot, emptyBuild } from "../reconcile/build-snapshot.ts";
+import { buildSnapshot, emptyBuild } from "../document/build-snapshot.ts";
 import { secret, type TestClusterState, testClusterState } from "./testing-cluster-state.ts";
 import { createTranslate } from "./translator.ts";
 

@@ -5,10 +5,9 @@
 import type { ResourceClient } from "@sluice/crds";
 import type { PemTexts } from "@sluice/model";
 import type { Logger } from "pino";
-import { renewCertificates } from "../certificates/certificate-rotation.ts";
-import { expectationOf, pushSecretNames } from "../certificates/certificate-secret.ts";
-import { repeatUntilAborted } from "../certificates/repeat-until-aborted.ts";
 import type { EventRecorder } from "../status/event-recorder.ts";
+import { renewCertificates } from "./certificate-rotation.ts";
+import { expectationOf, pushSecretNames } from "./certificate-secret.ts";
 import {
   type FoundSecrets,
   findAuthorityFault,
@@ -19,6 +18,7 @@ import {
   secretTextsOf,
   secretToApply,
 } from "./push-certificates.ts";
+import { repeatUntilAborted } from "./repeat-until-aborted.ts";
 
 export interface CertificateRotationOptions {
   readonly client: Pick<ResourceClient, "get" | "apply">;

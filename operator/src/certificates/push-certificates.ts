@@ -4,14 +4,9 @@
  * the authority's keys and the operator's own certificate.
  */
 import type { Resource } from "@sluice/crds";
-import type { CertificatePair } from "../certificates/authority.ts";
-import {
-  type CertificatePlan,
-  type CertificateSet,
-  isUsable,
-  isValidPair,
-} from "../certificates/certificate-rotation.ts";
-import { secretEntry, secretOf } from "../certificates/certificate-secret.ts";
+import type { CertificatePair } from "./authority.ts";
+import { type CertificatePlan, type CertificateSet, isUsable, isValidPair } from "./certificate-rotation.ts";
+import { secretEntry, secretOf } from "./certificate-secret.ts";
 
 /** The side that presents the certificate. */
 export type CertificateOwner = "operator" | "gateway";

@@ -4,9 +4,8 @@ import { Conflict, type Ref, Rejected, type Resource } from "@sluice/crds";
 import type { PemTexts } from "@sluice/model";
 import { pino } from "pino";
 import { waitFor } from "../../../tools/process/index.ts";
-import { isValidPair } from "../certificates/certificate-rotation.ts";
-import { secretEntry } from "../certificates/certificate-secret.ts";
-import { blocksOf } from "../certificates/pem-blocks.ts";
+import { blocksOf, isValidPair } from "./certificate-rotation.ts";
+import { secretEntry } from "./certificate-secret.ts";
 import { rotatePushCertificates } from "./push-certificate-rotation.ts";
 
 const begin = Date.parse("2026-01-01T00:00:00Z");
