@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { readArguments } from "@sluice/model";
-import type { Migration } from "../stores/database/migrations/index.ts";
+import type { Migration } from "../database/migrations/index.ts";
 import { migrationsArguments, runMigrations } from "./migrations.ts";
 
 let folder: string;

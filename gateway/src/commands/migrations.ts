@@ -1,8 +1,6 @@
 /** `sluice migrations`: the tables of the database, with Kong's subcommands, wording and exit codes. */
 import { type CommandArguments, type GivenArguments, readSettings } from "@sluice/model/serving";
-import { databaseSettings } from "../settings/database.ts";
-import { SettingsError } from "../settings/error.ts";
-import { type Database, DatabaseFault, DatabaseUnreachable } from "../stores/database/driver.ts";
+import { type Database, DatabaseFault, DatabaseUnreachable } from "../database/driver.ts";
 import {
   bootstrap,
   finish,
@@ -11,9 +9,11 @@ import {
   readMigrationState,
   reset,
   up,
-} from "../stores/database/migrate.ts";
-import type { Migration } from "../stores/database/migrations/index.ts";
-import { openDatabase } from "../stores/database/open.ts";
+} from "../database/migrate.ts";
+import type { Migration } from "../database/migrations/index.ts";
+import { openDatabase } from "../database/open.ts";
+import { databaseSettings } from "../settings/database.ts";
+import { SettingsError } from "../settings/error.ts";
 
 export const migrationsUsage = `usage: sluice migrations COMMAND [OPTIONS]
 

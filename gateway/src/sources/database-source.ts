@@ -4,11 +4,11 @@
  */
 import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
 import { applyChange, applyDocument, describeViolation } from "@sluice/model";
-import { describeDatabaseError } from "../stores/database/describe-error.ts";
-import type { Database } from "../stores/database/driver.ts";
-import { CHANGES_CHANNEL, removeNode, sendHeartbeat } from "../stores/database/nodes.ts";
-import { requireMigrated } from "../stores/database/open.ts";
-import { type Revision, readChanges } from "../stores/database/read-changes.ts";
+import { describeDatabaseError } from "../database/describe-error.ts";
+import type { Database } from "../database/driver.ts";
+import { CHANGES_CHANNEL, removeNode, sendHeartbeat } from "../database/nodes.ts";
+import { requireMigrated } from "../database/open.ts";
+import { type Revision, readChanges } from "../database/read-changes.ts";
 import { READ_NEWER, type SnapshotSink, type Source, type SourceLog } from "./source.ts";
 
 export interface DatabaseSourceOptions {

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
 import { DatabaseCounters, type Query } from "../../../gateway/src/counters/database-counters.ts";
+import type { Database } from "../../../gateway/src/database/driver.ts";
+import { openEmbedded } from "../../../gateway/src/database/embedded/embedded.ts";
+import { bootstrap } from "../../../gateway/src/database/migrate.ts";
+import { openPostgres } from "../../../gateway/src/database/postgres.ts";
 import { filledRateLimiting as config } from "../../../gateway/src/plugins/testing-configs.ts";
-import type { Database } from "../../../gateway/src/stores/database/driver.ts";
-import { openEmbedded } from "../../../gateway/src/stores/database/embedded/embedded.ts";
-import { bootstrap } from "../../../gateway/src/stores/database/migrate.ts";
-import { openPostgres } from "../../../gateway/src/stores/database/postgres.ts";
 import { type Postgres, startPostgres } from "../../../tools/programs/postgres.ts";
 import { counter, countersSuite, until } from "./suite.ts";
 

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { DatabaseUnreachable } from "../../../gateway/src/stores/database/driver.ts";
-import { openEmbedded } from "../../../gateway/src/stores/database/embedded/embedded.ts";
-import { FolderInUse } from "../../../gateway/src/stores/database/embedded/folder.ts";
+import { DatabaseUnreachable } from "../../../gateway/src/database/driver.ts";
+import { openEmbedded } from "../../../gateway/src/database/embedded/embedded.ts";
+import { FolderInUse } from "../../../gateway/src/database/embedded/folder.ts";
 import { startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { describeMigrations } from "./migrations.ts";
 import { describeDatabase } from "./suite.ts";
@@ -25,7 +25,7 @@ test("an embedded database keeps what was written in its folder, which nobody el
     assert.equal(statSync(path).mode & 0o777, 0o700);
     await first.script("create schema sluice; create table kept (word text); insert into kept values ('kept')");
 
-    const source = new URL("../../../gateway/src/stores/database/embedded/embedded.ts", import.meta.url).href;
+    const source = new URL("../../../gateway/src/database/embedded/embedded.ts", import.meta.url).href;
     const script = `const { openEmbedded } = await import(${JSON.stringify(source)});
       await openEmbedded({ folder: ${JSON.stringify(path)} }).catch((error) => console.log(error.name, error.message));`;
     const other = await startProcess(process.execPath, ["--input-type=module", "-e", script], { name: "other" });
@@ -48,7 +48,7 @@ test("an embedded database keeps what was committed when its process is killed",
   const folder = temporaryFolder("embedded");
   try {
     const path = join(folder.path, "database");
-    const source = new URL("../../../gateway/src/stores/database/embedded/embedded.ts", import.meta.url).href;
+    const source = new URL("../../../gateway/src/database/embedded/embedded.ts", import.meta.url).href;
     const script = `const { openEmbedded } = await import(${JSON.stringify(source)});
       const database = await openEmbedded({ folder: ${JSON.stringify(path)} });
       await database.script("create schema sluice; create table things (n int primary key)");

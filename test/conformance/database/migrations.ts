@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import { collections, entities, schemaNode } from "@sluice/model";
-import type { Database } from "../../../gateway/src/stores/database/driver.ts";
-import { bootstrap, finish, readMigrationState, reset, up } from "../../../gateway/src/stores/database/migrate.ts";
-import { type Migration, migrations } from "../../../gateway/src/stores/database/migrations/index.ts";
+import type { Database } from "../../../gateway/src/database/driver.ts";
+import { bootstrap, finish, readMigrationState, reset, up } from "../../../gateway/src/database/migrate.ts";
+import { type Migration, migrations } from "../../../gateway/src/database/migrations/index.ts";
 import type { DatabaseHolder } from "./suite.ts";
 
 const base: Migration = { name: "000_old", up: "create table old (a int)" };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { DatabaseUnreachable } from "../../../gateway/src/stores/database/driver.ts";
-import { openPostgres, type PostgresOptions } from "../../../gateway/src/stores/database/postgres.ts";
+import { DatabaseUnreachable } from "../../../gateway/src/database/driver.ts";
+import { openPostgres, type PostgresOptions } from "../../../gateway/src/database/postgres.ts";
 import { freePort, waitFor } from "../../../tools/process/index.ts";
 import { type Postgres, startPostgres } from "../../../tools/programs/postgres.ts";
 import { describeMigrations } from "./migrations.ts";

@@ -1,7 +1,7 @@
 /** The conformance suite of databases. Run by postgres.test.ts and embedded.test.ts. */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
-import { type Database, DatabaseFault } from "../../../gateway/src/stores/database/driver.ts";
+import { type Database, DatabaseFault } from "../../../gateway/src/database/driver.ts";
 import { waitFor } from "../../../tools/process/index.ts";
 
 export interface DatabaseHolder {

@@ -1,5 +1,5 @@
-import { openEmbedded } from "../../../gateway/src/stores/database/embedded/embedded.ts";
-import { bootstrap } from "../../../gateway/src/stores/database/migrate.ts";
+import { openEmbedded } from "../../../gateway/src/database/embedded/embedded.ts";
+import { bootstrap } from "../../../gateway/src/database/migrate.ts";
 import { describeDatabaseSource } from "./database.ts";
 
 describeDatabaseSource("the embedded database", async () => {

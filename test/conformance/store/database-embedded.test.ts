@@ -1,5 +1,5 @@
 import { after, before } from "node:test";
-import { openEmbedded } from "../../../gateway/src/stores/database/embedded/embedded.ts";
+import { openEmbedded } from "../../../gateway/src/database/embedded/embedded.ts";
 import { bootstrapped, type DatabaseKeeper, describeDatabaseStore, holderOf } from "./database.ts";
 import { describeStore } from "./suite.ts";
 

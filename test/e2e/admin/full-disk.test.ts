@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { openEmbedded } from "../../../gateway/src/stores/database/embedded/embedded.ts";
+import { openEmbedded } from "../../../gateway/src/database/embedded/embedded.ts";
 import { temporaryFolder } from "../../../tools/process/index.ts";
 import { adminOver, openWith } from "../../conformance/admin/over.ts";
 import type { AdminHolder } from "../../conformance/admin/suite.ts";

@@ -1,4 +1,4 @@
-import { openEmbedded } from "../../../gateway/src/stores/database/embedded/embedded.ts";
+import { openEmbedded } from "../../../gateway/src/database/embedded/embedded.ts";
 import { createDatabaseStore } from "../../../gateway/src/stores/database/index.ts";
 import { adminOver, withoutNodes } from "../../conformance/admin/over.ts";
 import { describeAdmin } from "../../conformance/admin/suite.ts";

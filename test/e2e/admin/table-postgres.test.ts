@@ -1,5 +1,5 @@
+import { openPostgres } from "../../../gateway/src/database/postgres.ts";
 import { createDatabaseStore } from "../../../gateway/src/stores/database/index.ts";
-import { openPostgres } from "../../../gateway/src/stores/database/postgres.ts";
 import { startPostgres } from "../../../tools/programs/postgres.ts";
 import { adminOver, withoutNodes } from "../../conformance/admin/over.ts";
 import { describeAdmin } from "../../conformance/admin/suite.ts";

@@ -1,7 +1,7 @@
 /** Waits for the nodes after a write, in database mode. */
 import type { WaitResponse } from "@sluice/model";
-import type { Database } from "./driver.ts";
-import { NODES_CHANNEL, type NodeState, readNodes } from "./nodes.ts";
+import type { Database } from "../../database/driver.ts";
+import { NODES_CHANNEL, type NodeState, readNodes } from "../../database/nodes.ts";
 
 export interface RevisionWait {
   /**

@@ -1,8 +1,8 @@
 /** The fast path for new entities. */
 import type { Collection } from "@sluice/model";
+import { type Connection, DatabaseFault } from "../../database/driver.ts";
+import { type EntityRow, entityOf, rowOf } from "../../database/rows.ts";
 import type { Effect, Write } from "../store.ts";
-import { type Connection, DatabaseFault } from "./driver.ts";
-import { type EntityRow, entityOf, rowOf } from "./rows.ts";
 
 export interface CreatedEntities {
   readonly effects: readonly Effect[];

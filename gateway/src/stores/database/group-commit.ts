@@ -1,6 +1,7 @@
 /** Group commit: writes that come during a transaction share the next one. */
+
+import type { Database } from "../../database/driver.ts";
 import type { Write } from "../store.ts";
-import type { Database } from "./driver.ts";
 import { type WriteAllResult, writeAll } from "./write-all.ts";
 
 /** Does all or none of the writes, like `writeAll`. */

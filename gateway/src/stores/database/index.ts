@@ -1,10 +1,10 @@
 /** The store over a database: Postgres, or the embedded one. */
 import type { WaitResponse } from "@sluice/model";
+import { describeDatabaseError, isUnavailable } from "../../database/describe-error.ts";
+import type { Database } from "../../database/driver.ts";
+import { type EntityRow, entityOf } from "../../database/rows.ts";
 import { DatabaseUnavailable, type Store } from "../store.ts";
-import { describeDatabaseError, isUnavailable } from "./describe-error.ts";
-import type { Database } from "./driver.ts";
 import { createGroupCommit } from "./group-commit.ts";
-import { type EntityRow, entityOf } from "./rows.ts";
 import { findStatement, listStatement, type Statement } from "./statements.ts";
 import { writeAll } from "./write-all.ts";
 

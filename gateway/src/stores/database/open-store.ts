@@ -3,15 +3,15 @@ import { hostname } from "node:os";
 import type { Address } from "@sluice/model";
 import type { Counters } from "../../counters/counters.ts";
 import { DatabaseCounters } from "../../counters/database-counters.ts";
+import type { Database } from "../../database/driver.ts";
+import { type NodeState, readNodes } from "../../database/nodes.ts";
+import { openDatabase, requireMigrated } from "../../database/open.ts";
 import type { DatabaseSettings } from "../../settings/database.ts";
 import { createDatabaseSource } from "../../sources/database-source.ts";
 import type { Source, SourceLog } from "../../sources/source.ts";
 import type { Fleet, FleetNode, OpenedStore } from "../open.ts";
 import { createRevisionWait } from "./await-revision.ts";
-import type { Database } from "./driver.ts";
 import { createDatabaseStore } from "./index.ts";
-import { type NodeState, readNodes } from "./nodes.ts";
-import { openDatabase, requireMigrated } from "./open.ts";
 
 /** A database for a node and an admin listener in one process: only one process can use the embedded database. */
 export interface SharedDatabase extends OpenedStore {

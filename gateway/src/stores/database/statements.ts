@@ -1,9 +1,9 @@
 /** The read statements. Names of tables and columns come from the schemas; all values are parameters. */
 
 import type { Collection } from "@sluice/model";
+import { columnOf } from "../../database/rows.ts";
 import type { ListOptions, Lookup } from "../store.ts";
 import { unstorableReason } from "../unstorable-text.ts";
-import { columnOf } from "./rows.ts";
 
 export interface Statement {
   readonly text: string;

@@ -1,10 +1,10 @@
 /** Does many writes in one transaction, with as few statements as possible (migrations/base-write.ts). */
 import type { Collection, Entity } from "@sluice/model";
+import { type Connection, type Database, DatabaseFault } from "../../database/driver.ts";
+import { type EntityRow, entityOf } from "../../database/rows.ts";
 import type { Effect, Write, WriteFault } from "../store.ts";
 import { unstorableTexts } from "../unstorable-text.ts";
 import { createEntities } from "./create-entities.ts";
-import { type Connection, type Database, DatabaseFault } from "./driver.ts";
-import { type EntityRow, entityOf } from "./rows.ts";
 import { splitIntoBatches, type WriteBatch } from "./write-batches.ts";
 import { type DatabaseFaultRow, databaseWriteFault } from "./write-faults.ts";
 import { toWriteRequests } from "./write-requests.ts";

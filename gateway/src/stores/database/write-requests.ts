@@ -1,9 +1,9 @@
 /** Converts writes to the arguments of the SQL function write_all. */
 import { type Collection, collections } from "@sluice/model";
+import type { Connection } from "../../database/driver.ts";
+import { type EntityRow, entityOf, rowOf } from "../../database/rows.ts";
 import { etagOf } from "../etag.ts";
 import type { Write } from "../store.ts";
-import type { Connection } from "./driver.ts";
-import { type EntityRow, entityOf, rowOf } from "./rows.ts";
 import { findStatement, lookUp } from "./statements.ts";
 import { idOf, isConditional, type WriteBatch } from "./write-batches.ts";
 

@@ -4,13 +4,13 @@ import { realpathSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { removeUnfinished } from "@sluice/crds/atomic";
 import type { Address } from "@sluice/model";
+import { acquireFileLock } from "../../database/file-lock.ts";
 import { createIntake } from "../../runtime/intake.ts";
 import { SettingsError } from "../../settings/error.ts";
 import { type FileSettings, fileSettings as names } from "../../settings/file.ts";
 import { createFileSource, type FileSource } from "../../sources/file/file-source.ts";
 import type { NodeStatusSource, SourceLog } from "../../sources/source.ts";
 import { version } from "../../version.ts";
-import { acquireFileLock } from "../file-lock.ts";
 import type { Fleet, OpenedStore } from "../open.ts";
 import { createFileStore } from "./index.ts";
 

@@ -1,5 +1,5 @@
 /** Explains database errors to users: the reason, and what to do. */
-import { databaseSettings as names } from "../../settings/database.ts";
+import { databaseSettings as names } from "../settings/database.ts";
 import { DatabaseFault, DatabaseUnreachable } from "./driver.ts";
 
 export const NEEDS_BOOTSTRAP = "the database needs bootstrapping: run `sluice migrations bootstrap`";

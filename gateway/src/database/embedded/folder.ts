@@ -1,7 +1,7 @@
 /** The folder of the embedded database: `data` holds its files, `lock` is the lock. One process at a time. */
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { acquireFileLock } from "../../file-lock.ts";
+import { acquireFileLock } from "../file-lock.ts";
 
 /** Another running process uses the folder. */
 export class FolderInUse extends Error {
