@@ -26,17 +26,17 @@ const viewOptions = () => ({
 /** All results of a view, as data. */
 function told(view: ResourceView, resources: Resources) {
   const { rows, claims, referring, faulty } = view.tables;
-  const whose = (map: typeof claims) => map.sortedKeys().map((key) => [key, map.get(key)?.entity.id]);
+  const whose = (map: typeof claims) => [...map.keys()].sort().map((key) => [key, map.get(key)?.entity.id]);
   return {
-    rows: collections.map((name) => rows[name].sortedKeys().map((id) => rows[name].get(id))),
+    rows: collections.map((name) => [...rows[name].keys()].map((id) => rows[name].get(id))),
     claims: whose(claims),
     faulty: whose(faulty),
-    referring: referring.sortedKeys().flatMap((key) => {
-      const ids = referring.get(key)?.sortedKeys() ?? [];
+    referring: [...referring.keys()].sort().flatMap((key) => {
+      const ids = referring.get(key) ?? [];
       return ids.length > 0 ? [[key, ids]] : [];
     }),
     held: collections.map((name) =>
-      rows[name].sortedKeys().map((id) => {
+      [...rows[name].keys()].map((id) => {
         const held = view.held(name, id);
         return (
           held && [resources[held.kind].get(keyOf("default", held.resource.metadata.name)) === held.resource, held]

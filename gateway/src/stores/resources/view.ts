@@ -7,8 +7,17 @@ import {
   type Resource,
   type SluiceKind,
 } from "@sluice/crds";
-import { type Collection, type Entity, entities, entityNameOf, type ResourceKind, resourceKinds } from "@sluice/model";
-import { claimKey, claimKeysOf, createTables, type PlacedEntity, SharedMap, type Tables } from "../tables/index.ts";
+import {
+  BucketMap,
+  byHash,
+  type Collection,
+  type Entity,
+  entities,
+  entityNameOf,
+  type ResourceKind,
+  resourceKinds,
+} from "@sluice/model";
+import { claimKey, claimKeysOf, createTables, type PlacedEntity, type Tables } from "../tables/index.ts";
 import type { TranslateResource, TranslationLookups } from "./cached-translation.ts";
 
 export type WatchedKind = SluiceKind | "Secret";
@@ -46,11 +55,11 @@ export interface ResourceView {
 /** The part of each resource in a view without conflicting claims and without batches. */
 export interface ViewParts {
   /** By `partKey`. */
-  readonly byResource: SharedMap<TranslatedResource>;
+  readonly byResource: BucketMap<TranslatedResource>;
   /** By `claimKey` of the id. */
-  readonly byId: SharedMap<EntityInResource>;
+  readonly byId: BucketMap<EntityInResource>;
   /** From the `partKey` of a dependency to the `partKey`s of the resources that read it. */
-  readonly askers: SharedMap<ReadonlySet<string>>;
+  readonly askers: BucketMap<ReadonlySet<string>>;
 }
 
 export interface TranslatedResource {
@@ -112,7 +121,11 @@ export function buildView(resources: Resources, options: ViewOptions): ResourceV
     parts:
       isContested || marked.length > 0
         ? null
-        : { byResource: new SharedMap(parts), byId: new SharedMap(byId), askers: new SharedMap(askersOf(parts)) },
+        : {
+            byResource: BucketMap.of(parts, byHash),
+            byId: BucketMap.of(byId, byHash),
+            askers: BucketMap.of(askersOf(parts), byHash),
+          },
   };
 }
 

@@ -12,10 +12,9 @@ export function list<Name extends Collection>(
   { size, after, where, tags, now }: ListOptions & { readonly now: number },
 ): Page<Name> {
   const rows = tables.rows[collection];
-  const ids = where ? (tables.referring.get(referenceKey(collection, where))?.sortedKeys() ?? []) : rows.sortedKeys();
   const found: Entity[] = [];
-  for (let index = after === undefined ? 0 : firstAfter(ids, after); index < ids.length; index++) {
-    const entity = rows.get(ids[index] ?? "");
+  for (const id of where ? referringIds(tables, { collection, where, after }) : rows.keys(after)) {
+    const entity = rows.get(id);
     if (!entity || !hasTags(entity, tags) || isExpired(collection, entity, now)) continue;
     if (found.length === size) return { entities: found as Entities[Name][], more: true };
     found.push(entity);
@@ -34,19 +33,20 @@ export function find<Name extends Collection>(
   return found && !isExpired(collection, found, now) ? (found as Entities[Name]) : null;
 }
 
+function referringIds(
+  { referring }: Tables,
+  {
+    collection,
+    where,
+    after,
+  }: Required<Pick<ListOptions, "where">> & Pick<ListOptions, "after"> & { readonly collection: Collection },
+): readonly string[] {
+  const ids = referring.get(referenceKey(collection, where)) ?? [];
+  return after === undefined ? ids : ids.filter((id) => id > after);
+}
+
 function hasTags({ tags: has }: Entity, filter: TagFilter | undefined): boolean {
   if (!filter) return true;
   const { tags, match } = filter;
   return match === "every" ? tags.every((tag) => has?.includes(tag)) : tags.some((tag) => has?.includes(tag));
-}
-
-/** The index of the first id after `after`. */
-function firstAfter(ids: readonly string[], after: string): number {
-  let [low, high] = [0, ids.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((ids[middle] ?? "") <= after) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

@@ -1,7 +1,15 @@
 /** Entities in memory, indexed for every lookup. Pure: a write returns new tables. */
-import { type Collection, collections, type Entity, referencedId, references } from "@sluice/model";
+import {
+  BucketMap,
+  byHash,
+  byId,
+  type Collection,
+  type Entity,
+  perCollection,
+  referencedId,
+  references,
+} from "@sluice/model";
 import { claimKeysOf } from "./claims.ts";
-import { MapDraft, SharedMap } from "./shared-map.ts";
 
 export interface PlacedEntity {
   readonly collection: Collection;
@@ -10,29 +18,26 @@ export interface PlacedEntity {
 
 export interface Tables {
   /** By id. */
-  readonly rows: Readonly<Record<Collection, SharedMap<Entity>>>;
+  readonly rows: Readonly<Record<Collection, BucketMap<Entity>>>;
   /** By `claimKey`; of several entities with the same claim, the first. */
-  readonly claims: SharedMap<PlacedEntity>;
-  /** By `referenceKey`: the ids of the entities that refer to an entity. */
-  readonly referring: SharedMap<SharedMap<true>>;
+  readonly claims: BucketMap<PlacedEntity>;
+  /** By `referenceKey`: the sorted ids of the entities that refer to an entity. */
+  readonly referring: BucketMap<readonly string[]>;
   /**
    * Invalid entities by the `claimKey` of each claim: neither found nor listed, but they keep id and name, and can be
    * removed.
    */
-  readonly faulty: SharedMap<PlacedEntity>;
+  readonly faulty: BucketMap<PlacedEntity>;
 }
-
-const ofCollections = <Value>(make: (collection: Collection) => Value): Record<Collection, Value> =>
-  Object.fromEntries(collections.map((collection) => [collection, make(collection)])) as Record<Collection, Value>;
 
 export const referenceKey = (collection: Collection, { member, id }: { member: string; id: string }): string =>
   `${collection} ${member} ${id}`;
 
 const none: Tables = {
-  rows: ofCollections(() => new SharedMap<Entity>()),
-  claims: new SharedMap(),
-  referring: new SharedMap(),
-  faulty: new SharedMap(),
+  rows: perCollection(() => new BucketMap<Entity>(byId)),
+  claims: new BucketMap(byHash),
+  referring: new BucketMap(byHash),
+  faulty: new BucketMap(byHash),
 };
 
 /**
@@ -44,9 +49,32 @@ export function createTables(
   entities: Iterable<PlacedEntity>,
   faulty: ReadonlyMap<string, PlacedEntity> = new Map(),
 ): Tables {
-  const draft = new TablesDraft({ ...none, faulty: new SharedMap(faulty) });
+  const draft = new TablesDraft({ ...none, faulty: BucketMap.of(faulty, byHash) });
   for (const placed of entities) if (!draft.get(placed.collection, placed.entity.id)) draft.put(placed);
   return draft.finish();
+}
+
+/** Collects changes to a map before they are applied. */
+export class MapDraft<Value> {
+  readonly #before: BucketMap<Value>;
+  /** Undefined: deleted. */
+  readonly #changes = new Map<string, Value | undefined>();
+
+  constructor(before: BucketMap<Value>) {
+    this.#before = before;
+  }
+
+  get(key: string): Value | undefined {
+    return this.#changes.get(key) ?? (this.#changes.has(key) ? undefined : this.#before.get(key));
+  }
+
+  set(key: string, value: Value | undefined): void {
+    this.#changes.set(key, value);
+  }
+
+  finish(): BucketMap<Value> {
+    return this.#changes.size === 0 ? this.#before : this.#before.with(this.#changes);
+  }
 }
 
 /** Tables that are being changed. */
@@ -54,12 +82,12 @@ export class TablesDraft {
   readonly claims: MapDraft<PlacedEntity>;
   readonly faulty: MapDraft<PlacedEntity>;
   readonly #rows: Readonly<Record<Collection, MapDraft<Entity>>>;
-  readonly #referring: MapDraft<SharedMap<true>>;
-  /** Changes to the referring ids, by `referenceKey`. */
-  readonly #moved = new Map<string, MapDraft<true>>();
+  readonly #referring: MapDraft<readonly string[]>;
+  /** Changes to the referring ids, by `referenceKey`: whether an id refers now. */
+  readonly #moved = new Map<string, Map<string, boolean>>();
 
   constructor({ rows, claims, referring, faulty }: Tables) {
-    this.#rows = ofCollections((collection) => new MapDraft(rows[collection]));
+    this.#rows = perCollection((collection) => new MapDraft(rows[collection]));
     this.claims = new MapDraft(claims);
     this.#referring = new MapDraft(referring);
     this.faulty = new MapDraft(faulty);
@@ -71,9 +99,7 @@ export class TablesDraft {
 
   /** Entities of a collection whose member refers to this id, ordered by id. */
   referringTo(collection: Collection, by: { member: string; id: string }): readonly Entity[] {
-    const key = referenceKey(collection, by);
-    const ids = this.#moved.get(key)?.finish() ?? this.#referring.get(key);
-    return (ids?.sortedKeys() ?? []).flatMap((id) => this.get(collection, id) ?? []);
+    return this.#referringIds(referenceKey(collection, by)).flatMap((id) => this.get(collection, id) ?? []);
   }
 
   put(placed: PlacedEntity): void {
@@ -88,27 +114,49 @@ export class TablesDraft {
     this.#rows[collection].set(entity.id, undefined);
     for (const key of claimKeysOf(collection, entity))
       if (this.claims.get(key)?.entity.id === entity.id) this.claims.set(key, undefined);
-    for (const key of referenceKeys(placed)) this.#movedOf(key).set(entity.id, undefined);
+    for (const key of referenceKeys(placed)) this.#movedOf(key).set(entity.id, false);
   }
 
   finish(): Tables {
-    for (const [key, moved] of this.#moved) {
-      const ids = moved.finish();
-      this.#referring.set(key, ids.size > 0 ? ids : undefined);
+    for (const key of this.#moved.keys()) {
+      const ids = this.#referringIds(key);
+      this.#referring.set(key, ids.length > 0 ? ids : undefined);
     }
+    this.#moved.clear();
     return {
-      rows: ofCollections((collection) => this.#rows[collection].finish()),
+      rows: perCollection((collection) => this.#rows[collection].finish()),
       claims: this.claims.finish(),
       referring: this.#referring.finish(),
       faulty: this.faulty.finish(),
     };
   }
 
-  #movedOf(key: string): MapDraft<true> {
-    const moved = this.#moved.get(key) ?? new MapDraft(this.#referring.get(key) ?? new SharedMap<true>());
+  #movedOf(key: string): Map<string, boolean> {
+    const moved = this.#moved.get(key) ?? new Map<string, boolean>();
     this.#moved.set(key, moved);
     return moved;
   }
+
+  #referringIds(key: string): readonly string[] {
+    const before = this.#referring.get(key) ?? [];
+    const moved = this.#moved.get(key);
+    if (!moved) return before;
+    const added = [...moved].flatMap(([id, isReferring]) => (isReferring ? [id] : []));
+    return mergeSorted(
+      before.filter((id) => !moved.has(id)),
+      added.sort(),
+    );
+  }
+}
+
+function mergeSorted(one: readonly string[], other: readonly string[]): readonly string[] {
+  const merged: string[] = [];
+  let index = 0;
+  for (const key of one) {
+    for (let next = other[index]; next !== undefined && next < key; next = other[++index]) merged.push(next);
+    merged.push(key);
+  }
+  return [...merged, ...other.slice(index)];
 }
 
 function referenceKeys({ collection, entity }: PlacedEntity): readonly string[] {

@@ -1,10 +1,10 @@
 /** All resources of a directory at one moment, built from its files and status records. Pure. */
+import { BucketMap, byHash } from "@sluice/model";
 import { seconds } from "../../conditions.ts";
 import { isSluiceKind } from "../../kinds.ts";
 import type { Kind, Ref, Resource } from "../../resource.ts";
 import type { CachedFile } from "../files/file-cache.ts";
 import { contentHash, refKey, uidOf } from "./content.ts";
-import { withChanges } from "./layered-map.ts";
 import type { FileProblem, ParsedFile, ParsedResource } from "./parse-resources.ts";
 import type { StatusRecord } from "./status-record.ts";
 
@@ -33,7 +33,7 @@ export interface ViewEntry {
 
 export interface DirectoryView {
   /** By `refKey`. */
-  readonly entries: ReadonlyMap<string, ViewEntry>;
+  readonly entries: BucketMap<ViewEntry>;
   /** Sentences that begin with `file:line:column:`. */
   readonly problems: readonly string[];
   /** Increases from view to view. */
@@ -87,7 +87,7 @@ export function buildView(
       held.set(key, entryOf({ placed, source, record: records.get(key) }, previous?.entries.get(key)));
     }
   }
-  return { entries: held, problems, version: (previous?.version ?? 0) + 1, steps: [] };
+  return { entries: BucketMap.of(held, byHash), problems, version: (previous?.version ?? 0) + 1, steps: [] };
 }
 
 export interface FileChange {
@@ -129,7 +129,7 @@ export function changeView(
   const { version, steps } = before;
   const keys = new Set(changed.keys());
   return {
-    entries: withChanges(before.entries, changed),
+    entries: before.entries.with(changed),
     problems: [],
     version: version + 1,
     steps: [...steps.slice(1 - MANY_STEPS), { from: version, keys }],
