@@ -16,6 +16,7 @@ export { decodeForm, type FormParts } from "./form/index.ts";
 export { crds } from "./generate/crd.ts";
 export { crdFiles } from "./generate/files.ts";
 export { canonicalJson, derivedIdOf, deriveId, deriveNamelessId, uuidV5 } from "./ids.ts";
+export { LruCache } from "./lru-cache.ts";
 export { mergeEntity } from "./merge/index.ts";
 export { toCamel, toSnake } from "./names.ts";
 export { normalizePath } from "./path.ts";

@@ -7,6 +7,7 @@ export { type DividedText, divideText } from "./document/text/items.ts";
 export { hasExpired } from "./entities/credential.ts";
 export { collections, entityNameOf } from "./entities/index.ts";
 export type * from "./index.ts";
+export { LruCache } from "./lru-cache.ts";
 export { normalizePath } from "./path.ts";
 export * from "./pem-files.ts";
 export { mayProtect, plugins } from "./plugins/index.ts";

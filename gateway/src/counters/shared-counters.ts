@@ -8,7 +8,7 @@
  */
 import { getRandomValues } from "node:crypto";
 import { type Period, periods } from "@sluice/model/serving";
-import { Recent } from "../plugins/recent.ts";
+import { StringCache } from "../plugins/string-cache.ts";
 import { CounterTable } from "../shared-memory/counter-table.ts";
 import { HASH_KEY_WORDS, keyedHash } from "../shared-memory/keyed-hash.ts";
 import type { Counter, Counters, Taken } from "./counters.ts";
@@ -42,12 +42,12 @@ const periodNumbers = Object.fromEntries(periods.map((period, at) => [period, at
 
 export class SharedCounters implements Counters {
   readonly #slots: CounterTable;
-  readonly #hashes: Recent<Int32Array>;
-  readonly #instanceHashes: Recent<number>;
+  readonly #hashes: StringCache<Int32Array>;
+  readonly #instanceHashes: StringCache<number>;
 
   constructor({ memory: { buffer, key }, owner, now = Date.now }: SharedCountersOptions) {
-    this.#hashes = new Recent((name) => keyedHash(name, key));
-    this.#instanceHashes = new Recent((instance) => keyedHash(instance, key)[0] ?? 0);
+    this.#hashes = new StringCache((name) => keyedHash(name, key));
+    this.#instanceHashes = new StringCache((instance) => keyedHash(instance, key)[0] ?? 0);
     const instanceHash = (instance: string) => this.#instanceHashes.of(instance);
     this.#slots = new CounterTable({ buffer, owner, now: () => now() / 1000, instanceHash });
   }

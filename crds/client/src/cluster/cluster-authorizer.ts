@@ -3,6 +3,7 @@
  * that its authenticators and RBAC also apply outside of it.
  */
 import { createHash } from "node:crypto";
+import { LruCache } from "@sluice/model";
 import { createConnection } from "./api/connection.ts";
 import { createCredentials, type KubeconfigOptions, loadKubeconfig } from "./api/credentials.ts";
 
@@ -93,20 +94,15 @@ interface SubjectAccessReview {
 const hashOf = (text: string): string => createHash("sha256").update(text).digest("base64");
 
 /**
- * Concurrent equal reviews share one request. A failed review is dropped, and so is the oldest when the cache is full.
+ * Concurrent equal reviews share one request. A failed review is dropped.
  */
 function createAnswerCache<Answer>(now: () => number) {
-  const known = new Map<string, { readonly answer: Promise<Answer>; readonly until: number }>();
+  const known = new LruCache<{ readonly answer: Promise<Answer>; readonly until: number }>(MAX_ANSWERS / 2);
   return (key: string, ask: () => Promise<Answer>): Promise<Answer> => {
     const before = known.get(key);
     if (before && before.until > now()) return before.answer;
     const asked = { answer: ask(), until: now() + CACHE_TTL };
-    known.delete(key);
     known.set(key, asked);
-    for (const oldest of known.keys()) {
-      if (known.size <= MAX_ANSWERS) break;
-      known.delete(oldest);
-    }
     asked.answer.catch(() => {
       if (known.get(key) === asked) known.delete(key);
     });

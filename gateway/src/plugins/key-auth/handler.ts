@@ -4,7 +4,7 @@ import type { DirectResponse, Exchange } from "../../proxy/exchange/exchange.ts"
 import { errorAnswer } from "../../proxy/response/gateway-errors.ts";
 import { headerValue } from "../header-value.ts";
 import type { PluginHandler } from "../plugin.ts";
-import { Recent } from "../recent.ts";
+import { StringCache } from "../string-cache.ts";
 import { type BodyMembers, readMembers } from "./body.ts";
 import { type FoundKey, findKey, hideKey } from "./find-key.ts";
 import { type Identity, identify } from "./identify.ts";
@@ -22,7 +22,7 @@ const challengeOf = (realm: string | null) =>
   realm === null ? "Key" : `Key realm="${headerValue(realm).replace(/["\\]/g, "\\$&")}"`;
 
 /** Caches hashes, because keys are repeated and one hash costs as much as the rest of this plugin. */
-const hashes = new Recent((key) => hash("sha256", key));
+const hashes = new StringCache((key) => hash("sha256", key));
 
 /** The consumer of a key; undefined for an unknown key. */
 function ownerOf({ identities }: Exchange, key: string): Identity | undefined {

@@ -4,7 +4,7 @@ import type { RateLimitingConfig } from "@sluice/model";
 import type { Exchange } from "../../proxy/exchange/exchange.ts";
 import { lowerCase } from "../../proxy/headers/header-name.ts";
 import type { PluginScope } from "../plugin.ts";
-import { Recent } from "../recent.ts";
+import { StringCache } from "../string-cache.ts";
 
 /**
  * A longer identifier (a header's value) is replaced by its SHA-256, so that a client cannot control the memory that it
@@ -43,8 +43,11 @@ const REMEMBERED = 256;
  */
 export function counterNames(config: RateLimitingConfig, scope: PluginScope): (exchange: Exchange) => string {
   const prefix = instanceName(scope);
-  const ofIdentifiers = new Recent((identifier) => `${prefix}:${config.limit_by}=${bounded(identifier)}`, REMEMBERED);
-  const ofAddresses = new Recent((address) => `${prefix}:ip=${address}`, REMEMBERED);
+  const ofIdentifiers = new StringCache(
+    (identifier) => `${prefix}:${config.limit_by}=${bounded(identifier)}`,
+    REMEMBERED,
+  );
+  const ofAddresses = new StringCache((address) => `${prefix}:ip=${address}`, REMEMBERED);
   const identifierOf = identifiers[config.limit_by](config);
   return (exchange) => {
     const identifier = identifierOf(exchange);

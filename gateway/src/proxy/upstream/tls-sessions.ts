@@ -3,13 +3,14 @@
  * resumed session verifies no server name again, so a session is used only for targets with the same key.
  */
 import type { Socket } from "node:net";
+import { LruCache } from "@sluice/model/serving";
 
-/** Maximum number of targets with a session; the least recent is evicted. */
+/** Maximum number of targets with a session; the least recently used are evicted. */
 const MAX_SESSIONS = 1024;
 
 export class TlsSessionCache {
-  /** Keyed by the target's key, the newest last. */
-  readonly #sessions = new Map<string, Buffer>();
+  /** Keyed by the target's key. */
+  readonly #sessions = new LruCache<Buffer>(MAX_SESSIONS / 2);
 
   /** The session to resume; undefined: a full handshake is required. */
   get(key: string): Buffer | undefined {
@@ -18,15 +19,7 @@ export class TlsSessionCache {
 
   /** Stores the sessions that the server issues on this connection. */
   saveFrom(key: string, socket: Socket): void {
-    socket.on("session", (session: Buffer) => {
-      this.#sessions.delete(key);
-      this.#sessions.set(key, session);
-      if (this.#sessions.size <= MAX_SESSIONS) return;
-      for (const oldest of this.#sessions.keys()) {
-        this.#sessions.delete(oldest);
-        return;
-      }
-    });
+    socket.on("session", (session: Buffer) => this.#sessions.set(key, session));
   }
 
   /** Removes a session, such as one that the target did not accept. */

@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { LruCache } from "./lru-cache.ts";
+
+test("of many entries the unused are dropped, and those in use are kept", () => {
+  const cache = new LruCache<number>(10);
+  cache.set("used", 0);
+  for (let at = 1; at <= 100; at++) {
+    cache.set(`once-${at}`, at);
+    assert.equal(cache.get("used"), 0);
+  }
+  const kept = Array.from({ length: 100 }, (_, at) => cache.get(`once-${at + 1}`)).filter(
+    (value) => value !== undefined,
+  );
+  assert.ok(kept.includes(100) && kept.length <= 20, `${kept}`);
+});
+
+test("an entry has its last value, in whichever generation it was, until it is deleted", () => {
+  const cache = new LruCache<string>(2);
+  cache.set("a", "first");
+  cache.set("b", "b");
+  cache.set("c", "c");
+  cache.set("a", "second");
+  assert.equal(cache.get("a"), "second");
+  cache.delete("a");
+  assert.equal(cache.get("a"), undefined);
+});
+
+test("a new value of an entry takes no further room", () => {
+  const cache = new LruCache<number>(2);
+  cache.set("a", 1);
+  for (let value = 0; value < 10; value++) cache.set("b", value);
+  assert.deepEqual([cache.get("a"), cache.get("b")], [1, 9]);
+});
