@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { adminObjects } from "./objects/admin.ts";
-import { gatewayObjects } from "./objects/gateway.ts";
 import type { Release } from "./objects/names.ts";
 import type { KubernetesObject } from "./objects/object.ts";
-import { operatorObjects } from "./objects/operator.ts";
-import { userApiObjects } from "./objects/user-api.ts";
+import { adminObjects } from "./objects/parts/admin.ts";
+import { gatewayObjects } from "./objects/parts/gateway.ts";
+import { operatorObjects } from "./objects/parts/operator.ts";
+import { userApiObjects } from "./objects/parts/user-api.ts";
 import { checkRelease, type ReleaseArgs, releaseOf } from "./release.ts";
 
 const place = { name: "edge", namespace: "shop" };

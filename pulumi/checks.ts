@@ -1,8 +1,8 @@
 /** Checks of a release as a whole; charts/sluice/templates/checks.yaml has the same ones. */
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
-import { hasPostgres, redisServer } from "./objects/databases.ts";
 import { labelsOf, longestName, privateNamespace, type Release } from "./objects/names.ts";
+import { hasPostgres, redisServer } from "./objects/parts/databases.ts";
 
 /** An error in the values; `path` is empty if it concerns the values as a whole. */
 export interface Fault {

@@ -2,9 +2,9 @@
 import { getStack } from "@pulumi/pulumi";
 import { loadConfig, type StackConfig } from "./config.ts";
 import { createCrds } from "./crds.ts";
-import { lookFirst } from "./others/look.ts";
-import { STACK_LABEL } from "./others/owner.ts";
-import { createReader } from "./others/reader.ts";
+import { lookFirst } from "./ownership/check-existing.ts";
+import { STACK_LABEL } from "./ownership/owner.ts";
+import { createReader } from "./ownership/reader.ts";
 import { enforcePolicies } from "./policy/enforce.ts";
 import { createSluice, type Outputs, ownEverything, waitAtMost } from "./stack.ts";
 

@@ -1,9 +1,9 @@
 import type { ComponentResourceOptions } from "@pulumi/pulumi";
 import { createObject } from "../objects/create.ts";
-import { gatewayObjects } from "../objects/gateway.ts";
 import { monitoringObjects } from "../objects/monitoring.ts";
 import type { Release } from "../objects/names.ts";
-import { guardsOf, SluiceComponent } from "./part.ts";
+import { gatewayObjects } from "../objects/parts/gateway.ts";
+import { guardsOf, SluiceComponent } from "./component.ts";
 
 /** The nodes, which serve clients' requests. */
 export class GatewayComponent extends SluiceComponent {

@@ -1,8 +1,8 @@
 import type { ComponentResourceOptions } from "@pulumi/pulumi";
 import { monitoringObjects } from "../objects/monitoring.ts";
 import type { Release } from "../objects/names.ts";
-import { operatorObjects, privateNamespaceObjects } from "../objects/operator.ts";
-import { guardsOf, SluiceComponent } from "./part.ts";
+import { operatorObjects, privateNamespaceObjects } from "../objects/parts/operator.ts";
+import { guardsOf, SluiceComponent } from "./component.ts";
 
 /** The operator, which reads custom resources and pushes them to the nodes, with its RBAC objects and its webhook. */
 export class OperatorComponent extends SluiceComponent {

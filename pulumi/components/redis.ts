@@ -1,9 +1,9 @@
 import type { ComponentResourceOptions } from "@pulumi/pulumi";
 import { createOnce } from "../objects/create.ts";
-import { redisObjects } from "../objects/databases.ts";
 import type { Release } from "../objects/names.ts";
+import { redisObjects } from "../objects/parts/databases.ts";
 import { randomText, secretObject } from "../objects/secrets.ts";
-import { guardsOf, SluiceComponent } from "./part.ts";
+import { guardsOf, SluiceComponent } from "./component.ts";
 
 /** A single-pod Redis server for trials, in which all nodes share their rate-limiting counters. */
 export class RedisComponent extends SluiceComponent {

@@ -1,9 +1,9 @@
 import { ComponentResource, type ComponentResourceOptions, type Input } from "@pulumi/pulumi";
 import type { Release } from "../objects/names.ts";
-import { AdminComponent } from "./admin-listener.ts";
-import { PostgresComponent } from "./database.ts";
+import { AdminComponent } from "./admin.ts";
 import { GatewayComponent } from "./gateway.ts";
 import { OperatorComponent } from "./operator.ts";
+import { PostgresComponent } from "./postgres.ts";
 import { RedisComponent } from "./redis.ts";
 import { UserApiComponent } from "./user-api.ts";
 

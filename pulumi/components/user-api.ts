@@ -1,13 +1,13 @@
 import type { ComponentResourceOptions, Input, Output } from "@pulumi/pulumi";
 import { createOnce } from "../objects/create.ts";
-import { redisSecret, redisServer } from "../objects/databases.ts";
 import { monitoringObjects } from "../objects/monitoring.ts";
 import { labelsOf, metadataOf, objectName, type Release } from "../objects/names.ts";
+import { redisSecret, redisServer } from "../objects/parts/databases.ts";
+import { gatewaySecret, userApiObjects } from "../objects/parts/user-api.ts";
 import { randomText, secretObject } from "../objects/secrets.ts";
-import { gatewaySecret, userApiObjects } from "../objects/user-api.ts";
 import { Consumer, Plugin, Route, Service } from "../resources/index.ts";
-import { keptEntry } from "./kept-entry.ts";
-import { guardsOf, SluiceComponent } from "./part.ts";
+import { guardsOf, SluiceComponent } from "./component.ts";
+import { keptEntry } from "./generated-secret.ts";
 
 export interface UserApiOptions extends ComponentResourceOptions {
   /** The first consumer's API key. Unset: one is generated. */

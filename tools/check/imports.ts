@@ -87,7 +87,7 @@ export const rooms: readonly Room[] = [
     because: "the stacks stand on the model only",
   },
   {
-    folder: "pulumi/others",
+    folder: "pulumi/ownership",
     internal: [],
     not: [],
     because: "what a stack creates it tells Pulumi alone; what is there already it asks the API server",

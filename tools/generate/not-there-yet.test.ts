@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { checkEntity, collections, pluginNames } from "@sluice/model";
-import { unsupportedCollections } from "../../crds/model/src/document/head.ts";
+import { unsupportedCollections } from "../../crds/model/src/document/flatten/top-level.ts";
 import { root } from "../check/source-files.ts";
 
 /** The plugins of Kong 3.9's free edition (`kong/constants.lua`). */

@@ -1,11 +1,10 @@
 /** Parses and validates the added or changed items of a text without reading the others. */
 import { checkEntity } from "../check/index.ts";
-import { type Collection, collections } from "../entities/index.ts";
-import { type PerCollection, perCollection } from "../entities/per-collection.ts";
+import { type Collection, collections, type PerCollection, perCollection } from "../entities/index.ts";
 import { isRecord } from "../schema/walk.ts";
 import { type StoredEntity, toStoredEntity } from "../snapshot/stored-entity.ts";
-import { type FlatDocument, flattenDocument, type KnownId } from "./flatten.ts";
-import { readItems, readWithoutWarnings } from "./yaml.ts";
+import { type FlatDocument, flattenDocument, type KnownId } from "./flatten/flatten.ts";
+import { readItems, readWithoutWarnings } from "./parse/yaml.ts";
 
 export interface ChangedItems {
   /** The lines outside of all items, from `divideText`. */

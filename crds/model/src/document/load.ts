@@ -6,8 +6,8 @@ import { applyDocument } from "../snapshot/apply.ts";
 import { emptySnapshot } from "../snapshot/make-snapshot.ts";
 import type { Snapshot } from "../snapshot.ts";
 import type { Checked, Violation } from "../violation.ts";
-import { type FlatDocument, flattenDocument } from "./flatten.ts";
-import { type LocatedData, readYaml } from "./yaml.ts";
+import { type FlatDocument, flattenDocument } from "./flatten/flatten.ts";
+import { type LocatedData, readYaml } from "./parse/yaml.ts";
 
 export interface LoadOptions {
   /** The file name, for positions. */

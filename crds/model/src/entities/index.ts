@@ -1,14 +1,14 @@
-/** The table of entities: the one place that lists them. Everything else is derived from it. */
+/** The table of entities and the references between them. Everything else is derived from it. */
+import { schemaNode } from "../schema/node.ts";
 import { type Certificate, certificateSchema } from "./certificate.ts";
 import { type Consumer, consumerSchema } from "./consumer.ts";
 import { type Credential, credentialSchema } from "./credential.ts";
 import { type Plugin, pluginSchema } from "./plugin.ts";
 import { type Route, routeSchema } from "./route.ts";
-import { type Service, serviceSchema } from "./service.ts";
+import { type Service, serviceSchema, type UpstreamHeader } from "./service.ts";
 import { type Sni, sniSchema } from "./sni.ts";
 import { type Target, targetSchema } from "./target.ts";
 import { type Upstream, upstreamSchema } from "./upstream.ts";
-import type { UpstreamHeader } from "./upstream-headers.ts";
 
 /** Stored entities by the name of their collection, as in the declarative file and in admin URLs. */
 export interface Entities {
@@ -78,11 +78,47 @@ export const entities: Readonly<Record<Collection, EntityFacts>> = {
 
 export const collections = Object.keys(entities) as readonly Collection[];
 
+/** A value for each collection. */
+export type PerCollection<Value> = Readonly<Record<Collection, Value>>;
+/** Evaluated in the order of the collections: parents before children. */
+export const perCollection = <Value>(make: (collection: Collection) => Value): PerCollection<Value> =>
+  Object.fromEntries(collections.map((collection) => [collection, make(collection)])) as Record<Collection, Value>;
+
 /** The name of an entity in URLs and ids; undefined if it has none. */
 export function entityNameOf(collection: Collection, members: object): string | undefined {
   const { key } = entities[collection];
   const name = key === null ? undefined : (members as Readonly<Record<string, unknown>>)[key];
   return typeof name === "string" ? name : undefined;
 }
+
+export interface Reference {
+  /** The member that holds the reference: `service`. */
+  readonly member: string;
+  readonly to: Collection;
+  /** The effect on the referring entity when the other entity is removed. */
+  readonly onDelete: "cascade" | "restrict";
+}
+
+export interface NestedList {
+  /** The collection that may be nested in the parent, and the name of the list. */
+  readonly child: Collection;
+  /** The reference that the nesting replaces. */
+  readonly member: string;
+}
+
+/** The references of a collection's entities. */
+export const references = perCollection((collection): readonly Reference[] => {
+  const { properties = {} } = schemaNode(entities[collection].schema);
+  return Object.entries(properties).flatMap(([member, { reference: to, onDelete = "cascade" }]) =>
+    to === undefined ? [] : [{ member, to, onDelete }],
+  );
+});
+
+/** The lists that may be nested in an entity of a declarative file. */
+export const nestedLists = perCollection((parent): readonly NestedList[] =>
+  collections.flatMap((child) =>
+    references[child].filter(({ to }) => to === parent).map(({ member }) => ({ child, member })),
+  ),
+);
 
 export type { Certificate, Consumer, Credential, Plugin, Route, Service, Sni, Target, Upstream, UpstreamHeader };

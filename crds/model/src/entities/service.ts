@@ -1,12 +1,39 @@
 /** A service: an upstream to which requests are forwarded. */
-import { choice, flag, integer, nullable, record, reference, type Static, text } from "../schema/member.ts";
+import { choice, flag, integer, list, nullable, record, reference, type Static, text } from "../schema/member.ts";
 import { certificateIds, created_at, id, MAX_TIMEOUT, name, tags, updated_at } from "./shared.ts";
-import { upstreamHeadersSchema } from "./upstream-headers.ts";
 
 const timeout = (what: string) =>
   integer({ description: `Milliseconds ${what}.`, default: 60_000, minimum: 1, maximum: MAX_TIMEOUT });
 
 export const serviceProtocols = ["grpc", "grpcs", "http", "https", "tcp", "tls", "tls_passthrough", "udp"] as const;
+
+const upstreamHeader = record(
+  {
+    name: text({ description: "The header's name.", rule: "upstream-header", minLength: 1, maxLength: 256 }),
+    value: text({
+      description: "Its value. Plans do not show it, because it may be a secret of the upstream's.",
+      rule: "header-value",
+      minLength: 1,
+      maxLength: 4096,
+    }),
+  },
+  { description: "A header." },
+);
+
+/**
+ * Headers that the gateway sets on requests to the upstream, overriding the client's. Kong has no such member. Names are unique, whatever their spelling (checked
+ * by the rule of the record `service`).
+ */
+const upstreamHeaders = nullable(
+  list(upstreamHeader, {
+    description:
+      "Sluice's own: headers that every request to the upstream carries. One that the client or a plugin gave the " +
+      "same name, with - or _ and in any case, is replaced.",
+    maxItems: 16,
+  }),
+);
+
+export type UpstreamHeader = Static<typeof upstreamHeader>;
 
 export const serviceSchema = record(
   {
@@ -52,7 +79,7 @@ export const serviceSchema = record(
     ),
     ca_certificates: certificateIds,
     enabled: flag({ description: "A disabled service's routes do not exist.", default: true }),
-    upstream_headers: upstreamHeadersSchema,
+    upstream_headers: upstreamHeaders,
   },
   { description: "An upstream that requests are forwarded to.", rule: "service" },
 );

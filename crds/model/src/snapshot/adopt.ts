@@ -1,11 +1,13 @@
-/** Applies a change that another thread of the same process has already checked. */
+/** Applies changes and edits that were checked before, by another thread or entity by entity. */
+import { isDeepStrictEqual } from "node:util";
 import type { Change, Endpoint } from "../document.ts";
-import { collections } from "../entities/index.ts";
-import { perCollection } from "../entities/per-collection.ts";
+import { type Collection, collections, entityNameOf, type PerCollection, perCollection } from "../entities/index.ts";
 import type { Snapshot } from "../snapshot.ts";
 import { BucketMap, byId } from "./bucket-map.ts";
-import { freezeDeep } from "./freeze.ts";
-import type { StoredEntity } from "./stored-entity.ts";
+import { combineChange } from "./combine-change.ts";
+import { scanEntities } from "./entity-index.ts";
+import { type HashedSnapshot, makeSnapshotLean } from "./make-snapshot.ts";
+import { freezeDeep, type StoredEntity } from "./stored-entity.ts";
 
 /**
  * Applies the result of `changeBetween` from another thread, with the hash of that thread's snapshot. Nothing is checked
@@ -28,4 +30,38 @@ export function adoptChange(previous: Snapshot, change: Change, hash: string): S
   const same = collections.every((collection) => maps[collection] === before[collection]);
   if (same && endpoints === previous.endpoints) return previous;
   return Object.freeze({ hash, ...maps, endpoints }) as unknown as Snapshot;
+}
+
+/** Entities that were checked one by one, and the ids of removed entities. */
+export interface CheckedEdit {
+  readonly put: PerCollection<readonly StoredEntity[]>;
+  readonly remove: PerCollection<readonly string[]>;
+}
+
+/**
+ * Null when the edit violates integrity or uniqueness, or when it renames an entity: other entities may reference it by
+ * name. Conflicts with the remaining entities are found by one scan over them.
+ */
+export function adoptEdit(before: HashedSnapshot, { put, remove }: CheckedEdit): HashedSnapshot | null {
+  const { snapshot: previous } = before;
+  const isRenamed = (collection: Collection, entity: StoredEntity): boolean => {
+    const held = previous[collection].get(entity.id);
+    return held !== undefined && entityNameOf(collection, held) !== entityNameOf(collection, entity);
+  };
+  if (collections.some((collection) => put[collection].some((entity) => isRenamed(collection, entity)))) return null;
+  const same = (held: StoredEntity | undefined, entity: StoredEntity): StoredEntity =>
+    held !== undefined && isDeepStrictEqual(held, entity) ? held : freezeDeep(entity);
+  const puts = perCollection((collection) =>
+    put[collection].map((entity) => ({ path: [], entity: same(previous[collection].get(entity.id), entity) })),
+  );
+  const ids = new Set(Object.values(remove).flat());
+  const { maps, violations } = combineChange({
+    previous,
+    puts,
+    faulty: perCollection(() => new Set<string>()),
+    removals: (collection) => new Map(remove[collection].map((id) => [id, []])),
+    endpoints: new Map(),
+    lookups: (collection) => scanEntities(collection, previous[collection], { claimants: put[collection], ids }),
+  });
+  return violations.length > 0 ? null : makeSnapshotLean(before, maps);
 }

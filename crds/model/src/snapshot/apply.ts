@@ -6,19 +6,17 @@
  */
 import { type CheckOptions, checkEntity } from "../check/index.ts";
 import type { Change, Document } from "../document.ts";
-import { type Collection, collections } from "../entities/index.ts";
-import { perCollection } from "../entities/per-collection.ts";
+import { type Collection, collections, perCollection } from "../entities/index.ts";
 import { isRecord } from "../schema/walk.ts";
 import type { Snapshot } from "../snapshot.ts";
 import type { Checked, Violation } from "../violation.ts";
 import { combineChange, type Removals } from "./combine-change.ts";
-import { checkEndpoints } from "./endpoints.ts";
+import { checkEndpoints } from "./constraints/endpoints.ts";
+import { duplicateIdMessage } from "./constraints/uniqueness.ts";
 import { deriveEntityIndex, entityIndexOf, type GetEntityIndex } from "./entity-index.ts";
 import { digestOf } from "./hash-tree.ts";
-import { isClosedHere, protectsAlike } from "./last-valid-plugin.ts";
 import { makeSnapshot } from "./make-snapshot.ts";
 import { type EntityPut, type StoredEntity, toStoredEntity } from "./stored-entity.ts";
-import { duplicateIdMessage } from "./uniqueness.ts";
 
 export type ApplyChangeOptions = Pick<CheckOptions, "database" | "closePlugins">;
 
@@ -108,8 +106,7 @@ function checkItems(collection: Collection, { items, held, options }: Items) {
     const before = held.get(entity.id);
     const twin = puts.get(entity.id);
     if (twin !== undefined) violations.push({ path, message: duplicateIdMessage(collection, entity, twin.entity) });
-    else if (before && isClosedHere(raw, entity) && protectsAlike(before, entity))
-      puts.set(entity.id, { path, entity: before });
+    else if (before && keepsPrevious(raw, before, entity)) puts.set(entity.id, { path, entity: before });
     else puts.set(entity.id, { path, entity: same(before, entity) });
   }
   return { puts: [...puts.values()], faulty, violations };
@@ -117,3 +114,23 @@ function checkItems(collection: Collection, { items, held, options }: Items) {
 
 const same = (before: StoredEntity | undefined, now: StoredEntity): StoredEntity =>
   before !== undefined && digestOf(before) === digestOf(now) ? before : now;
+
+/**
+ * A newer operator may give a plugin members that this node cannot read. The node then keeps the plugin's previous
+ * version if its scope is unchanged, so that an upgrade does not turn served routes into 503 responses.
+ */
+const keepsPrevious = (raw: unknown, before: StoredEntity, now: StoredEntity): boolean =>
+  isClosedHere(raw, now) && protectsAlike(before, now);
+
+const unavailable = ({ _sluice }: Readonly<Record<string, unknown>>): unknown => Object(_sluice).unavailable;
+
+/** Whether the check marked the plugin as unavailable, rather than its writer. */
+const isClosedHere = (raw: unknown, entity: StoredEntity): boolean =>
+  unavailable(entity) !== undefined && isRecord(raw) && (unavailable(raw) ?? null) === null;
+
+/** Whether the previous version is available and has the same scope. */
+const protectsAlike = (before: StoredEntity, now: StoredEntity): boolean =>
+  unavailable(before) === undefined && scopeOf(before) === scopeOf(now);
+
+const scopeOf = ({ name, enabled, route, service, consumer, protocols }: StoredEntity): string =>
+  digestOf(Object.freeze({ name, enabled, route, service, consumer, protocols }));

@@ -1,16 +1,16 @@
 /** Applies a checked change to the maps of a snapshot, and checks references and uniqueness between entities. */
 import type { Endpoint } from "../document.ts";
 import type { Collection } from "../entities/index.ts";
-import { type PerCollection, perCollection } from "../entities/per-collection.ts";
+import { type PerCollection, perCollection } from "../entities/index.ts";
 import type { Snapshot } from "../snapshot.ts";
 import type { Violation } from "../violation.ts";
 import { BucketMap, byId } from "./bucket-map.ts";
+import { findBlockedRemovals, findDanglingReferences, type PendingChange } from "./constraints/integrity.ts";
+import { findDuplicates } from "./constraints/uniqueness.ts";
 import type { GetEntityIndex } from "./entity-index.ts";
 import { digestOf } from "./hash-tree.ts";
-import { findBlockedRemovals, findDanglingReferences, type PendingChange } from "./integrity.ts";
 import type { SnapshotMaps } from "./make-snapshot.ts";
 import type { EntityPut, StoredEntity } from "./stored-entity.ts";
-import { findDuplicates } from "./uniqueness.ts";
 
 /** The ids to remove from a collection, each with the path that names it in violations. */
 export type Removals = (collection: Collection) => ReadonlyMap<string, Violation["path"]>;

@@ -3,10 +3,10 @@
  * with each change, so that a change to a few entities is checked without a scan of thousands.
  */
 import type { Collection } from "../entities/index.ts";
-import { references } from "../entities/references.ts";
+import { references } from "../entities/index.ts";
 import { BucketMap, byHash, differences } from "./bucket-map.ts";
+import { uniqueClaims } from "./constraints/unique-claims.ts";
 import { referencedId, type StoredEntity } from "./stored-entity.ts";
-import { uniqueClaims } from "./unique-claims.ts";
 
 export interface EntityIndex {
   /** Entities by their unique values (`claimIndexKey`). */

@@ -1,6 +1,5 @@
 /** Builds a snapshot and its content hash from maps. */
-import { collections } from "../entities/index.ts";
-import { perCollection } from "../entities/per-collection.ts";
+import { collections, perCollection } from "../entities/index.ts";
 import type { Snapshot } from "../snapshot.ts";
 import { BucketMap, byId, differences } from "./bucket-map.ts";
 import {

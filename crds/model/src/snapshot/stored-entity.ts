@@ -2,7 +2,6 @@
 import { hash } from "node:crypto";
 import type { Collection } from "../entities/index.ts";
 import type { Violation } from "../violation.ts";
-import { freezeDeep } from "./freeze.ts";
 
 /** Any entity of a snapshot, as a record of its members. */
 export type StoredEntity = Readonly<Record<string, unknown>> & { readonly id: string };
@@ -29,3 +28,10 @@ function hashKey(credential: StoredEntity): StoredEntity {
 /** The id that a member of an entity refers to. */
 export const referencedId = (entity: object, member: string): string | undefined =>
   (entity as Readonly<Record<string, { readonly id: string } | null | undefined>>)[member]?.id;
+
+/** Freezes plain data at all depths, in place. Values that are passed between stages are frozen. */
+export function freezeDeep<Value>(value: Value): Value {
+  if (typeof value !== "object" || value === null) return value;
+  for (const member of Object.values(value)) freezeDeep(member);
+  return Object.freeze(value);
+}

@@ -1,6 +1,6 @@
 /** Paths of services and routes. */
-import { normalizePath } from "../../path.ts";
-import { compileRegex } from "../../regex.ts";
+import { normalizePath } from "../../matching/path.ts";
+import { compileRegex } from "../../matching/regex.ts";
 import type { TextRule } from "./rule.ts";
 
 const PATH_CHARACTERS = /^\/[A-Za-z0-9.\-_~/%:@!$&'()*+,;=]*$/;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { readAsYaml, readYaml } from "../yaml.ts";
+import { readAsYaml, readYaml } from "../parse/yaml.ts";
 import { divideText } from "./items.ts";
 
 const head = '_format_version: "3.0"\n';

@@ -13,7 +13,7 @@ import {
   stringify,
   visit,
 } from "yaml";
-import { readYaml } from "../yaml.ts";
+import { readYaml } from "../parse/yaml.ts";
 import { editNode } from "./edit.ts";
 
 // Quoted so that YAML 1.1 parsers such as Kong's read the same values.

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readYaml } from "../yaml.ts";
+import { readYaml } from "../parse/yaml.ts";
 import { layoutOf, layoutText } from "./layout.ts";
 import { flattenText, renderItem } from "./render-item.ts";
 

@@ -1,0 +1,151 @@
+/**
+ * Flattens a document: moves nested children to the top level and resolves references to ids.
+ *
+ * Entities are not validated here; only violations of nesting and references are reported. Every item of the flat
+ * document keeps its original path.
+ */
+import { checkEntity } from "../../check/index.ts";
+import type { Document } from "../../document.ts";
+import {
+  type Collection,
+  collections,
+  entities,
+  entityNameOf,
+  type PerCollection,
+  perCollection,
+  references,
+} from "../../entities/index.ts";
+import { derivedIdOf, deriveId, deriveNamelessId } from "../../ids.ts";
+import { isRecord } from "../../schema/walk.ts";
+import type { Violation } from "../../violation.ts";
+import { type DeckInfo, readDeckInfo } from "./deck-info.ts";
+import { type DocumentEntry, gatherEntries } from "./gather-entries.ts";
+import { type DeckPluginConfigs, readPluginConfigs } from "./plugin-configs.ts";
+import { markRegexPaths } from "./regex-paths.ts";
+import { checkHead, type Findings } from "./top-level.ts";
+
+export interface FlatDocument extends Findings {
+  readonly document: Document;
+  /** The original paths of the flat document's items, by collection and index. */
+  readonly origins: PerCollection<readonly Violation["path"][]>;
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
+
+/** The id of an entity outside of the data, by its id or its name. */
+export type KnownId = (collection: Collection, idOrName: string) => string | undefined;
+
+/**
+ * Flattens plain data in any of the document's forms. Data that is not a document gives an empty one.
+ *
+ * @param known Resolves references to entities outside of the data. Default: none.
+ */
+export function flattenDocument(data: unknown, known?: KnownId): FlatDocument {
+  const raw = isRecord(data) ? data : {};
+  const head = isRecord(data)
+    ? checkHead(data)
+    : { violations: [{ path: [], message: "expected a document: a record with _format_version" }], warnings: [] };
+  const { entries, violations, warnings } = gatherEntries(raw);
+  const info = readDeckInfo(raw._info);
+  const configs = readPluginConfigs(raw._plugin_configs);
+  const legacy = raw._format_version === "1.1" || raw._format_version === "2.1";
+  const resolver = new ReferenceResolver({ legacy, info, configs, known });
+
+  const flat: Partial<Record<Collection, readonly unknown[]>> = {};
+  for (const collection of collections) {
+    const own = entries.filter((entry) => entry.collection === collection);
+    const items = own.map((entry) => resolver.resolve(entry));
+    if (items.length > 0) flat[collection] = items;
+  }
+  const origins = perCollection((collection) =>
+    entries.filter((entry) => entry.collection === collection).map(({ path }) => path),
+  );
+  const endpoints = isRecord(raw._sluice) && isRecord(raw._sluice.endpoints) ? raw._sluice.endpoints : undefined;
+  const document = { _format_version: "3.0", ...flat, ...(endpoints ? { _sluice: { endpoints } } : {}) } as Document;
+  const faults = [head, info, configs, { violations }, resolver].flatMap((part) => part.violations);
+  return { document, origins, violations: faults, warnings: [...head.warnings, ...info.warnings, ...warnings] };
+}
+
+interface ResolverOptions {
+  /** The format version is older than 3.0: regular expressions have no `~` mark. */
+  readonly legacy: boolean;
+  readonly info: DeckInfo;
+  readonly configs: DeckPluginConfigs;
+  /** Resolves references to entities outside of the data. */
+  readonly known: KnownId | undefined;
+}
+
+/** Assigns ids to entities and resolves names to ids. Parents must come before entities that refer to them. */
+class ReferenceResolver {
+  readonly violations: Violation[] = [];
+  readonly #whole: ResolverOptions;
+  readonly #ids = new Map<DocumentEntry, string>();
+  readonly #known = new Map<string, string>();
+
+  constructor(whole: ResolverOptions) {
+    this.#whole = whole;
+  }
+
+  resolve(entry: DocumentEntry): Members {
+    const { collection, parent } = entry;
+    const own = this.#expand(entry, this.#whole.info.apply(collection, entry.item));
+    const resolved = references[collection].map(({ member, to }) => {
+      const id = parent?.member === member ? this.#ids.get(parent.entry) : undefined;
+      return [member, id === undefined ? this.#refer(own[member], { to, member, entry }) : { id }];
+    });
+    const item = { ...own, ...Object.fromEntries(resolved.filter(([, value]) => value !== undefined)) };
+    const id = typeof item.id === "string" ? item.id.toLowerCase() : idIn(entry, item);
+    const key = entityNameOf(collection, item);
+    this.#ids.set(entry, id);
+    for (const name of key === undefined ? [id] : [key, id]) {
+      const place = `${collection}/${name}`;
+      if (!this.#known.has(place)) this.#known.set(place, id);
+    }
+    return item.id === undefined || item.id === null ? { ...item, id } : item;
+  }
+
+  /** Expands regular expressions of older formats and decK's `_plugin_configs`. */
+  #expand({ collection, path }: DocumentEntry, item: Members): Members {
+    if (collection === "routes" && this.#whole.legacy) return markRegexPaths(item);
+    if (collection !== "plugins") return item;
+    const { plugin, violations } = this.#whole.configs.apply(item);
+    this.violations.push(...violations.map((violation) => ({ ...violation, path: [...path, ...violation.path] })));
+    return plugin;
+  }
+
+  /** A reference in flat form. One with neither id nor name is left for the entity's validation. */
+  #refer(
+    value: unknown,
+    at: { readonly to: Collection; readonly member: string; readonly entry: DocumentEntry },
+  ): unknown {
+    const inline = isRecord(value) ? inlineMembers(at.to, value) : [];
+    const named = isRecord(value) && typeof value.id !== "string" ? entityNameOf(at.to, value) : value;
+    if (typeof named !== "string" && inline.length === 0) return value;
+    const name = String(named);
+    const spelled = UUID.test(name) ? name.toLowerCase() : name;
+    const id = this.#known.get(`${at.to}/${spelled}`) ?? this.#whole.known?.(at.to, spelled);
+    if (id !== undefined && inline.length === 0) return { id };
+    const { singular } = entities[at.to];
+    const message =
+      inline.length === 0
+        ? `invalid reference '${at.member}: ${name}' (no such entry in '${at.to}')`
+        : `expected the name or id of a ${singular}; declare the ${singular} itself (${inline.join(", ")}) under '${at.to}'`;
+    this.violations.push({ path: [...at.entry.path, at.member], message });
+    return { id: UUID.test(name) ? name.toLowerCase() : deriveId(at.to, name) };
+  }
+}
+
+/** Members of a reference other than its name or id. Kong rejects them too: they would have no effect. */
+const inlineMembers = (to: Collection, value: Members): readonly string[] =>
+  Object.keys(value).filter((name) => name !== "id" && !entities[to].unique.includes(name));
+
+/**
+ * The id that validation would assign. An invalid entity gets an id derived from its path, so that children find it.
+ */
+function idIn({ collection, path }: DocumentEntry, item: Readonly<Record<string, unknown>>): string {
+  if (entityNameOf(collection, item) !== undefined && entities[collection].within === undefined)
+    return derivedIdOf(collection, item);
+  return checkEntity(collection, item, { database: true }).value?.id ?? deriveNamelessId(collection, null, { path });
+}

@@ -1,0 +1,88 @@
+/** Collects a document's entities from all lists, including nested ones, each with its original path. */
+import { type Collection, collections, entities, nestedLists } from "../../entities/index.ts";
+import { isRecord } from "../../schema/walk.ts";
+import type { Violation } from "../../violation.ts";
+import { checkRemarks, emptyCollection, type Findings, isEmptyList, unsupportedCollections } from "./top-level.ts";
+
+export interface DocumentEntry {
+  readonly collection: Collection;
+  /** The entity's own members, as written. */
+  readonly item: Readonly<Record<string, unknown>>;
+  readonly path: Violation["path"];
+  /** The enclosing entry, and the reference member that the nesting replaces. */
+  readonly parent?: { readonly entry: DocumentEntry; readonly member: string };
+}
+
+interface List {
+  readonly collection: Collection;
+  readonly value: unknown;
+  readonly path: Violation["path"];
+  readonly parent?: DocumentEntry["parent"];
+}
+
+export interface Gathered extends Findings {
+  /** In document order, parents before their children. */
+  readonly entries: readonly DocumentEntry[];
+}
+
+/** Never fails: values that are not lists or records are reported and skipped. */
+export function gatherEntries(document: Readonly<Record<string, unknown>>): Gathered {
+  const entries: DocumentEntry[] = [];
+  const violations: Violation[] = [];
+  const warnings: Violation[] = [];
+
+  function gather({ collection, value, path, parent }: List): void {
+    if (value === undefined || value === null) return;
+    if (!Array.isArray(value)) {
+      violations.push({ path, message: "expected an array" });
+      return;
+    }
+    for (const [index, raw] of value.entries()) {
+      const place = [...path, index];
+      if (!isRecord(raw)) {
+        violations.push({ path: place, message: "expected a record" });
+        continue;
+      }
+      const { item, lists, ...found } = openEntry(collection, raw, { path: place, parent });
+      violations.push(...found.violations);
+      warnings.push(...found.warnings);
+      const entry: DocumentEntry = { collection, item, path: place, parent };
+      entries.push(entry);
+      for (const { child, member, value: children } of lists) {
+        gather({ collection: child, value: children, path: [...place, child], parent: { entry, member } });
+      }
+    }
+  }
+
+  for (const collection of collections) gather({ collection, value: document[collection], path: [collection] });
+  return { entries, violations, warnings };
+}
+
+/** Separates the entity's own members from lists of children, comments and members not allowed there. */
+function openEntry(
+  collection: Collection,
+  raw: Readonly<Record<string, unknown>>,
+  at: { readonly path: Violation["path"]; readonly parent?: DocumentEntry["parent"] },
+) {
+  const violations = [...checkRemarks(raw, at.path)];
+  const warnings: Violation[] = [];
+  const { _comment, _ignore, ...item }: Record<string, unknown> = raw;
+  const lists = nestedLists[collection].flatMap(({ child, member }) => {
+    const value = item[child];
+    delete item[child];
+    return value === undefined ? [] : [{ child, member, value }];
+  });
+  for (const [member, value] of Object.entries(item)) {
+    const path = [...at.path, member];
+    if (member === at.parent?.member) {
+      const { singular } = entities[at.parent.entry.collection];
+      if (value !== null)
+        violations.push({ path, message: `unknown field (the enclosing ${singular} says it already)` });
+    } else if (unsupportedCollections.has(member) && !(member in entities[collection].schema.properties)) {
+      if (isEmptyList(value)) warnings.push({ path, message: emptyCollection(member) });
+      else violations.push({ path, message: `not supported: Sluice has no '${member}' yet` });
+    } else continue;
+    delete item[member];
+  }
+  return { item, lists, violations, warnings };
+}

@@ -1,0 +1,129 @@
+/** The document's own members: those at the top level beside the collections. */
+import { collections } from "../../entities/index.ts";
+import { isRecord } from "../../schema/walk.ts";
+import type { Violation } from "../../violation.ts";
+
+export const formatVersions = ["1.1", "2.1", "3.0"] as const;
+
+/** Collections of Kong 3.9, of its bundled plugins and of decK's files that Sluice does not have. */
+export const unsupportedCollections: ReadonlySet<string> = new Set([
+  "acls",
+  "acme_storage",
+  "basicauth_credentials",
+  "ca_certificates",
+  "cloned_plugins",
+  "clustering_data_planes",
+  "consumer_group_consumers",
+  "consumer_group_plugins",
+  "consumer_groups",
+  "custom_entities",
+  "custom_plugins",
+  "filter_chains",
+  "groups",
+  "hmacauth_credentials",
+  "jwt_secrets",
+  "key_sets",
+  "keys",
+  "licenses",
+  "mtls_auth_credentials",
+  "oauth2_authorization_codes",
+  "oauth2_credentials",
+  "oauth2_tokens",
+  "partials",
+  "ratelimiting_metrics",
+  "rbac_endpoint_permissions",
+  "rbac_roles",
+  "service_packages",
+  "sessions",
+  "tags",
+  "vaults",
+  "workspaces",
+]);
+
+/** Members that are accepted without effect, with the reason. */
+const ignored: Readonly<Record<string, string>> = {
+  _konnect: "ignored: it tells decK which control plane of Konnect to use",
+  _workspace: "ignored: it tells decK which workspace to use, and Sluice has one",
+  // `kong config db_export` writes the id of the cluster here.
+  parameters: "ignored: Kong keeps facts about its own cluster here",
+};
+
+const known = new Set<string>([
+  "_format_version",
+  "_transform",
+  "_comment",
+  "_ignore",
+  "_info",
+  "_plugin_configs",
+  "_sluice",
+  ...collections,
+]);
+
+/** Findings in a document besides its entities' violations. */
+export interface Findings {
+  readonly violations: readonly Violation[];
+  /** Members that have no effect. */
+  readonly warnings: readonly Violation[];
+}
+
+/** Validates the members of the document that are not collections, and reports unknown members. */
+export function checkHead(document: Readonly<Record<string, unknown>>): Findings {
+  const violations: Violation[] = [];
+  const warnings: Violation[] = [];
+  const report = (member: string, message: string) => violations.push({ path: [member], message });
+
+  const version = checkVersion(document._format_version);
+  if (version !== undefined) report("_format_version", version);
+  const transform = document._transform ?? true;
+  if (typeof transform !== "boolean") report("_transform", "expected a boolean");
+  violations.push(...checkRemarks(document, []), ...checkOwn(document._sluice));
+  for (const [member, value] of Object.entries(document)) {
+    if (known.has(member)) continue;
+    const reason = Object.hasOwn(ignored, member) ? ignored[member] : undefined;
+    if (reason !== undefined) warnings.push({ path: [member], message: reason });
+    else if (!unsupportedCollections.has(member)) report(member, "unknown field");
+    else if (isEmptyList(value)) warnings.push({ path: [member], message: emptyCollection(member) });
+    else report(member, `not supported: Sluice has no '${member}' yet`);
+  }
+  return { violations, warnings };
+}
+
+/** Lua does not distinguish an empty list from an empty record. */
+export const isEmptyList = (value: unknown): boolean =>
+  value === null || (typeof value === "object" && Object.keys(value as object).length === 0);
+
+export const emptyCollection = (member: string): string => `ignored: Sluice has no '${member}' yet, and none are given`;
+
+/** Sluice's own member contains endpoints; they are validated with the services that they belong to. */
+function checkOwn(own: unknown): readonly Violation[] {
+  if (own === undefined || own === null) return [];
+  if (!isRecord(own)) return [{ path: ["_sluice"], message: "expected a record" }];
+  const { endpoints = {}, ...unknown } = own;
+  return [
+    ...(isRecord(endpoints) ? [] : [{ path: ["_sluice", "endpoints"], message: "expected a record" }]),
+    ...Object.keys(unknown).map((member) => ({ path: ["_sluice", member], message: "unknown field" })),
+  ];
+}
+
+function checkVersion(version: unknown): string | undefined {
+  if (version === undefined || version === null) return "required field missing";
+  if (typeof version === "number") {
+    return `expected a string: write it in quotes, as in _format_version: "${version.toFixed(1)}"`;
+  }
+  if (typeof version !== "string") return "expected a string";
+  if (!formatVersions.some((known) => known === version)) return `expected one of: ${formatVersions.join(", ")}`;
+  return undefined;
+}
+
+/** `_comment` and `_ignore` are allowed in the document and in every entity; both are ignored. */
+export function checkRemarks(holder: Readonly<Record<string, unknown>>, path: Violation["path"]): readonly Violation[] {
+  const { _comment: comment = null, _ignore: ignored = null } = holder;
+  return [
+    ...(comment === null || typeof comment === "string"
+      ? []
+      : [{ path: [...path, "_comment"], message: "expected a string" }]),
+    ...(ignored === null || Array.isArray(ignored)
+      ? []
+      : [{ path: [...path, "_ignore"], message: "expected an array" }]),
+  ];
+}

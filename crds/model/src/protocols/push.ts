@@ -1,0 +1,55 @@
+/**
+ * The push protocol between the operator and a node: the only types that operator and gateway share.
+ *
+ * | request to the node's push listener | body | response |
+ * |---|---|---|
+ * | GET /document | - | 200 NodeState |
+ * | PUT /document | PushDocument | 200 NodeState, 400 PushRefused |
+ * | PATCH /document | PushChange | 200 NodeState, 400 PushRefused, 409 NodeState when the node runs another hash than `base` |
+ *
+ * A 200 response is the acknowledgement: the node serves that hash from then on. Outdated pushes are answered with 412
+ * PushRefused: their term is lower than the highest that the node has seen, or their revision is lower than the served
+ * one of the same term. A deposed leader that has not noticed yet therefore changes nothing.
+ */
+import type { Change, Document } from "../document.ts";
+import type { Violation } from "../violation.ts";
+
+/** The state that a node reports. */
+export interface NodeState {
+  /** The node's id (UUID), new at every start. */
+  readonly node: string;
+  /** Hash of the snapshot that it serves; null before the first document. */
+  readonly hash: string | null;
+  /** The operator's revision of that snapshot; 0 before the first document. */
+  readonly revision: number;
+  /** The highest operator term seen; 0 before the first push. Absent on a node without a push listener. */
+  readonly term?: number;
+  /** Version of the node's software. */
+  readonly version: string;
+  /** Port of its status listener, on the host of its push listener; absent if it has none. */
+  readonly statusPort?: number;
+}
+
+/** The order of pushes: a higher term is newer, then a higher revision. */
+export interface PushPosition {
+  /** Increases with every new leader. Default 0. */
+  readonly term?: number;
+  /** Increases with every document that an operator publishes. */
+  readonly revision: number;
+}
+
+export interface PushDocument extends PushPosition {
+  readonly document: Document;
+}
+
+export interface PushChange extends PushPosition {
+  /** The hash to which the change applies. */
+  readonly base: string;
+  readonly change: Change;
+}
+
+/** The node keeps its previous document. */
+export interface PushRefused {
+  readonly message: string;
+  readonly violations: readonly Violation[];
+}

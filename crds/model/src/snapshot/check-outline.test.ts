@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { describeViolation } from "../document/describe.ts";
+import { checkChange, checkFlatDocument } from "./check-outline.ts";
+
+test("accepts the outline of a change", () => {
+  const change = { put: { services: [{}] }, remove: { routes: ["x"] }, endpoints: { x: null } };
+  assert.deepEqual(checkChange(change).value, change);
+  assert.deepEqual(checkChange({}).value, { put: {}, remove: {} });
+});
+
+for (const [data, expected] of [
+  [[], ["expected a record"]],
+  [{ put: [], remove: null }, ["put: expected a record", "remove: expected a record"]],
+  [
+    { put: { vaults: [], services: {} }, x: 1 },
+    ["put.vaults: unknown field", "put.services: expected an array", "x: unknown field"],
+  ],
+  [{ remove: { services: ["x", 1] } }, ["remove.services[1]: expected a string"]],
+] as const) {
+  test(`refuses the change ${JSON.stringify(data)}`, () =>
+    assert.deepEqual(checkChange(data).violations?.map(describeViolation), expected));
+}
+
+test("accepts the outline of a document", () => {
+  const document = { _format_version: "3.0", services: [{}], _sluice: { endpoints: { x: [] } } };
+  assert.equal(checkFlatDocument(document).value, document);
+  assert.deepEqual(checkFlatDocument({}).value, {});
+});
+
+for (const [data, expected] of [
+  [null, ["expected a record"]],
+  [
+    { services: {}, routes: 5, plugins: "x", consumers: null },
+    [
+      "services: expected an array",
+      "routes: expected an array",
+      "plugins: expected an array",
+      "consumers: expected an array",
+    ],
+  ],
+  [
+    { _format_version: 3, _transform: "yes", _sluice: [] },
+    ["_format_version: expected a string", "_transform: expected a boolean", "_sluice: expected a record"],
+  ],
+  [
+    { vaults: [], constructor: 1, _sluice: { endpoints: "x", more: 1 } },
+    [
+      "vaults: unknown field",
+      "constructor: unknown field",
+      "_sluice.endpoints: expected a record",
+      "_sluice.more: unknown field",
+    ],
+  ],
+] as const) {
+  test(`refuses the document ${JSON.stringify(data)}`, () =>
+    assert.deepEqual(checkFlatDocument(data).violations?.map(describeViolation), expected));
+}

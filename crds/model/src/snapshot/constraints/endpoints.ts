@@ -1,0 +1,62 @@
+/** The endpoints section of a change: addresses by service id. */
+import { isIP } from "node:net";
+import type { Endpoint } from "../../document.ts";
+import { isRecord } from "../../schema/walk.ts";
+import type { Violation } from "../../violation.ts";
+import { freezeDeep } from "../stored-entity.ts";
+
+export interface CheckedEndpoints {
+  /** Null removes. */
+  readonly lists: ReadonlyMap<string, readonly Endpoint[] | null>;
+  readonly violations: readonly Violation[];
+}
+
+const at = (...steps: (string | number)[]): Violation["path"] => ["_sluice", "endpoints", ...steps];
+
+/** Checks the addresses and sorts them, so that their original order does not affect the hash. */
+export function checkEndpoints(raw: unknown): CheckedEndpoints {
+  const lists = new Map<string, readonly Endpoint[] | null>();
+  const violations: Violation[] = [];
+  if (raw !== undefined && raw !== null && !isRecord(raw)) {
+    return { lists, violations: [{ path: at(), message: "expected a record" }] };
+  }
+  for (const [id, list] of Object.entries(raw ?? {})) {
+    if (list !== null && !Array.isArray(list)) {
+      violations.push({ path: at(id), message: "expected an array" });
+      continue;
+    }
+    violations.push(...(list ?? []).flatMap((endpoint: unknown, index) => faultsOf(endpoint, at(id, index))));
+    lists.set(id.toLowerCase(), list === null ? null : list);
+  }
+  if (violations.length > 0) return { lists: new Map(), violations };
+  return {
+    lists: new Map([...lists].map(([id, list]) => [id, list === null ? null : freezeDeep(inOrder(list))])),
+    violations,
+  };
+}
+
+function inOrder(list: readonly Endpoint[]): readonly Endpoint[] {
+  return list
+    .map(({ address, port, terminating, fallback }) => ({
+      address,
+      port,
+      ...(terminating && { terminating }),
+      ...(fallback && { fallback }),
+    }))
+    .sort((a, b) => (a.address === b.address ? a.port - b.port : a.address < b.address ? -1 : 1));
+}
+
+function faultsOf(endpoint: unknown, path: Violation["path"]): readonly Violation[] {
+  if (!isRecord(endpoint)) return [{ path, message: "expected a record" }];
+  const { address, port, terminating = false, fallback = false, ...unknown } = endpoint;
+  const violations: Violation[] = [];
+  const report = (member: string, message: string) => violations.push({ path: [...path, member], message });
+  if (typeof address !== "string") report("address", "expected a string");
+  else if (isIP(address) === 0) report("address", `not an IP address: ${address}`);
+  if (typeof port !== "number" || !Number.isInteger(port)) report("port", "expected an integer");
+  else if (port < 1 || port > 65_535) report("port", "value should be between 1 and 65535");
+  for (const [member, flag] of Object.entries({ terminating, fallback }))
+    if (typeof flag !== "boolean") report(member, "expected a boolean");
+  for (const member of Object.keys(unknown)) report(member, "unknown field");
+  return violations;
+}

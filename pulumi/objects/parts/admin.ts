@@ -1,0 +1,52 @@
+/** The admin listener: Deployment, Service and RBAC objects, equal to the chart's. */
+import { containerPorts, deploymentOf, preStop, serviceOf } from "../deployment.ts";
+import { namespacesOf, objectName, type Release } from "../names.ts";
+import type { KubernetesObject } from "../object.ts";
+import { envOf, probe, secretEnv } from "../pods.ts";
+import { rightsOf } from "../rbac.ts";
+
+const component = "admin";
+
+/** The Secret with the admin token. */
+export const adminSecret = (release: Release): string =>
+  release.values.admin.existingSecret || objectName(release, component);
+
+export function adminObjects(release: Release): readonly KubernetesObject[] {
+  const values = release.values.admin;
+  return [
+    ...rightsOf(release, { component, clusterOnly: values.kubernetes }),
+    serviceOf(release, { component, ports: { admin: values.port } }),
+    deploymentOf(release, {
+      component,
+      values,
+      replicas: values.replicas,
+      grace: 30,
+      usesApi: true,
+      container: {
+        env: [...settings(release), ...envOf(values.env)],
+        ports: containerPorts({ admin: 8001 }),
+        startupProbe: probe({ path: "/status", port: "admin", period: 2, failures: 30 }),
+        livenessProbe: probe({ path: "/status", port: "admin", period: 10, failures: 6 }),
+        readinessProbe: probe({ path: "/status", port: "admin", period: 2, failures: 3 }),
+        ...preStop(5),
+      },
+    }),
+  ];
+}
+
+function settings(release: Release): readonly object[] {
+  const { name, namespace, values } = release;
+  const { kubernetes, origins } = values.admin;
+  return [
+    { name: "SLUICE_STORE", value: "cluster" },
+    { name: "SLUICE_ADMIN_LISTEN", value: "0.0.0.0:8001" },
+    secretEnv("SLUICE_ADMIN_TOKEN", { name: adminSecret(release), key: "token" }),
+    ...(kubernetes ? [{ name: "SLUICE_ADMIN_KUBERNETES", value: "true" }] : []),
+    ...(origins.length === 0 ? [] : [{ name: "SLUICE_ADMIN_ORIGINS", value: origins.join(",") }]),
+    { name: "SLUICE_HOME_NAMESPACE", value: namespace },
+    { name: "SLUICE_CLASS", value: values.class },
+    ...(values.namespaces.length === 0 ? [] : [{ name: "SLUICE_NAMESPACES", value: namespacesOf(release).join(",") }]),
+    { name: "SLUICE_OPERATOR_URL", value: `http://${name}-operator:8080` },
+    { name: "SLUICE_LOG_LEVEL", value: values.logLevel },
+  ];
+}

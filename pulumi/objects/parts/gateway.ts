@@ -1,0 +1,102 @@
+/** The nodes: Deployment, Services and autoscaler, equal to the chart's. */
+import { containerPorts, deploymentOf, preStop, serviceOf } from "../deployment.ts";
+import { metadataOf, type Release } from "../names.ts";
+import type { KubernetesObject } from "../object.ts";
+import { envOf, probe } from "../pods.ts";
+import { pushSecret, pushVolume } from "../push.ts";
+
+const component = "gateway";
+
+export function gatewayObjects(release: Release): readonly KubernetesObject[] {
+  const { service, tls, autoscaling } = release.values.gateway;
+  return [
+    serviceOf(release, {
+      component,
+      annotations: service.annotations,
+      spec: {
+        type: service.type,
+        ...(service.externalTrafficPolicy === "" ? {} : { externalTrafficPolicy: service.externalTrafficPolicy }),
+      },
+      ports: { proxy: service.port, ...(tls.enabled ? { "proxy-tls": service.tlsPort } : {}) },
+      nodePorts: service.type === "ClusterIP" ? {} : { proxy: service.nodePort },
+    }),
+    // The operator finds the nodes through this Service. A node is ready only once it has received a document, so the
+    // Service publishes addresses that are not ready.
+    serviceOf(release, {
+      component,
+      suffix: "-push",
+      spec: { clusterIP: "None", publishNotReadyAddresses: true },
+      ports: { push: 8005, status: 8007 },
+    }),
+    ...(autoscaling.enabled ? [autoscaler(release)] : []),
+    deployment(release),
+  ];
+}
+
+function deployment(release: Release): KubernetesObject {
+  const values = release.values.gateway;
+  const { endSeconds, drainSeconds, keptDocument, autoscaling, tls } = values;
+  const push = pushVolume(pushSecret(release), component);
+  return deploymentOf(release, {
+    component,
+    values,
+    ...(autoscaling.enabled ? {} : { replicas: values.replicas }),
+    surges: true,
+    // The node's drain time, and some seconds for its shutdown.
+    grace: endSeconds + drainSeconds + 10,
+    usesApi: false,
+    container: {
+      env: [...settings(release), ...envOf(values.env)],
+      ports: containerPorts({ proxy: 8000, ...(tls.enabled ? { "proxy-tls": 8443 } : {}), push: 8005, status: 8007 }),
+      startupProbe: probe({ path: "/status/live", port: "status", period: 1, failures: 60 }),
+      livenessProbe: probe({ path: "/status/live", port: "status", period: 10, failures: 6 }),
+      // A node is ready once it runs a document.
+      readinessProbe: probe({ path: "/status/ready", port: "status", period: 1, failures: 3 }),
+      ...preStop(endSeconds),
+      volumeMounts: [push.mount, ...(keptDocument.enabled ? [{ name: "document", mountPath: "/var/lib/sluice" }] : [])],
+    },
+    volumes: [push.volume, ...(keptDocument.enabled ? [{ name: "document", ...kept(keptDocument) }] : [])],
+  });
+}
+
+function settings(release: Release): readonly object[] {
+  const { values } = release;
+  const { keptDocument, workers, drainSeconds, tls } = values.gateway;
+  return [
+    { name: "SLUICE_SOURCE", value: "push" },
+    { name: "SLUICE_PROXY_LISTEN", value: "0.0.0.0:8000" },
+    ...(tls.enabled ? [{ name: "SLUICE_PROXY_TLS_LISTEN", value: "0.0.0.0:8443" }] : []),
+    { name: "SLUICE_PUSH_LISTEN", value: "0.0.0.0:8005" },
+    { name: "SLUICE_STATUS_LISTEN", value: "0.0.0.0:8007" },
+    ...pushVolume(pushSecret(release), component).env,
+    ...(keptDocument.enabled ? [{ name: "SLUICE_KEPT_DOCUMENT", value: "/var/lib/sluice/document" }] : []),
+    { name: "SLUICE_WORKERS", value: String(workers) },
+    { name: "SLUICE_DRAIN_TIMEOUT", value: `${drainSeconds}s` },
+    { name: "SLUICE_LOG_LEVEL", value: values.logLevel },
+  ];
+}
+
+/** The volume of the kept document: one per pod, deleted with it. */
+function kept({ size, storageClassName }: Release["values"]["gateway"]["keptDocument"]): object {
+  if (storageClassName === "") return { emptyDir: { sizeLimit: size } };
+  const spec = { accessModes: ["ReadWriteOnce"], storageClassName, resources: { requests: { storage: size } } };
+  return { ephemeral: { volumeClaimTemplate: { spec } } };
+}
+
+function autoscaler(release: Release): KubernetesObject {
+  const { minReplicas, maxReplicas, targetCPU } = release.values.gateway.autoscaling;
+  const metadata = metadataOf(release, component);
+  return {
+    apiVersion: "autoscaling/v2",
+    kind: "HorizontalPodAutoscaler",
+    metadata,
+    spec: {
+      scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: metadata.name },
+      minReplicas,
+      maxReplicas,
+      metrics: [
+        { type: "Resource", resource: { name: "cpu", target: { type: "Utilization", averageUtilization: targetCPU } } },
+      ],
+    },
+  };
+}

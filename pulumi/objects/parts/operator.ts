@@ -1,0 +1,131 @@
+/** The operator: Deployment, Service, RBAC objects and webhook, equal to the chart's. */
+import { readFileSync } from "node:fs";
+import { CLASS_LABEL } from "@sluice/model";
+import { parse } from "yaml";
+import { containerPorts, deploymentOf, serviceOf } from "../deployment.ts";
+import {
+  hasWebhook,
+  labelsOf,
+  namespacesOf,
+  objectName,
+  privateNamespace,
+  type Release,
+  selectorOf,
+  wideName,
+} from "../names.ts";
+import type { KubernetesObject } from "../object.ts";
+import { envOf, probe } from "../pods.ts";
+import { pushSecret, pushVolume } from "../push.ts";
+import { rightsOf } from "../rbac.ts";
+
+const component = "operator";
+
+export function operatorObjects(release: Release): readonly KubernetesObject[] {
+  const webhook = hasWebhook(release);
+  return [
+    ...rightsOf(release, { component, clusterOnly: webhook }),
+    ...(webhook ? webhookObjects(release) : []),
+    ...classLeases(release),
+    serviceOf(release, { component, ports: { http: 8080 } }),
+    deployment(release),
+  ];
+}
+
+/** The namespace of Secrets that only the operator reads, if the release creates it. */
+export function privateNamespaceObjects(release: Release): readonly KubernetesObject[] {
+  const { operator, namespaces } = release.values;
+  const name = privateNamespace(release);
+  if (!operator.privateNamespace.create || namespaces.length > 0 || name === release.namespace) return [];
+  const labels = { ...labelsOf(release, component), "pod-security.kubernetes.io/enforce": "restricted" };
+  return [{ apiVersion: "v1", kind: "Namespace", metadata: { name, labels } }];
+}
+
+function deployment(release: Release): KubernetesObject {
+  const values = release.values.operator;
+  const webhook = hasWebhook(release);
+  const push = ownPush(release);
+  return deploymentOf(release, {
+    component,
+    values,
+    replicas: values.replicas,
+    grace: 30,
+    usesApi: true,
+    container: {
+      env: [...settings(release), ...envOf(values.env)],
+      ports: containerPorts({ http: 8080, ...(webhook ? { webhook: 9443 } : {}) }),
+      startupProbe: probe({ path: "/healthz", port: "http", period: 2, failures: 30 }),
+      livenessProbe: probe({ path: "/healthz", port: "http", period: 10, failures: 6 }),
+      readinessProbe: probe({ path: "/readyz", port: "http", period: 2, failures: 3 }),
+      ...(push && { volumeMounts: [push.mount] }),
+    },
+    ...(push && { volumes: [push.volume] }),
+  });
+}
+
+/** Existing certificates that the values name; null: the operator creates them. */
+function ownPush({ values }: Release) {
+  return values.push.existingSecret === "" ? null : pushVolume(values.push.existingSecret, component);
+}
+
+function settings(release: Release): readonly object[] {
+  const { name, namespace, values } = release;
+  return [
+    { name: "SLUICE_OPERATOR_LISTEN", value: "0.0.0.0:8080" },
+    { name: "SLUICE_HOME_NAMESPACE", value: namespace },
+    { name: "SLUICE_PRIVATE_NAMESPACE", value: privateNamespace(release) },
+    { name: "SLUICE_CLASS", value: values.class },
+    ...(values.namespaces.length === 0 ? [] : [{ name: "SLUICE_NAMESPACES", value: namespacesOf(release).join(",") }]),
+    ...(values.namespaceSelector === ""
+      ? []
+      : [{ name: "SLUICE_NAMESPACE_SELECTOR", value: values.namespaceSelector }]),
+    { name: "SLUICE_NODE_SERVICE", value: `${namespace}/${name}-gateway-push` },
+    // With the pod's uid as identity, a restarted container still holds the Lease.
+    { name: "SLUICE_IDENTITY", valueFrom: { fieldRef: { fieldPath: "metadata.uid" } } },
+    ...(ownPush(release)?.env ?? [{ name: "SLUICE_PUSH_SECRET", value: pushSecret(release) }]),
+    ...(hasWebhook(release)
+      ? [
+          { name: "SLUICE_WEBHOOK_LISTEN", value: "0.0.0.0:9443" },
+          { name: "SLUICE_WEBHOOK_NAME", value: wideName(release, "webhook") },
+        ]
+      : []),
+    { name: "SLUICE_LOG_LEVEL", value: values.logLevel },
+  ];
+}
+
+function webhookObjects(release: Release): readonly KubernetesObject[] {
+  const { namespace, values } = release;
+  const file = readFileSync(new URL("../../../charts/sluice/files/webhook.yaml", import.meta.url), "utf8");
+  const places = [...new Set([namespace, ...values.classlessNamespaces])].join("', '");
+  const own = values.class === "sluice" ? "" : `request.namespace in ['${places}'] ? '${values.class}' : `;
+  const webhook = parse(file.replace("'sluice') == 'sluice'", `${own}'sluice') == '${values.class}'`));
+  const name = objectName(release, "webhook");
+  const labels = labelsOf(release, component);
+  return [
+    {
+      apiVersion: "admissionregistration.k8s.io/v1",
+      kind: "ValidatingWebhookConfiguration",
+      metadata: { name: wideName(release, "webhook"), labels },
+      webhooks: [{ ...webhook, clientConfig: { service: { namespace, name, path: "/validate" } } }],
+    },
+    {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name, namespace, labels },
+      spec: {
+        selector: selectorOf(release, component),
+        ports: [{ name: "webhook", port: 443, targetPort: "webhook" }],
+      },
+    },
+  ];
+}
+
+/** Leases that tell other Sluices in the cluster the class of resources without spec.class. */
+function classLeases(release: Release): readonly KubernetesObject[] {
+  const { classlessNamespaces, class: className } = release.values;
+  const labels = { ...labelsOf(release, component), [CLASS_LABEL]: className };
+  return [...new Set(classlessNamespaces)].map((namespace) => ({
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: { name: wideName(release, "classless"), namespace, labels },
+  }));
+}

@@ -1,0 +1,65 @@
+/** The user API: Deployment and Service, equal to the chart's. */
+
+import { containerPorts, deploymentOf, preStop, serviceOf } from "../deployment.ts";
+import { objectName, type Release } from "../names.ts";
+import type { KubernetesObject } from "../object.ts";
+import { containerOf, envOf, probe, secretEnv } from "../pods.ts";
+import { databaseEnv, hasPostgres, redisEnv } from "./databases.ts";
+
+const component = "user-api";
+
+/** The Secret that authenticates the gateway. */
+export const gatewaySecret = (release: Release): string =>
+  release.values.userApi.existingSecret || objectName(release, "user-api-gateway");
+
+export function userApiObjects(release: Release): readonly KubernetesObject[] {
+  const values = release.values.userApi;
+  const { endSeconds, drainSeconds, resources, image } = values;
+  const postgres = hasPostgres(release);
+  // Migrates the database before a pod of a new version serves; concurrent runs are safe. Waits for a database that
+  // starts at the same time.
+  const migrate = {
+    name: "migrate",
+    ...containerOf(release, image),
+    args: ["migrate", "60"],
+    env: databaseEnv(release),
+    resources,
+  };
+  return [
+    serviceOf(release, { component, ports: { http: values.port } }),
+    deploymentOf(release, {
+      component,
+      values,
+      replicas: values.replicas,
+      surges: true,
+      grace: endSeconds + drainSeconds + 10,
+      usesApi: false,
+      ...(postgres ? { initContainers: [migrate] } : {}),
+      container: {
+        env: [...settings(release), ...envOf(values.env)],
+        ports: containerPorts({ http: 4000 }),
+        startupProbe: probe({ path: "/healthz", port: "http", period: 2, failures: 60 }),
+        livenessProbe: probe({ path: "/healthz", port: "http", period: 10, failures: 6 }),
+        readinessProbe: probe({ path: "/readyz", port: "http", period: 2, failures: 3 }),
+        ...preStop(endSeconds),
+        ...(postgres ? {} : { volumeMounts: [{ name: "data", mountPath: "/var/lib/sluice" }] }),
+      },
+      volumes: postgres ? [] : [{ name: "data", emptyDir: {} }],
+    }),
+  ];
+}
+
+function settings(release: Release): readonly object[] {
+  const { values } = release;
+  return [
+    { name: "SLUICE_USER_API_LISTEN", value: "0.0.0.0:4000" },
+    secretEnv("SLUICE_USER_API_GATEWAY_SECRET", { name: gatewaySecret(release), key: "secret" }),
+    ...(hasPostgres(release)
+      ? [...databaseEnv(release), { name: "SLUICE_USER_API_MIGRATE", value: "off" }]
+      : [{ name: "SLUICE_USER_API_DATA", value: "/var/lib/sluice/users" }]),
+    ...redisEnv(release),
+    { name: "SLUICE_USER_API_ACCESS", value: values.userApi.access },
+    { name: "SLUICE_USER_API_DRAIN_SECONDS", value: String(values.userApi.drainSeconds) },
+    { name: "SLUICE_USER_API_LOG_LEVEL", value: values.logLevel },
+  ];
+}

@@ -1,0 +1,49 @@
+/** test/e2e/deploy/pulumi-others.test.ts tests how a stack is refused: an engine mock cannot end a program. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { runtime } from "@pulumi/pulumi";
+import { createObject, createOnce } from "../objects/create.ts";
+import { type Registered, registerInto } from "../testing.ts";
+import { lookFirst } from "./check-existing.ts";
+import type { Found } from "./owner.ts";
+import type { ObjectIdentity } from "./reader.ts";
+
+/** A program in a stack `dev`, with these objects in the cluster. */
+function look(there: readonly Found[]) {
+  const read = async ({ metadata }: ObjectIdentity) =>
+    there.find(({ metadata: { name } }) => name === metadata.name) ?? null;
+  return lookFirst({ stack: "dev", read });
+}
+
+const objects = (registered: readonly Registered[]) => registered.filter(({ type }) => type.startsWith("kubernetes:"));
+
+const secret = (name: string, password: string) => ({
+  apiVersion: "v1",
+  kind: "Secret",
+  metadata: { name, namespace: "shop" },
+  data: { password },
+});
+const found = (name: string, stack: string, password = ""): Found => ({
+  kind: "Secret",
+  metadata: { name, namespace: "shop", labels: { "sluice.dev/stack": stack } },
+  data: { password },
+});
+
+test("what the program makes once goes on as it is in the cluster, as a secret", async () => {
+  const registered = registerInto();
+  await runtime.runInPulumiStack(async () => {
+    const mayCreate = look([found("kept", "dev", "former"), found("given", "dev", "former")]);
+    createOnce(secret("kept", "new"));
+    createOnce(secret("made", "new"));
+    createObject(secret("given", "new"));
+    await mayCreate();
+    return {};
+  });
+  await runtime.disconnect();
+  const passwords = objects(registered).map(({ name, inputs, secrets }) => [name, inputs.data?.password, secrets]);
+  assert.deepEqual(passwords.toSorted(), [
+    ["given", "new", ["data"]],
+    ["kept", "former", ["data"]],
+    ["made", "new", ["data"]],
+  ]);
+});
