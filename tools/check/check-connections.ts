@@ -30,7 +30,7 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
   "@opentelemetry/exporter-trace-otlp-http": [],
 };
 
-const door = "proxy/upstream/connect.ts";
+const door = "outbound/connect.ts";
 const settings = "the process's settings name the destination, not its configuration";
 const nodes = "its destinations are the status listeners of nodes, which configuration cannot name";
 

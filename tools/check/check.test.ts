@@ -221,7 +221,7 @@ const connecting: readonly [file: string, text: string, faults: number][] = [
   ["gateway/src/proxy/x.ts", 'import type { Socket } from "node:net";', 0],
   ["gateway/src/proxy/x.ts", 'import { createServer, isIP, type Socket } from "node:net";', 0],
   ["gateway/src/plugins/x/handler.test.ts", 'import { connect } from "node:net";', 0],
-  ["gateway/src/proxy/upstream/connect.ts", 'import { connect } from "node:net";', 0],
+  ["gateway/src/outbound/connect.ts", 'import { connect } from "node:net";', 0],
   ["gateway/src/database/postgres.ts", 'import pg from "pg";', 0],
   ["operator/src/x.ts", 'await fetch("http://x");', 0],
 ];

@@ -16,8 +16,8 @@ import {
   type SnapshotPlugin,
   type SnapshotRoute,
 } from "@sluice/model/serving";
+import { errorAnswer } from "../exchange/gateway-errors.ts";
 import type { PluginHandlers, PluginInstance, PluginServices } from "../plugins/plugin.ts";
-import { errorAnswer } from "../proxy/response/gateway-errors.ts";
 import type { PluginChain, PluginStep, RouteChains, Scheme } from "../runtime/runtime.ts";
 import { GroupIndex } from "./group-index.ts";
 

@@ -6,9 +6,9 @@ import type { Balancer } from "../balance/balancer.ts";
 import type { BalancingRequest } from "../balance/hash-source.ts";
 import { hostHeader } from "../balance/host-header.ts";
 import { BalancedAttempts, type TargetAttempts } from "../balance/target-attempts.ts";
-import { headerValue } from "../plugins/header-value.ts";
-import type { HeaderEdit } from "../proxy/exchange/exchange.ts";
-import { overrideHeaderEdit } from "../proxy/headers/header-edits.ts";
+import type { HeaderEdit } from "../exchange/exchange.ts";
+import { overrideHeaderEdit } from "../exchange/header-edits.ts";
+import { headerValue } from "../exchange/header-value.ts";
 import type { ServiceUpstream, UpstreamInputs, UpstreamTarget } from "../runtime/runtime.ts";
 
 /**

@@ -1,6 +1,6 @@
 /** The counters of a node, by the policy of each rate-limiting config. */
 import type { RateLimitingConfig } from "@sluice/model";
-import type { Connect } from "../proxy/upstream/connect.ts";
+import type { Connect } from "../outbound/connect.ts";
 import type { Counters, Warn } from "./counters.ts";
 import { LocalCounters } from "./local-counters.ts";
 import { RedisCounters } from "./redis-counters.ts";

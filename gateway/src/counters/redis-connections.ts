@@ -2,7 +2,7 @@
 import { isIP, type Socket } from "node:net";
 import type { RateLimitingConfig } from "@sluice/model";
 import type { Redis, RedisOptions } from "ioredis";
-import type { Connect, ConnectOptions } from "../proxy/upstream/connect.ts";
+import type { Connect, ConnectOptions } from "../outbound/connect.ts";
 import type { Warn } from "./counters.ts";
 import { RedisBatch } from "./redis-batch.ts";
 

@@ -4,7 +4,7 @@
  * interval in seconds: see redis-synced-counters.ts.
  */
 import type { RateLimitingConfig } from "@sluice/model";
-import type { Connect } from "../proxy/upstream/connect.ts";
+import type { Connect } from "../outbound/connect.ts";
 import type { Counter, Counters, Taken, Warn } from "./counters.ts";
 import { RedisConnections } from "./redis-connections.ts";
 import { SyncedCounters } from "./redis-synced-counters.ts";

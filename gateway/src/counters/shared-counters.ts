@@ -8,7 +8,7 @@
  */
 import { getRandomValues } from "node:crypto";
 import { type Period, periods } from "@sluice/model/serving";
-import { StringCache } from "../plugins/string-cache.ts";
+import { StringCache } from "../exchange/string-cache.ts";
 import { CounterTable } from "../shared-memory/counter-table.ts";
 import { HASH_KEY_WORDS, keyedHash } from "../shared-memory/keyed-hash.ts";
 import type { Counter, Counters, Taken } from "./counters.ts";

@@ -1,8 +1,8 @@
 /** The gateway's interface to a plugin. The config schema is in @sluice/model under the same name. */
 import type { PluginConfigs, PluginName } from "@sluice/model";
 import type { Counters } from "../counters/counters.ts";
+import type { DirectResponse, Exchange } from "../exchange/exchange.ts";
 import type { Metrics } from "../metrics/metrics.ts";
-import type { DirectResponse, Exchange } from "../proxy/exchange/exchange.ts";
 
 /** Services of the node for plugins; they live as long as the node. */
 export interface PluginServices {

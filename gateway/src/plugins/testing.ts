@@ -3,9 +3,9 @@ import { hash } from "node:crypto";
 import type { Consumer, Route, Service, SnapshotCredential } from "@sluice/model";
 import { consumerNamed, routeNamed, serviceNamed } from "../compile/testing-entities.ts";
 import { LocalCounters } from "../counters/local-counters.ts";
+import type { Exchange, HeaderEdit, HeaderEditGroup, HeaderEdits, Timings } from "../exchange/exchange.ts";
+import type { HeaderName } from "../exchange/header-name.ts";
 import { createMetrics } from "../metrics/metrics.ts";
-import type { Exchange, HeaderEdit, HeaderEditGroup, HeaderEdits, Timings } from "../proxy/exchange/exchange.ts";
-import type { HeaderName } from "../proxy/headers/header-name.ts";
 import type { PluginScope, PluginServices } from "./plugin.ts";
 
 /** Applies header edits to the given headers. Names in any case. */

@@ -5,9 +5,11 @@
  *
  * It is synchronous as long as no plugin is asynchronous.
  */
+
+import type { DirectResponse } from "../exchange/exchange.ts";
+import { errorAnswer, type GatewayErrorName, gatewayErrors } from "../exchange/gateway-errors.ts";
 import type { PluginStep, Runtime, ServiceUpstream } from "../runtime/runtime.ts";
 import { checkProtocol } from "./exchange/check-protocol.ts";
-import type { DirectResponse } from "./exchange/exchange.ts";
 import { LiveExchange, type TrafficCounters } from "./exchange/live-exchange.ts";
 import { IncomingRequest, type RequestHead } from "./exchange/request.ts";
 import { BodyLostError } from "./exchange/request-body.ts";
@@ -20,7 +22,6 @@ import { type HeaderStyle, headerStyle } from "./headers/header-names.ts";
 import { upstreamHeaders } from "./headers/upstream-headers.ts";
 import { LogLimiter } from "./observability/log-limiter.ts";
 import type { Observer } from "./observability/observer.ts";
-import { errorAnswer, type GatewayErrorName, gatewayErrors } from "./response/gateway-errors.ts";
 import { createGatewayResponse, type GatewayResponse } from "./response/gateway-response.ts";
 import type { ProxySettings } from "./settings.ts";
 

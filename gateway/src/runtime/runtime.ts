@@ -11,8 +11,8 @@ import type {
 import type { Balancer } from "../balance/balancer.ts";
 import type { BalancingRequest } from "../balance/hash-source.ts";
 import type { TargetAttempts } from "../balance/target-attempts.ts";
+import type { HeaderEdit } from "../exchange/exchange.ts";
 import type { PluginInstance } from "../plugins/plugin.ts";
-import type { HeaderEdit } from "../proxy/exchange/exchange.ts";
 
 export type Scheme = "http" | "https";
 

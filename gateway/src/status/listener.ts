@@ -3,7 +3,7 @@ import type { NodeState } from "@sluice/model";
 import type { UpstreamsHealthReport } from "../balance/health-report.ts";
 import { DATA_LINES } from "../metrics/data-lines.ts";
 import type { Connections, Heap } from "../metrics/metrics.ts";
-import type { RefusedDestination } from "../proxy/upstream/refused-destinations.ts";
+import type { RefusedDestination } from "../outbound/refused-destinations.ts";
 import type { NodeMetrics } from "../workers/merge-metrics.ts";
 import { type StatusServer, startStatusServer, Text } from "./server.ts";
 

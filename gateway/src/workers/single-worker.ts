@@ -1,7 +1,7 @@
 /** A single worker, run in the control thread. */
 import { createCounters } from "../counters/create-counters.ts";
-import { connectBehind } from "../proxy/upstream/connect.ts";
-import { createGuard } from "../proxy/upstream/guard.ts";
+import { connectBehind } from "../outbound/connect.ts";
+import { createGuard } from "../outbound/guard.ts";
 import type { StartWorkersOptions } from "./start-workers.ts";
 import { startWorker } from "./worker.ts";
 import type { Workers } from "./workers.ts";

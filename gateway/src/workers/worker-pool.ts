@@ -11,8 +11,8 @@ import { Balancers } from "../compile/balancers.ts";
 import { createCountersMemory } from "../counters/shared-counters.ts";
 import type { Connections } from "../metrics/metrics.ts";
 import { type Part, partsOf, Sum } from "../metrics/slices.ts";
+import { mergeRefused } from "../outbound/refused-destinations.ts";
 import type { ListenAddress } from "../proxy/settings.ts";
-import { mergeRefused } from "../proxy/upstream/refused-destinations.ts";
 import { SettingsError } from "../settings/error.ts";
 import { gatewaySettings as names } from "../settings/gateway.ts";
 import {

@@ -4,11 +4,11 @@
 import { emptySnapshot, type Snapshot } from "@sluice/model/serving";
 import type { BalancerTools } from "../compile/balancers.ts";
 import { compile } from "../compile/compile.ts";
+import type { Guard } from "../outbound/guard.ts";
 import { handlers, type PluginServices } from "../plugins/index.ts";
 import type { ConnectionSlots, CreateProxy, ProxyListener } from "../proxy/engine.ts";
 import type { ProxyLog } from "../proxy/pipeline.ts";
 import type { ListenAddress, ProxySettings } from "../proxy/settings.ts";
-import type { Guard } from "../proxy/upstream/guard.ts";
 import { holdRuntime } from "../runtime/holder.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { type ObserversPlan, openObservers } from "./observers.ts";

@@ -4,8 +4,8 @@ import type { MetricObject } from "prom-client";
 import type { Balancer } from "../balance/balancer.ts";
 import type { Connections, Heap } from "../metrics/metrics.ts";
 import type { Part } from "../metrics/slices.ts";
+import type { RefusedDestination } from "../outbound/refused-destinations.ts";
 import type { ListenAddress } from "../proxy/settings.ts";
-import type { RefusedDestination } from "../proxy/upstream/refused-destinations.ts";
 
 export interface Workers {
   readonly address: ListenAddress;

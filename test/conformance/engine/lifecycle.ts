@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { Server, ServerResponse } from "node:http";
 import { describe, it } from "node:test";
-import type { Exchange } from "../../../gateway/src/proxy/exchange/exchange.ts";
+import type { Exchange } from "../../../gateway/src/exchange/exchange.ts";
 import { dial, send, signal, until } from "./client.ts";
 import { type Engine, portOf, type RigOptions, startRig, startUpstream } from "./rig.ts";
 

@@ -14,11 +14,11 @@ import {
   serviceNamed,
   snapshotOf,
 } from "../../../gateway/src/compile/testing-entities.ts";
+import { connectBehind } from "../../../gateway/src/outbound/connect.ts";
+import { createGuard } from "../../../gateway/src/outbound/guard.ts";
 import type { PluginHandlers, PluginInstance, PluginServices } from "../../../gateway/src/plugins/plugin.ts";
 import type { CreateProxy, ProxyListener } from "../../../gateway/src/proxy/engine.ts";
 import { defaultProxySettings, type ProxySettings } from "../../../gateway/src/proxy/settings.ts";
-import { connectBehind } from "../../../gateway/src/proxy/upstream/connect.ts";
-import { createGuard } from "../../../gateway/src/proxy/upstream/guard.ts";
 import { createProbe } from "../../../gateway/src/proxy/upstream/probe.ts";
 import { holdRuntime } from "../../../gateway/src/runtime/holder.ts";
 import type { KeyPair } from "../../../tools/programs/certificates.ts";

@@ -2,9 +2,9 @@
  * cors: allows origins to read responses (Fetch standard, CORS protocol; docs/reference/kong-compatibility.md#cors).
  */
 import type { CorsConfig } from "@sluice/model";
-import type { Exchange, HeaderEdits } from "../../proxy/exchange/exchange.ts";
-import { removeHeaderEdit, setHeaderEdit } from "../../proxy/headers/header-edits.ts";
-import { headerValue } from "../header-value.ts";
+import type { Exchange, HeaderEdits } from "../../exchange/exchange.ts";
+import { removeHeaderEdit, setHeaderEdit } from "../../exchange/header-edits.ts";
+import { headerValue } from "../../exchange/header-value.ts";
 import type { PluginHandler } from "../plugin.ts";
 import { type OriginRule, originRule } from "./origins.ts";
 

@@ -1,5 +1,5 @@
 /** Members of a request body that may contain a key: a form, a JSON object or a multipart form. */
-import type { ExchangeRequest } from "../../proxy/exchange/exchange.ts";
+import type { ExchangeRequest } from "../../exchange/exchange.ts";
 import { boundaryOf, multipartParts, withoutParts } from "../multipart.ts";
 import { jsonMembers, withoutMembers } from "./json-members.ts";
 import { pairValues, withoutPairs } from "./pairs.ts";

@@ -1,7 +1,7 @@
 /** Finds the key of a request: for each name the header, then the query, then the body, as in Kong. */
 import type { KeyAuthConfig } from "@sluice/model";
-import type { Exchange } from "../../proxy/exchange/exchange.ts";
-import { lowerCase } from "../../proxy/headers/header-name.ts";
+import type { Exchange } from "../../exchange/exchange.ts";
+import { lowerCase } from "../../exchange/header-name.ts";
 import type { BodyMembers } from "./body.ts";
 import { pairValues } from "./pairs.ts";
 

@@ -1,10 +1,10 @@
 /** key-auth: requests need a consumer's key (docs/reference/kong-compatibility.md#key-auth). */
 import { hash } from "node:crypto";
-import type { DirectResponse, Exchange } from "../../proxy/exchange/exchange.ts";
-import { errorAnswer } from "../../proxy/response/gateway-errors.ts";
-import { headerValue } from "../header-value.ts";
+import type { DirectResponse, Exchange } from "../../exchange/exchange.ts";
+import { errorAnswer } from "../../exchange/gateway-errors.ts";
+import { headerValue } from "../../exchange/header-value.ts";
+import { StringCache } from "../../exchange/string-cache.ts";
 import type { PluginHandler } from "../plugin.ts";
-import { StringCache } from "../string-cache.ts";
 import { type BodyMembers, readMembers } from "./body.ts";
 import { type FoundKey, findKey, hideKey } from "./find-key.ts";
 import { type Identity, identify } from "./identify.ts";

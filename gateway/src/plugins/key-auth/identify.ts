@@ -1,8 +1,8 @@
 /** Sets the consumer of an exchange, and the identity headers to the upstream. */
 import type { Consumer, SnapshotCredential } from "@sluice/model";
-import type { Exchange, HeaderEdit, HeaderEditGroup } from "../../proxy/exchange/exchange.ts";
-import { editGroup, removeHeaderEdit, setHeaderEdit } from "../../proxy/headers/header-edits.ts";
-import { headerValue } from "../header-value.ts";
+import type { Exchange, HeaderEdit, HeaderEditGroup } from "../../exchange/exchange.ts";
+import { editGroup, removeHeaderEdit, setHeaderEdit } from "../../exchange/header-edits.ts";
+import { headerValue } from "../../exchange/header-value.ts";
 
 export interface Identity {
   readonly consumer: Consumer;

@@ -1,8 +1,8 @@
 /** prometheus: updates the metrics of its config at the end of an exchange. */
 import type { Consumer, Route, Service } from "@sluice/model";
+import type { Exchange, Timings } from "../../exchange/exchange.ts";
 import type { Metrics } from "../../metrics/metrics.ts";
 import type { Recorder } from "../../metrics/recorder.ts";
-import type { Exchange, Timings } from "../../proxy/exchange/exchange.ts";
 import type { PluginHandler } from "../plugin.ts";
 
 /** nginx's status for a client that disconnected before the response; Kong counts these too. */

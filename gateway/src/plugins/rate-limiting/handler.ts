@@ -1,8 +1,8 @@
 /** rate-limiting: limits the requests of each period (docs/reference/kong-compatibility.md#rate-limiting). */
 
 import type { Counter, Taken } from "../../counters/counters.ts";
-import type { DirectResponse, Exchange } from "../../proxy/exchange/exchange.ts";
-import { errorAnswer } from "../../proxy/response/gateway-errors.ts";
+import type { DirectResponse, Exchange } from "../../exchange/exchange.ts";
+import { errorAnswer } from "../../exchange/gateway-errors.ts";
 import type { PluginHandler } from "../plugin.ts";
 import { setRateLimitHeaders } from "./headers.ts";
 import { counterNames, instanceName } from "./identifier.ts";

@@ -1,6 +1,6 @@
 /** Rate-limit headers to the client. RateLimit-*: draft-ietf-httpapi-ratelimit-headers-07. */
-import type { HeaderEdits } from "../../proxy/exchange/exchange.ts";
-import { HeaderName } from "../../proxy/headers/header-name.ts";
+import type { HeaderEdits } from "../../exchange/exchange.ts";
+import { HeaderName } from "../../exchange/header-name.ts";
 import type { Limit } from "./limits.ts";
 import { nominalLength, secondsUntilReset } from "./windows.ts";
 

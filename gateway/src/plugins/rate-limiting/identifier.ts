@@ -1,10 +1,10 @@
 /** The identifier by which requests are counted (`limit_by`). */
 import { hash } from "node:crypto";
 import type { RateLimitingConfig } from "@sluice/model";
-import type { Exchange } from "../../proxy/exchange/exchange.ts";
-import { lowerCase } from "../../proxy/headers/header-name.ts";
+import type { Exchange } from "../../exchange/exchange.ts";
+import { lowerCase } from "../../exchange/header-name.ts";
+import { StringCache } from "../../exchange/string-cache.ts";
 import type { PluginScope } from "../plugin.ts";
-import { StringCache } from "../string-cache.ts";
 
 /**
  * A longer identifier (a header's value) is replaced by its SHA-256, so that a client cannot control the memory that it

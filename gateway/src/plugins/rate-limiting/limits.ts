@@ -1,8 +1,8 @@
 /** The limits of a config, with everything precomputed that is the same for each request. */
 import { type Period, periods, type RateLimitingConfig } from "@sluice/model/serving";
-import type { HeaderEdit } from "../../proxy/exchange/exchange.ts";
-import { setHeaderEdit } from "../../proxy/headers/header-edits.ts";
-import { HeaderName } from "../../proxy/headers/header-name.ts";
+import type { HeaderEdit } from "../../exchange/exchange.ts";
+import { setHeaderEdit } from "../../exchange/header-edits.ts";
+import { HeaderName } from "../../exchange/header-name.ts";
 import { type Window, windowOf } from "./windows.ts";
 
 export class Limit {

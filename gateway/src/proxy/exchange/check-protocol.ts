@@ -1,7 +1,7 @@
 /** Checks that a request uses a protocol that its route serves. */
 
-import type { GatewayErrorName } from "../response/gateway-errors.ts";
-import type { DirectResponse } from "./exchange.ts";
+import type { DirectResponse } from "../../exchange/exchange.ts";
+import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import { isGrpcService } from "./grpc.ts";
 import type { LiveExchange } from "./live-exchange.ts";
 

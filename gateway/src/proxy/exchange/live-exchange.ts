@@ -1,5 +1,7 @@
 /** A running exchange: the plugins' view (`Exchange`) and the state of the pipeline and the engine. */
 import type { Consumer, Service, SnapshotCredential, SnapshotRoute } from "@sluice/model";
+import type { Exchange, HeaderEdits, Identities, Timings } from "../../exchange/exchange.ts";
+import { HeaderEditList } from "../../exchange/header-edits.ts";
 import type {
   CompiledRoute,
   PluginChain,
@@ -8,10 +10,8 @@ import type {
   Runtime,
   UpstreamTarget,
 } from "../../runtime/runtime.ts";
-import { HeaderEditList } from "../headers/header-edits.ts";
 import type { Observer } from "../observability/observer.ts";
 import type { ForwardPlan } from "../pipeline.ts";
-import type { Exchange, HeaderEdits, Identities, Timings } from "./exchange.ts";
 import type { IncomingRequest } from "./request.ts";
 import type { RequestBody } from "./request-body.ts";
 import { newRequestId } from "./request-id.ts";

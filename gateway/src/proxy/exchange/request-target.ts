@@ -1,6 +1,6 @@
 /** Parses request targets into the normal form that routes match on. */
 import { normalizePath } from "@sluice/model/serving";
-import type { GatewayErrorName } from "../response/gateway-errors.ts";
+import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 
 export interface RequestTarget {
   /** Normalised, without the query. */

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { addressSet, canonicalAddress, createTrustedProxies, isInAddressSet } from "./trusted-proxies.ts";
+import { addressSet, canonicalAddress, isInAddressSet } from "../../outbound/address-set.ts";
+import { createTrustedProxies } from "./trusted-proxies.ts";
 
 type Header = "x-real-ip" | "x-forwarded-for";
 

@@ -1,7 +1,7 @@
 /** Builds the response headers for the client (docs/reference/kong-compatibility.md#headers). */
 
+import { CachedLineHeaderName } from "../../exchange/header-name.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
-import { CachedLineHeaderName } from "./header-name.ts";
 import { connectionNames, type HeaderStyle, hopByHop } from "./header-names.ts";
 import { HeaderList, type HeaderSink } from "./header-sink.ts";
 

@@ -1,7 +1,7 @@
 /** Header names that the proxy handles specially, in lower case. */
 
+import { CachedLineHeaderName, HeaderName } from "../../exchange/header-name.ts";
 import type { ProxySettings } from "../settings.ts";
-import { CachedLineHeaderName, HeaderName } from "./header-name.ts";
 
 /** Names of the gateway's own headers. */
 export interface GatewayHeaderNames {
@@ -36,22 +36,6 @@ function gatewayHeaderNames(naming: ProxySettings["naming"]): GatewayHeaderNames
     responseLatency: new HeaderName(`${prefix}-Response-Latency`),
   };
   return { ...names, all: new Set(Object.values(names).map(({ lower }) => lower)) };
-}
-
-/** 1 for characters that `foldedName` keeps: lower-case letters, digits and dashes. */
-const keptInNames = new Uint8Array(256);
-for (const character of "-0123456789abcdefghijklmnopqrstuvwxyz") keptInNames[character.charCodeAt(0)] = 1;
-
-/**
- * A name in lower case with a dash for each character that is neither letter nor digit. Upstreams that turn headers
- * into variables replace a dash by `_` (RFC 3875 section 4.1.18), and some also other characters (PHP dots, lighttpd
- * all of them), so that they read `X.Real_IP` as `X-Real-IP` (RFC 9110 section 17.10).
- */
-export function foldedName(lower: string): string {
-  for (let at = 0; at < lower.length; at++) {
-    if (keptInNames[lower.charCodeAt(at)] !== 1) return lower.replace(/[^\da-z]/g, "-");
-  }
-  return lower;
 }
 
 /** Hop-by-hop headers (RFC 9110 section 7.6.1, and others that clients use as such). */

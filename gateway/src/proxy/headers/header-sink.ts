@@ -1,5 +1,5 @@
 /** Receives headers one by one, as the text of a head or as a list. */
-import type { HeaderName } from "./header-name.ts";
+import type { HeaderName } from "../../exchange/header-name.ts";
 
 export interface HeaderSink {
   add(header: HeaderName, value: string): void;

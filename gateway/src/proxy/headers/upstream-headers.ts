@@ -1,11 +1,12 @@
 /** Builds the request headers for the upstream (docs/reference/kong-compatibility.md#headers). */
+
+import { CachedLineHeaderName, foldedName, HeaderName } from "../../exchange/header-name.ts";
 import type { UpstreamTarget } from "../../runtime/runtime.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import type { IncomingRequest } from "../exchange/request.ts";
 import { escapePath } from "../exchange/request-target.ts";
 import { VIA } from "./client-headers.ts";
-import { CachedLineHeaderName, HeaderName } from "./header-name.ts";
-import { connectionNames, foldedName, type HeaderStyle, hopByHop } from "./header-names.ts";
+import { connectionNames, type HeaderStyle, hopByHop } from "./header-names.ts";
 import { HeaderList, type HeaderSink } from "./header-sink.ts";
 
 /** The proxy sends these with values of its own, or not at all. */

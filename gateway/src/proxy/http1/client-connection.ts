@@ -1,7 +1,7 @@
 /** One HTTP/1.1 client connection: parses heads and bodies as they arrive and runs one exchange after the other. */
 import type { Socket } from "node:net";
+import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import type { LiveExchange, TrafficCounters } from "../exchange/live-exchange.ts";
-import type { GatewayErrorName } from "../response/gateway-errors.ts";
 import type { GatewayResponse } from "../response/gateway-response.ts";
 import { attachReadBuffer, emitAsData } from "./accepted-socket.ts";
 import { ClientBackpressure } from "./client-backpressure.ts";

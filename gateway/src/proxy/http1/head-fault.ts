@@ -1,5 +1,5 @@
 /** Responses for request heads that cannot be parsed. */
-import type { GatewayErrorName } from "../response/gateway-errors.ts";
+import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import { parseErrorOf } from "./parse/faults.ts";
 
 const names: Readonly<Record<number, GatewayErrorName>> = {

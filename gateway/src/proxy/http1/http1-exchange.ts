@@ -1,9 +1,9 @@
 /** One exchange between an HTTP/1.1 client connection and an upstream: applies the pipeline's decisions. */
 import type { Socket } from "node:net";
-import type { DirectResponse } from "../exchange/exchange.ts";
+import type { DirectResponse } from "../../exchange/exchange.ts";
+import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import type { AccessResult, Pipeline, ProxyLog } from "../pipeline.ts";
-import type { GatewayErrorName } from "../response/gateway-errors.ts";
 import { logUpstreamFailure, type UpstreamFailure } from "../upstream/log-upstream-failure.ts";
 import type { ClientHead } from "./client-head.ts";
 import { NONE_DROPPED, passedLines } from "./head-text.ts";

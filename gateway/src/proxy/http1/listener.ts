@@ -1,6 +1,8 @@
 /** The proxy listener of the bare-socket engine: HTTP/1.1, and HTTP/2 for clients that select it. */
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { TLSSocket } from "node:tls";
+import { connectBehind } from "../../outbound/connect.ts";
+import { createGuard } from "../../outbound/guard.ts";
 import type { CreateProxy } from "../engine.ts";
 import { peerAddressOf } from "../exchange/trusted-proxies.ts";
 import { ClientSession, type ClientSessionContext } from "../http2/client-session.ts";
@@ -14,8 +16,6 @@ import { startTlsListener, type TlsListener } from "../listener/tls-listener.ts"
 import { UnacknowledgedClients } from "../listener/unacknowledged-clients.ts";
 import { Pipeline } from "../pipeline.ts";
 import { clientSockets, type ListenAddress } from "../settings.ts";
-import { connectBehind } from "../upstream/connect.ts";
-import { createGuard } from "../upstream/guard.ts";
 import { ClientConnection } from "./client-connection.ts";
 import type { ConnectionPeer } from "./client-head.ts";
 import type { ConnectionContext } from "./connection-context.ts";

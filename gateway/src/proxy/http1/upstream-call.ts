@@ -3,10 +3,10 @@
  */
 import type { Socket } from "node:net";
 import type { TargetAttempts } from "../../balance/target-attempts.ts";
+import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import type { UpstreamTarget } from "../../runtime/runtime.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import type { ForwardPlan } from "../pipeline.ts";
-import type { GatewayErrorName } from "../response/gateway-errors.ts";
 import { failureSignalOf, gatewayErrorFor, isUnreachable, mayRetry } from "../upstream/failure.ts";
 import { readTimeout, writeTimeout } from "../upstream/upstream-errors.ts";
 import type { BodySink, ClientBody } from "./client-body.ts";

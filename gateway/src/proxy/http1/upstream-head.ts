@@ -1,7 +1,8 @@
 /** Request heads for the upstream. */
+
+import { CachedLineHeaderName } from "../../exchange/header-name.ts";
 import type { UpstreamTarget } from "../../runtime/runtime.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
-import { CachedLineHeaderName } from "../headers/header-name.ts";
 import type { HeaderStyle } from "../headers/header-names.ts";
 import { addGatewayUpstreamHeaders, isStrippedHeader, upstreamHostFor } from "../headers/upstream-headers.ts";
 import type { ForwardPlan } from "../pipeline.ts";

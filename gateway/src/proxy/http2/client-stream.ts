@@ -1,7 +1,7 @@
 /** One HTTP/2 request of a client: its head, its body, and its exchange. */
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import { foldedName } from "../../exchange/header-name.ts";
 import type { TrafficCounters } from "../exchange/live-exchange.ts";
-import { foldedName } from "../headers/header-names.ts";
 import { ClientBody } from "../http1/client-body.ts";
 import type { ConnectionPeer } from "../http1/client-head.ts";
 import { IdleTimer } from "../http1/idle-timer.ts";

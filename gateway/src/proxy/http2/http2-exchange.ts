@@ -1,12 +1,12 @@
 /** One exchange between a client's HTTP/2 stream and an upstream: applies the pipeline's decisions. */
-import type { DirectResponse } from "../exchange/exchange.ts";
+import type { DirectResponse } from "../../exchange/exchange.ts";
+import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import { grpcStatusOf, isGrpc, isGrpcService } from "../exchange/grpc.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import { UpstreamCall } from "../http1/upstream-call.ts";
 import type { UpstreamHeads } from "../http1/upstream-head.ts";
 import type { UpstreamPool } from "../http1/upstream-pool.ts";
 import type { AccessResult, Pipeline, ProxyLog } from "../pipeline.ts";
-import type { GatewayErrorName } from "../response/gateway-errors.ts";
 import { logUpstreamFailure, type UpstreamFailure } from "../upstream/log-upstream-failure.ts";
 import { Http1ResponseAdapter } from "./http1-response-adapter.ts";
 import type { ResponseListener, UpstreamCallHandle, UpstreamHead } from "./response-listener.ts";

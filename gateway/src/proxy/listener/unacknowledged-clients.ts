@@ -6,7 +6,7 @@
  */
 import { readFile } from "node:fs/promises";
 import type { Socket } from "node:net";
-import { canonicalAddress } from "../exchange/trusted-proxies.ts";
+import { canonicalAddress } from "../../outbound/address-set.ts";
 
 /** Retransmissions without acknowledgement: reached after 13 s, later on a slow link. */
 const RETRANSMISSIONS = 6;

@@ -1,9 +1,9 @@
 /** Faults of a request head that Node's parser accepts and the http1 engine refuses, as far as Node exposes them. */
 import type { IncomingMessage } from "node:http";
+import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import { HOST } from "../exchange/request.ts";
 import { connectionNames } from "../headers/header-names.ts";
 import { defaultHeadLimits } from "../http1/parse/request-head.ts";
-import type { GatewayErrorName } from "../response/gateway-errors.ts";
 
 /** As in the http1 engine: `keep-alive`, `close` and `upgrade` are not counted. */
 const MOST_CONNECTION_OPTIONS = 32;

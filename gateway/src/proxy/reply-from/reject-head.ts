@@ -1,7 +1,7 @@
 /** Answers requests that Node's parser rejected: there is no request object, only a socket. */
 
 import type { Socket } from "node:net";
-import type { GatewayErrorName } from "../response/gateway-errors.ts";
+import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import type { GatewayResponse } from "../response/gateway-response.ts";
 import { STATUS_CODES } from "../response/reason-phrases.ts";
 import { errorCodeOf } from "../upstream/failure.ts";

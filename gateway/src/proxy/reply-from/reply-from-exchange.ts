@@ -1,14 +1,14 @@
 /** One exchange between Fastify, reply-from and the upstream: applies the pipeline's decisions. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
-import type { DirectResponse } from "../exchange/exchange.ts";
+import type { DirectResponse } from "../../exchange/exchange.ts";
+import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import type { RawHeaders } from "../headers/client-headers.ts";
 import { IdleTimer } from "../http1/idle-timer.ts";
 import { type MinRateLimits, MinRateTimer } from "../http1/min-rate-timer.ts";
 import type { ClientMemory, MemoryAccount } from "../listener/client-memory.ts";
 import type { AccessResult, ForwardPlan, Pipeline, ProxyLog } from "../pipeline.ts";
-import type { GatewayErrorName } from "../response/gateway-errors.ts";
 import { logUpstreamFailure, type UpstreamFailure } from "../upstream/log-upstream-failure.ts";
 import type { SocketTraffic } from "./head.ts";
 import { linger, writeHead, writeOwn } from "./node-response.ts";

@@ -2,11 +2,11 @@
 import { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { TargetAttempts } from "../../balance/target-attempts.ts";
+import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import type { UpstreamTarget } from "../../runtime/runtime.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import type { RawHeaders } from "../headers/client-headers.ts";
 import type { ForwardPlan } from "../pipeline.ts";
-import type { GatewayErrorName } from "../response/gateway-errors.ts";
 import { errorCodeOf, failureSignalOf, gatewayErrorFor, isUnreachable, mayRetry } from "../upstream/failure.ts";
 import { withTargetHost } from "../upstream/host.ts";
 import { unreadable } from "../upstream/upstream-errors.ts";

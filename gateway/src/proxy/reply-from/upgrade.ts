@@ -2,12 +2,12 @@
 import { type IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { DirectResponse } from "../exchange/exchange.ts";
+import type { DirectResponse } from "../../exchange/exchange.ts";
+import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
+import type { Connect } from "../../outbound/connect.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import type { AccessResult, ForwardPlan, Pipeline, ProxyLog } from "../pipeline.ts";
-import type { GatewayErrorName } from "../response/gateway-errors.ts";
 import type { GatewayResponse } from "../response/gateway-response.ts";
-import type { Connect } from "../upstream/connect.ts";
 import { logUpstreamFailure } from "../upstream/log-upstream-failure.ts";
 import { headOf, SocketTraffic } from "./head.ts";
 import { writeHead, writeOwn } from "./node-response.ts";

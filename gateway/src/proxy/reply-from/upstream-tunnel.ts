@@ -2,11 +2,11 @@
 import { type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import type { Socket } from "node:net";
+import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
+import type { Connect } from "../../outbound/connect.ts";
 import type { UpstreamTarget } from "../../runtime/runtime.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import type { ForwardPlan } from "../pipeline.ts";
-import type { GatewayErrorName } from "../response/gateway-errors.ts";
-import type { Connect } from "../upstream/connect.ts";
 import { failureSignalOf, gatewayErrorFor, isUnreachable, mayRetry } from "../upstream/failure.ts";
 import { withTargetHost } from "../upstream/host.ts";
 import { unaskedProtocol, unreadable } from "../upstream/upstream-errors.ts";

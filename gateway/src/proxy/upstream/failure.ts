@@ -1,6 +1,6 @@
 /** Classifies errors of upstream connections: the response to the client, and whether a retry may help. */
 import type { FailureSignal } from "../../balance/health.ts";
-import type { GatewayErrorName } from "../response/gateway-errors.ts";
+import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 
 export const errorCodeOf = (error: Error): string =>
   "code" in error && typeof error.code === "string" ? error.code : "";

@@ -3,8 +3,8 @@ import { request as requestHttps } from "node:https";
 import { isIP, type Socket } from "node:net";
 import type { HealthProbe, ProbeRequest, ProbeResult } from "../../balance/active-checks.ts";
 import { hostHeader } from "../../balance/host-header.ts";
-import type { Connect } from "./connect.ts";
-import { ForbiddenAddressError } from "./guard.ts";
+import type { Connect } from "../../outbound/connect.ts";
+import { ForbiddenAddressError } from "../../outbound/guard.ts";
 
 /** Not imported; see response/reason-phrases.ts. */
 const { request: requestHttp } = process.getBuiltinModule("node:http");

@@ -1,6 +1,5 @@
-import type { HeaderEdit, HeaderEditGroup, HeaderEdits } from "../exchange/exchange.ts";
-import { HeaderName } from "./header-name.ts";
-import { foldedName } from "./header-names.ts";
+import type { HeaderEdit, HeaderEditGroup, HeaderEdits } from "./exchange.ts";
+import { foldedName, HeaderName } from "./header-name.ts";
 
 /** An edit that replaces all values of a header by one. It can be created once and applied to many requests. */
 export const setHeaderEdit = (name: string | HeaderName, value: string): HeaderEdit =>

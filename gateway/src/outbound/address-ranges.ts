@@ -3,7 +3,7 @@
  * services of clouds, also when an IPv6 address embeds one of them.
  */
 import { type BlockList, isIP } from "node:net";
-import { addressSet, canonicalAddress, isInAddressSet } from "../exchange/trusted-proxies.ts";
+import { addressSet, canonicalAddress, isInAddressSet } from "./address-set.ts";
 
 interface Range {
   readonly what: string;

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { isIP } from "node:net";
 import { describe, it } from "node:test";
 import * as fc from "fast-check";
-import { canonicalAddress } from "../exchange/trusted-proxies.ts";
 import { embeddedAddresses, refusedRange } from "./address-ranges.ts";
+import { canonicalAddress } from "./address-set.ts";
 
 const refused: readonly (readonly [what: string, addresses: readonly string[]])[] = [
   ["a loopback address", ["127.0.0.1", "127.255.255.255", "::1", "0:0:0:0:0:0:0:1", "::0001", "::1%lo"]],

@@ -6,9 +6,9 @@
 import { type LookupAddress, type LookupOptions, lookup } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
 import { networkInterfaces } from "node:os";
-import { addressSet, canonicalAddress, isInAddressSet } from "../exchange/trusted-proxies.ts";
-import type { ListenAddress } from "../settings.ts";
+import type { Address } from "@sluice/model";
 import { embeddedAddresses, refusedRange } from "./address-ranges.ts";
+import { addressSet, canonicalAddress, isInAddressSet } from "./address-set.ts";
 import { type RefusedDestination, RefusedDestinations } from "./refused-destinations.ts";
 
 export class ForbiddenAddressError extends Error {
@@ -20,12 +20,12 @@ export interface GuardOptions {
   /** See `ProxySettings`. */
   readonly allowedUpstreams: readonly string[];
   /** The gateway's listeners that are known at this point. */
-  readonly ownListeners: readonly ListenAddress[];
+  readonly ownListeners: readonly Address[];
 }
 
 export interface Guard {
   /** Also refuses this listener from now on. */
-  addOwnListener(listener: ListenAddress): void;
+  addOwnListener(listener: Address): void;
   /** Throws when the address is refused. A host name passes: `lookup` checks its addresses. */
   check(host: string, port: number): void;
   /** A DNS lookup, for connections to the port, that omits refused addresses. */
@@ -108,7 +108,7 @@ function reasonOf(
 /** `1.2.3.4:80` or `[::1]:80`, but not `::1`. */
 const hasPort = (entry: string): boolean => /^(?:[^:/]+|\[[^\]]+\]):\d+$/.test(entry);
 
-function isReached(listener: ListenAddress, address: string, port: number): boolean {
+function isReached(listener: Address, address: string, port: number): boolean {
   if (listener.port !== port) return false;
   if (listener.host === "localhost") return address === "127.0.0.1" || address === "::1";
   if (listener.host !== "0.0.0.0" && listener.host !== "::") return listener.host === address;

@@ -5,7 +5,7 @@
  * (answer or forward), performs it, and reports the response's head and the end.
  */
 import type { Consumer, Route, Service, SnapshotCredential } from "@sluice/model";
-import type { HeaderName } from "../headers/header-name.ts";
+import type { HeaderName } from "./header-name.ts";
 
 export interface ExchangeRequest {
   readonly method: string;
