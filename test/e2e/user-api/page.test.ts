@@ -1,4 +1,4 @@
-/** Runs the commands of docs/how-to/tell-an-upstream-who-asks.md as written. */
+/** Runs the commands of docs/how-to/pass-the-consumer-identity.md as written. */
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { refuseTakenPorts } from "../../../tools/start/ports.ts";
 import { standardAddresses } from "../../../tools/start/processes.ts";
 import { outcomeOf, readResources } from "../../golden/scene.ts";
 
-const page = readFileSync(join(root, "docs/how-to/tell-an-upstream-who-asks.md"), "utf8");
+const page = readFileSync(join(root, "docs/how-to/pass-the-consumer-identity.md"), "utf8");
 const consoles = [...page.matchAll(/^```console\n(.*?)^```$/gms)].map(([, lines = ""]) => lines);
 const shown = consoles.filter((block) => block.startsWith("$ ")).join("");
 
