@@ -1,7 +1,8 @@
 /** Checks at start-up, and their errors as messages for users. */
+
+import type { LeaseTiming } from "@sluice/crds";
 import { KubeconfigError } from "@sluice/crds";
 import { DEFAULT_CLASS, PemError } from "@sluice/model";
-import type { LeaseTiming } from "./leader-election/lease-rules.ts";
 import { type OperatorSettings, operatorSettings } from "./settings.ts";
 
 export interface StartError {

@@ -18,6 +18,14 @@ export {
   type ClusterObjects,
   createClusterObjects,
 } from "./cluster/cluster-objects.ts";
+export {
+  delayUntilClaimable,
+  type LeaseObservation,
+  type LeaseTiming,
+  nextLeaseRecord,
+  observeLease,
+  releasedLeaseRecord,
+} from "./cluster/lease-rules.ts";
 export { createLeaseStore, type LeaseStoreOptions } from "./cluster/lease-store.ts";
 export { type ClusterStateBackendOptions, createClusterStateBackend } from "./cluster/state-backend.ts";
 export { mergeConditions } from "./conditions.ts";

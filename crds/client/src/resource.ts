@@ -209,7 +209,7 @@ export interface ResourceClient {
   close(): Promise<void>;
 }
 
-/** The leader according to a Lease. */
+/** The holder of a Lease. */
 export interface LeaseRecord {
   /** Empty: no holder. */
   readonly holder: string;
@@ -224,14 +224,14 @@ export interface VersionedLease extends LeaseRecord {
   readonly version: string;
 }
 
-/** One Lease. Every call rejects when its signal aborts. */
+/** One Lease. A call with a signal rejects when it aborts. */
 export interface LeaseStore {
   /** Null: the Lease does not exist. */
-  read(signal: AbortSignal): Promise<VersionedLease | null>;
+  read(signal?: AbortSignal): Promise<VersionedLease | null>;
   /** Rejects with a Conflict when the Lease is not the one given (null: when a Lease exists). */
   write(
     record: LeaseRecord,
-    options: { readonly before: VersionedLease | null; readonly signal: AbortSignal },
+    options: { readonly before: VersionedLease | null; readonly signal?: AbortSignal },
   ): Promise<VersionedLease>;
   close(): Promise<void>;
 }

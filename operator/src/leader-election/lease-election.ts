@@ -5,20 +5,19 @@
 import {
   ApiServerError,
   Conflict,
+  delayUntilClaimable,
+  type LeaseObservation,
   type LeaseRecord,
   type LeaseStore,
+  type LeaseTiming,
+  nextLeaseRecord,
+  observeLease,
   rejectOnAbort,
+  releasedLeaseRecord,
   type VersionedLease,
 } from "@sluice/crds";
 import type { Logger } from "pino";
 import type { LeaderElectionHooks, StartLeaderElection } from "./leader-election.ts";
-import {
-  delayUntilClaimable,
-  type LeaseObservation,
-  type LeaseTiming,
-  nextLeaseRecord,
-  observeLease,
-} from "./lease-rules.ts";
 
 /** Milliseconds of a monotonic clock. */
 export interface ElectionClock {
@@ -188,7 +187,7 @@ function startLeaseElection(
       const signal = AbortSignal.timeout(Math.max(1, Math.min(RELEASE_ATTEMPT_TIMEOUT, timing.retry, Math.ceil(left))));
       try {
         mine ??= await store.read(signal);
-        if (mine?.holder === me) await store.write({ ...mine, holder: "" }, { before: mine, signal });
+        if (mine?.holder === me) await store.write(releasedLeaseRecord(mine), { before: mine, signal });
         return;
       } catch (error) {
         // An unanswered write, or the aborted renewal, may have succeeded.

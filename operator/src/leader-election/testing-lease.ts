@@ -32,7 +32,7 @@ export function testLease(): TestLease {
         get writes() {
           return writes;
         },
-        async read(signal: AbortSignal) {
+        async read(signal?: AbortSignal) {
           await answer(signal);
           return lease;
         },
@@ -47,10 +47,10 @@ export function testLease(): TestLease {
         },
         async close() {},
       };
-      async function answer(signal: AbortSignal): Promise<void> {
+      async function answer(signal?: AbortSignal): Promise<void> {
         if (own.fails) throw own.fails;
         if (own.hangs)
-          await new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+          await new Promise((_resolve, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));
       }
       return own;
     },

@@ -11,6 +11,7 @@ import { trimObject } from "./api/trim-object.ts";
 import { writeErrorOf } from "./api/write-error.ts";
 import { recordEvent } from "./event-recorder.ts";
 import { createLeaseMutex, type LeaseMutex } from "./lease-mutex.ts";
+import { leaseStoreOver } from "./lease-store.ts";
 import { ownedConditions } from "./owned-conditions.ts";
 import { apiPath, createListerWatcher, rethrowUnknownKind } from "./watch/lister-watcher.ts";
 import { type Clock, listAll, runReflector } from "./watch/reflector.ts";
@@ -169,7 +170,9 @@ export function clusterClientOver(connection: Connection, { log, clock }: { log:
 
     withMutex({ namespace, name }, run) {
       const key = `${namespace}/${name}`;
-      const taken = turns.get(key) ?? createLeaseMutex({ client, namespace, name, clock });
+      const taken =
+        turns.get(key) ??
+        createLeaseMutex({ store: leaseStoreOver(connection, { namespace, name }), name: key, clock });
       turns.set(key, taken);
       return taken.run(run);
     },

@@ -1,25 +1,30 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Conflict, type Resource } from "../resource.ts";
+import { ApiServerError } from "./api/api-server-error.ts";
+import type { Connection } from "./api/connection.ts";
 import { createLeaseMutex, type LeaseMutexOptions } from "./lease-mutex.ts";
+import { leaseStoreOver } from "./lease-store.ts";
 
-/** One Lease, and a clock that advances when a mutex sleeps. */
+interface LeaseBody {
+  readonly metadata: { readonly resourceVersion?: string };
+  readonly spec: object;
+}
+
+/** One Lease at an API server, and a clock that advances when a mutex sleeps. */
 function machine() {
-  let lease: Resource | null = null;
+  let lease: LeaseBody | null = null;
   let now = 0;
   let version = 0;
   const calls: string[] = [];
-  const client: LeaseMutexOptions["client"] = {
-    async get() {
-      calls.push("get");
-      return lease;
-    },
-    async apply(_kind, resource, { expect }) {
-      calls.push("apply");
-      const isThere = lease !== null;
-      if (expect === "absent" ? isThere : lease?.metadata.resourceVersion !== expect?.resourceVersion)
-        throw new Conflict("changed", "somebody was faster");
-      lease = { ...resource, metadata: { ...resource.metadata, uid: "u", resourceVersion: `${++version}` } };
+  const connection: Pick<Connection, "call"> = {
+    async call({ method, body }) {
+      calls.push(method);
+      if (method === "GET" && !lease)
+        throw new ApiServerError(404, { reason: "NotFound", details: { name: "sluice-admin" } });
+      if (method === "GET") return lease;
+      const { metadata, spec } = body as LeaseBody;
+      if (lease?.metadata.resourceVersion !== metadata.resourceVersion) throw new ApiServerError(409, {});
+      lease = { metadata: { resourceVersion: `${++version}` }, spec: { ...lease?.spec, ...spec } };
       return lease;
     },
   };
@@ -30,10 +35,11 @@ function machine() {
       now += milliseconds;
     },
   };
+  const store = leaseStoreOver(connection as Connection, { namespace: "home", name: "sluice-admin" });
   return {
     calls,
     lease: () => Object(lease?.spec),
-    turns: () => createLeaseMutex({ client, namespace: "home", name: "sluice-admin", clock }),
+    turns: () => createLeaseMutex({ store, name: "home/sluice-admin", clock }),
     pass: (milliseconds: number) => {
       now += milliseconds;
     },
@@ -47,7 +53,7 @@ test("costs two calls for the first turn and none for the next", async () => {
   assert.deepEqual(await mine.run(async ({ othersMayHaveWritten }) => ({ othersMayHaveWritten })), {
     othersMayHaveWritten: true,
   });
-  assert.deepEqual(calls, ["get", "apply"]);
+  assert.deepEqual(calls, ["GET", "POST"]);
   assert.deepEqual(await mine.run(async ({ othersMayHaveWritten }) => ({ othersMayHaveWritten })), {
     othersMayHaveWritten: false,
   });

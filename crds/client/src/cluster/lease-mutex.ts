@@ -4,13 +4,21 @@
  */
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
-import { Conflict, type MutexHold, type Resource, type ResourceClient } from "../resource.ts";
-import { microTime } from "./event-recorder.ts";
+import { Conflict, type LeaseStore, type MutexHold, type VersionedLease } from "../resource.ts";
+import {
+  delayUntilClaimable,
+  type LeaseObservation,
+  type LeaseTiming,
+  nextLeaseRecord,
+  observeLease,
+  releasedLeaseRecord,
+} from "./lease-rules.ts";
 import type { Clock } from "./watch/reflector.ts";
 
 export interface LeaseMutexOptions {
-  readonly client: Pick<ResourceClient, "get" | "apply">;
-  readonly namespace: string;
+  /** Not closed with the mutex. */
+  readonly store: Pick<LeaseStore, "read" | "write">;
+  /** The Lease's namespace and name, for errors. */
   readonly name: string;
   readonly clock: Clock;
 }
@@ -22,91 +30,63 @@ export interface LeaseMutex {
 }
 
 /**
- * Seconds after which a Lease that was not renewed expires. Clients such as decK usually time out after 10 s: a write
- * that waits for a dead writer's Lease must complete within that time.
+ * Clients such as decK usually time out after 10 s: a write that waits for a dead writer's Lease must complete within
+ * that time.
  */
-const LEASE_SECONDS = 5;
-/** Milliseconds. */
-const renewEvery = (LEASE_SECONDS * 1000) / 4;
+const timing: LeaseTiming = { duration: 5000, renewDeadline: 2500, retry: 1250 };
+/** Milliseconds for which an idle process keeps the Lease. */
 const idle = 500;
 /** Milliseconds after which other processes get the Lease, however many writes wait here. */
 const maxHold = 2000;
 const yieldPause = 100;
 const pollInterval = 50;
 /** Milliseconds; longer than the Lease of a dead holder lasts. */
-const acquireTimeout = LEASE_SECONDS * 1000 + 10_000;
+const acquireTimeout = timing.duration + 10_000;
 
 interface Held {
-  readonly lease: Resource;
+  readonly lease: VersionedLease;
   readonly since: number;
   /** On this process's clock. */
   readonly renewed: number;
 }
 
-export function createLeaseMutex({ client, namespace, name, clock }: LeaseMutexOptions): LeaseMutex {
-  const ref = { kind: "Lease", namespace, name } as const;
-  const holder = `${hostname()}_${randomUUID()}`;
+export function createLeaseMutex({ store, name, clock }: LeaseMutexOptions): LeaseMutex {
+  const identity = `${hostname()}_${randomUUID()}`;
   const closing = new AbortController();
   let last: Promise<unknown> = Promise.resolve();
   let waiting = 0;
   let held: Held | undefined;
-  let left: Resource | undefined;
+  /** The version that this process left behind when it released the Lease. */
+  let released: string | undefined;
   let resting: NodeJS.Timeout | undefined;
 
-  const isHeld = (): boolean => held !== undefined && clock.now() - held.renewed < (LEASE_SECONDS * 1000) / 2;
+  const isHeld = (): boolean => held !== undefined && clock.now() - held.renewed < timing.renewDeadline;
 
-  async function put(before: Resource | null, holderIdentity: string): Promise<Resource> {
-    const now = microTime(new Date());
-    const spec = before?.spec ?? {};
-    const changes = holderIdentity !== "" && spec.holderIdentity !== holderIdentity;
-    const transitions = typeof spec.leaseTransitions === "number" ? spec.leaseTransitions : 0;
-    const { uid = "", resourceVersion = "" } = before?.metadata ?? {};
-    return client.apply(
-      "Lease",
-      {
-        apiVersion: "coordination.k8s.io/v1",
-        kind: "Lease",
-        metadata: { namespace, name },
-        spec: {
-          holderIdentity,
-          leaseDurationSeconds: LEASE_SECONDS,
-          acquireTime: changes ? now : (spec.acquireTime ?? now),
-          renewTime: now,
-          leaseTransitions: transitions + (changes ? 1 : 0),
-        },
-      },
-      { manager: "sluice-admin", force: true, expect: before ? { uid, resourceVersion } : "absent" },
-    );
-  }
+  const write = (before: VersionedLease | null, isRenewal: boolean): Promise<VersionedLease> =>
+    store.write(nextLeaseRecord(before, { identity, duration: timing.duration, isRenewal, highestKnownTerm: 0 }), {
+      before,
+    });
 
   /**
    * Waits until the Lease is free and acquires it. True if another process may have held it since this one last did.
    */
   async function acquire(): Promise<boolean> {
     const began = clock.now();
-    let seen: { readonly version: string | undefined; readonly at: number } | undefined;
+    let observation: LeaseObservation | null = null;
     for (;;) {
-      const lease = await client.get(ref);
+      const lease = await store.read();
       const now = clock.now();
-      const version = lease?.metadata.resourceVersion;
-      if (!seen || seen.version !== version) seen = { version, at: now };
-      const { holderIdentity = "", leaseDurationSeconds = LEASE_SECONDS } = Object(lease?.spec) as {
-        holderIdentity?: string;
-        leaseDurationSeconds?: number;
-      };
-      const isFree = holderIdentity === "" || holderIdentity === holder;
-      if (isFree || now - seen.at >= leaseDurationSeconds * 1000) {
+      observation = observeLease(observation, lease, now);
+      if (delayUntilClaimable(observation, { me: identity, now }) === 0) {
         try {
-          const taken = await put(lease, holder);
-          held = { lease: taken, since: now, renewed: now };
-          const { uid, resourceVersion } = left?.metadata ?? {};
-          return !lease || lease.metadata.uid !== uid || version !== resourceVersion;
+          held = { lease: await write(lease, false), since: now, renewed: now };
+          return !lease || lease.version !== released;
         } catch (error) {
           // Another process was faster.
           if (!(error instanceof Conflict)) throw error;
         }
       } else if (now - began > acquireTimeout) {
-        throw new Error(`${holderIdentity} has held the Lease ${namespace}/${name} for ${acquireTimeout / 1000} s`);
+        throw new Error(`${lease?.holder} has held the Lease ${name} for ${acquireTimeout / 1000} s`);
       }
       closing.signal.throwIfAborted();
       await clock.sleep(pollInterval * (0.5 + clock.random()), closing.signal);
@@ -118,14 +98,15 @@ export function createLeaseMutex({ client, namespace, name, clock }: LeaseMutexO
     const before = held;
     if (!before) return;
     const now = clock.now();
-    const lease = await put(before.lease, holder).catch(() => undefined);
+    const lease = await write(before.lease, true).catch(() => undefined);
     if (held === before) held = lease && { ...before, lease, renewed: now };
   }
 
   async function release(): Promise<void> {
     const before = held;
     held = undefined;
-    left = before && (await put(before.lease, "").catch(() => undefined));
+    const left = before && store.write(releasedLeaseRecord(before.lease), { before: before.lease });
+    released = (await left?.catch(() => undefined))?.version;
   }
 
   async function turn(): Promise<MutexHold> {
@@ -154,7 +135,7 @@ export function createLeaseMutex({ client, namespace, name, clock }: LeaseMutexO
         let renewing: NodeJS.Timeout | undefined;
         try {
           const taken = await turn();
-          renewing = setInterval(() => void renew(), renewEvery);
+          renewing = setInterval(() => void renew(), timing.retry);
           return await run(taken);
         } finally {
           clearInterval(renewing);

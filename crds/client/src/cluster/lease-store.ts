@@ -1,6 +1,6 @@
 /**
- * One Lease for leader election, written with the version that was read. It has a connection of its own, so that it
- * never waits behind watches and writes of thousands of resources.
+ * One Lease, written with the version that was read. For leader election it has a connection of its own, so that it never
+ * waits behind watches and writes of thousands of resources.
  */
 import { Conflict, type LeaseRecord, type LeaseStore, type VersionedLease } from "../resource.ts";
 import { ApiServerError } from "./api/api-server-error.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { VersionedLease } from "@sluice/crds";
-import { delayUntilClaimable, nextLeaseRecord, observeLease } from "./lease-rules.ts";
+import type { VersionedLease } from "../resource.ts";
+import { delayUntilClaimable, nextLeaseRecord, observeLease, releasedLeaseRecord } from "./lease-rules.ts";
 
 const lease = (holder: string, transitions = 4): VersionedLease => ({
   version: "1",
@@ -58,3 +58,9 @@ for (const [what, found, floor, term, renews = true] of terms)
       },
     );
   });
+
+test("a released Lease may be taken at once, and keeps its term", () => {
+  const released = { ...releasedLeaseRecord(lease("other")), version: "2" };
+  assert.equal(delayUntilClaimable(observeLease(null, released, 100), { me: "me", now: 100 }), 0);
+  assert.equal(released.transitions, 4);
+});
