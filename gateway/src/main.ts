@@ -12,7 +12,7 @@
  */
 import { readArguments } from "@sluice/model/serving";
 import type { Command } from "./commands/command.ts";
-import { version } from "./version.ts";
+import { version } from "./settings/version.ts";
 
 interface Listed {
   readonly summary: string;

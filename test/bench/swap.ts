@@ -5,12 +5,12 @@
  */
 import { applyChange, type Change, deriveId, emptySnapshot, type Snapshot } from "@sluice/model";
 import { compile } from "../../gateway/src/compile/compile.ts";
+import type { RoutableRequest, Runtime } from "../../gateway/src/compile/runtime.ts";
 import { createCounters } from "../../gateway/src/counters/create-counters.ts";
 import { createMetrics } from "../../gateway/src/metrics/metrics.ts";
 import { connectBehind } from "../../gateway/src/outbound/connect.ts";
 import { createGuard } from "../../gateway/src/outbound/guard.ts";
 import { handlers } from "../../gateway/src/plugins/index.ts";
-import type { RoutableRequest, Runtime } from "../../gateway/src/runtime/runtime.ts";
 import type { BenchReport } from "./report.ts";
 import { median } from "./rounds.ts";
 

@@ -62,7 +62,7 @@ export const rooms: readonly Room[] = [
     not: [clusterClient, "ioredis", ...databases],
     because: "the proxy talks HTTP to upstreams and to nobody else",
   },
-  ...["exchange", "balance", "compile", "runtime", "plugins", "metrics", "shared-memory"].map((folder) => ({
+  ...["exchange", "balance", "compile", "plugins", "metrics", "shared-memory"].map((folder) => ({
     folder: `gateway/src/${folder}`,
     internal: ["@sluice/model"],
     not: [clusterClient, "ioredis", ...network],

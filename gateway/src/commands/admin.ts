@@ -1,8 +1,8 @@
 /** `sluice admin`: the admin listener without a node. */
 import { startAdmin } from "../admin/index.ts";
 import { adminSettings } from "../settings/admin.ts";
+import { version } from "../settings/version.ts";
 import { openStore } from "../stores/open.ts";
-import { version } from "../version.ts";
 import { defineCommand } from "./command.ts";
 
 export const command = defineCommand({

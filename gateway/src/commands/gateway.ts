@@ -1,5 +1,5 @@
 /** `sluice gateway`: starts a node. */
-import { startGateway } from "../gateway.ts";
+import { startGateway } from "../node/start-gateway.ts";
 import { gatewaySettings } from "../settings/gateway.ts";
 import { defineCommand } from "./command.ts";
 

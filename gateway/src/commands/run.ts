@@ -2,8 +2,8 @@
 import { type Address, type Declarations, listSettings, readArguments } from "@sluice/model/serving";
 import { pino } from "pino";
 import { SettingsError } from "../settings/error.ts";
+import { version } from "../settings/version.ts";
 import { StoreUnavailable } from "../stores/store.ts";
-import { version } from "../version.ts";
 import { type Command, Misused, Refused, type Running } from "./command.ts";
 
 type Values = Readonly<Record<string, unknown>>;

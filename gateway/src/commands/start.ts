@@ -2,21 +2,21 @@
 
 import type { SetHealth } from "../admin/entities/target-health.ts";
 import { startAdmin } from "../admin/index.ts";
-import type { Counters } from "../counters/counters.ts";
-import { type Gateway, startGateway } from "../gateway.ts";
+import type { Query } from "../counters/database-counters.ts";
+import { type Gateway, startGateway } from "../node/start-gateway.ts";
 import { adminSettings } from "../settings/admin.ts";
 import { gatewaySettings } from "../settings/gateway.ts";
 import { defaultsOf, type StartSettings, startSettings } from "../settings/start.ts";
+import { version } from "../settings/version.ts";
 import type { NodeStatusSource, Source, SourceLog } from "../sources/source.ts";
 import type { OpenedStore } from "../stores/open.ts";
-import { version } from "../version.ts";
 import { defineCommand } from "./command.ts";
 
 /** The node reads these; the admin listener writes them. */
 interface Shared extends OpenedStore {
   source(node: NodeStatusSource): Source;
-  /** For rate-limiting with policy `cluster`, which needs a database. */
-  readonly clusterCounters?: Counters;
+  /** Runs one statement of a database, for rate-limiting with policy `cluster`. */
+  readonly query?: Query;
 }
 
 async function share(settings: StartSettings, log: SourceLog): Promise<Shared> {
@@ -42,7 +42,7 @@ A node and the admin API in one process, over a database or a declarative file.
       settings: node,
       log,
       source: shared.source,
-      ...(shared.clusterCounters && { clusterCounters: shared.clusterCounters }),
+      ...(shared.query && { query: shared.query }),
       ownListeners: [settings.listen],
     });
     const { proxy, proxyTls, status } = gateway;

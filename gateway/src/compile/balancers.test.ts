@@ -3,8 +3,8 @@ import { test } from "node:test";
 import type { Certificate, Service, Target, Upstream } from "@sluice/model";
 import { request, targetOf, upstreamNamed } from "../balance/testing.ts";
 import type { PluginHandlers, PluginServices } from "../plugins/plugin.ts";
-import type { Runtime } from "../runtime/runtime.ts";
 import { compile } from "./compile.ts";
+import type { Runtime } from "./runtime.ts";
 import { serviceNamed, snapshotOf } from "./testing-entities.ts";
 
 const tools = { handlers: {} as PluginHandlers, services: {} as PluginServices };

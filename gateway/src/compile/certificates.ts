@@ -8,7 +8,7 @@ import {
   type Snapshot,
   type Sni,
 } from "@sluice/model/serving";
-import type { CertificateIndex } from "../runtime/runtime.ts";
+import type { CertificateIndex } from "./runtime.ts";
 
 /** SNI name of the default certificate: for every name, and for clients without SNI. */
 const ANY = "*";

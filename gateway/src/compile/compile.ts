@@ -4,13 +4,13 @@
  */
 import { differences, type Snapshot } from "@sluice/model/serving";
 import type { Balancer } from "../balance/balancer.ts";
-import type { CompiledRoute, RoutableRequest, RouteMatch, Runtime } from "../runtime/runtime.ts";
 import { Balancers, type BalancerTools } from "./balancers.ts";
 import { Certificates } from "./certificates.ts";
 import { CompiledRoutes } from "./compiled-routes.ts";
 import { Identities } from "./identities.ts";
 import { PluginTable, type PluginTools } from "./plugin-chains.ts";
 import { Router } from "./router/router.ts";
+import type { CompiledRoute, RoutableRequest, RouteMatch, Runtime } from "./runtime.ts";
 import { CompiledUpstreams } from "./upstream-index.ts";
 
 /** Dependencies that the node provides to compiled objects. */

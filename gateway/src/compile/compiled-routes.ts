@@ -4,8 +4,8 @@
  * pays for that route only.
  */
 import type { SnapshotRoute } from "@sluice/model";
-import type { CompiledRoute, ServiceUpstream } from "../runtime/runtime.ts";
 import { type PluginTable, RoutePlugins } from "./plugin-chains.ts";
+import type { CompiledRoute, ServiceUpstream } from "./runtime.ts";
 import type { CompiledUpstreams } from "./upstream-index.ts";
 
 /** A compiled route and the version that last validated it. Null: the route does not take requests. */

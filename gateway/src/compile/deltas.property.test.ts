@@ -5,8 +5,8 @@ import { test } from "node:test";
 import type { Snapshot } from "@sluice/model";
 import fc from "fast-check";
 import type { PluginHandlers, PluginInstance, PluginScope, PluginServices } from "../plugins/plugin.ts";
-import type { CompiledRoute, PluginChain, RoutableRequest, Runtime, UpstreamTarget } from "../runtime/runtime.ts";
 import { compile } from "./compile.ts";
+import type { CompiledRoute, PluginChain, RoutableRequest, Runtime, UpstreamTarget } from "./runtime.ts";
 import { beginning, changes, names, stepped } from "./testing-changes.ts";
 import { consumerNamed, idOf } from "./testing-entities.ts";
 

@@ -10,8 +10,8 @@ import {
   type SnapshotCredential,
   type SnapshotRoute,
 } from "@sluice/model/serving";
-import type { IdentityIndex } from "../runtime/runtime.ts";
 import { GroupIndex } from "./group-index.ts";
+import type { IdentityIndex } from "./runtime.ts";
 
 interface Indexes {
   readonly snapshot: Pick<Snapshot, "consumers" | "keyauth_credentials">;

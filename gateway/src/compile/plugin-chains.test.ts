@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { differences, type Plugin, plugins } from "@sluice/model";
 import type { PluginHandlers, PluginInstance, PluginScope, PluginServices } from "../plugins/plugin.ts";
-import type { PluginChain } from "../runtime/runtime.ts";
 import { PluginTable, RoutePlugins } from "./plugin-chains.ts";
+import type { PluginChain } from "./runtime.ts";
 import { consumerNamed, idOf, pluginNamed, routeNamed } from "./testing-entities.ts";
 
 interface Made extends PluginInstance {

@@ -18,8 +18,8 @@ import {
 } from "@sluice/model/serving";
 import { errorAnswer } from "../exchange/gateway-errors.ts";
 import type { PluginHandlers, PluginInstance, PluginServices } from "../plugins/plugin.ts";
-import type { PluginChain, PluginStep, RouteChains, Scheme } from "../runtime/runtime.ts";
 import { GroupIndex } from "./group-index.ts";
+import type { PluginChain, PluginStep, RouteChains, Scheme } from "./runtime.ts";
 
 export interface PluginTools {
   readonly handlers: PluginHandlers;

@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { applyChange, emptySnapshot } from "@sluice/model";
 import { handlers } from "../plugins/index.ts";
 import { fakeExchange, fakeServices } from "../plugins/testing.ts";
-import type { PluginStep } from "../runtime/runtime.ts";
 import { compile } from "./compile.ts";
+import type { PluginStep } from "./runtime.ts";
 import { consumerNamed } from "./testing-entities.ts";
 
 const id = (digit: number) => `00000000-0000-4000-8000-00000000000${digit}`;

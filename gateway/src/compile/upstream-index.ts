@@ -3,8 +3,8 @@
  * changes. So a change costs nothing here, however many services it affects.
  */
 import type { Snapshot } from "@sluice/model";
-import type { ServiceUpstream, UpstreamIndex, UpstreamInputs, UpstreamTarget } from "../runtime/runtime.ts";
 import type { Balancers } from "./balancers.ts";
+import type { ServiceUpstream, UpstreamIndex, UpstreamInputs, UpstreamTarget } from "./runtime.ts";
 import { createUpstream } from "./upstream.ts";
 
 type Sections = Pick<Snapshot, "services" | "endpoints" | "certificates">;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Service } from "@sluice/model";
 import { request } from "../balance/testing.ts";
-import type { UpstreamInputs } from "../runtime/runtime.ts";
+import type { UpstreamInputs } from "./runtime.ts";
 import { serviceNamed } from "./testing-entities.ts";
 import { createUpstream } from "./upstream.ts";
 

@@ -9,7 +9,7 @@ import { BalancedAttempts, type TargetAttempts } from "../balance/target-attempt
 import type { HeaderEdit } from "../exchange/exchange.ts";
 import { overrideHeaderEdit } from "../exchange/header-edits.ts";
 import { headerValue } from "../exchange/header-value.ts";
-import type { ServiceUpstream, UpstreamInputs, UpstreamTarget } from "../runtime/runtime.ts";
+import type { ServiceUpstream, UpstreamInputs, UpstreamTarget } from "./runtime.ts";
 
 /**
  * A service whose host names an upstream entity has that entity's targets. A service for a core Service has its

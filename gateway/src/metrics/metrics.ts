@@ -1,7 +1,6 @@
 /** The metrics of a node, in Prometheus text format. One instance per node; nothing is global. */
 import { Gauge, type MetricObject, Registry } from "prom-client";
 import type { TargetHealthSample } from "../balance/health-report.ts";
-import type { ServedCertificate } from "../compile/certificate-expiries.ts";
 import type { CountCell } from "./cells.ts";
 import { naming } from "./names.ts";
 import { Recorder, type RequestLabels } from "./recorder.ts";
@@ -31,6 +30,14 @@ export interface Heap {
 export interface Config {
   readonly hash: string;
   readonly revision: number;
+}
+
+/** A certificate that is served for a server name. */
+export interface ServedCertificate {
+  readonly certificate: string;
+  readonly serverName: string;
+  /** Unix seconds. */
+  readonly expires: number;
 }
 
 /** The results of applying documents. */

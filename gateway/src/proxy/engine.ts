@@ -1,9 +1,9 @@
 /** The interface between the gateway and an HTTP engine: one function. Every engine runs test/conformance/engine. */
 
+import type { Runtime } from "../compile/runtime.ts";
 import type { GatewayErrorName } from "../exchange/gateway-errors.ts";
 import type { Connections } from "../metrics/metrics.ts";
 import type { Guard } from "../outbound/guard.ts";
-import type { Runtime } from "../runtime/runtime.ts";
 import type { Observer } from "./observability/observer.ts";
 import type { ProxyLog } from "./pipeline.ts";
 import type { ListenAddress, ProxySettings } from "./settings.ts";

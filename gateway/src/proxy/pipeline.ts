@@ -6,9 +6,9 @@
  * It is synchronous as long as no plugin is asynchronous.
  */
 
+import type { PluginStep, Runtime, ServiceUpstream } from "../compile/runtime.ts";
 import type { DirectResponse } from "../exchange/exchange.ts";
 import { errorAnswer, type GatewayErrorName, gatewayErrors } from "../exchange/gateway-errors.ts";
-import type { PluginStep, Runtime, ServiceUpstream } from "../runtime/runtime.ts";
 import { checkProtocol } from "./exchange/check-protocol.ts";
 import { LiveExchange, type TrafficCounters } from "./exchange/live-exchange.ts";
 import { IncomingRequest, type RequestHead } from "./exchange/request.ts";

@@ -31,7 +31,7 @@ const cases: readonly [what: string, modules: readonly string[], packages: reado
   ],
   [
     "a node",
-    ["gateway.ts", "workers/single-worker.ts", "workers/worker-pool.ts", "proxy/http1/listener.ts"],
+    ["node/start-gateway.ts", "workers/single-worker.ts", "workers/worker-pool.ts", "proxy/http1/listener.ts"],
     [...metrics, "re2js"],
   ],
   ["a source that reads its file aside", ["sources/file/file-source.ts"], ["re2js"]],

@@ -11,7 +11,7 @@ test("what is switched off is not loaded", async (context) => {
     },
   });
   context.after(() => hooks.deregister());
-  const { startGateway } = await import("../gateway.ts");
+  const { startGateway } = await import("../node/start-gateway.ts");
   const { defaultsOf } = await import("../settings/start.ts");
   const { gatewaySettings } = await import("../settings/gateway.ts");
   const { pino } = await import("pino");

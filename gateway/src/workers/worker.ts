@@ -4,13 +4,12 @@
 import { emptySnapshot, type Snapshot } from "@sluice/model/serving";
 import type { BalancerTools } from "../compile/balancers.ts";
 import { compile } from "../compile/compile.ts";
+import type { Runtime } from "../compile/runtime.ts";
 import type { Guard } from "../outbound/guard.ts";
 import { handlers, type PluginServices } from "../plugins/index.ts";
 import type { ConnectionSlots, CreateProxy, ProxyListener } from "../proxy/engine.ts";
 import type { ProxyLog } from "../proxy/pipeline.ts";
 import type { ListenAddress, ProxySettings } from "../proxy/settings.ts";
-import { holdRuntime } from "../runtime/holder.ts";
-import type { Runtime } from "../runtime/runtime.ts";
 import { type ObserversPlan, openObservers } from "./observers.ts";
 
 /** The part of a worker's options that is plain data. */
@@ -70,8 +69,8 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     onHealthUpdate,
   } = options;
   const tools = { handlers, services, onHealthTransition, onHealthUpdate };
-  const holder = holdRuntime(compile(null, snapshot, tools));
-  const observer = await openObservers(plan.observers, { snapshot: () => holder.current.snapshot, log });
+  let runtime = compile(null, snapshot, tools);
+  const observer = await openObservers(plan.observers, { snapshot: () => runtime.snapshot, log });
   const createProxy = await engines[plan.engine]();
   const proxy = await createProxy({
     listen: plan.listen,
@@ -83,16 +82,19 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     log,
     observer,
     onUnrouted: services.metrics.countUnrouted,
-    runtime: () => holder.current,
+    runtime: () => runtime,
   });
   return {
     proxy,
-    runtime: () => holder.current,
+    runtime: () => runtime,
     reopenLogs: () => observer?.reopen?.(),
     async close(options) {
       await proxy.close(options);
       await observer?.close();
     },
-    swap: (next) => holder.swap(compile(holder.current, next, tools)),
+    // One assignment: requests in flight keep the runtime that they began with.
+    swap(next) {
+      runtime = compile(runtime, next, tools);
+    },
   };
 }

@@ -6,7 +6,7 @@ import { after, before, describe, it } from "node:test";
 import { type RateLimitingConfig, readSettings } from "@sluice/model";
 import { pino } from "pino";
 import { RedisCounters } from "../../../gateway/src/counters/redis-counters.ts";
-import { startGateway } from "../../../gateway/src/gateway.ts";
+import { startGateway } from "../../../gateway/src/node/start-gateway.ts";
 import { connectBehind } from "../../../gateway/src/outbound/connect.ts";
 import { createGuard } from "../../../gateway/src/outbound/guard.ts";
 import { filledRateLimiting as filled } from "../../../gateway/src/plugins/testing-configs.ts";

@@ -20,7 +20,6 @@ import type { PluginHandlers, PluginInstance, PluginServices } from "../../../ga
 import type { CreateProxy, ProxyListener } from "../../../gateway/src/proxy/engine.ts";
 import { defaultProxySettings, type ProxySettings } from "../../../gateway/src/proxy/settings.ts";
 import { createProbe } from "../../../gateway/src/proxy/upstream/probe.ts";
-import { holdRuntime } from "../../../gateway/src/runtime/holder.ts";
 import type { KeyPair } from "../../../tools/programs/certificates.ts";
 
 /** The engine under test. */
@@ -79,7 +78,7 @@ export async function startRig(test: TestContext, engine: Engine, options: RigOp
     Object.assign(instances, from.plugins);
     return contentOf(from, upstream);
   };
-  const holder = holdRuntime(compile(null, snapshot(options), tools));
+  let runtime = compile(null, snapshot(options), tools);
   const proxy = await engine.createProxy({
     listen: { host: "127.0.0.1", port: 0 },
     ...(options.certificates && { listenTls: { host: "127.0.0.1", port: 0 } }),
@@ -90,18 +89,18 @@ export async function startRig(test: TestContext, engine: Engine, options: RigOp
       ...options.settings,
     },
     log: { warn: write, error: write },
-    runtime: () => holder.current,
+    runtime: () => runtime,
   });
   test.after(() => proxy.close({ deadline: 0 }));
   const { allowedUpstreams = ["127.0.0.0/8"] } = options.settings ?? {};
   const guard = createGuard({ allowedUpstreams, ownListeners: [proxy.address] });
   const watch = new ActiveHealthChecks({ probe: createProbe({ connect: connectBehind(guard), version: "1.2.3" }) });
-  watch.follow(holder.current.balancers);
+  watch.follow(runtime.balancers);
   test.after(() => watch.close());
   return {
     port: proxy.address.port,
     balancer() {
-      const [balancer] = holder.current.balancers.values();
+      const [balancer] = runtime.balancers.values();
       if (balancer === undefined) throw new Error("this rig has no pool");
       return balancer;
     },
@@ -110,8 +109,8 @@ export async function startRig(test: TestContext, engine: Engine, options: RigOp
     log,
     async swap(next) {
       upstream = await upstreamPort(test, next.upstream ?? upstream);
-      holder.swap(compile(holder.current, snapshot(next), tools));
-      watch.follow(holder.current.balancers);
+      runtime = compile(runtime, snapshot(next), tools);
+      watch.follow(runtime.balancers);
     },
   };
 }

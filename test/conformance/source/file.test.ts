@@ -5,8 +5,8 @@ import { type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import type { Snapshot } from "@sluice/model";
 import { pino } from "pino";
-import { createIntake } from "../../../gateway/src/runtime/intake.ts";
 import { createFileSource } from "../../../gateway/src/sources/file/file-source.ts";
+import { createIntake } from "../../../gateway/src/sources/intake.ts";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { documentOf, sourceSuite } from "./suite.ts";
 

@@ -6,7 +6,7 @@ import { type TestContext, test } from "node:test";
 import { connect } from "node:tls";
 import { readPemFiles } from "@sluice/model";
 import { Agent, request } from "undici";
-import { createIntake } from "../../../gateway/src/runtime/intake.ts";
+import { createIntake } from "../../../gateway/src/sources/intake.ts";
 import { createPushSource } from "../../../gateway/src/sources/push/push-source.ts";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { type Authority, makeAuthority } from "../../../tools/programs/certificates.ts";

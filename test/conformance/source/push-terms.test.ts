@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import type { NodeState, PushRefused } from "@sluice/model";
-import { createIntake } from "../../../gateway/src/runtime/intake.ts";
+import { createIntake } from "../../../gateway/src/sources/intake.ts";
 import { createPushSource, type PushSourceOptions } from "../../../gateway/src/sources/push/push-source.ts";
 import { createSnapshotJournal } from "../../../gateway/src/sources/push/snapshot-journal.ts";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";

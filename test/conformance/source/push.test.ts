@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 import type { Snapshot } from "@sluice/model";
 import { Agent, request } from "undici";
-import { createIntake } from "../../../gateway/src/runtime/intake.ts";
+import { createIntake } from "../../../gateway/src/sources/intake.ts";
 import {
   createPushSource,
   type PushSource,

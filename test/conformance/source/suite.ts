@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { NodeState } from "@sluice/model";
-import { createIntake } from "../../../gateway/src/runtime/intake.ts";
+import { createIntake } from "../../../gateway/src/sources/intake.ts";
 import type { Source } from "../../../gateway/src/sources/source.ts";
 import { waitFor } from "../../../tools/process/index.ts";
 

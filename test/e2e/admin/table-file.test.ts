@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
-import { createIntake } from "../../../gateway/src/runtime/intake.ts";
 import { createFileSource } from "../../../gateway/src/sources/file/file-source.ts";
+import { createIntake } from "../../../gateway/src/sources/intake.ts";
 import { createFileStore } from "../../../gateway/src/stores/file/index.ts";
 import { temporaryFolder } from "../../../tools/process/index.ts";
 import { adminOver, withoutNodes } from "../../conformance/admin/over.ts";

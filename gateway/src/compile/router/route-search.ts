@@ -1,6 +1,6 @@
 /** The mutable state of one route lookup. */
 import type { SnapshotRoute } from "@sluice/model";
-import type { CompiledRoute, RoutableRequest } from "../../runtime/runtime.ts";
+import type { CompiledRoute, RoutableRequest } from "../runtime.ts";
 import type { HostKeyVisitor } from "./host-pattern.ts";
 import type { HostTable } from "./host-table.ts";
 import { type ItemsVisitor, visitPrefixes } from "./radix.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SnapshotRoute } from "@sluice/model";
-import type { RoutableRequest } from "../../runtime/runtime.ts";
+import type { RoutableRequest } from "../runtime.ts";
 import { routeNamed } from "../testing-entities.ts";
 import { Router } from "./router.ts";
 

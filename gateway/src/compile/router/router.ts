@@ -6,7 +6,7 @@
  * version of the router shares the tables and tree nodes that a change does not affect.
  */
 import { BucketMap, byHash, byId, type SnapshotRoute } from "@sluice/model/serving";
-import type { RoutableRequest } from "../../runtime/runtime.ts";
+import type { RoutableRequest } from "../runtime.ts";
 import { type HostKinds, parseHostPattern, visitHostKeys } from "./host-pattern.ts";
 import { emptyTable, type HostTable, isEmpty, withEntry, withoutEntry } from "./host-table.ts";
 import type { EditToken } from "./radix.ts";

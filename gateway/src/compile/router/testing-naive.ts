@@ -4,7 +4,7 @@
  */
 import type { SnapshotRoute } from "@sluice/model";
 import { lowerCase } from "../../exchange/header-name.ts";
-import type { RoutableRequest } from "../../runtime/runtime.ts";
+import type { RoutableRequest } from "../runtime.ts";
 
 interface Candidate {
   readonly route: SnapshotRoute;

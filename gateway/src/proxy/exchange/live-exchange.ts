@@ -1,7 +1,5 @@
 /** A running exchange: the plugins' view (`Exchange`) and the state of the pipeline and the engine. */
 import type { Consumer, Service, SnapshotCredential, SnapshotRoute } from "@sluice/model";
-import type { Exchange, HeaderEdits, Identities, Timings } from "../../exchange/exchange.ts";
-import { HeaderEditList } from "../../exchange/header-edits.ts";
 import type {
   CompiledRoute,
   PluginChain,
@@ -9,7 +7,9 @@ import type {
   RouteMatch,
   Runtime,
   UpstreamTarget,
-} from "../../runtime/runtime.ts";
+} from "../../compile/runtime.ts";
+import type { Exchange, HeaderEdits, Identities, Timings } from "../../exchange/exchange.ts";
+import { HeaderEditList } from "../../exchange/header-edits.ts";
 import type { Observer } from "../observability/observer.ts";
 import type { ForwardPlan } from "../pipeline.ts";
 import type { IncomingRequest } from "./request.ts";

@@ -1,8 +1,8 @@
 /** The request as router and plugins see it, created from the head that any engine provides. */
 
+import type { RoutableRequest } from "../../compile/runtime.ts";
 import type { ExchangeRequest } from "../../exchange/exchange.ts";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
-import type { RoutableRequest } from "../../runtime/runtime.ts";
 import type { RequestBody } from "./request-body.ts";
 import { parseRequestTarget, type RequestTarget } from "./request-target.ts";
 import type { TrustedProxies } from "./trusted-proxies.ts";

@@ -1,6 +1,6 @@
 /** One connection to a target, which carries one request and response at a time as bytes. */
 import type { Socket } from "node:net";
-import type { UpstreamTarget } from "../../runtime/runtime.ts";
+import type { UpstreamTarget } from "../../compile/runtime.ts";
 import { InterimResponseLimit } from "../upstream/interim-limit.ts";
 import { closedEarly, tooManyInterims, unaskedProtocol, unreadable } from "../upstream/upstream-errors.ts";
 import { IdleTimer } from "./idle-timer.ts";

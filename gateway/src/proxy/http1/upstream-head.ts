@@ -1,7 +1,7 @@
 /** Request heads for the upstream. */
 
+import type { UpstreamTarget } from "../../compile/runtime.ts";
 import { CachedLineHeaderName } from "../../exchange/header-name.ts";
-import type { UpstreamTarget } from "../../runtime/runtime.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import type { HeaderStyle } from "../headers/header-names.ts";
 import { addGatewayUpstreamHeaders, isStrippedHeader, upstreamHostFor } from "../headers/upstream-headers.ts";

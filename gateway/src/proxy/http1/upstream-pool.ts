@@ -1,7 +1,7 @@
 /** Keep-alive pool of upstream connections. The most recently used is reused first, so that the others age out. */
 import type { Socket } from "node:net";
+import type { Runtime, UpstreamTarget } from "../../compile/runtime.ts";
 import type { Connect } from "../../outbound/connect.ts";
-import type { Runtime, UpstreamTarget } from "../../runtime/runtime.ts";
 import { dialTarget } from "../upstream/dial.ts";
 import { TargetSweeper } from "../upstream/target-sweeper.ts";
 import { TlsSessionCache } from "../upstream/tls-sessions.ts";

@@ -3,7 +3,7 @@
  */
 import { type ClientHttp2Stream, constants, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http2";
 import type { TargetAttempts } from "../../balance/target-attempts.ts";
-import type { UpstreamTarget } from "../../runtime/runtime.ts";
+import type { UpstreamTarget } from "../../compile/runtime.ts";
 import { isGrpc } from "../exchange/grpc.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import type { BodySink, ClientBody } from "../http1/client-body.ts";

@@ -2,8 +2,8 @@
 import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
+import type { Runtime, UpstreamTarget } from "../../compile/runtime.ts";
 import type { Connect } from "../../outbound/connect.ts";
-import type { Runtime, UpstreamTarget } from "../../runtime/runtime.ts";
 import { IdleTimer } from "../http1/idle-timer.ts";
 import { dialTarget } from "../upstream/dial.ts";
 import { TargetSweeper } from "../upstream/target-sweeper.ts";

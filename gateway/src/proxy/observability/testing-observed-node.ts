@@ -7,7 +7,7 @@ import { readSettings } from "@sluice/model";
 import { pino } from "pino";
 import { send } from "../../../../test/conformance/engine/client.ts";
 import { temporaryFolder } from "../../../../tools/process/index.ts";
-import { type Gateway, startGateway } from "../../gateway.ts";
+import { type Gateway, startGateway } from "../../node/start-gateway.ts";
 import { gatewaySettings } from "../../settings/gateway.ts";
 
 export interface ObservedNode {

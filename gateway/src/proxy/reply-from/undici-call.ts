@@ -2,8 +2,8 @@
 import { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { TargetAttempts } from "../../balance/target-attempts.ts";
+import type { UpstreamTarget } from "../../compile/runtime.ts";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
-import type { UpstreamTarget } from "../../runtime/runtime.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import type { RawHeaders } from "../headers/client-headers.ts";
 import type { ForwardPlan } from "../pipeline.ts";

@@ -1,8 +1,8 @@
 /** Connection pools, one per service and target. A pool outlives runtimes as long as its target exists. */
 import type { Socket } from "node:net";
 import { Pool } from "undici";
+import type { Runtime, UpstreamTarget } from "../../compile/runtime.ts";
 import type { Connect } from "../../outbound/connect.ts";
-import type { Runtime, UpstreamTarget } from "../../runtime/runtime.ts";
 import { dialTarget } from "../upstream/dial.ts";
 import { TargetSweeper } from "../upstream/target-sweeper.ts";
 import { TlsSessionCache } from "../upstream/tls-sessions.ts";

@@ -1,8 +1,8 @@
 /** Connections to targets: subject to the guard, with a connect timeout, and with TLS for https targets. */
 import type { OnReadOpts, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
+import type { UpstreamTarget } from "../../compile/runtime.ts";
 import type { Connect } from "../../outbound/connect.ts";
-import type { UpstreamTarget } from "../../runtime/runtime.ts";
 import type { TlsSessionCache } from "./tls-sessions.ts";
 import { closedEarly, connectTimeout } from "./upstream-errors.ts";
 

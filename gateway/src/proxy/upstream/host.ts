@@ -1,5 +1,5 @@
 /** The Host header of one attempt. */
-import type { UpstreamTarget } from "../../runtime/runtime.ts";
+import type { UpstreamTarget } from "../../compile/runtime.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 
 /** The forwarded headers with the target's Host, unless the client's is preserved or a plugin has set it. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Runtime, UpstreamTarget } from "../../runtime/runtime.ts";
+import type { Runtime, UpstreamTarget } from "../../compile/runtime.ts";
 import { TargetSweeper } from "./target-sweeper.ts";
 
 const target = (key: string) => ({ key }) as UpstreamTarget;

@@ -2,7 +2,7 @@
  * Drops cached items of targets that no longer receive requests. After a runtime swap it scans only the cached items,
  * not all targets. It works in small batches, and pauses after a scan for a multiple of the time that the scan cost.
  */
-import type { Runtime, UpstreamIndex, UpstreamTarget } from "../../runtime/runtime.ts";
+import type { Runtime, UpstreamIndex, UpstreamTarget } from "../../compile/runtime.ts";
 
 export interface TargetSweeperOptions<Item> {
   /** Keyed by the target's key. */

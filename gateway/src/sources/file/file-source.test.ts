@@ -7,9 +7,9 @@ import { changeBetween, loadText, readSettings, type Snapshot } from "@sluice/mo
 import { pino } from "pino";
 import { send } from "../../../../test/conformance/engine/client.ts";
 import { temporaryFolder, waitFor } from "../../../../tools/process/index.ts";
-import { startGateway } from "../../gateway.ts";
-import { createIntake } from "../../runtime/intake.ts";
+import { startGateway } from "../../node/start-gateway.ts";
 import { gatewaySettings } from "../../settings/gateway.ts";
+import { createIntake } from "../intake.ts";
 import type { SourceLog } from "../source.ts";
 import { createFileSource } from "./file-source.ts";
 

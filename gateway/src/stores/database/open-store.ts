@@ -1,8 +1,6 @@
 /** Opens a database for an admin listener, a node, or both in one process. */
 import { hostname } from "node:os";
 import type { Address } from "@sluice/model";
-import type { Counters } from "../../counters/counters.ts";
-import { DatabaseCounters } from "../../counters/database-counters.ts";
 import type { Database } from "../../database/driver.ts";
 import { type NodeState, readNodes } from "../../database/nodes.ts";
 import { openDatabase, requireMigrated } from "../../database/open.ts";
@@ -17,8 +15,8 @@ import { createDatabaseStore } from "./index.ts";
 export interface SharedDatabase extends OpenedStore {
   /** The source of a node. Stop it before the database is closed. */
   source(node: NodeAddress): Source;
-  /** For rate-limiting with policy `cluster`. */
-  readonly clusterCounters: Counters;
+  /** Runs one statement: for the counters of rate-limiting with policy `cluster`. */
+  readonly query: Database["query"];
 }
 
 /** The address of a node's status listener; called once it listens. */
@@ -40,10 +38,7 @@ export async function shareDatabase(settings: DatabaseSettings, log: SourceLog):
   return {
     store: createDatabaseStore({ database, awaitRevision: wait.awaitRevision }),
     fleet: fleetOf(database),
-    clusterCounters: new DatabaseCounters({
-      query: database.query,
-      warn: (message, facts) => log.warn(facts, message),
-    }),
+    query: database.query,
     source: ({ status }) =>
       createDatabaseSource({ database, log, place: () => placeOf(status()), onServed: wait.served }),
     async close() {
@@ -57,14 +52,14 @@ export async function shareDatabase(settings: DatabaseSettings, log: SourceLog):
 export async function openDatabaseSource(
   settings: DatabaseSettings,
   { log, node }: { readonly log: SourceLog; readonly node: NodeAddress },
-): Promise<{ readonly source: Source; readonly clusterCounters: Counters }> {
-  const { source, clusterCounters, close } = await shareDatabase(settings, log);
+): Promise<{ readonly source: Source; readonly query: Database["query"] }> {
+  const { source, query, close } = await shareDatabase(settings, log);
   const own = source(node);
   async function stop(): Promise<void> {
     await own.stop();
     await close();
   }
-  return { source: { ...own, stop }, clusterCounters };
+  return { source: { ...own, stop }, query };
 }
 
 const LOOPBACK = /^(127\.|::1$|localhost$)/;

@@ -5,12 +5,12 @@ import { basename, dirname, join, resolve } from "node:path";
 import { removeUnfinished } from "@sluice/crds/atomic";
 import type { Address } from "@sluice/model";
 import { acquireFileLock } from "../../database/file-lock.ts";
-import { createIntake } from "../../runtime/intake.ts";
 import { SettingsError } from "../../settings/error.ts";
 import { type FileSettings, fileSettings as names } from "../../settings/file.ts";
+import { version } from "../../settings/version.ts";
 import { createFileSource, type FileSource } from "../../sources/file/file-source.ts";
+import { createIntake } from "../../sources/intake.ts";
 import type { NodeStatusSource, SourceLog } from "../../sources/source.ts";
-import { version } from "../../version.ts";
 import type { Fleet, OpenedStore } from "../open.ts";
 import { createFileStore } from "./index.ts";
 

@@ -5,8 +5,8 @@ import { after, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { checkEntity } from "@sluice/model";
 import { temporaryFolder } from "../../../../tools/process/index.ts";
-import { createIntake } from "../../runtime/intake.ts";
 import { createFileSource } from "../../sources/file/file-source.ts";
+import { createIntake } from "../../sources/intake.ts";
 import { createFileStore } from "./index.ts";
 
 const folder = temporaryFolder("file-reading");

@@ -5,12 +5,12 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { readSettings } from "@sluice/model";
 import { pino } from "pino";
-import { dial, type Received, type Sent, send, until } from "../../test/conformance/engine/client.ts";
-import { portOf, startUpstream } from "../../test/conformance/engine/rig.ts";
-import { temporaryFolder, waitFor } from "../../tools/process/index.ts";
-import { makeAuthority } from "../../tools/programs/certificates.ts";
-import { type Gateway, startGateway } from "./gateway.ts";
-import { gatewaySettings } from "./settings/gateway.ts";
+import { dial, type Received, type Sent, send, until } from "../../../test/conformance/engine/client.ts";
+import { portOf, startUpstream } from "../../../test/conformance/engine/rig.ts";
+import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
+import { makeAuthority } from "../../../tools/programs/certificates.ts";
+import { gatewaySettings } from "../settings/gateway.ts";
+import { type Gateway, startGateway } from "./start-gateway.ts";
 
 interface Node {
   readonly gateway: Gateway;

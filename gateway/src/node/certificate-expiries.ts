@@ -2,15 +2,9 @@
 import { X509Certificate } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Certificate, differences, emptySnapshot, type Snapshot } from "@sluice/model/serving";
+import type { ServedCertificate } from "../metrics/metrics.ts";
 
 type Sections = Pick<Snapshot, "certificates" | "snis">;
-
-export interface ServedCertificate {
-  readonly certificate: string;
-  readonly serverName: string;
-  /** Unix seconds. */
-  readonly expires: number;
-}
 
 /** Certificates parsed in one turn of the event loop. */
 const BATCH_SIZE = 10;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
+import { certificateNamed, snapshotOf } from "../compile/testing-entities.ts";
 import { CertificateExpiries } from "./certificate-expiries.ts";
-import { certificateNamed, snapshotOf } from "./testing-entities.ts";
 
 const at = (seconds: number) => new Date(seconds * 1000);
 

@@ -1,7 +1,7 @@
 /** Applies updates to a node: the next snapshot is validated, compiled and swapped in, or rejected with all violations. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Checked, emptySnapshot, type NodeState, type Snapshot } from "@sluice/model/serving";
-import type { SnapshotSink } from "../sources/source.ts";
+import type { SnapshotSink } from "./source.ts";
 
 export interface IntakeOptions {
   readonly node: string;

@@ -5,10 +5,10 @@ import { constants } from "node:http2";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { send } from "../../test/conformance/engine/client.ts";
-import { block, flag, frame, frameBytes } from "../../test/conformance/engine/http2-frames.ts";
-import { root } from "../../tools/check/source-files.ts";
-import { freePort, startProcess, temporaryFolder, waitFor } from "../../tools/process/index.ts";
+import { send } from "../../../test/conformance/engine/client.ts";
+import { block, flag, frame, frameBytes } from "../../../test/conformance/engine/http2-frames.ts";
+import { root } from "../../../tools/check/source-files.ts";
+import { freePort, startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 
 const CONNECTIONS = 450;
 const STREAMS = 128;

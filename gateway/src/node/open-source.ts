@@ -1,0 +1,57 @@
+/** Opens the source of documents that the settings select. */
+import { PemError, readPemFiles } from "@sluice/model/serving";
+import type { Logger } from "pino";
+import type { Query } from "../counters/database-counters.ts";
+import { SettingsError } from "../settings/error.ts";
+import { type GatewaySettings, gatewaySettings as names } from "../settings/gateway.ts";
+import type { NodeStatusSource, Source } from "../sources/source.ts";
+
+/** A source and the parts that belong to it. */
+interface OpenedSource {
+  readonly source: Source;
+  /** Runs one statement of the source's database. */
+  readonly query?: Query;
+}
+
+/** Loads only the modules of the configured source. */
+export async function openSource(
+  settings: GatewaySettings,
+  log: Logger,
+  node: NodeStatusSource,
+): Promise<OpenedSource> {
+  if (settings.source === "file") {
+    if (!settings.file) throw new SettingsError(`${names.file.variable} must be set: the declarative file to serve`);
+    const { createFileSource } = await import("../sources/file/file-source.ts");
+    return { source: createFileSource({ file: settings.file, log, unprotectWait: settings.unprotectWait }) };
+  }
+  if (settings.source === "database") {
+    const { openDatabaseSource } = await import("../stores/database/open-store.ts");
+    return openDatabaseSource(settings, { log, node });
+  }
+  return { source: await openPushSource(settings, log) };
+}
+
+async function openPushSource(settings: GatewaySettings, log: Logger): Promise<Source> {
+  const { createPushSource } = await import("../sources/push/push-source.ts");
+  const { push: listen, pushToken, pushCert, pushKey, pushAuthority, pushClient } = settings;
+  const { keptDocument: file, keptDocumentWait: patience } = settings;
+  const journal =
+    file === null
+      ? {}
+      : { journal: (await import("../sources/push/snapshot-journal.ts")).createSnapshotJournal({ file, log }) };
+  const all = `${names.pushCert.variable}, ${names.pushKey.variable} and ${names.pushAuthority.variable}`;
+  if (pushCert && pushKey && pushAuthority) {
+    const files = { cert: pushCert, key: pushKey, ca: pushAuthority };
+    const tls = { ...(await readPemFiles(files).catch(settingsError)), files, client: pushClient };
+    return createPushSource({ listen, tls, ...journal, operatorTimeout: patience, log });
+  }
+  if (pushCert || pushKey || pushAuthority) throw new SettingsError(`${all} belong together: set all three`);
+  if (!pushToken)
+    throw new SettingsError(`the push listener needs credentials: set ${names.pushToken.variable}, or ${all}`);
+  return createPushSource({ listen, token: pushToken, ...journal, operatorTimeout: patience, log });
+}
+
+/** An error that the user must fix in the files is reported in one line. */
+function settingsError(error: Error): never {
+  throw error instanceof PemError ? new SettingsError(error.message) : error;
+}

@@ -1,0 +1,189 @@
+/** Assembles a node: source -> intake -> workers (compile, proxy), health checks, and the status listener. */
+import { randomUUID } from "node:crypto";
+import { emptySnapshot, type NodeState, type Snapshot } from "@sluice/model/serving";
+import type { Logger } from "pino";
+import { ActiveHealthChecks } from "../balance/active-checks.ts";
+import type { HealthTransition } from "../balance/balancer.ts";
+import { healthReportOf, targetHealthSamples } from "../balance/health-report.ts";
+import type { Counters } from "../counters/counters.ts";
+import type { Query } from "../counters/database-counters.ts";
+import { createMetrics } from "../metrics/metrics.ts";
+import { createRuntimeMetrics } from "../metrics/runtime-metrics.ts";
+import { connectBehind } from "../outbound/connect.ts";
+import { createGuard } from "../outbound/guard.ts";
+import { mergeRefused } from "../outbound/refused-destinations.ts";
+import type { ListenAddress } from "../proxy/settings.ts";
+import { createProbe } from "../proxy/upstream/probe.ts";
+import type { GatewaySettings } from "../settings/gateway.ts";
+import { accessLogFile } from "../settings/observers.ts";
+import { version } from "../settings/version.ts";
+import { createIntake } from "../sources/intake.ts";
+import type { NodeStatusSource, Source } from "../sources/source.ts";
+import { startStatusListener } from "../status/listener.ts";
+import { mergeMetrics } from "../workers/merge-metrics.ts";
+import { startWorkers, workerCount } from "../workers/start-workers.ts";
+import type { WorkersReport } from "../workers/workers.ts";
+import { CertificateExpiries } from "./certificate-expiries.ts";
+import { logUnavailable } from "./log-unavailable.ts";
+import { openSource } from "./open-source.ts";
+import { workerPlan } from "./worker-plan.ts";
+
+export interface GatewayOptions {
+  readonly settings: GatewaySettings;
+  readonly log: Logger;
+  /** The source of documents. Default: chosen by the settings. */
+  readonly source?: (node: NodeStatusSource) => Source;
+  /** Runs one statement of the database, for rate-limiting with policy `cluster`. Default: the database source's. */
+  readonly query?: Query;
+  /** Other listeners of this process; upstream addresses must not point to them. */
+  readonly ownListeners?: readonly ListenAddress[];
+}
+
+export interface Gateway {
+  readonly proxy: ListenAddress;
+  /** Null without a TLS listener. */
+  readonly proxyTls: ListenAddress | null;
+  readonly status: ListenAddress;
+  readonly state: () => NodeState;
+  /**
+   * Sets the health of an upstream's target manually, on this node only, until a health check changes it.
+   *
+   * @param address `host:port` of the target; null: all its addresses @returns false if the node has no such target, or
+   * the upstream has no health checks
+   */
+  setTargetHealth(upstreamId: string, targetId: string, address: string | null, healthy: boolean): boolean;
+  /** Reopens the access log after its file was moved; null when the log is not a file. */
+  readonly reopenLogs: (() => void) | null;
+  /** Fails readiness, accepts no more connections, finishes open requests within the drain time, and stops. */
+  close(): Promise<void>;
+}
+
+export async function startGateway({ settings, log, ...given }: GatewayOptions): Promise<Gateway> {
+  const node = randomUUID();
+  const facts: NodeStatusSource = { state: () => intake.state(), status: () => status.address };
+  const { source, query } = given.source
+    ? { source: given.source(facts), query: given.query }
+    : await openSource(settings, log, facts);
+  const clusterCounters = query && (await createClusterCounters(query, log));
+  const own = [settings.status, settings.push, ...(given.ownListeners ?? [])];
+  const metricsOptions = { compat: settings.compat === "kong", nodeId: node, version };
+  const metrics = createMetrics(metricsOptions);
+  const count = workerCount(settings.workers);
+  const workers = await startWorkers(count, {
+    plan: await workerPlan(settings, own, { node, workers: count }),
+    log,
+    metrics,
+    metricsOptions,
+    workerTimeout: settings.workerTimeout,
+    ...(clusterCounters && { clusterCounters }),
+    onHealthTransition: ({ healthy, signal: sign, ...target }: HealthTransition) =>
+      log.warn({ ...target, sign }, healthy ? "a target is healthy again" : "a target is unhealthy"),
+  });
+  const guard = createGuard({
+    allowedUpstreams: settings.allowedUpstreams,
+    ownListeners: [...own, workers.address, workers.tlsAddress].filter((address) => address !== null),
+  });
+  const watch = new ActiveHealthChecks({
+    probe: createProbe({ connect: connectBehind(guard), version }),
+    onRefused: (check) => log.warn(check, "a target cannot be checked: connections to its address are refused"),
+  });
+  const expiries = new CertificateExpiries();
+  let served: Snapshot = emptySnapshot;
+  /** Unix seconds of the last accepted document. */
+  let succeeded: number | null = null;
+  const intake = createIntake({
+    node,
+    version,
+    statusPort: () => status.address.port,
+    async serve(snapshot: Snapshot) {
+      await workers.serve(snapshot);
+      logUnavailable(log, served, snapshot);
+      served = snapshot;
+      watch.follow(workers.balancers());
+      expiries.follow(snapshot);
+    },
+    onUpdate({ hash, revision }) {
+      succeeded = Date.now() / 1000;
+      metrics.setConfig({ hash: hash ?? "", revision });
+      log.debug({ hash, revision }, "serving a document");
+    },
+  });
+  let draining = false;
+  let reported: WorkersReport = await workers.report();
+  const report = async () => {
+    reported = await workers.report();
+    return reported;
+  };
+  const refused = async () => mergeRefused([guard.refused(), (await report()).refused]);
+  metrics.readConnections(() => reported.connections);
+  metrics.readHeap(() => reported.heap);
+  metrics.readTargets(() => (showsTargets(served) ? targetHealthSamples(workers.balancers()) : []));
+  metrics.readDatastore(() => source.trouble() === null);
+  metrics.readCertificates(() => expiries.served());
+  metrics.readReloads(() => {
+    const hasTrouble = source.trouble() !== null;
+    return { successful: hasTrouble || succeeded !== null ? !hasTrouble : null, succeeded };
+  });
+  metrics.readEntities(() => entityCounts(served));
+  const status = await startStatusListener(
+    {
+      state: intake.state,
+      trouble: source.trouble,
+      draining: () => draining,
+      unserved: () => workers.unavailableReason(),
+      connections: async () => (await report()).connections,
+      heap: () => reported.heap,
+      metrics: mergeMetrics(metrics, {
+        async counted() {
+          await report();
+          return workers.metricParts();
+        },
+        runtime: createRuntimeMetrics({ nodeId: node, worker: 0 }),
+        otherRuntimes: () => workers.runtimeMetrics(),
+      }),
+      refused,
+      upstreams: async () => {
+        const byName = new Map((await refused()).map(({ host, port, reason }) => [`${port} ${host}`, reason]));
+        return healthReportOf(
+          workers.balancers(),
+          (host, port) => guard.reasonToRefuse(host, port) ?? byName.get(`${port} ${host}`) ?? null,
+        );
+      },
+    },
+    settings.status,
+  );
+  await source.start(intake);
+
+  return {
+    proxy: workers.address,
+    proxyTls: workers.tlsAddress,
+    status: status.address,
+    state: intake.state,
+    setTargetHealth: (upstreamId, targetId, address, healthy) =>
+      workers.balancers().get(upstreamId)?.setHealth(targetId, address, healthy) ?? false,
+    reopenLogs: accessLogFile(settings) ? () => workers.reopenLogs() : null,
+    async close() {
+      draining = true;
+      watch.close();
+      await workers.close({ deadline: settings.drain });
+      await source.stop();
+      await status.close();
+    },
+  };
+}
+
+/** Number of entities by collection. */
+const entityCounts = ({ hash: _hash, endpoints: _endpoints, ...collections }: Snapshot): Record<string, number> =>
+  Object.fromEntries(Object.entries(collections).map(([name, { size }]) => [name, size]));
+
+/** Whether a prometheus plugin is configured to report the health of targets. */
+const showsTargets = ({ plugins }: Snapshot): boolean =>
+  plugins
+    .values()
+    .some(({ name, enabled, config }) => enabled && name === "prometheus" && config.upstream_health_metrics === true);
+
+/** The counters of rate-limiting with policy `cluster`. Loaded only by a node with a database. */
+async function createClusterCounters(query: Query, log: Logger): Promise<Counters> {
+  const { DatabaseCounters } = await import("../counters/database-counters.ts");
+  return new DatabaseCounters({ query, warn: (message, facts) => log.warn(facts, message) });
+}

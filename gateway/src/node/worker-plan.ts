@@ -1,0 +1,61 @@
+/** The worker's options that follow from the settings, as plain data. */
+import { readAuthorities } from "@sluice/model/serving";
+import { defaultProxySettings, type ListenAddress } from "../proxy/settings.ts";
+import { SettingsError } from "../settings/error.ts";
+import { type GatewaySettings, gatewaySettings as names } from "../settings/gateway.ts";
+import { accessLogFile, tracesUrl } from "../settings/observers.ts";
+import { version } from "../settings/version.ts";
+import type { ObserversPlan } from "../workers/observers.ts";
+import type { WorkerPlan } from "../workers/worker.ts";
+
+export async function workerPlan(
+  settings: GatewaySettings,
+  ownListeners: readonly ListenAddress[],
+  { node, workers }: { readonly node: string; readonly workers: number },
+): Promise<WorkerPlan> {
+  return {
+    engine: settings.engine,
+    listen: settings.proxy,
+    listenTls: settings.proxyTls,
+    observers: observersOf(settings, node),
+    settings: {
+      ...defaultProxySettings,
+      version,
+      naming: settings.compat,
+      trustedIps: settings.trustedAddresses,
+      realIpHeader: settings.realIpHeader,
+      keepAliveTimeout: settings.keepAlive,
+      headersTimeout: settings.headersTimeout,
+      bodyTimeout: settings.bodyTimeout,
+      sendTimeout: settings.sendTimeout,
+      bodyMinRate: settings.bodyMinRate,
+      sendMinRate: settings.sendMinRate,
+      minRateGrace: settings.minRateGrace,
+      maxRequests: settings.maxRequests,
+      maxConnections: settings.maxConnections,
+      maxConnectionsPerAddress: settings.maxConnectionsPerAddress,
+      probeInterval: Math.max(settings.probeInterval, 1000),
+      clientMemory: Math.floor(settings.clientMemory / workers),
+      cleartextHttp2: settings.proxyHttp2,
+      allowedUpstreams: settings.allowedUpstreams,
+      ownListeners,
+    },
+    authorities: await readAuthoritiesOf(settings),
+  };
+}
+
+async function readAuthoritiesOf({ trustedCertificates: file }: GatewaySettings): Promise<readonly string[]> {
+  if (file === null) return [];
+  return readAuthorities(file).catch((error: Error) => {
+    throw new SettingsError(`${names.trustedCertificates.variable}: ${error.message}`);
+  });
+}
+
+function observersOf(settings: GatewaySettings, node: string): ObserversPlan {
+  const file = accessLogFile(settings);
+  const url = tracesUrl(settings);
+  return {
+    accessLog: file === undefined ? null : { file, query: settings.accessLogQuery },
+    tracing: url === null ? null : { url, sampling: settings.tracingSampling, node, version },
+  };
+}
