@@ -1,6 +1,8 @@
 /** Reading and writing custom resources in a cluster or a directory. */
 export * from "./batch.ts";
-export { type ClassTracker, type ClassTrackerOptions, READS_ANNOTATION, trackClasses } from "./class-tracker.ts";
+export { type ClassTracker, type ClassTrackerOptions, READS_ANNOTATION, trackClasses } from "./cache/class-tracker.ts";
+export type { NamespaceSelector } from "./cache/namespace-tracker.ts";
+export * from "./cache/resource-cache.ts";
 export { ApiServerError } from "./cluster/api/api-server-error.ts";
 export type { CompletedRequest } from "./cluster/api/connection.ts";
 export { KubeconfigError } from "./cluster/api/credentials.ts";
@@ -35,11 +37,10 @@ export { createDirectoryStateBackend } from "./directory/state-backend.ts";
 export { locatePath } from "./directory/view/locate-path.ts";
 export { type ParsedResource, parseResources } from "./directory/view/parse-resources.ts";
 export * from "./endpoints.ts";
+export * from "./keys.ts";
 export { isSluiceKind, type KindNames, kindNames, kindOf } from "./kinds.ts";
 export type { Log } from "./log.ts";
-export type { NamespaceSelector } from "./namespace-tracker.ts";
 export { reflectsWrite } from "./reflects-write.ts";
 export { rejectOnAbort } from "./reject-on-abort.ts";
 export * from "./resource.ts";
-export * from "./resource-cache.ts";
 export * from "./translate/index.ts";

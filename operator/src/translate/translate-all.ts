@@ -3,12 +3,11 @@
  * the cache, which saves work and keeps the last valid Secret of a Certificate (last-secret.ts). Parents come before
  * children and older resources before younger ones. One invalid resource never blocks the others.
  */
-import { describeResourceViolation, type SluiceKind } from "@sluice/crds";
+import { createAgeOrder, describeResourceViolation, type SluiceKind } from "@sluice/crds";
 import { BucketMap, byHash, byId, type Collection, type Endpoint, perCollection } from "@sluice/model";
 import type { Problem } from "../status/conditions.ts";
 import type { TimeSliced } from "../time-slicing.ts";
 import type { ClusterState } from "../watch/cluster-state.ts";
-import { createAgeOrder } from "./age-order.ts";
 import { backendEndpoints } from "./backend-endpoints.ts";
 import { type ClaimInterests, createClaimInterests } from "./claim-interests.ts";
 import { createClaimTable } from "./claims.ts";

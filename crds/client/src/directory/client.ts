@@ -1,6 +1,7 @@
 /** Resource client for a directory of YAML files, for machines without a cluster. Several processes may share it. */
 import { existsSync, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { refKey } from "../keys.ts";
 import type { Log } from "../log.ts";
 import type { ResourceClient } from "../resource.ts";
 import { createDirectoryReader, type DirectoryReader } from "./directory-reader.ts";
@@ -8,7 +9,6 @@ import { createDirectoryMutex, type DirectoryMutex } from "./files/directory-mut
 import { type Watcher, watchDirectory } from "./files/directory-watcher.ts";
 import { createFileLock, type FileLock } from "./files/file-lock.ts";
 import { removeStaleTemporaryFiles } from "./files/temporary-files.ts";
-import { refKey } from "./view/content.ts";
 import type { DirectoryView } from "./view/directory-view.ts";
 import { parseSelectors } from "./view/selector.ts";
 import { statusFolder } from "./view/status-record.ts";

@@ -2,13 +2,13 @@
 import { statSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
+import { refKey } from "../keys.ts";
 import { kindNames } from "../kinds.ts";
 import type { Log } from "../log.ts";
 import type { Kind, Ref } from "../resource.ts";
 import { maxRescanInterval, rescanShare } from "./files/directory-watcher.ts";
 import { type CachedFile, createFileCache, isResourceFile, listFiles, undefinedIfMissing } from "./files/file-cache.ts";
 import { createFileSettling } from "./files/file-settling.ts";
-import { refKey } from "./view/content.ts";
 import {
   buildView,
   changeView,

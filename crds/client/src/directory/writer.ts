@@ -7,6 +7,7 @@ import { dirname, join, relative } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { canonicalJson } from "@sluice/model";
 import { mergeConditions, seconds } from "../conditions.ts";
+import { refKey } from "../keys.ts";
 import {
   type ApplyOptions,
   type Condition,
@@ -20,7 +21,7 @@ import type { DirectoryReader } from "./directory-reader.ts";
 import { EditedConflict, removeAtomically, writeAtomically } from "./files/atomic.ts";
 import { readTextIfExists } from "./files/file-cache.ts";
 import { printResource, removeDocument, replaceDocument } from "./rewrite-document.ts";
-import { applyContent, metadataProblem, refKey } from "./view/content.ts";
+import { applyContent, metadataProblem } from "./view/content.ts";
 import { refOf, specHash, type ViewEntry } from "./view/directory-view.ts";
 import { type ParsedFile, parseResources } from "./view/parse-resources.ts";
 import { printRecord, recordPath, type StatusRecord } from "./view/status-record.ts";

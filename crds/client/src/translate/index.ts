@@ -1,5 +1,12 @@
 /** Translation between custom resources and entities, both ways. Pure. */
+
 export { classOf, type Identity, identityOf, qualifiedName, sluiceKindOf } from "./identity.ts";
+export { byAge, createAgeOrder } from "./incremental/age-order.ts";
+export {
+  type TrackedTranslation,
+  type TranslationLookups,
+  translateTracked,
+} from "./incremental/tracked-translation.ts";
 export { credentialSecret, hashKey, isManaged, MANAGED_BY } from "./secrets.ts";
 export { CHILD_TIMES, CREATED_AT, UPDATED_AT } from "./timestamps.ts";
 export { certificateSecret } from "./tls-secrets.ts";
@@ -12,7 +19,6 @@ export {
   toResource,
 } from "./to-resource/to-resource.ts";
 export type { ResourceLocation } from "./to-resource/write-references.ts";
-export { type TrackedTranslation, type TranslationLookups, translateTracked } from "./tracked-translation.ts";
 export { type CheckedTranslation, translate } from "./translate.ts";
 export type {
   BackendService,

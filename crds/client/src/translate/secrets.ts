@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto";
 import { CREDENTIAL_LABEL, type Credential, type KeyAuthEntry, type SecretRef } from "@sluice/model";
 import type { Resource } from "../resource.ts";
+import { crossNamespaceViolation, type ReferenceOrigin } from "./resolve-reference.ts";
 import { CREATED_AT } from "./timestamps.ts";
-import { crossNamespaceViolation, type ReferenceOrigin } from "./to-entities/resolve-reference.ts";
 import type { ResourceViolation, TranslateOptions } from "./translation.ts";
 
 export interface SecretValue {

@@ -8,8 +8,8 @@ import {
   type Violation,
 } from "@sluice/model";
 import type { Resource } from "../resource.ts";
+import { crossNamespaceViolation, type ReferenceOrigin } from "./resolve-reference.ts";
 import { entryOf } from "./secrets.ts";
-import { crossNamespaceViolation, type ReferenceOrigin } from "./to-entities/resolve-reference.ts";
 import type { ResourceViolation, TranslateOptions } from "./translation.ts";
 
 type Member = keyof typeof tlsEntries;

@@ -2,6 +2,7 @@
 import {
   type BatchMark,
   batchMark,
+  byAge,
   type CheckedTranslation,
   keyOf,
   type Resource,
@@ -221,14 +222,3 @@ const removedBy = (marked: readonly MarkedResource[]): ReadonlySet<Resource> =>
       .filter(isBatchComplete)
       .flatMap((batch) => batch.flatMap(({ mark, resource }) => (mark.removes ? [resource] : []))),
   );
-
-/** The same order as in the operator: the older resource gets what two resources claim. */
-function byAge({ metadata: one }: Resource, { metadata: other }: Resource): number {
-  return (
-    compare(one.creationTimestamp ?? "", other.creationTimestamp ?? "") ||
-    compare(one.namespace, other.namespace) ||
-    compare(one.name, other.name)
-  );
-}
-
-const compare = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);

@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from "node:http";
 import { type AddressInfo, createServer as listenPlain, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
-import { splitLines } from "../watch/lines.ts";
+import { splitLines } from "../watch/lister-watcher.ts";
 import { ApiServerError } from "./api-server-error.ts";
 import { type CompletedRequest, type Connection, createConnection } from "./connection.ts";
 import { createCredentials } from "./credentials.ts";

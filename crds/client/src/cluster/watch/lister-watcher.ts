@@ -4,7 +4,6 @@ import { type Kind, type Resource, UnknownKind, type WatchOptions } from "../../
 import { ApiServerError } from "../api/api-server-error.ts";
 import type { Connection } from "../api/connection.ts";
 import { trimObject } from "../api/trim-object.ts";
-import { splitLines } from "./lines.ts";
 import type { ListerWatcher, Page, WatchEvent } from "./reflector.ts";
 
 /** The path of a kind's resources: all of them, those of a namespace, or one. */
@@ -65,5 +64,28 @@ async function* watchEvents(
   for await (const line of splitLines(chunks)) {
     const event = JSON.parse(line) as WatchEvent;
     yield event.type === "ERROR" ? event : { type: event.type, object: trimmed(event.object) };
+  }
+}
+
+/** etcd accepts objects of 1.5 MB by default; a longer line is not an event. */
+const longestLine = 16 * 1024 * 1024;
+
+/** Splits a byte stream into lines. A watch sends one JSON object per line. */
+export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let parts: string[] = [];
+  let length = 0;
+  for await (const chunk of chunks) {
+    let text = decoder.decode(chunk, { stream: true });
+    for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n")) {
+      const line = parts.join("") + text.slice(0, end);
+      parts = [];
+      length = 0;
+      text = text.slice(end + 1);
+      if (line !== "") yield line;
+    }
+    parts.push(text);
+    length += text.length;
+    if (length > longestLine) throw new Error(`a watch event is longer than ${longestLine} characters`);
   }
 }

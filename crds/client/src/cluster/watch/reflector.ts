@@ -8,7 +8,6 @@ import type { Log } from "../../log.ts";
 import { createNotifier } from "../../notifier.ts";
 import { type Kind, type Observer, type Resource, UnknownKind } from "../../resource.ts";
 import { ApiServerError, type ApiStatus } from "../api/api-server-error.ts";
-import { createBackoff } from "./backoff.ts";
 
 export interface Page {
   readonly items: readonly Resource[];
@@ -277,4 +276,29 @@ export async function listAll(listerWatcher: Pick<ListerWatcher, "list">, signal
     items.push(...page.items);
   }
   return { items, resourceVersion: page.resourceVersion };
+}
+
+/** Delays between attempts, like client-go's reflector: 0.8 s, doubling to 30 s, each up to twice as long by jitter. */
+interface Backoff {
+  /** Milliseconds to wait before the next attempt. */
+  next(): number;
+  /** After a success: the next delay is the shortest again. */
+  reset(): void;
+}
+
+const firstBackoff = 800;
+const longestBackoff = 30_000;
+
+function createBackoff(random: () => number): Backoff {
+  let base = firstBackoff;
+  return {
+    next() {
+      const wait = Math.min(base * (1 + random()), longestBackoff);
+      base = Math.min(base * 2, longestBackoff);
+      return wait;
+    },
+    reset() {
+      base = firstBackoff;
+    },
+  };
 }

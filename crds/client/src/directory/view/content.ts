@@ -1,6 +1,7 @@
 /** Converts a person's YAML to the form in which the Kubernetes API would return the resource. Pure. */
 import { hash } from "node:crypto";
 import { canonicalJson, uuidV5 } from "@sluice/model";
+import { refKey } from "../../keys.ts";
 import { isSluiceKind, kindNames } from "../../kinds.ts";
 import type { Kind, Metadata, Ref, Resource } from "../../resource.ts";
 
@@ -73,11 +74,6 @@ function keepOthersEntries(
   const foreign = Object.entries(before).filter(([name]) => !name.startsWith(ourPrefix));
   const all = { ...Object.fromEntries(foreign), ...after };
   return Object.keys(all).length > 0 ? all : undefined;
-}
-
-/** `<kind>/<namespace>/<name>`: identifies a resource in the directory. */
-export function refKey({ kind, namespace, name }: Ref): string {
-  return `${kind}/${namespace}/${name}`;
 }
 
 /**

@@ -1,10 +1,11 @@
 /** All resources of a directory at one moment, built from its files and status records. Pure. */
 import { BucketMap, byHash } from "@sluice/model";
 import { seconds } from "../../conditions.ts";
+import { refKey } from "../../keys.ts";
 import { isSluiceKind } from "../../kinds.ts";
 import type { Kind, Ref, Resource } from "../../resource.ts";
 import type { CachedFile } from "../files/file-cache.ts";
-import { contentHash, refKey, uidOf } from "./content.ts";
+import { contentHash, uidOf } from "./content.ts";
 import type { FileProblem, ParsedFile, ParsedResource } from "./parse-resources.ts";
 import type { StatusRecord } from "./status-record.ts";
 

@@ -1,7 +1,7 @@
 /** Whether a changed file loses a protecting plugin, or a Route that a plugin may protect. Pure. */
 import { isDeepStrictEqual } from "node:util";
 import { mayProtect } from "@sluice/model";
-import { refKey } from "./content.ts";
+import { refKey } from "../../keys.ts";
 import { refOf } from "./directory-view.ts";
 import type { ParsedFile, ParsedResource } from "./parse-resources.ts";
 

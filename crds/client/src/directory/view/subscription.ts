@@ -1,8 +1,9 @@
 /** Compares the state last sent to one observer with a new view. Pure. */
+
+import { refKey } from "../../keys.ts";
 import type { Log } from "../../log.ts";
 import { createNotifier } from "../../notifier.ts";
 import type { Kind, Observer, Resource } from "../../resource.ts";
-import { refKey } from "./content.ts";
 import { changedSince, type DirectoryView, type ViewEntry } from "./directory-view.ts";
 
 export interface Selection {

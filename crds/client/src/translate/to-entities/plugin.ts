@@ -1,8 +1,8 @@
 /** Plugin -> plugin. */
 import { type PluginName, type PluginSpec, plugins, type TargetRef, targetMembers } from "@sluice/model";
+import { resolveReference } from "../resolve-reference.ts";
 import type { Path, ResourceReference, ResourceViolation, TranslatedEntity, TranslateOptions } from "../translation.ts";
 import { configWithSecrets } from "./config-from.ts";
-import { resolveReference } from "./resolve-reference.ts";
 import { invalidField, type TranslatorInput } from "./translator-input.ts";
 
 export function pluginEntity(reading: TranslatorInput, options: TranslateOptions): TranslatedEntity {

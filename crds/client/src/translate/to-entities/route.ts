@@ -1,8 +1,8 @@
 /** Route -> route. */
 import type { RouteSpec } from "@sluice/model";
+import { resolveReference } from "../resolve-reference.ts";
 import type { TranslatedEntity, TranslateOptions } from "../translation.ts";
-import { entityName } from "./entity-name.ts";
-import { resolveReference } from "./resolve-reference.ts";
+import { entityName } from "./shared-members.ts";
 import type { TranslatorInput } from "./translator-input.ts";
 
 export function routeEntity(reading: TranslatorInput, options: TranslateOptions): TranslatedEntity {

@@ -1,9 +1,8 @@
 /** Service -> service. */
 import type { ServiceSpec } from "@sluice/model";
+import { crossNamespaceViolation } from "../resolve-reference.ts";
 import type { BackendService, ResourceViolation, TranslatedEntity, TranslateOptions } from "../translation.ts";
-import { clientCertificate } from "./client-certificate.ts";
-import { entityName } from "./entity-name.ts";
-import { crossNamespaceViolation } from "./resolve-reference.ts";
+import { clientCertificate, entityName } from "./shared-members.ts";
 import { invalidField, type TranslatorInput } from "./translator-input.ts";
 import { headersWithSecrets } from "./upstream-headers.ts";
 

@@ -1,9 +1,8 @@
 /** Upstream -> upstream and its targets. */
 import { derivedIdOf, kinds, uuidV5, withPort } from "@sluice/model";
 import type { ResourceViolation, TranslatedEntity, TranslateOptions } from "../translation.ts";
-import { clientCertificate } from "./client-certificate.ts";
-import { entityName } from "./entity-name.ts";
 import { type NestedEntry, nestedEntriesOf, nestedTimesOf, parentViolations } from "./nested-entries.ts";
+import { clientCertificate, entityName } from "./shared-members.ts";
 import type { TranslatorInput } from "./translator-input.ts";
 
 /** An invalid target is a violation of its own item only: the upstream and its other targets are served. */

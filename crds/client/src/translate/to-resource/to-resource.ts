@@ -19,9 +19,8 @@ import {
 import type { Resource } from "../../resource.ts";
 import { CHILD_TIMES, CREATED_AT, UPDATED_AT, writeChildTimes } from "../timestamps.ts";
 import { writeHeaders } from "../to-entities/upstream-headers.ts";
-import { pluginParts } from "./plugin-parts.ts";
+import { pluginParts, writeChildren } from "./kind-members.ts";
 import { resourceName } from "./resource-name.ts";
-import { writeChildren } from "./write-children.ts";
 import { type ResourceLocation, writeReferences } from "./write-references.ts";
 
 /** Collections with a kind of their own. The others are nested in the resource of their parent. */

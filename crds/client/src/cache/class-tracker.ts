@@ -6,8 +6,8 @@
  * change it.
  */
 import { CLASS_LABEL, DEFAULT_CLASS } from "@sluice/model";
-import type { Resource, ResourceClient } from "./resource.ts";
-import { classOf } from "./translate/identity.ts";
+import type { Resource, ResourceClient } from "../resource.ts";
+import { classOf } from "../translate/identity.ts";
 
 /** Annotation of an operator's Lease: `all` when it reads all namespaces. */
 export const READS_ANNOTATION = "sluice.dev/reads";

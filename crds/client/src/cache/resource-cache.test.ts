@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BATCH } from "./batch.ts";
+import { BATCH } from "../batch.ts";
 import {
   type Kind,
   type Observer,
@@ -8,7 +8,7 @@ import {
   type ResourceClient,
   UnknownKind,
   type WatchOptions,
-} from "./resource.ts";
+} from "../resource.ts";
 import { createResourceCache } from "./resource-cache.ts";
 
 interface Watch extends Omit<WatchOptions, "signal"> {

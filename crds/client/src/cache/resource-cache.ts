@@ -2,10 +2,9 @@
  * An in-memory cache of resources, kept up to date by a client's watches. The operator and the admin listener use it.
  */
 import { TLS_SECRET_TYPE } from "@sluice/model";
-import { BATCH, BATCH_COMPLETE, BATCH_REMOVE } from "./batch.ts";
-import { SERVICE_LABEL } from "./endpoints.ts";
-import { type NamespaceSelector, trackNamespaces } from "./namespace-tracker.ts";
-import { createPendingWrites, type PendingWrites, versionOf } from "./pending-writes.ts";
+import { BATCH, BATCH_COMPLETE, BATCH_REMOVE } from "../batch.ts";
+import { SERVICE_LABEL } from "../endpoints.ts";
+import { resourceKey } from "../keys.ts";
 import {
   type Kind,
   type Observer,
@@ -13,7 +12,9 @@ import {
   type ResourceClient,
   UnknownKind,
   type WatchOptions,
-} from "./resource.ts";
+} from "../resource.ts";
+import { type NamespaceSelector, trackNamespaces } from "./namespace-tracker.ts";
+import { createPendingWrites, type PendingWrites, versionOf } from "./pending-writes.ts";
 
 export interface CacheOptions<Kinds extends Kind> {
   readonly client: ResourceClient;
@@ -61,10 +62,6 @@ export interface ResourceCache<Kinds extends Kind> {
    */
   recordWrite(kind: Kinds, resource: Resource, options?: { readonly removed?: boolean }): void;
 }
-
-export const keyOf = (namespace: string, name: string): string => `${namespace}/${name}`;
-
-export const resourceKey = ({ metadata }: Resource): string => keyOf(metadata.namespace, metadata.name);
 
 const sameBatch = (before: Resource["metadata"], after: Resource["metadata"]): boolean =>
   [BATCH, BATCH_REMOVE, BATCH_COMPLETE].every((name) => before.annotations?.[name] === after.annotations?.[name]);

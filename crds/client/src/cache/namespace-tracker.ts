@@ -1,5 +1,5 @@
 /** The namespaces that match a label selector, followed as their labels change. */
-import type { ResourceClient } from "./resource.ts";
+import type { ResourceClient } from "../resource.ts";
 
 export interface NamespaceSelector {
   /** Label selector in kubectl's syntax: `sluice.dev/gateway=public`. */

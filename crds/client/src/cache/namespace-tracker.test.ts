@@ -8,7 +8,7 @@ import {
   type ResourceClient,
   UnknownKind,
   type WatchOptions,
-} from "./resource.ts";
+} from "../resource.ts";
 import { createResourceCache } from "./resource-cache.ts";
 
 function scene({ selects = true } = {}) {

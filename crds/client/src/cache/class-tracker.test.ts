@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Observer, Resource, WatchOptions } from "../resource.ts";
 import { trackClasses } from "./class-tracker.ts";
-import type { Observer, Resource, WatchOptions } from "./resource.ts";
 
 const lease = (at: string, className: string, { holder = "one", reads = "all" } = {}): Resource => {
   const [namespace = "", name = ""] = at.split("/");

@@ -1,7 +1,7 @@
 /** A translation that records its lookups, so that callers can cache it until one of them changes. */
-import type { Resource } from "../resource.ts";
-import { type CheckedTranslation, translate } from "./translate.ts";
-import type { CrossNamespaceReference, TranslateOptions } from "./translation.ts";
+import type { Resource } from "../../resource.ts";
+import { type CheckedTranslation, translate } from "../translate.ts";
+import type { CrossNamespaceReference, TranslateOptions } from "../translation.ts";
 
 export type TranslationLookups = Pick<TranslateOptions, "resolve" | "read" | "isReferenceAllowed" | "namespacesOpenTo">;
 

@@ -1,5 +1,5 @@
 /** The order of resources by age. */
-import type { Metadata, Resource } from "@sluice/crds";
+import type { Metadata, Resource } from "../../resource.ts";
 
 /** Sorts older resources first; those of the same second by namespace and name, so that every replica agrees. */
 export function byAge({ metadata: one }: Resource, { metadata: other }: Resource): number {

@@ -6,7 +6,7 @@ import type {
   ResourceReference,
   ResourceViolation,
   TranslateOptions,
-} from "../translation.ts";
+} from "./translation.ts";
 
 /** The referring resource and the position of the reference, such as `["spec", "serviceRef"]`. */
 export interface ReferenceOrigin {

@@ -11,11 +11,11 @@ import {
   resource,
   SERVICE,
   UPSTREAM,
-} from "../testing-example.ts";
-import { toResource } from "../to-resource/to-resource.ts";
-import { translate } from "../translate.ts";
-import type { CrossNamespaceReference, TranslateOptions } from "../translation.ts";
-import { describeResourceViolation } from "../violation-paths.ts";
+} from "./testing-example.ts";
+import { toResource } from "./to-resource/to-resource.ts";
+import { translate } from "./translate.ts";
+import type { CrossNamespaceReference, TranslateOptions } from "./translation.ts";
+import { describeResourceViolation } from "./violation-paths.ts";
 
 const within = { namespace: "home" };
 const web = { ...within, name: "web" };

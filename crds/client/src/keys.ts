@@ -1,0 +1,16 @@
+/** Keys of resources in maps. */
+import type { Kind, Ref, Resource } from "./resource.ts";
+
+/** `<namespace>/<name>`: identifies a resource among those of its kind. */
+export const keyOf = (namespace: string, name: string): string => `${namespace}/${name}`;
+
+export const resourceKey = ({ metadata }: Resource): string => keyOf(metadata.namespace, metadata.name);
+
+/** `<kind>/<namespace>/<name>`: identifies a resource among all. */
+export const refKey = ({ kind, namespace, name }: Ref): string => `${kind}/${namespace}/${name}`;
+
+/** Splits a `refKey` into the kind and the key within the kind. */
+export function parseRefKey(key: string): { readonly kind: Kind; readonly key: string } {
+  const end = key.indexOf("/");
+  return { kind: key.slice(0, end) as Kind, key: key.slice(end + 1) };
+}

@@ -1,0 +1,66 @@
+/** Members that only some kinds of resources have: a Plugin's config, and lists whose entries are entities of their own. */
+import {
+  type ConfigFrom,
+  kinds,
+  type PluginName,
+  plugins,
+  type Sni,
+  schemaNode,
+  type Target,
+  withoutDefaults,
+  writeSpec,
+} from "@sluice/model";
+
+type Members = Readonly<Record<string, unknown>>;
+
+/**
+ * The plugin's name, its config, and the config members kept in Secrets.
+ *
+ * @param before The previous spec: its configFrom stays for members that the entity leaves unset.
+ */
+export function pluginParts(entity: Members, before: Members): Members {
+  const config = Object(entity.config) as Members;
+  const configFrom = (Array.isArray(before.configFrom) ? (before.configFrom as readonly ConfigFrom[]) : []).filter(
+    ({ path }) => memberAt(config, path.split(".")) === undefined,
+  );
+  const written = withoutDefaults(schemaOf(entity.name), config, before.config);
+  return {
+    plugin: entity.name,
+    ...(Object.keys(written).length > 0 && { config: written }),
+    ...(configFrom.length > 0 && { configFrom }),
+  };
+}
+
+const schemaOf = (name: unknown) =>
+  typeof name === "string" && Object.hasOwn(plugins, name) ? schemaNode(plugins[name as PluginName].schema) : {};
+
+/** Undefined when the member is null or missing. */
+function memberAt(value: unknown, [step, ...rest]: readonly string[]): unknown {
+  if (step === undefined) return value ?? undefined;
+  if (typeof value !== "object" || value === null || !Object.hasOwn(value, step)) return undefined;
+  return memberAt((value as Members)[step], rest);
+}
+
+const lists = { Certificate: "snis", Upstream: "targets" } as const;
+
+/**
+ * The list as a member of the spec; omitted when empty. Every entry has its id, so that the entity keeps it when it is
+ * renamed.
+ *
+ * @param children All entities of the list; undefined: the list stays unchanged.
+ * @param before The previous spec.
+ */
+export function writeChildren(
+  kind: keyof typeof lists,
+  children: readonly (Target | Sni)[] | undefined,
+  before: Members,
+): Members {
+  const list = lists[kind];
+  const given = before[list];
+  const entriesBefore: readonly unknown[] = Array.isArray(given) ? given : [];
+  if (children === undefined) return entriesBefore.length > 0 ? { [list]: entriesBefore } : {};
+  const node = kinds[kind].spec.properties?.[list]?.items ?? {};
+  const known = new Map(entriesBefore.map((entry) => [Object(entry).id, entry]));
+  const entries = children.map((child) => ({ id: child.id, ...writeSpec(node, { ...child }, known.get(child.id)) }));
+  return entries.length > 0 ? { [list]: entries } : {};
+}
