@@ -6,18 +6,16 @@ export const credentialSchema = record(
   {
     id,
     created_at,
-    consumer: reference("consumers", "Whose key this is."),
+    consumer: reference("consumers", "The consumer that owns the key."),
     key: nullable(
       text({
-        description: "The secret key. Made up (32 letters and digits) when none is given.",
+        description: "The secret key. Generated (32 letters and digits) if unset.",
         minLength: 1,
         maxLength: 512,
       }),
     ),
     tags,
-    ttl: nullable(
-      integer({ description: "Seconds after which the key stops working.", minimum: 0, maximum: 100_000_000 }),
-    ),
+    ttl: nullable(integer({ description: "Lifetime of the key in seconds.", minimum: 0, maximum: 100_000_000 })),
   },
   { description: "A secret key of a consumer.", rule: "credential" },
 );

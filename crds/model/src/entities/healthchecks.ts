@@ -4,15 +4,20 @@ import { choice, decimal, flag, integer, list, mapping, nullable, record, set, t
 const types = ["tcp", "http", "https", "grpc", "grpcs"] as const;
 
 const type = choice(types, {
-  description: "tcp looks only whether a connection comes about; http also at the status.",
+  description: "tcp checks only that a connection can be made; http and https also check the response status.",
   default: "http",
 });
 
 const seconds = (description: string, value: number) =>
   decimal({ description, default: value, minimum: 0, maximum: 65_535 });
 
-const count = (what: string) =>
-  integer({ description: `How many ${what} in a row count; 0 looks at none.`, default: 0, minimum: 0, maximum: 255 });
+const count = (what: string, state: "healthy" | "unhealthy") =>
+  integer({
+    description: `Consecutive ${what} that make a target ${state}; 0 ignores them.`,
+    default: 0,
+    minimum: 0,
+    maximum: 255,
+  });
 
 const statuses = (description: string, value: readonly number[]) =>
   set(integer({ description: "A status.", minimum: 100, maximum: 999 }), {
@@ -26,65 +31,69 @@ const section = <Members extends Parameters<typeof record>[0]>(description: stri
   record(members, { description, default: {} });
 
 const failures = {
-  tcp_failures: count("failed connections"),
-  timeouts: count("timeouts"),
-  http_failures: count("unhealthy statuses"),
+  tcp_failures: count("failed connections", "unhealthy"),
+  timeouts: count("timeouts", "unhealthy"),
+  http_failures: count("failure statuses", "unhealthy"),
 };
 
-const active = section("Requests of the node's own to every target.", {
+const active = section("Active checks: the node itself sends requests to every target.", {
   type,
-  timeout: seconds("Seconds until a check has failed.", 1),
+  timeout: seconds("Seconds after which a check without a response fails.", 1),
   concurrency: integer({
-    description: "How many targets are checked at a time.",
+    description: "Number of targets that are checked at the same time.",
     default: 10,
     minimum: 1,
     maximum: 2 ** 31 - 1,
   }),
-  http_path: text({ description: "Path of the check.", rule: "path", default: "/", maxLength: 4096 }),
+  http_path: text({ description: "Path of the check's request.", rule: "path", default: "/", maxLength: 4096 }),
   https_verify_certificate: flag({ description: "Verify the target's certificate.", default: true }),
-  https_sni: nullable(text({ description: "Server name of the check.", rule: "wildcard-sni", maxLength: 255 })),
+  https_sni: nullable(
+    text({ description: "Server name (SNI) of the check's TLS connection.", rule: "wildcard-sni", maxLength: 255 }),
+  ),
   headers: nullable(
     mapping(
       list(text({ description: "A value.", maxLength: 1024 }), {
-        description: "Its values.",
+        description: "Values of the header.",
         minItems: 1,
         maxItems: 16,
       }),
-      { description: "Headers of the check.", keyRule: "header-name", maxProperties: 16 },
+      { description: "Headers of the check's request.", keyRule: "header-name", maxProperties: 16 },
     ),
   ),
-  healthy: section("When an unhealthy target is healthy again.", {
-    interval: seconds("Seconds between checks of healthy targets; 0: none.", 0),
+  healthy: section("Conditions under which an unhealthy target becomes healthy.", {
+    interval: seconds("Seconds between checks of healthy targets; 0 disables these checks.", 0),
     http_statuses: statuses("Statuses that count as success.", [200, 302]),
-    successes: count("successes"),
+    successes: count("successes", "healthy"),
   }),
-  unhealthy: section("When a healthy target is unhealthy.", {
-    interval: seconds("Seconds between checks of unhealthy targets; 0: none.", 0),
+  unhealthy: section("Conditions under which a healthy target becomes unhealthy.", {
+    interval: seconds("Seconds between checks of unhealthy targets; 0 disables these checks.", 0),
     http_statuses: statuses("Statuses that count as failure.", [429, 404, 500, 501, 502, 503, 504, 505]),
     ...failures,
   }),
 });
 
-const passive = section("What clients' requests tell.", {
+const passive = section("Passive checks: the results of clients' requests.", {
   type,
-  healthy: section("When an unhealthy target is healthy again.", {
+  healthy: section("Conditions under which an unhealthy target becomes healthy.", {
     http_statuses: statuses(
       "Statuses that count as success.",
       [200, 201, 202, 203, 204, 205, 206, 207, 208, 226, 300, 301, 302, 303, 304, 305, 306, 307, 308],
     ),
-    successes: count("successes"),
+    successes: count("successes", "healthy"),
   }),
-  unhealthy: section("When a healthy target is unhealthy.", {
+  unhealthy: section("Conditions under which a healthy target becomes unhealthy.", {
     http_statuses: statuses("Statuses that count as failure.", [429, 500, 503]),
     ...failures,
   }),
 });
 
-export const healthchecksSchema = section("Which targets are fit to get requests.", {
+export const healthchecksSchema = section("Health checks, which decide which targets receive requests.", {
   active,
   passive,
   threshold: decimal({
-    description: "Percent of the weight that must be healthy, else the upstream answers 503 as a whole.",
+    description:
+      "Percentage of the targets' total weight that must be healthy. Below it, all requests to the upstream are " +
+      "answered 503.",
     default: 0,
     minimum: 0,
     maximum: 100,

@@ -14,30 +14,39 @@ export const pluginSchema = record(
     created_at,
     updated_at,
     name: text({
-      description: "Which plugin this is, such as key-auth.",
+      description: "Name of the plugin, such as key-auth.",
       rule: "plugin-name",
       minLength: 1,
       maxLength: 64,
     }),
     instance_name: nullable(
-      text({ description: "A unique name for this use of the plugin.", rule: "name", minLength: 1, maxLength: 256 }),
+      text({
+        description: "A unique name for this instance of the plugin.",
+        rule: "name",
+        minLength: 1,
+        maxLength: 256,
+      }),
     ),
-    route: reference("routes", "Only for requests that this route matched."),
-    service: reference("services", "Only for requests to this service."),
-    consumer: reference("consumers", "Only for requests of this consumer."),
+    route: reference("routes", "Restricts the plugin to requests that this route matches."),
+    service: reference("services", "Restricts the plugin to requests to this service."),
+    consumer: reference("consumers", "Restricts the plugin to requests of this consumer."),
     config: typedSchema<Record<string, unknown>>({
       type: "object",
-      description: "The plugin's own members; see the plugin's page.",
+      description: "Configuration of the plugin; see the reference page of plugins.",
       default: {},
     }),
     protocols: set(choice(pluginProtocols, { description: "A protocol." }), {
       description:
-        "The protocols that the plugin acts on. Sluice proxies grpc, grpcs, http and https; the others are kept and have no effect.",
+        "The protocols of requests on which the plugin acts. Sluice proxies grpc, grpcs, http and https; the " +
+        "others are stored without effect.",
       default: [...servedProtocols],
       minItems: 1,
       maxItems: pluginProtocols.length,
     }),
-    enabled: flag({ description: "A disabled plugin is not loaded: a wider one of its name applies.", default: true }),
+    enabled: flag({
+      description: "If false, the plugin is ignored, and an instance with a wider scope may apply.",
+      default: true,
+    }),
     tags,
   },
   { description: "Behaviour attached to a service, a route, a consumer, or to all requests.", rule: "plugin" },

@@ -24,7 +24,7 @@ const endpoints = (which: string) =>
         },
         { description: "An address, a port, or both.", rule: "endpoint" },
       ),
-      { description: `${which} of the connection. For the protocols tcp, tls and udp only.`, maxItems: 16 },
+      { description: `${which} of the connection, for the protocols tcp, tls and udp only.`, maxItems: 16 },
     ),
   );
 
@@ -37,7 +37,7 @@ export const routeSchema = record(
     updated_at,
     name: name("route"),
     protocols: set(choice(routeProtocols, { description: "A protocol." }), {
-      description: "The protocols that the route answers.",
+      description: "The protocols that the route serves.",
       default: ["http", "https"],
       minItems: 1,
       maxItems: 8,
@@ -71,7 +71,7 @@ export const routeSchema = record(
           maxItems: 16,
         }),
         {
-          description: "The request headers that match: every name with any of its values.",
+          description: "The request headers that match: each name must be present with one of its values.",
           keyRule: "route-header",
           maxProperties: 16,
         },
@@ -83,33 +83,37 @@ export const routeSchema = record(
         maxItems: 64,
       }),
     ),
-    sources: endpoints("Sources"),
-    destinations: endpoints("Destinations"),
+    sources: endpoints("Source addresses"),
+    destinations: endpoints("Destination addresses"),
     https_redirect_status_code: choice([426, 301, 302, 307, 308], {
-      description: "The status that answers plain http when the route wants https.",
+      description: "Status of the response to a plain http request if the route allows only https.",
       default: 426,
     }),
     strip_path: flag({ description: "Remove the matched prefix from the path before forwarding.", default: true }),
     preserve_host: flag({ description: "Forward the request's Host instead of the service's.", default: false }),
     regex_priority: integer({
-      description: "Which of several matching regular expressions wins: the higher.",
+      description: "Priority among several matching regular expressions: the highest is used.",
       default: 0,
       minimum: -(2 ** 31),
       maximum: 2 ** 31 - 1,
     }),
     path_handling: choice(["v0", "v1"], {
-      description: "How service path and request path are joined: v0 with exactly one slash, v1 as they stand.",
+      description:
+        "How the paths of service and request are joined: v0 with exactly one slash between them, v1 unchanged.",
       default: "v0",
     }),
-    request_buffering: flag({ description: "Accepted for Kong's sake: request bodies always stream.", default: true }),
+    request_buffering: flag({
+      description: "Accepted for compatibility with Kong, without effect: request bodies are always streamed.",
+      default: true,
+    }),
     response_buffering: flag({
-      description: "Accepted for Kong's sake: response bodies always stream.",
+      description: "Accepted for compatibility with Kong, without effect: response bodies are always streamed.",
       default: true,
     }),
     tags,
-    service: reference("services", "The service that matching requests go to.", "restrict"),
+    service: reference("services", "The service that receives matching requests.", "restrict"),
   },
-  { description: "Which requests go to a service.", rule: "route" },
+  { description: "Matches requests and sends them to a service.", rule: "route" },
 );
 
 export type Route = Static<typeof routeSchema>;

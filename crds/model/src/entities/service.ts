@@ -11,7 +11,7 @@ const upstreamHeader = record(
   {
     name: text({ description: "The header's name.", rule: "upstream-header", minLength: 1, maxLength: 256 }),
     value: text({
-      description: "Its value. Plans do not show it, because it may be a secret of the upstream's.",
+      description: "The header's value. Dry runs of the admin API do not show it, because it may be a secret.",
       rule: "header-value",
       minLength: 1,
       maxLength: 4096,
@@ -27,8 +27,8 @@ const upstreamHeader = record(
 const upstreamHeaders = nullable(
   list(upstreamHeader, {
     description:
-      "Sluice's own: headers that every request to the upstream carries. One that the client or a plugin gave the " +
-      "same name, with - or _ and in any case, is replaced.",
+      "Headers that are set on every request to the upstream. They replace headers of the client and of plugins " +
+      "with the same name; case and - or _ make no difference. Kong has no such field.",
     maxItems: 16,
   }),
 );
@@ -42,43 +42,41 @@ export const serviceSchema = record(
     updated_at,
     name: name("service"),
     retries: integer({
-      description: "How many more times a request is tried when the upstream cannot be connected to or times out.",
+      description: "Number of further attempts if the connection to the upstream fails or times out.",
       default: 5,
       minimum: 0,
       maximum: 32_767,
     }),
     protocol: choice(serviceProtocols, {
       description:
-        "How to talk to the upstream: http or https in HTTP/1.1, grpc or grpcs in HTTP/2. The others are not supported.",
+        "Protocol of the upstream: HTTP/1.1 for http and https, HTTP/2 for grpc and grpcs. The others are not " +
+        "supported.",
       default: "http",
     }),
     host: text({ description: "Host name or address of the upstream.", rule: "host", minLength: 1, maxLength: 255 }),
     port: integer({ description: "Port of the upstream.", default: 80, minimum: 0, maximum: 65_535 }),
-    path: nullable(text({ description: "Put in front of the path of every request.", rule: "path", maxLength: 4096 })),
+    path: nullable(
+      text({ description: "Prefix that is added to the path of every request.", rule: "path", maxLength: 4096 }),
+    ),
     connect_timeout: timeout("to wait for a connection to the upstream"),
     write_timeout: timeout("between two writes to the upstream"),
-    read_timeout: timeout("between two reads from the upstream; of a WebSocket: in which neither side says anything"),
+    read_timeout: timeout("between two reads from the upstream, or of silence on both sides of a WebSocket"),
     tags,
-    client_certificate: reference(
-      "certificates",
-      "The certificate that is shown to an https or grpcs upstream.",
-      "restrict",
-    ),
+    client_certificate: reference("certificates", "The client certificate for an https or grpcs upstream.", "restrict"),
     tls_verify: nullable(
       flag({
-        description:
-          "Whether an https or grpcs upstream's certificate is verified. Unset means yes; false switches it off.",
+        description: "Whether the certificate of an https or grpcs upstream is verified. Unset means true.",
       }),
     ),
     tls_verify_depth: nullable(
       integer({
-        description: "How long the upstream's certificate chain may be. Not supported yet.",
+        description: "Maximum length of the upstream's certificate chain. Not supported yet.",
         minimum: 0,
         maximum: 64,
       }),
     ),
     ca_certificates: certificateIds,
-    enabled: flag({ description: "A disabled service's routes do not exist.", default: true }),
+    enabled: flag({ description: "If false, routes of the service match no requests.", default: true }),
     upstream_headers: upstreamHeaders,
   },
   { description: "An upstream that requests are forwarded to.", rule: "service" },

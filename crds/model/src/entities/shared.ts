@@ -2,7 +2,7 @@
 import { integer, list, nullable, set, text } from "../schema/member.ts";
 
 export const id = text({
-  description: "The entity's UUID. Derived from the name (UUIDv5) when none is given.",
+  description: "The entity's UUID. Derived from the name (UUIDv5) if unset.",
   rule: "uuid",
 });
 
@@ -12,7 +12,7 @@ export const updated_at = integer({ description: "When the entity was last chang
 
 export const tags = nullable(
   set(text({ description: "Printable characters except , and /", rule: "tag", minLength: 1, maxLength: 128 }), {
-    description: "Words to group and filter entities by.",
+    description: "Tags for grouping and filtering entities.",
     maxItems: 64,
   }),
 );

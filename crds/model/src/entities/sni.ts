@@ -12,10 +12,10 @@ export const sniSchema = record(
       rule: "wildcard-sni",
       maxLength: 255,
     }),
-    certificate: reference("certificates", "The certificate that is shown for the name."),
+    certificate: reference("certificates", "The certificate that is presented for the name."),
     tags,
   },
-  { description: "A server name and the certificate that is shown for it.", rule: "sni" },
+  { description: "A server name and the certificate that is presented for it.", rule: "sni" },
 );
 
 export type Sni = Static<typeof sniSchema>;

@@ -11,12 +11,12 @@ export const targetSchema = record(
     updated_at: time("last changed"),
     upstream: reference("upstreams", "The upstream that the target belongs to."),
     target: text({
-      description: "Host name or address, and port: 8000 when none is given.",
+      description: "Host name or address, with an optional port (default 8000).",
       rule: "target",
       maxLength: 260,
     }),
     weight: integer({
-      description: "How many requests it gets in proportion to the others; 0 takes it out.",
+      description: "The target's share of requests in proportion to the other weights; 0 disables the target.",
       default: 100,
       minimum: 0,
       maximum: 65_535,

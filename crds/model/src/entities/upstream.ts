@@ -22,32 +22,34 @@ export const upstreamSchema = record(
       maxLength: 255,
     }),
     algorithm: choice(algorithms, {
-      description: "How a target is chosen: in turn, the least busy, by a hash, or the one that answers fastest.",
+      description:
+        "How a target is chosen: in turn (round-robin), by the fewest active requests (least-connections), by " +
+        "response time (latency), or by a hash (consistent-hashing).",
       default: "round-robin",
     }),
     hash_on: choice(sources, {
-      description: "What is hashed, with algorithm consistent-hashing.",
+      description: "The part of the request that consistent-hashing hashes.",
       default: "none",
     }),
     hash_fallback: choice(sources, {
-      description: "What is hashed when hash_on finds nothing in the request.",
+      description: "The part of the request that is hashed if it has no value for hash_on.",
       default: "none",
     }),
-    hash_on_header: headerName("The header, with hash_on header."),
-    hash_fallback_header: headerName("The header, with hash_fallback header."),
-    hash_on_cookie: word("The cookie, with hash_on or hash_fallback cookie. Sent to clients that have none."),
+    hash_on_header: headerName("The header to hash if hash_on is header."),
+    hash_fallback_header: headerName("The header to hash if hash_fallback is header."),
+    hash_on_cookie: word("The cookie to hash if hash_on or hash_fallback is cookie. Clients without it get one."),
     hash_on_cookie_path: text({
-      description: "The path of the cookie that is sent.",
+      description: "The Path attribute of that cookie.",
       rule: "path",
       default: "/",
       maxLength: 4096,
     }),
-    hash_on_query_arg: word("The query argument, with hash_on query_arg."),
-    hash_fallback_query_arg: word("The query argument, with hash_fallback query_arg."),
-    hash_on_uri_capture: word("The named group of the route's path, with hash_on uri_capture."),
-    hash_fallback_uri_capture: word("The named group of the route's path, with hash_fallback uri_capture."),
+    hash_on_query_arg: word("The query argument to hash if hash_on is query_arg."),
+    hash_fallback_query_arg: word("The query argument to hash if hash_fallback is query_arg."),
+    hash_on_uri_capture: word("The named group of the route's path to hash if hash_on is uri_capture."),
+    hash_fallback_uri_capture: word("The named group of the route's path to hash if hash_fallback is uri_capture."),
     slots: integer({
-      description: "How finely consistent hashing can share: places on the ring.",
+      description: "Slots on the ring of consistent-hashing. More slots distribute requests more evenly.",
       default: 10_000,
       minimum: 10,
       maximum: 65_536,
@@ -58,9 +60,12 @@ export const upstreamSchema = record(
       text({ description: "Value of the Host header for requests to the targets.", rule: "host-port", maxLength: 260 }),
     ),
     client_certificate: reference("certificates", "The certificate that is shown to https targets.", "restrict"),
-    use_srv_name: flag({ description: "Accepted for Kong's sake: SRV records are not looked up.", default: false }),
+    use_srv_name: flag({
+      description: "Accepted for compatibility with Kong, without effect: SRV records are not looked up.",
+      default: false,
+    }),
   },
-  { description: "Several targets behind one host name, and how requests are spread over them.", rule: "upstream" },
+  { description: "Load-balanced targets behind one host name.", rule: "upstream" },
 );
 
 export type Upstream = Static<typeof upstreamSchema>;

@@ -108,36 +108,42 @@ function pick(node: SpecNode, keywords: readonly (keyof SpecNode)[]): Plain {
 /** metav1.Condition, with the limits of Kubernetes' own API. */
 const status: Plain = {
   type: "object",
-  description: "How the resource fares. Written by the operator.",
+  description: "State of the resource, written by the operator.",
   properties: {
     conditions: {
       type: "array",
-      description: "Accepted: valid and in use. ResolvedRefs: all that it refers to exists. Programmed: served.",
+      description:
+        "Accepted: the resource is valid and in use. ResolvedRefs: everything it refers to exists. Programmed: " +
+        "every ready node serves it.",
       maxItems: 16,
       "x-kubernetes-list-type": "map",
       "x-kubernetes-list-map-keys": ["type"],
       items: {
         type: "object",
-        description: "One fact about the resource.",
+        description: "One condition of the resource.",
         required: ["type", "status", "lastTransitionTime", "reason", "message"],
         properties: {
-          type: { type: "string", description: "Which fact.", minLength: 1, maxLength: 316 },
-          status: { type: "string", description: "Whether it holds.", enum: ["True", "False", "Unknown"] },
+          type: { type: "string", description: "Type of the condition.", minLength: 1, maxLength: 316 },
+          status: { type: "string", description: "Whether the condition is met.", enum: ["True", "False", "Unknown"] },
           observedGeneration: {
             type: "integer",
             format: "int64",
-            description: "metadata.generation of the spec that it is about.",
+            description: "The metadata.generation that the condition describes.",
             minimum: 0,
           },
-          lastTransitionTime: { type: "string", format: "date-time", description: "When status last changed." },
+          lastTransitionTime: {
+            type: "string",
+            format: "date-time",
+            description: "Time of the last change of status.",
+          },
           reason: {
             type: "string",
-            description: "The reason in one word.",
+            description: "Reason as one word in CamelCase.",
             minLength: 1,
             maxLength: 1024,
             pattern: "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$",
           },
-          message: { type: "string", description: "The reason in a sentence: what to change.", maxLength: 32_768 },
+          message: { type: "string", description: "Explanation for people: what to change.", maxLength: 32_768 },
         },
       },
     },

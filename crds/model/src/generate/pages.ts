@@ -15,8 +15,9 @@ const sections = (...texts: readonly string[]): string => texts.join("\n\n");
 function entitiesText(): string {
   return sections(
     "# Entities",
-    "What the admin API takes and answers and what a declarative file holds. Every member is always there in an " +
-      "answer; unset is `null`. The same entities as Kubernetes resources: [resources](resources.md).",
+    "The fields of entities in the admin API and in declarative files. A response of the admin API contains " +
+      "every field; unset fields are `null`. [Resources](resources.md) describes the same entities as Kubernetes " +
+      "custom resources.",
     ...collections.map(entitySection),
   );
 }
@@ -28,7 +29,7 @@ function entitySection(collection: Collection): string {
   const place = within === undefined ? "" : `, below its ${within}`;
   return sections(
     `## ${collection}`,
-    `${node.description} In URLs it is found by its \`id\`${named}${place}.`,
+    `${node.description} URLs identify it by its \`id\`${named}${place}.`,
     memberTable(requireUndefaulted(node)),
   );
 }
@@ -54,9 +55,9 @@ function withoutRequired(node: SchemaNode): SchemaNode {
 function pluginsText(): string {
   return sections(
     "# Plugins",
-    "The members of each plugin's `config`. They keep these names in every form: resource, file and admin API. Of " +
-      "several plugins of one name the one with the narrowest scope acts. Plugins run in the order of their priority, " +
-      "high first.",
+    "The fields of each plugin's `config`. They have the same names in custom resources, files and the admin " +
+      "API. If several instances of a plugin match a request, the one with the narrowest scope acts. Plugins run " +
+      "in descending order of priority.",
     ...pluginNames.map((name) => pluginSection(name, plugins[name])),
   );
 }
@@ -65,7 +66,7 @@ function pluginSection(name: string, facts: PluginFacts): string {
   const node = schemaNode(facts.schema);
   const traits = [
     `Priority ${facts.priority}.`,
-    ...(facts.protects ? ["While it is invalid, requests that it would see are answered 503."] : []),
+    ...(facts.protects ? ["While its config is invalid, requests in its scope are answered 503."] : []),
     ...facts.refuses.map((target) => `Cannot be attached to a ${target}.`),
   ];
   const deprecated = (node.deprecatedMembers ?? []).map(
@@ -76,7 +77,7 @@ function pluginSection(name: string, facts: PluginFacts): string {
     `${node.description} ${traits.join(" ")}`,
     memberTable(withoutRequired(node)),
     ...(deprecated.length > 0
-      ? [`Deprecated members, which the admin API takes and shows as Kong does: ${deprecated.join(", ")}.`]
+      ? [`Deprecated fields, which the admin API accepts and shows as Kong does: ${deprecated.join(", ")}.`]
       : []),
   );
 }
@@ -85,7 +86,7 @@ function resourcesText(): string {
   return sections(
     "# Resources",
     `The custom resources, group and version \`${apiVersion}\`. All are namespaced; \`kubectl get sluice\` lists all ` +
-      "kinds. An unset member has the default of its [entity](entities.md). The conditions in `status` are " +
+      "kinds. An unset field has the default of its [entity](entities.md). The conditions in `status` are " +
       "`Accepted`, `ResolvedRefs` and `Programmed`.",
     ...Object.entries(kinds).map(([kind, facts]) => kindSection(kind, facts)),
   );

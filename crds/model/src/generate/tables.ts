@@ -4,7 +4,7 @@ import type { SpecNode } from "../resources/kind.ts";
 /** One table of the members of an object. */
 export function memberTable(node: SpecNode): string {
   const rows = memberRows(node, "", new Set(node.required));
-  return ["| member | type | default | meaning |", "|---|---|---|---|", ...rows].join("\n");
+  return ["| field | type | default | meaning |", "|---|---|---|---|", ...rows].join("\n");
 }
 
 function memberRows(node: SpecNode, prefix: string, required: ReadonlySet<string>): readonly string[] {

@@ -7,13 +7,13 @@ export const corsSchema = record(
   {
     origins: nullable(
       list(text({ description: "An origin, a regular expression, or *.", rule: "origin", maxLength: 1024 }), {
-        description: "Origins that may call; * or unset allows all.",
+        description: "Allowed origins; * or unset allows all.",
         maxItems: 64,
       }),
     ),
     headers: nullable(
       list(text({ description: "A header name.", maxLength: 256 }), {
-        description: "Request headers that may be sent; unset allows what the browser asks for.",
+        description: "Allowed request headers; unset allows those that the browser asks for.",
         maxItems: 64,
       }),
     ),
@@ -24,26 +24,29 @@ export const corsSchema = record(
       }),
     ),
     methods: list(choice(corsMethods, { description: "A method." }), {
-      description: "Methods that may be used.",
+      description: "Allowed request methods.",
       default: ["GET", "HEAD", "PUT", "PATCH", "POST", "DELETE", "OPTIONS", "TRACE", "CONNECT"],
       maxItems: 16,
     }),
     max_age: nullable(
       integer({
-        description: "Seconds that a browser may remember a preflight.",
+        description: "Seconds for which a browser may cache the response to a preflight request.",
         minimum: -(2 ** 31),
         maximum: 2 ** 31 - 1,
       }),
     ),
-    credentials: flag({ description: "Whether cookies and credentials may be sent.", default: false }),
-    private_network: flag({ description: "Whether pages may call into a private network.", default: false }),
+    credentials: flag({ description: "Whether requests may carry cookies and other credentials.", default: false }),
+    private_network: flag({
+      description: "Whether pages from a public network may send requests to a private one.",
+      default: false,
+    }),
     preflight_continue: flag({ description: "Forward preflight requests to the upstream.", default: false }),
     allow_origin_absent: flag({
-      description: "Answer requests without an Origin header with the CORS headers too.",
+      description: "Send the CORS headers also in responses to requests without an Origin header.",
       default: true,
     }),
   },
-  { description: "Which other origins' pages may call." },
+  { description: "Cross-origin resource sharing: which origins may send requests from a browser." },
 );
 
 export type CorsConfig = Static<typeof corsSchema>;

@@ -11,15 +11,18 @@ export const keyAuthSchema = record(
     }),
     hide_credentials: flag({ description: "Remove the key before forwarding.", default: false }),
     anonymous: nullable(
-      text({ description: "Id or username of the consumer that requests without a key belong to.", maxLength: 256 }),
+      text({
+        description: "Id or username of the consumer to which requests without a key are attributed.",
+        maxLength: 256,
+      }),
     ),
     key_in_header: flag({ description: "Look for the key in headers.", default: true }),
     key_in_query: flag({ description: "Look for the key in the query.", default: true }),
     key_in_body: flag({ description: "Look for the key in a form, JSON or multipart body.", default: false }),
-    run_on_preflight: flag({ description: "Ask for the key on OPTIONS requests too.", default: true }),
+    run_on_preflight: flag({ description: "Require the key for OPTIONS requests too.", default: true }),
     realm: nullable(text({ description: "Realm of the WWW-Authenticate header.", maxLength: 256 })),
   },
-  { description: "Requests need a consumer's key." },
+  { description: "Requires an API key of a consumer." },
 );
 
 export type KeyAuthConfig = Static<typeof keyAuthSchema>;

@@ -3,17 +3,23 @@ import { flag, record, type Static } from "../schema/member.ts";
 
 const metrics = (what: string) => flag({ description: `Whether ${what}.`, default: false });
 
+const withoutEffect = (kind: string) =>
+  flag({
+    description: `Accepted for compatibility with Kong, without effect: there are no ${kind} metrics.`,
+    default: false,
+  });
+
 export const prometheusSchema = record(
   {
-    per_consumer: metrics("counts carry the consumer"),
+    per_consumer: metrics("metrics have a label with the consumer"),
     status_code_metrics: metrics("requests are counted by status"),
     latency_metrics: metrics("latencies are measured"),
     bandwidth_metrics: metrics("bytes are counted"),
-    upstream_health_metrics: metrics("the health of upstream targets is shown"),
-    ai_metrics: metrics("AI metrics are shown; accepted for Kong's sake, nothing is counted"),
-    wasm_metrics: metrics("WebAssembly metrics are shown; accepted for Kong's sake, nothing is counted"),
+    upstream_health_metrics: metrics("the health of upstream targets is exported"),
+    ai_metrics: withoutEffect("AI"),
+    wasm_metrics: withoutEffect("WebAssembly"),
   },
-  { description: "Requests are counted for Prometheus." },
+  { description: "Exports metrics of requests for Prometheus." },
 );
 
 export type PrometheusConfig = Static<typeof prometheusSchema>;

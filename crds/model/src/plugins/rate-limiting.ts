@@ -5,14 +5,14 @@ export const periods = ["second", "minute", "hour", "day", "month", "year"] as c
 export type Period = (typeof periods)[number];
 
 const limit = (period: Period) =>
-  nullable(decimal({ description: `How many requests are allowed in one ${period}.`, exclusiveMinimum: 0 }));
+  nullable(decimal({ description: `Number of requests allowed in one ${period}.`, exclusiveMinimum: 0 }));
 
 const redis = record(
   {
     host: nullable(text({ description: "Host name or address of Redis.", rule: "host", maxLength: 255 })),
     port: integer({ description: "Port of Redis.", default: 6379, minimum: 0, maximum: 65_535 }),
     timeout: integer({
-      description: "Milliseconds to wait for Redis.",
+      description: "Timeout of Redis in milliseconds.",
       default: 2000,
       minimum: 0,
       maximum: 2 ** 31 - 2,
@@ -20,18 +20,18 @@ const redis = record(
     username: nullable(text({ description: "User name, for Redis 6 and later.", maxLength: 512 })),
     password: nullable(
       text({
-        description: "Password. Better taken from a Secret by configFrom.",
+        description: "Password. In custom resources prefer configFrom, which reads it from a Secret.",
         minLength: 0,
         maxLength: 512,
         secret: true,
       }),
     ),
     database: integer({ description: "Database number.", default: 0, minimum: 0, maximum: 1_000_000 }),
-    ssl: flag({ description: "Connect by TLS.", default: false }),
+    ssl: flag({ description: "Connect over TLS.", default: false }),
     ssl_verify: flag({ description: "Verify the certificate of Redis.", default: false }),
     server_name: nullable(text({ description: "Server name for TLS.", rule: "sni", maxLength: 255 })),
   },
-  { description: "Where the counters live with policy redis.", default: {} },
+  { description: "The Redis server for policy redis.", default: {} },
 );
 
 /** Members of `redis` that were in Kong's config itself before 3.8. Files dumped from Kong 3.9 have both. */
@@ -57,37 +57,47 @@ export const rateLimitingSchema = record(
     year: limit("year"),
     limit_by: choice(["consumer", "credential", "ip", "service", "header", "path"], {
       description:
-        "What is counted together. Falls back to the client's address: the whole one, of IPv6 too, as in Kong.",
+        "Requests that share this value share a counter. Without a value, the client's address is used; for IPv6 " +
+        "it is the full address, as in Kong.",
       default: "consumer",
     }),
     header_name: nullable(
-      text({ description: "The header to count by, with limit_by header.", rule: "header-name", maxLength: 256 }),
+      text({ description: "The header to count by if limit_by is header.", rule: "header-name", maxLength: 256 }),
     ),
-    path: nullable(text({ description: "The path to count, with limit_by path.", rule: "path", maxLength: 1024 })),
+    path: nullable(
+      text({ description: "The path whose requests are counted if limit_by is path.", rule: "path", maxLength: 1024 }),
+    ),
     policy: choice(["local", "cluster", "redis"], {
       description:
-        "Where the counters live: local (on each node, about a million), redis, or cluster (database mode only).",
+        "Where counters are kept: local (in each node, about a million), redis, or cluster (in the database; " +
+        "database mode only).",
       default: "local",
     }),
     fault_tolerant: flag({
-      description: "Let requests through, unlimited, while the counters cannot be reached. If false they get 500.",
+      description:
+        "Whether requests pass without a limit while the counters are unreachable. If false, they are answered 500.",
       default: true,
     }),
     redis,
-    hide_client_headers: flag({ description: "Leave out the rate-limit headers.", default: false }),
-    error_code: integer({ description: "Status of a limited request.", default: 429, minimum: 100, maximum: 599 }),
+    hide_client_headers: flag({ description: "Omit the rate-limit headers from responses.", default: false }),
+    error_code: integer({
+      description: "Status of the response to a request over the limit.",
+      default: 429,
+      minimum: 100,
+      maximum: 599,
+    }),
     error_message: text({
-      description: "Message of a limited request.",
+      description: "Message of the response to a request over the limit.",
       default: "API rate limit exceeded",
       maxLength: 1024,
     }),
     sync_rate: decimal({
-      description: "Seconds between synchronisations with Redis; -1 counts in Redis at every request.",
+      description: "Seconds between synchronizations with Redis; -1 counts every request in Redis.",
       default: -1,
     }),
   },
   {
-    description: "Limits the requests of each period.",
+    description: "Limits the number of requests in each period.",
     rule: "rate-limiting",
     deprecatedMembers: formerRedis.map((name) => ({ name: `redis_${name}`, replacedBy: ["redis", name] })),
   },

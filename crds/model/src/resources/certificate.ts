@@ -31,7 +31,9 @@ const { name, tags } = camelSchema(schemaNode(entities.snis.schema)).properties 
 
 const snis: SpecNode = {
   type: "array",
-  description: "The server names that the certificate is shown for. A name belongs to one Certificate: the oldest.",
+  description:
+    "The server names for which the certificate is presented. If several Certificates list a name, the oldest one " +
+    "is used.",
   maxItems: 1024,
   listMapKeys: ["name"],
   items: {
@@ -40,14 +42,14 @@ const snis: SpecNode = {
     additionalProperties: false,
     required: ["name"],
     properties: {
-      ...childId("The SNI's UUID. Derived from its name when none is given."),
+      ...childId("The SNI's UUID. Derived from its name if unset."),
       ...(name && {
         name: {
           ...name,
           cel: [
             {
               rule: "!self.contains('*') || self.matches('^(\\\\*\\\\.[^*]+|[^*]+\\\\.\\\\*)$')",
-              message: "one * may stand for the first or the last label: *.example.com",
+              message: "a wildcard * must be the whole first or last label, such as *.example.com",
             },
           ],
         },
@@ -66,12 +68,12 @@ export const certificateKind: KindFacts = {
     omit: ["created_at", "updated_at", "cert", "key", "cert_alt", "key_alt"],
     add: {
       ...common(
-        "What the id is derived from, unique in all namespaces. When unset: metadata.name in Sluice's home namespace, " +
-          "<namespace>.<metadata.name> elsewhere.",
+        "Name from which the id is derived; unique across namespaces. Default: metadata.name in Sluice's home " +
+          "namespace, <namespace>.<metadata.name> elsewhere.",
       ),
       secretRef: nameRef(
         `A core Secret of the type ${TLS_SECRET_TYPE}: the certificate in ${tlsEntries.cert}, ` +
-          `its private key in ${tlsEntries.key}, and perhaps a second pair with another kind of key in ` +
+          `its private key in ${tlsEntries.key}, and optionally a second pair with another type of key in ` +
           `${tlsEntries.cert_alt} and ${tlsEntries.key_alt}.`,
         "Secret",
       ),
@@ -80,8 +82,8 @@ export const certificateKind: KindFacts = {
     required: ["secretRef"],
   }),
   columns: [
-    { name: "Secret", jsonPath: ".spec.secretRef.name", description: "Where certificate and key are." },
-    { name: "SNIs", jsonPath: ".spec.snis[*].name", description: "The first server name that it is shown for." },
+    { name: "Secret", jsonPath: ".spec.secretRef.name", description: "The Secret with certificate and key." },
+    { name: "SNIs", jsonPath: ".spec.snis[*].name", description: "The first server name." },
     ...stateColumns,
   ],
 };

@@ -19,7 +19,7 @@ const { tags, ttl } = camelSchema(schemaNode(entities.keyauth_credentials.schema
 
 const keyAuth: SpecNode = {
   type: "array",
-  description: "The keys that the consumer may send, for the plugin key-auth.",
+  description: "The consumer's API keys for the plugin key-auth.",
   maxItems: 64,
   items: {
     type: "object",
@@ -27,11 +27,11 @@ const keyAuth: SpecNode = {
     additionalProperties: false,
     required: ["secretRef"],
     properties: {
-      ...childId("The credential's UUID. Derived from the consumer and the place of the key when none is given."),
+      ...childId("The credential's UUID. Derived from the consumer and secretRef if unset."),
       ...ownMembers({ secretRef: secretRef("The key") }),
       ...(tags && { tags }),
       ...(ttl && {
-        ttl: { ...ttl, description: "Seconds after the creation of the Secret at which the key stops working." },
+        ttl: { ...ttl, description: "Lifetime of the key in seconds, from the creation of its Secret." },
       }),
     },
   },
@@ -46,8 +46,8 @@ export const consumerKind: KindFacts = {
     omit: ["created_at", "updated_at"],
     add: {
       ...common(
-        "What the id is derived from, unique in all namespaces. When unset: username, else metadata.name in Sluice's " +
-          "home namespace, <namespace>.<metadata.name> elsewhere.",
+        "Name from which the id is derived; unique across namespaces. Default: username, else metadata.name in " +
+          "Sluice's home namespace, <namespace>.<metadata.name> elsewhere.",
       ),
       keyAuth,
     },
@@ -55,7 +55,7 @@ export const consumerKind: KindFacts = {
   }),
   columns: [
     { name: "Username", jsonPath: ".spec.username", description: "The consumer's unique name." },
-    { name: "Custom-ID", jsonPath: ".spec.customId", description: "Its id in another system.", priority: 1 },
+    { name: "Custom-ID", jsonPath: ".spec.customId", description: "The consumer's id in another system.", priority: 1 },
     ...stateColumns,
   ],
 };

@@ -52,15 +52,16 @@ export const pluginKind: KindFacts = {
     omit: ["created_at", "updated_at", "name", "service", "route", "consumer", "config"],
     add: {
       ...common(
-        "What the id is derived from, unique in all namespaces. When unset: instanceName, else metadata.name in " +
-          "Sluice's home namespace, <namespace>.<metadata.name> elsewhere.",
+        "Name from which the id is derived; unique across namespaces. Default: instanceName, else metadata.name " +
+          "in Sluice's home namespace, <namespace>.<metadata.name> elsewhere.",
       ),
-      plugin: { type: "string", description: "Which plugin this is.", enum: pluginNames },
+      plugin: { type: "string", description: "Name of the plugin.", enum: pluginNames },
       targetRefs: {
         type: "array",
         description:
-          "What the plugin is attached to: at most one Service, one Route and one Consumer; it " +
-          "acts on requests that meet all of them. None: on all requests, which only Sluice's home namespace may say.",
+          "What the plugin is attached to: at most one Service, one Route and one Consumer. It acts on requests " +
+          "that match all of them. Without targets it acts on all requests, which only Plugins in Sluice's home " +
+          "namespace may do.",
         maxItems: targetKinds.length,
         listMapKeys: ["kind"],
         items: {
@@ -74,28 +75,28 @@ export const pluginKind: KindFacts = {
       },
       config: {
         type: "object",
-        description: "The plugin's own members, spelled as in Kong (snake_case); see the page of plugins.",
+        description: "Configuration of the plugin, spelled as in Kong (snake_case); see the reference page of plugins.",
         open: true,
       },
       configFrom: {
         type: "array",
-        description: "Members of config that are taken from Secrets, such as a password.",
+        description: "Fields of config whose values are read from Secrets, such as a password.",
         maxItems: 16,
         listMapKeys: ["path"],
         items: {
           type: "object",
-          description: "One member of config.",
+          description: "One field of config.",
           additionalProperties: false,
           required: ["path", "secretRef"],
           properties: {
             path: {
               type: "string",
-              description: "The member of config, with dots between levels: redis.password",
+              description: "Path of the field in config, with dots between levels, such as redis.password.",
               minLength: 1,
               maxLength: 256,
               pattern: "^[a-z0-9_]+(\\.[a-z0-9_]+)*$",
             },
-            secretRef: secretRef("The member's value"),
+            secretRef: secretRef("The field's value"),
           },
         },
       },
@@ -104,10 +105,16 @@ export const pluginKind: KindFacts = {
     cel: refusals,
   }),
   columns: [
-    { name: "Plugin", jsonPath: ".spec.plugin", description: "Which plugin this is." },
-    { name: "Target", jsonPath: ".spec.targetRefs[*].kind", description: "Kind of its first target." },
-    { name: "Name", jsonPath: ".spec.targetRefs[*].name", description: "Name of its first target." },
-    { name: "Enabled", jsonPath: ".spec.enabled", type: "boolean", description: "False: not loaded.", priority: 1 },
+    { name: "Plugin", jsonPath: ".spec.plugin", description: "Name of the plugin." },
+    { name: "Target", jsonPath: ".spec.targetRefs[*].kind", description: "Kind of the first target." },
+    { name: "Name", jsonPath: ".spec.targetRefs[*].name", description: "Name of the first target." },
+    {
+      name: "Enabled",
+      jsonPath: ".spec.enabled",
+      type: "boolean",
+      description: "Whether the plugin is enabled.",
+      priority: 1,
+    },
     ...stateColumns,
   ],
 };

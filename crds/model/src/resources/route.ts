@@ -18,7 +18,7 @@ const derived = specOf("routes", {
   omit: ["created_at", "updated_at", "service"],
   add: {
     ...common(namedEntity("route")),
-    serviceRef: nameRef("The Service that matching requests go to.", "Service"),
+    serviceRef: nameRef("The Service that receives matching requests.", "Service"),
   },
   cel: [
     {
@@ -27,7 +27,7 @@ const derived = specOf("routes", {
     },
     {
       rule: "!has(self.headers) || self.headers.all(name, name.lowerAscii() != 'host')",
-      message: "headers may not hold Host: use hosts",
+      message: "headers cannot contain Host: use hosts",
       fieldPath: ".headers",
     },
     {
@@ -37,22 +37,22 @@ const derived = specOf("routes", {
     },
     {
       rule: `!${speaks("^https?$")} || !${speaks("^grpcs?$")}`,
-      message: "http and https do not go together with grpc and grpcs",
+      message: "protocols cannot mix http or https with grpc or grpcs",
       fieldPath: ".protocols",
     },
     {
       rule: `!has(self.snis) || size(self.snis) == 0 || !has(self.protocols) || ${speaks("^(http|grpc)s$")}`,
-      message: "snis are for the protocols https and grpcs only",
+      message: "snis require the protocol https or grpcs",
       fieldPath: ".snis",
     },
     {
       rule: `!has(self.methods) || !${speaks("^grpc")}`,
-      message: "methods are for the protocols http and https only",
+      message: "methods require the protocol http or https",
       fieldPath: ".methods",
     },
     {
       rule: `!has(self.stripPath) || !self.stripPath || !${speaks("^grpc")}`,
-      message: "a path of grpc or grpcs is not stripped: it names the method",
+      message: "stripPath cannot be true for grpc or grpcs: the path names the method",
       fieldPath: ".stripPath",
     },
     ...["sources", "destinations"].map((name) => ({
@@ -73,20 +73,20 @@ const itemRules: Readonly<Record<string, readonly CelRule[]>> = {
     { rule: "!self.contains('//')", message: "must not have empty segments" },
     {
       rule: "!self.startsWith('/') || !self.matches('/[.][.]?(/|$)')",
-      message: "write it without the segments . and ..",
+      message: "must not contain the segments . and ..",
     },
   ],
   hosts: [
     {
       rule: "!self.contains('*') || self.matches('^([*][.][^*]+|[^*]+[.][*])$')",
-      message: "one * may stand for the first or the last label: *.example.com",
+      message: "a wildcard * must be the whole first or last label, such as *.example.com",
     },
     {
       rule: "self.matches('^[A-Za-z0-9._:*\\\\[\\\\]-]+$')",
-      message: "a host has letters, digits, dots and hyphens, and perhaps a port",
+      message: "must consist of letters, digits, dots and hyphens, with an optional port",
     },
   ],
-  methods: [{ rule: "self.matches('^[A-Z]+$')", message: "methods are written in upper case: GET" }],
+  methods: [{ rule: "self.matches('^[A-Z]+$')", message: "must be in upper case, such as GET" }],
 };
 
 function withItemRules(spec: SpecNode): SpecNode {
@@ -106,7 +106,7 @@ export const routeKind: KindFacts = {
   columns: [
     { name: "Hosts", jsonPath: ".spec.hosts", description: "The request hosts that match." },
     { name: "Paths", jsonPath: ".spec.paths", description: "The request paths that match." },
-    { name: "Service", jsonPath: ".spec.serviceRef.name", description: "Where matching requests go." },
+    { name: "Service", jsonPath: ".spec.serviceRef.name", description: "The Service that receives matching requests." },
     { name: "Methods", jsonPath: ".spec.methods", description: "The request methods that match.", priority: 1 },
     ...stateColumns,
   ],

@@ -26,8 +26,8 @@ const { name, value } =
 const upstreamHeaders: SpecNode = {
   type: "array",
   description:
-    "Headers that every request to the upstream carries. One that the client or a plugin gave the same name, with - " +
-    "or _ and in any case, is replaced.",
+    "Headers that are set on every request to the upstream. They replace headers of the client and of plugins " +
+    "with the same name; case and - or _ make no difference.",
   maxItems: 16,
   listMapKeys: ["name"],
   items: {
@@ -37,8 +37,10 @@ const upstreamHeaders: SpecNode = {
     required: ["name"],
     properties: {
       ...(name && { name: { ...name, pattern: "^[A-Za-z0-9_-]+$" } }),
-      ...(value && { value: { ...value, description: "Its value, in clear. What is secret belongs in a Secret." } }),
-      secretRef: secretRef("Its value"),
+      ...(value && {
+        value: { ...value, description: "The header's value in plain text. Put secrets into a Secret." },
+      }),
+      secretRef: secretRef("The header's value"),
     },
     cel: [{ rule: "has(self.value) != has(self.secretRef)", message: "set exactly one of value and secretRef" }],
   },
@@ -68,21 +70,21 @@ export const serviceKind: KindFacts = {
       ...common(namedEntity("service")),
       url: {
         type: "string",
-        description: "Protocol, host, port and path of the upstream in one: http://users.example:4000/api",
+        description: "Protocol, host, port and path of the upstream as one URL, such as http://users.example:4000/api.",
         minLength: 1,
         maxLength: 2048,
         cel: [
           {
             rule: "self.matches('^[a-z_]+://[^/ ]+')",
-            message: "write it as <protocol>://<host>[:<port>][/<path>]",
+            message: "must have the form <protocol>://<host>[:<port>][/<path>]",
           },
           {
             rule: "!self.matches('^[a-z_]+://') || self.matches('^(http|grpc)s?:')",
-            message: "its protocol is one of http, https, grpc and grpcs",
+            message: "the protocol must be http, https, grpc or grpcs",
           },
           {
             rule: "!self.matches('^grpcs?://[^/ ]+/')",
-            message: "one of grpc or grpcs has no path: that of a call names its method",
+            message: "a grpc or grpcs URL cannot have a path: the path of a call names its method",
           },
         ],
       },
@@ -97,11 +99,11 @@ export const serviceKind: KindFacts = {
       },
       {
         rule: "!has(self.url) || !(has(self.protocol) || has(self.port) || has(self.path))",
-        message: "url says protocol, port and path already: leave them out, or set host in place of url",
+        message: "url contains protocol, port and path: remove them, or set host instead of url",
       },
       {
         rule: "!has(self.backendRef) || !has(self.port)",
-        message: "backendRef says the port already: leave port out",
+        message: "backendRef contains the port: remove port",
       },
       {
         rule: "!has(self.protocol) || self.protocol.matches('^(http|grpc)s?$')",
@@ -110,17 +112,17 @@ export const serviceKind: KindFacts = {
       },
       {
         rule: "!has(self.protocol) || !self.protocol.startsWith('grpc') || !has(self.path)",
-        message: "a service of grpc or grpcs has no path: that of a call names its method",
+        message: "a grpc or grpcs service cannot have a path: the path of a call names its method",
         fieldPath: ".path",
       },
       {
         rule: `!has(self.clientCertificateRef) || ${secure}`,
-        message: "clientCertificateRef is for the protocols https and grpcs only",
+        message: "clientCertificateRef requires the protocol https or grpcs",
         fieldPath: ".clientCertificateRef",
       },
       {
         rule: `!has(self.tlsVerify) || ${secure}`,
-        message: "tlsVerify is for the protocols https and grpcs only",
+        message: "tlsVerify requires the protocol https or grpcs",
         fieldPath: ".tlsVerify",
       },
       {
@@ -138,9 +140,9 @@ export const serviceKind: KindFacts = {
     ],
   }),
   columns: [
-    { name: "URL", jsonPath: ".spec.url", description: "The upstream, when given by url." },
-    { name: "Host", jsonPath: ".spec.host", description: "The upstream, when given by host." },
-    { name: "Backend", jsonPath: ".spec.backendRef.name", description: "The upstream, when it is a core Service." },
+    { name: "URL", jsonPath: ".spec.url", description: "The upstream, if set by url." },
+    { name: "Host", jsonPath: ".spec.host", description: "The upstream, if set by host." },
+    { name: "Backend", jsonPath: ".spec.backendRef.name", description: "The upstream, if it is a core Service." },
     ...stateColumns,
   ],
 };

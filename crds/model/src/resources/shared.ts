@@ -30,23 +30,24 @@ export const common = (names: string): Readonly<Record<string, SpecNode>> => ({
   name: { type: "string", description: names, maxLength: 256 },
   id: {
     type: "string",
-    description: "The entity's UUID. Derived from the entity's name (UUIDv5) when none is given.",
+    description: "The entity's UUID. Derived from the entity's name (UUIDv5) if unset.",
     format: "uuid",
     maxLength: 36,
   },
   class: {
     type: "string",
     description:
-      "Class of the Sluice that the resource belongs to, if several share a cluster. When unset: the Sluice whose home " +
-      `namespace this is, or to which the namespace is assigned; else ${DEFAULT_CLASS}.`,
+      "Class of the Sluice installation that handles the resource, if several share a cluster. Default: the " +
+      "class of the " +
+      `installation whose home namespace this is or to which the namespace is assigned; otherwise ${DEFAULT_CLASS}.`,
     ...dnsLabel,
     pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
   },
 });
 
 export const namedEntity = (kind: string) =>
-  `The ${kind}'s name, unique in all namespaces. When unset: metadata.name in Sluice's home namespace, ` +
-  `<namespace>.<metadata.name> elsewhere. Empty: the ${kind} has no name.`;
+  `The ${kind}'s name, unique across namespaces. Default: metadata.name in Sluice's home namespace, ` +
+  `<namespace>.<metadata.name> elsewhere. If empty, the ${kind} has no name.`;
 
 /** Another resource. One in another namespace needs a ReferenceGrant there (Gateway API). */
 export interface NameRef {
@@ -58,7 +59,7 @@ export interface NameRef {
 /** The member `namespace` of a reference. */
 const namespaceOf = (what: string): SpecNode => ({
   type: "string",
-  description: `Namespace of the ${what}. In another one than this resource's a ReferenceGrant has to allow it.`,
+  description: `Namespace of the ${what}. A reference to another namespace needs a ReferenceGrant there.`,
   ...dnsLabel,
   pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
 });
@@ -76,7 +77,7 @@ export const nameRef = (description: string, of: string): SpecNode => ({
 
 /** `clientCertificateRef` of kinds that are reached over TLS. */
 export const clientCertificateRef = (towards: string): SpecNode =>
-  nameRef(`The Certificate that is shown to ${towards}.`, "Certificate");
+  nameRef(`The client certificate for ${towards}.`, "Certificate");
 
 /** The member `id` of an entry that is an entity of its own. */
 export const childId = (description: string): Record<string, SpecNode> =>
@@ -88,7 +89,7 @@ export interface BackendRef extends NameRef {
 
 export const backendRef: SpecNode = {
   type: "object",
-  description: "A core Service, by its name and port. Requests go round its endpoints.",
+  description: "A core Service, by name and port. Requests are distributed among its endpoints.",
   additionalProperties: false,
   required: ["name", "port"],
   properties: {
@@ -104,7 +105,7 @@ export interface SecretRef extends NameRef {
 
 export const secretRef = (what: string): SpecNode => ({
   type: "object",
-  description: `${what}, in a core Secret that carries the label ${CREDENTIAL_LABEL}.`,
+  description: `${what}, in a core Secret with the label ${CREDENTIAL_LABEL}.`,
   additionalProperties: false,
   required: ["name", "key"],
   properties: {
@@ -112,7 +113,7 @@ export const secretRef = (what: string): SpecNode => ({
     namespace: namespaceOf("Secret"),
     key: {
       type: "string",
-      description: "Which entry of the Secret's data.",
+      description: "Key of the entry in the Secret's data.",
       minLength: 1,
       maxLength: 253,
       pattern: "^[-._a-zA-Z0-9]+$",
@@ -136,7 +137,7 @@ export const stateColumns: readonly PrinterColumn[] = [
   {
     name: "Message",
     jsonPath: '.status.conditions[?(@.type=="Accepted")].message',
-    description: "What to change, when it is not accepted.",
+    description: "What to change if the resource is not accepted.",
     priority: 1,
   },
 ];

@@ -23,7 +23,7 @@ const { target, weight, tags } = camelSchema(schemaNode(entities.targets.schema)
 
 const targets: SpecNode = {
   type: "array",
-  description: "The addresses that requests are spread over.",
+  description: "The addresses among which requests are distributed.",
   maxItems: 1024,
   listMapKeys: ["target"],
   items: {
@@ -32,7 +32,7 @@ const targets: SpecNode = {
     additionalProperties: false,
     required: ["target"],
     properties: {
-      ...childId("The target's UUID. Derived from the upstream and the address when none is given."),
+      ...childId("The target's UUID. Derived from the upstream and the address if unset."),
       ...(target && { target: { ...target, pattern: "^[A-Za-z0-9._:\\[\\]-]+$" } }),
       ...(weight && { weight }),
       ...(tags && { tags }),
@@ -49,7 +49,7 @@ const detailRules = (["hash_on", "hash_fallback"] as const).flatMap((place) =>
     const [member, detail] = [toCamel(place), toCamel(`${source === "cookie" ? "hash_on" : place}_${source}`)];
     return {
       rule: `!has(self.${member}) || self.${member} != '${source}' || has(self.${detail})`,
-      message: `${member} ${source} needs ${detail}`,
+      message: `${member} ${source} requires ${detail}`,
     };
   }),
 );
@@ -63,9 +63,9 @@ export const upstreamKind: KindFacts = {
     omit: ["created_at", "updated_at", "client_certificate"],
     add: {
       ...common(
-        "The upstream's name, a host name that is unique in all namespaces: Services with this host send their " +
-          "requests to the targets. When unset: metadata.name in Sluice's home namespace, " +
-          "<namespace>.<metadata.name> elsewhere, where every name begins with <namespace> and a dot.",
+        "The upstream's name, a host name that is unique across namespaces: Services with this host send their " +
+          "requests to the targets. Default: metadata.name in Sluice's home namespace, <namespace>.<metadata.name> " +
+          "elsewhere, where every name begins with <namespace> and a dot.",
       ),
       clientCertificateRef: clientCertificateRef("https targets"),
       targets,
@@ -76,13 +76,13 @@ export const upstreamKind: KindFacts = {
         rule:
           "!has(self.hashFallback) || self.hashFallback == 'none' || " +
           "(has(self.hashOn) && !(self.hashOn in ['none', 'cookie']))",
-        message: "hashFallback needs a hashOn other than none and cookie, which always finds something",
+        message: "hashFallback requires a hashOn other than none and cookie: clients without the cookie get one",
       },
       {
         rule:
           "!has(self.hashOn) || !has(self.hashFallback) || self.hashOn != self.hashFallback || " +
           "self.hashOn in ['none', 'header', 'query_arg', 'uri_capture']",
-        message: "hashFallback is the same as hashOn, and would find nothing either",
+        message: "hashFallback must differ from hashOn",
         fieldPath: ".hashFallback",
       },
       ...["Header", "QueryArg", "UriCapture"].map((detail) => ({
@@ -96,7 +96,7 @@ export const upstreamKind: KindFacts = {
   }),
   columns: [
     { name: "Algorithm", jsonPath: ".spec.algorithm", description: "How a target is chosen." },
-    { name: "Targets", jsonPath: ".spec.targets[*].target", description: "Its first target." },
+    { name: "Targets", jsonPath: ".spec.targets[*].target", description: "The first target." },
     { name: "Host-Name", jsonPath: ".spec.name", description: "The host of Services that use it.", priority: 1 },
     ...stateColumns,
   ],

@@ -8,7 +8,7 @@ export const consumer: readonly Row[] = [
   ["a username", ann, null],
   ["a custom id", { customId: "17" }, null],
   ["both", { ...ann, customId: "17" }, null],
-  ["nobody", {}, /set username, customId or both/],
+  ["no name", {}, /set username, customId or both/],
   ...lengths("username", { from: 1, to: 256 }, (username) => ({ username })),
   ...lengths("customId", { from: 1, to: 256 }, (customId) => ({ customId })),
   ["a username as number", { username: 7 }, /must be of type string/],

@@ -51,16 +51,16 @@ export const upstream: readonly Row[] = [
     ).map(([source, detail]) => [
       `${place} ${source} without ${detail}`,
       { ...details, [detail]: undefined, hashOn: "ip", [place]: source },
-      new RegExp(`${place} ${source} needs ${detail}`),
+      new RegExp(`${place} ${source} requires ${detail}`),
     ]),
   ),
-  ["a fallback from nothing", { hashFallback: "ip" }, /hashFallback needs a hashOn other than none and cookie/],
-  ["a fallback from a cookie", { ...details, hashOn: "cookie", hashFallback: "ip" }, /hashFallback needs a hashOn/],
+  ["a fallback from nothing", { hashFallback: "ip" }, /hashFallback requires a hashOn other than none and cookie/],
+  ["a fallback from a cookie", { ...details, hashOn: "cookie", hashFallback: "ip" }, /hashFallback requires a hashOn/],
   ...["consumer", "ip", "path"].map(
     (source): Row => [
       `a fallback from ${source} to the same`,
       { hashOn: source, hashFallback: source },
-      /hashFallback is the same as hashOn/,
+      /hashFallback must differ from hashOn/,
     ],
   ),
   ...["Header", "QueryArg", "UriCapture"].map(
