@@ -101,6 +101,17 @@ export function upstreamHostFor({ compiledRoute, request }: LiveExchange, target
   return target?.hostHeader ?? compiledRoute.upstream.host;
 }
 
+/** The forwarded headers with the target's Host, unless the client's is preserved or a plugin has set it. */
+export function withTargetHost(
+  target: UpstreamTarget,
+  headers: readonly string[],
+  { compiledRoute, request }: LiveExchange,
+): readonly string[] {
+  if (target.hostHeader === null || headers[0] !== "Host") return headers;
+  if (compiledRoute.route.preserve_host && request.host !== "") return headers;
+  return ["Host", target.hostHeader, ...headers.slice(2)];
+}
+
 const nameOf = (host: string): string => {
   const colon = host.lastIndexOf(":");
   return colon < 0 || host.indexOf("]", colon) > 0 ? host : host.slice(0, colon);

@@ -1,9 +1,9 @@
 /** Backpressure of one client connection: minimum read rate, pipelining limit, and memory accounting. */
 import type { Socket } from "node:net";
 import type { ClientMemory, MemoryAccount } from "../listener/client-memory.ts";
-import { IdleTimer } from "./idle-timer.ts";
-import { type MinRateLimits, MinRateTimer } from "./min-rate-timer.ts";
-import type { WriteQueue } from "./write-queue.ts";
+import type { WriteQueue } from "../sockets/write-queue.ts";
+import { IdleTimer } from "../timers/idle-timer.ts";
+import { type MinRateLimits, MinRateTimer } from "../timers/min-rate-timer.ts";
 
 export interface ClientBackpressureOptions {
   readonly out: WriteQueue;

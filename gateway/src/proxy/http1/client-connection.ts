@@ -1,27 +1,26 @@
 /** One HTTP/1.1 client connection: parses heads and bodies as they arrive and runs one exchange after the other. */
 import type { Socket } from "node:net";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
+import { ClientBody } from "../client/client-body.ts";
 import type { LiveExchange, TrafficCounters } from "../exchange/live-exchange.ts";
 import type { GatewayResponse } from "../response/gateway-response.ts";
-import { attachReadBuffer, emitAsData } from "./accepted-socket.ts";
+import { attachReadBuffer, emitAsData } from "../sockets/accepted-socket.ts";
+import { ClientInput } from "../sockets/client-input.ts";
+import type { ReadBuffer } from "../sockets/read-buffer.ts";
+import { type Slab, WORTHWHILE } from "../sockets/slab.ts";
+import { WriteQueue } from "../sockets/write-queue.ts";
+import { IdleTimer } from "../timers/idle-timer.ts";
+import { MinRateTimer } from "../timers/min-rate-timer.ts";
 import { ClientBackpressure } from "./client-backpressure.ts";
-import { ClientBody } from "./client-body.ts";
-import { ClientHead, type ConnectionPeer, isWebSocket } from "./client-head.ts";
-import { ClientInput } from "./client-input.ts";
+import { ClientHead, type ConnectionPeer, gatewayErrorOfHead, isWebSocket } from "./client-head.ts";
 import type { ConnectionContext } from "./connection-context.ts";
-import { gatewayErrorOfHead } from "./head-fault.ts";
 import { NONE_DROPPED, passedLines } from "./head-text.ts";
 import { type Http1ClientSide, Http1Exchange } from "./http1-exchange.ts";
-import { IdleTimer } from "./idle-timer.ts";
-import { MinRateTimer } from "./min-rate-timer.ts";
 import { CHUNK_DATA, CHUNK_END, ChunkedScanner } from "./parse/chunked.ts";
 import { CHUNKED_BODY, LENGTH_BODY, NO_BODY } from "./parse/framing.ts";
 import { RequestHead } from "./parse/request-head.ts";
-import type { ReadBuffer } from "./read-buffer.ts";
 import { gatewayResponseText } from "./response-text.ts";
-import { type Slab, WORTHWHILE } from "./slab.ts";
 import { joinSockets, type Tunnel, type TunnelOptions } from "./tunnel.ts";
-import { WriteQueue } from "./write-queue.ts";
 
 /** Between requests, or in the middle of a head. */
 const HEAD = 0;

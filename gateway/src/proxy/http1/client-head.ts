@@ -1,10 +1,12 @@
 /** A request's head for the pipeline, backed by the connection's parser, which is not reset during the request. */
+import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
+import type { ClientBody } from "../client/client-body.ts";
 import type { RequestHead } from "../exchange/request.ts";
-import type { ClientBody } from "./client-body.ts";
 import { headerOf, headerValues, rawHeaders } from "./parse/access.ts";
+import { parseErrorOf } from "./parse/faults.ts";
 import type { FieldSection } from "./parse/fields.ts";
-import { methodNames } from "./parse/methods.ts";
 import type { RequestHead as ParsedHead } from "./parse/request-head.ts";
+import { methodNames } from "./parse/start-line.ts";
 
 /** Facts that are equal for all requests of a connection. */
 export interface ConnectionPeer {
@@ -66,3 +68,16 @@ export class ClientHead implements RequestHead {
 /** Other upgrades are ignored, as if the client had not asked (RFC 9110 section 7.8). */
 export const isWebSocket = (head: ClientHead): boolean =>
   head.method === "GET" && head.body === null && head.header("upgrade")?.toLowerCase() === "websocket";
+
+/** Responses for heads that cannot be parsed, by the status of the fault. */
+const errorsByStatus: Readonly<Record<number, GatewayErrorName>> = {
+  400: "badRequest",
+  414: "targetTooLong",
+  431: "headTooLarge",
+  501: "unknownCoding",
+  505: "unknownVersion",
+};
+
+/** @param result Negative result of the parser */
+export const gatewayErrorOfHead = (result: number): GatewayErrorName =>
+  errorsByStatus[parseErrorOf(result).status] ?? "badRequest";

@@ -1,8 +1,8 @@
 /** State shared by all client connections of a listener. */
 import type { ClientMemory } from "../listener/client-memory.ts";
+import type { MinRateLimits } from "../timers/min-rate-timer.ts";
 import type { ClientConnection } from "./client-connection.ts";
 import type { Http1ExchangeContext } from "./http1-exchange.ts";
-import type { MinRateLimits } from "./min-rate-timer.ts";
 import type { HeadLimits } from "./parse/request-head.ts";
 
 /** Limits of a client connection, for HTTP/1.1 and HTTP/2. */

@@ -4,6 +4,8 @@ import type { DirectResponse } from "../../exchange/exchange.ts";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import type { AccessResult, Pipeline, ProxyLog } from "../pipeline.ts";
+import type { Slab } from "../sockets/slab.ts";
+import type { WriteQueue } from "../sockets/write-queue.ts";
 import { logUpstreamFailure, type UpstreamFailure } from "../upstream/log-upstream-failure.ts";
 import type { ClientHead } from "./client-head.ts";
 import { NONE_DROPPED, passedLines } from "./head-text.ts";
@@ -12,12 +14,10 @@ import type { FieldSection } from "./parse/fields.ts";
 import { CHUNKED_BODY, UNTIL_CLOSE } from "./parse/framing.ts";
 import type { ResponseHead } from "./parse/response-head.ts";
 import { type Framing, gatewayResponseText, type ResponseHeads } from "./response-text.ts";
-import type { Slab } from "./slab.ts";
 import type { TunnelOptions } from "./tunnel.ts";
-import { UpstreamCall, type UpstreamCallListener } from "./upstream-call.ts";
-import type { UpstreamHeads } from "./upstream-head.ts";
-import type { UpstreamPool } from "./upstream-pool.ts";
-import type { WriteQueue } from "./write-queue.ts";
+import { UpstreamCall, type UpstreamCallListener } from "./upstream/upstream-call.ts";
+import type { UpstreamHeads } from "./upstream/upstream-head.ts";
+import type { UpstreamPool } from "./upstream/upstream-pool.ts";
 
 /** State shared by all exchanges of a listener. */
 export interface Http1ExchangeContext {

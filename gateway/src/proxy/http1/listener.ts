@@ -8,8 +8,8 @@ import { peerAddressOf } from "../exchange/trusted-proxies.ts";
 import { ClientSession, type ClientSessionContext } from "../http2/client-session.ts";
 import { ProtocolDetector } from "../http2/protocol-detector.ts";
 import { CHECK_INTERVAL } from "../http2/session-check.ts";
-import { createUpstreamTexts } from "../http2/upstream-head-text.ts";
-import { UpstreamSessions } from "../http2/upstream-sessions.ts";
+import { createUpstreamTexts } from "../http2/upstream/upstream-head-text.ts";
+import { UpstreamSessions } from "../http2/upstream/upstream-sessions.ts";
 import { ClientMemory } from "../listener/client-memory.ts";
 import { createLocalConnectionSlots } from "../listener/local-connection-slots.ts";
 import { startTlsListener, type TlsListener } from "../listener/tls-listener.ts";
@@ -21,8 +21,8 @@ import type { ConnectionPeer } from "./client-head.ts";
 import type { ConnectionContext } from "./connection-context.ts";
 import { defaultHeadLimits } from "./parse/request-head.ts";
 import { createResponseHeads } from "./response-text.ts";
-import { createUpstreamHeads } from "./upstream-head.ts";
-import { UpstreamPool } from "./upstream-pool.ts";
+import { createUpstreamHeads } from "./upstream/upstream-head.ts";
+import { UpstreamPool } from "./upstream/upstream-pool.ts";
 
 /** A client connection of either protocol. */
 interface OpenConnection {

@@ -3,8 +3,8 @@ import { constants, performServerHandshake, type ServerHttp2Session, type Server
 import type { Socket } from "node:net";
 import type { ConnectionPeer } from "../http1/client-head.ts";
 import type { ClientConnectionLimits } from "../http1/connection-context.ts";
-import { IdleTimer } from "../http1/idle-timer.ts";
 import type { ClientMemory, MemoryAccount } from "../listener/client-memory.ts";
+import { IdleTimer } from "../timers/idle-timer.ts";
 import { ClientStream, type StreamContext } from "./client-stream.ts";
 import { sizeOf } from "./fields.ts";
 import { CONNECTION_BYTES, CONNECTION_WINDOW, clientSessionOptions, MAX_STREAMS, STREAM_BYTES } from "./limits.ts";

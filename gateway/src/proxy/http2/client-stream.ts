@@ -1,12 +1,12 @@
 /** One HTTP/2 request of a client: its head, its body, and its exchange. */
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { foldedName } from "../../exchange/header-name.ts";
+import { ClientBody } from "../client/client-body.ts";
 import type { TrafficCounters } from "../exchange/live-exchange.ts";
-import { ClientBody } from "../http1/client-body.ts";
 import type { ConnectionPeer } from "../http1/client-head.ts";
-import { IdleTimer } from "../http1/idle-timer.ts";
 import { knownId } from "../http1/parse/names.ts";
 import type { HeadLimits } from "../http1/parse/request-head.ts";
+import { IdleTimer } from "../timers/idle-timer.ts";
 import { linesOf, passedTrailers } from "./fields.ts";
 import { Http2Exchange, type Http2ExchangeContext } from "./http2-exchange.ts";
 import type { SessionCheck } from "./session-check.ts";

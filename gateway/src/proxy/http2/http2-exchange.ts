@@ -3,17 +3,17 @@ import type { DirectResponse } from "../../exchange/exchange.ts";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import { grpcStatusOf, isGrpc, isGrpcService } from "../exchange/grpc.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
-import { UpstreamCall } from "../http1/upstream-call.ts";
-import type { UpstreamHeads } from "../http1/upstream-head.ts";
-import type { UpstreamPool } from "../http1/upstream-pool.ts";
+import { UpstreamCall } from "../http1/upstream/upstream-call.ts";
+import type { UpstreamHeads } from "../http1/upstream/upstream-head.ts";
+import type { UpstreamPool } from "../http1/upstream/upstream-pool.ts";
 import type { AccessResult, Pipeline, ProxyLog } from "../pipeline.ts";
 import { logUpstreamFailure, type UpstreamFailure } from "../upstream/log-upstream-failure.ts";
-import { Http1ResponseAdapter } from "./http1-response-adapter.ts";
-import type { ResponseListener, UpstreamCallHandle, UpstreamHead } from "./response-listener.ts";
-import { StreamCall } from "./stream-call.ts";
 import type { StreamHead } from "./stream-head.ts";
 import type { StreamWriter } from "./stream-writer.ts";
-import type { UpstreamSessions } from "./upstream-sessions.ts";
+import { Http1ResponseAdapter } from "./upstream/http1-response-adapter.ts";
+import type { ResponseListener, UpstreamCallHandle, UpstreamHead } from "./upstream/response-listener.ts";
+import { StreamCall } from "./upstream/stream-call.ts";
+import type { UpstreamSessions } from "./upstream/upstream-sessions.ts";
 
 /** State shared by all exchanges of a listener. */
 export interface Http2ExchangeContext {

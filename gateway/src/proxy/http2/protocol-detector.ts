@@ -4,8 +4,8 @@
  * client could open all its streams before one can be refused.
  */
 import type { Socket } from "node:net";
-import { readInto } from "../http1/accepted-socket.ts";
-import { IdleTimer } from "../http1/idle-timer.ts";
+import { readInto } from "../sockets/accepted-socket.ts";
+import { IdleTimer } from "../timers/idle-timer.ts";
 
 export interface ProtocolDetectorOptions {
   /** Milliseconds within which the first bytes must arrive. */

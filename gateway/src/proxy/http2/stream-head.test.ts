@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ClientBody } from "../http1/client-body.ts";
+import { ClientBody } from "../client/client-body.ts";
 import { defaultHeadLimits } from "../http1/parse/request-head.ts";
 import { StreamHead } from "./stream-head.ts";
 

@@ -1,8 +1,8 @@
 /** The head of an HTTP/2 request, validated and in the form that the pipeline expects (RFC 9113 section 8.3). */
 
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
+import type { ClientBody } from "../client/client-body.ts";
 import { HOST, type RequestHead } from "../exchange/request.ts";
-import type { ClientBody } from "../http1/client-body.ts";
 import type { ConnectionPeer } from "../http1/client-head.ts";
 import { onlyFirst } from "../http1/parse/access.ts";
 import type { HeadLimits } from "../http1/parse/request-head.ts";

@@ -5,7 +5,7 @@ import { TLSSocket } from "node:tls";
 import type { TrafficCounters } from "../exchange/live-exchange.ts";
 import type { RequestHead } from "../exchange/request.ts";
 import { peerAddressOf } from "../exchange/trusted-proxies.ts";
-import { gatewayErrorInHead } from "./head-fault.ts";
+import { gatewayErrorInHead } from "./malformed-head.ts";
 import { StreamedBody } from "./streamed-body.ts";
 
 /** Fastify keeps the request target here when `rewriteUrl` returns another one. */

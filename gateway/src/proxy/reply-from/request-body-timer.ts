@@ -1,7 +1,7 @@
 /** Checks that a client sends its body while it is being read: periodically, not for every piece. */
 import type { IncomingMessage } from "node:http";
-import { IdleTimer } from "../http1/idle-timer.ts";
-import { type MinRateLimits, MinRateTimer } from "../http1/min-rate-timer.ts";
+import { IdleTimer } from "../timers/idle-timer.ts";
+import { type MinRateLimits, MinRateTimer } from "../timers/min-rate-timer.ts";
 
 export class RequestBodyTimer {
   readonly #incoming: IncomingMessage;

@@ -6,11 +6,17 @@ import type { UpstreamTarget } from "../../compile/runtime.ts";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import type { RawHeaders } from "../headers/client-headers.ts";
+import { withTargetHost } from "../headers/upstream-headers.ts";
 import type { ForwardPlan } from "../pipeline.ts";
-import { errorCodeOf, failureSignalOf, gatewayErrorFor, isUnreachable, mayRetry } from "../upstream/failure.ts";
-import { withTargetHost } from "../upstream/host.ts";
-import { unreadable } from "../upstream/upstream-errors.ts";
-import { malformedResponseReason } from "./malformed-response.ts";
+import {
+  errorCodeOf,
+  failureSignalOf,
+  gatewayErrorFor,
+  isUnreachable,
+  mayRetry,
+  unreadable,
+} from "../upstream/failure.ts";
+import { malformedResponseReason } from "./malformed-head.ts";
 import { StreamedBody } from "./streamed-body.ts";
 import type { UndiciPools } from "./undici-pools.ts";
 

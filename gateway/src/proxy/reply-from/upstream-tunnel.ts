@@ -6,11 +6,17 @@ import type { UpstreamTarget } from "../../compile/runtime.ts";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import type { Connect } from "../../outbound/connect.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
+import { withTargetHost } from "../headers/upstream-headers.ts";
 import type { ForwardPlan } from "../pipeline.ts";
-import { failureSignalOf, gatewayErrorFor, isUnreachable, mayRetry } from "../upstream/failure.ts";
-import { withTargetHost } from "../upstream/host.ts";
-import { unaskedProtocol, unreadable } from "../upstream/upstream-errors.ts";
-import { malformedResponseReason } from "./malformed-response.ts";
+import {
+  failureSignalOf,
+  gatewayErrorFor,
+  isUnreachable,
+  mayRetry,
+  unaskedProtocol,
+  unreadable,
+} from "../upstream/failure.ts";
+import { malformedResponseReason } from "./malformed-head.ts";
 
 class TunnelTimeoutError extends Error {
   override readonly name = "TunnelTimeoutError";

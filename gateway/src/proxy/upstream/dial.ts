@@ -3,8 +3,8 @@ import type { OnReadOpts, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { UpstreamTarget } from "../../compile/runtime.ts";
 import type { Connect } from "../../outbound/connect.ts";
+import { closedEarly, connectTimeout } from "./failure.ts";
 import type { TlsSessionCache } from "./tls-sessions.ts";
-import { closedEarly, connectTimeout } from "./upstream-errors.ts";
 
 /** Callbacks of a dial. Exactly one is called, and never before `dialTarget` has returned. */
 export interface DialListener {

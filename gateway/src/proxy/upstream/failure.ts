@@ -1,6 +1,26 @@
-/** Classifies errors of upstream connections: the response to the client, and whether a retry may help. */
+/** Errors of exchanges with upstreams, and what they mean: the response to the client, and whether a retry may help. */
 import type { FailureSignal } from "../../balance/health.ts";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
+
+export class UpstreamError extends Error {
+  override readonly name = "UpstreamError";
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+export const closedEarly = () => new UpstreamError("ECONNRESET", "the upstream closed the connection");
+export const readTimeout = () => new UpstreamError("SLUICE_READ_TIMEOUT", "the upstream sent nothing for read_timeout");
+export const writeTimeout = () => new UpstreamError("SLUICE_WRITE_TIMEOUT", "the upstream took no data");
+export const connectTimeout = () =>
+  new UpstreamError("ETIMEDOUT", "no connection to the upstream within connect_timeout");
+export const unaskedProtocol = () => unreadable("it switches to a protocol that nobody asked for");
+export const tooManyInterims = () => unreadable("it has too many interim responses before it");
+/** @param reason The parser's reason */
+export const unreadable = (reason: string) => new UpstreamError("HPE_INVALID", `the upstream's response: ${reason}`);
 
 export const errorCodeOf = (error: Error): string =>
   "code" in error && typeof error.code === "string" ? error.code : "";

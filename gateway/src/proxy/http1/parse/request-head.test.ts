@@ -4,8 +4,8 @@ import { valueAt } from "./access.ts";
 import { parseErrorOf } from "./faults.ts";
 import { DROP, PLAIN } from "./fields.ts";
 import { CHUNKED_BODY, LENGTH_BODY, NO_BODY } from "./framing.ts";
-import { method, methodNames } from "./methods.ts";
 import { RequestHead } from "./request-head.ts";
+import { method, methodNames } from "./start-line.ts";
 
 function parsed(text: string, head = new RequestHead()): RequestHead {
   const bytes = Buffer.from(text, "latin1");

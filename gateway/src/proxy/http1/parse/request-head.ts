@@ -4,8 +4,7 @@ import { fault } from "./faults.ts";
 import { FieldSection, STRIDE, scanFields } from "./fields.ts";
 import { CHUNKED_BODY, CLOSE, findFraming, found, KEEP_ALIVE, LENGTH_BODY, NO_BODY, UPGRADE } from "./framing.ts";
 import { hostEnd, sameAuthority } from "./host.ts";
-import { method } from "./methods.ts";
-import { NOT_YET, scanRequestLine } from "./request-line.ts";
+import { method, NOT_YET, scanRequestLine } from "./start-line.ts";
 import { ABSOLUTE_FORM, ORIGIN_FORM } from "./target.ts";
 
 export interface HeadLimits {

@@ -13,9 +13,8 @@ import {
   UNTIL_CLOSE,
   UPGRADE,
 } from "./framing.ts";
-import { method } from "./methods.ts";
 import { defaultHeadLimits, type HeadLimits } from "./request-head.ts";
-import { VERSION_LENGTH, versionAt } from "./version.ts";
+import { method, VERSION_LENGTH, versionAt } from "./start-line.ts";
 
 const SWITCHING_PROTOCOLS = 101;
 const OK = 200;

@@ -2,8 +2,8 @@
 import { ASTERISK, COLON, DOT, isWord, PLAIN_PATH, QUESTION, SLASH } from "./bytes.ts";
 import { fault } from "./faults.ts";
 import { hostEnd } from "./host.ts";
-import { method, methodId } from "./methods.ts";
 import type { RequestHead } from "./request-head.ts";
+import { method, methodId } from "./start-line.ts";
 
 /** `/path?query` */
 export const ORIGIN_FORM = 0;

@@ -1,19 +1,19 @@
 /** One connection to a target, which carries one request and response at a time as bytes. */
 import type { Socket } from "node:net";
-import type { UpstreamTarget } from "../../compile/runtime.ts";
-import { InterimResponseLimit } from "../upstream/interim-limit.ts";
-import { closedEarly, tooManyInterims, unaskedProtocol, unreadable } from "../upstream/upstream-errors.ts";
-import { IdleTimer } from "./idle-timer.ts";
-import { headerOf } from "./parse/access.ts";
-import { CHUNK_DATA, CHUNK_END, ChunkedScanner } from "./parse/chunked.ts";
-import { parseErrorOf } from "./parse/faults.ts";
-import type { FieldSection } from "./parse/fields.ts";
-import { CHUNKED_BODY, LENGTH_BODY, UNTIL_CLOSE } from "./parse/framing.ts";
-import { methodId } from "./parse/methods.ts";
-import { ResponseHead } from "./parse/response-head.ts";
-import type { ReadBuffer } from "./read-buffer.ts";
-import { type Slab, slabOf, WORTHWHILE } from "./slab.ts";
-import { WriteQueue } from "./write-queue.ts";
+import type { UpstreamTarget } from "../../../compile/runtime.ts";
+import type { ReadBuffer } from "../../sockets/read-buffer.ts";
+import { type Slab, slabOf, WORTHWHILE } from "../../sockets/slab.ts";
+import { WriteQueue } from "../../sockets/write-queue.ts";
+import { IdleTimer } from "../../timers/idle-timer.ts";
+import { closedEarly, tooManyInterims, unaskedProtocol, unreadable } from "../../upstream/failure.ts";
+import { InterimResponseLimit } from "../../upstream/interim-limit.ts";
+import { headerOf } from "../parse/access.ts";
+import { CHUNK_DATA, CHUNK_END, ChunkedScanner } from "../parse/chunked.ts";
+import { parseErrorOf } from "../parse/faults.ts";
+import type { FieldSection } from "../parse/fields.ts";
+import { CHUNKED_BODY, LENGTH_BODY, UNTIL_CLOSE } from "../parse/framing.ts";
+import { ResponseHead } from "../parse/response-head.ts";
+import { methodId } from "../parse/start-line.ts";
 
 /** Receives the response. Heads and fields are valid only during the call. */
 export interface ResponseListener {

@@ -1,5 +1,5 @@
 /** Bytes that a client has sent and that are not consumed yet. */
-import { CR, LF } from "./parse/bytes.ts";
+import { CR, LF } from "../http1/parse/bytes.ts";
 import { type Slab, sharedSlab, slabOf } from "./slab.ts";
 
 const NOTHING = Buffer.alloc(0);

@@ -1,5 +1,5 @@
 /** Response events of an upstream, for HTTP/1.1 and HTTP/2 upstreams alike. */
-import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
+import type { GatewayErrorName } from "../../../exchange/gateway-errors.ts";
 
 /** Lists are flat: name, value, name, value. */
 export interface UpstreamHead {

@@ -2,19 +2,29 @@
  * The upstream side of one exchange with an HTTP/2 upstream: tries targets until one responds, forwards the response.
  */
 import { type ClientHttp2Stream, constants, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http2";
-import type { TargetAttempts } from "../../balance/target-attempts.ts";
-import type { UpstreamTarget } from "../../compile/runtime.ts";
-import { isGrpc } from "../exchange/grpc.ts";
-import type { LiveExchange } from "../exchange/live-exchange.ts";
-import type { BodySink, ClientBody } from "../http1/client-body.ts";
-import { IdleTimer } from "../http1/idle-timer.ts";
-import type { Slab } from "../http1/slab.ts";
-import type { ForwardPlan, Pipeline } from "../pipeline.ts";
-import { errorCodeOf, failureSignalOf, gatewayErrorFor, isUnreachable, mayRetry } from "../upstream/failure.ts";
-import { withTargetHost } from "../upstream/host.ts";
-import { InterimResponseLimit } from "../upstream/interim-limit.ts";
-import { closedEarly, readTimeout, tooManyInterims, UpstreamError, writeTimeout } from "../upstream/upstream-errors.ts";
-import { fieldsOf, passedTrailers, regularFields, sizeOf } from "./fields.ts";
+import type { TargetAttempts } from "../../../balance/target-attempts.ts";
+import type { UpstreamTarget } from "../../../compile/runtime.ts";
+import type { BodySink, ClientBody } from "../../client/client-body.ts";
+import { isGrpc } from "../../exchange/grpc.ts";
+import type { LiveExchange } from "../../exchange/live-exchange.ts";
+import { withTargetHost } from "../../headers/upstream-headers.ts";
+import type { ForwardPlan, Pipeline } from "../../pipeline.ts";
+import type { Slab } from "../../sockets/slab.ts";
+import { IdleTimer } from "../../timers/idle-timer.ts";
+import {
+  closedEarly,
+  errorCodeOf,
+  failureSignalOf,
+  gatewayErrorFor,
+  isUnreachable,
+  mayRetry,
+  readTimeout,
+  tooManyInterims,
+  UpstreamError,
+  writeTimeout,
+} from "../../upstream/failure.ts";
+import { InterimResponseLimit } from "../../upstream/interim-limit.ts";
+import { fieldsOf, passedTrailers, regularFields, sizeOf } from "../fields.ts";
 import type { ResponseListener, UpstreamCallHandle } from "./response-listener.ts";
 import type { SessionWaiter, UpstreamSession, UpstreamSessions } from "./upstream-sessions.ts";
 

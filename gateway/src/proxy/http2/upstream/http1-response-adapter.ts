@@ -1,12 +1,12 @@
 /** Passes HTTP/1.1 responses of upstreams to HTTP/2 clients. */
 
-import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
-import { nameAt, valueAt } from "../http1/parse/access.ts";
-import { DROP, type FieldSection } from "../http1/parse/fields.ts";
-import { CHUNKED_BODY, NO_BODY } from "../http1/parse/framing.ts";
-import type { ResponseHead } from "../http1/parse/response-head.ts";
-import type { Slab } from "../http1/slab.ts";
-import type { UpstreamCallListener } from "../http1/upstream-call.ts";
+import type { GatewayErrorName } from "../../../exchange/gateway-errors.ts";
+import { nameAt, valueAt } from "../../http1/parse/access.ts";
+import { DROP, type FieldSection } from "../../http1/parse/fields.ts";
+import { CHUNKED_BODY, NO_BODY } from "../../http1/parse/framing.ts";
+import type { ResponseHead } from "../../http1/parse/response-head.ts";
+import type { UpstreamCallListener } from "../../http1/upstream/upstream-call.ts";
+import type { Slab } from "../../sockets/slab.ts";
 import type { ResponseListener } from "./response-listener.ts";
 
 export class Http1ResponseAdapter implements UpstreamCallListener {

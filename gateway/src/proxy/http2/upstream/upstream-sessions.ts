@@ -2,14 +2,14 @@
 import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
-import type { Runtime, UpstreamTarget } from "../../compile/runtime.ts";
-import type { Connect } from "../../outbound/connect.ts";
-import { IdleTimer } from "../http1/idle-timer.ts";
-import { dialTarget } from "../upstream/dial.ts";
-import { TargetSweeper } from "../upstream/target-sweeper.ts";
-import { TlsSessionCache } from "../upstream/tls-sessions.ts";
-import { unreadable } from "../upstream/upstream-errors.ts";
-import { CONNECTION_WINDOW, upstreamSessionOptions } from "./limits.ts";
+import type { Runtime, UpstreamTarget } from "../../../compile/runtime.ts";
+import type { Connect } from "../../../outbound/connect.ts";
+import { IdleTimer } from "../../timers/idle-timer.ts";
+import { dialTarget } from "../../upstream/dial.ts";
+import { unreadable } from "../../upstream/failure.ts";
+import { TargetSweeper } from "../../upstream/target-sweeper.ts";
+import { TlsSessionCache } from "../../upstream/tls-sessions.ts";
+import { CONNECTION_WINDOW, upstreamSessionOptions } from "../limits.ts";
 
 /** Receives the result of a session attempt. */
 export interface SessionWaiter {

@@ -2,17 +2,23 @@
  * The upstream side of one exchange: tries targets until one responds, sends the request, and forwards the response.
  */
 import type { Socket } from "node:net";
-import type { TargetAttempts } from "../../balance/target-attempts.ts";
-import type { UpstreamTarget } from "../../compile/runtime.ts";
-import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
-import type { LiveExchange } from "../exchange/live-exchange.ts";
-import type { ForwardPlan } from "../pipeline.ts";
-import { failureSignalOf, gatewayErrorFor, isUnreachable, mayRetry } from "../upstream/failure.ts";
-import { readTimeout, writeTimeout } from "../upstream/upstream-errors.ts";
-import type { BodySink, ClientBody } from "./client-body.ts";
-import type { FieldSection } from "./parse/fields.ts";
-import type { ResponseHead } from "./parse/response-head.ts";
-import type { Slab } from "./slab.ts";
+import type { TargetAttempts } from "../../../balance/target-attempts.ts";
+import type { UpstreamTarget } from "../../../compile/runtime.ts";
+import type { GatewayErrorName } from "../../../exchange/gateway-errors.ts";
+import type { BodySink, ClientBody } from "../../client/client-body.ts";
+import type { LiveExchange } from "../../exchange/live-exchange.ts";
+import type { ForwardPlan } from "../../pipeline.ts";
+import type { Slab } from "../../sockets/slab.ts";
+import {
+  failureSignalOf,
+  gatewayErrorFor,
+  isUnreachable,
+  mayRetry,
+  readTimeout,
+  writeTimeout,
+} from "../../upstream/failure.ts";
+import type { FieldSection } from "../parse/fields.ts";
+import type { ResponseHead } from "../parse/response-head.ts";
 import type { ResponseListener, UpstreamConnection } from "./upstream-connection.ts";
 import type { UpstreamHeads } from "./upstream-head.ts";
 import type { ConnectionWaiter, UpstreamPool } from "./upstream-pool.ts";

@@ -1,7 +1,8 @@
-/** Faults of a request head that Node's parser accepts and the http1 engine refuses, as far as Node exposes them. */
+/** Faults of heads that the parsers of Node and undici accept and the http1 engine refuses, as far as Node exposes them. */
 import type { IncomingMessage } from "node:http";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import { HOST } from "../exchange/request.ts";
+import type { RawHeaders } from "../headers/client-headers.ts";
 import { connectionNames } from "../headers/header-names.ts";
 import { defaultHeadLimits } from "../http1/parse/request-head.ts";
 
@@ -11,7 +12,7 @@ const MOST_CONNECTION_OPTIONS = 32;
 /** Digits without leading zeros: parsers disagree on others (RFC 9110 section 8.6). */
 const LENGTH = /^(?:0|[1-9]\d{0,15})$/;
 
-/** Null for a valid head. */
+/** Finds faults in the head of a request. Null for a valid head. */
 export function gatewayErrorInHead(incoming: IncomingMessage, target: string): GatewayErrorName | null {
   const { httpVersion, headers, rawHeaders, method = "" } = incoming;
   if (`${method} ${target} HTTP/1.1\r\n`.length > defaultHeadLimits.line) return "targetTooLong";
@@ -51,4 +52,22 @@ function countHosts(rawHeaders: readonly string[]): number {
     if (name.length === 4 && name.toLowerCase() === "host") hosts++;
   }
   return hosts;
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches control characters
+const CONTROL = /[\x00-\x08\x0a-\x1f\x7f]/;
+
+/**
+ * Finds faults in the head of an upstream's response.
+ *
+ * @returns The reason for the log; null for a valid head
+ */
+export function malformedResponseReason(headers: RawHeaders, reason: string): string | null {
+  if (CONTROL.test(reason)) return "its reason phrase holds a control character";
+  let codings = 0;
+  for (let at = 0; at < headers.length; at += 2) {
+    if (String(headers[at]).toLowerCase() !== "transfer-encoding") continue;
+    if (++codings > 1 || String(headers[at + 1]).toLowerCase() !== "chunked") return "its transfer coding is unknown";
+  }
+  return null;
 }

@@ -1,11 +1,11 @@
 /** Keep-alive pool of upstream connections. The most recently used is reused first, so that the others age out. */
 import type { Socket } from "node:net";
-import type { Runtime, UpstreamTarget } from "../../compile/runtime.ts";
-import type { Connect } from "../../outbound/connect.ts";
-import { dialTarget } from "../upstream/dial.ts";
-import { TargetSweeper } from "../upstream/target-sweeper.ts";
-import { TlsSessionCache } from "../upstream/tls-sessions.ts";
-import { ReadBuffer } from "./read-buffer.ts";
+import type { Runtime, UpstreamTarget } from "../../../compile/runtime.ts";
+import type { Connect } from "../../../outbound/connect.ts";
+import { ReadBuffer } from "../../sockets/read-buffer.ts";
+import { dialTarget } from "../../upstream/dial.ts";
+import { TargetSweeper } from "../../upstream/target-sweeper.ts";
+import { TlsSessionCache } from "../../upstream/tls-sessions.ts";
 import { type ConnectionOwner, UpstreamConnection } from "./upstream-connection.ts";
 
 export interface UpstreamPoolOptions {

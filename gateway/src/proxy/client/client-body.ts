@@ -3,7 +3,7 @@
  * asks for it, and no faster than it is consumed: the connection checks `wanted` and is notified when that changes.
  */
 import { BodyLostError, type RequestBody } from "../exchange/request-body.ts";
-import type { Slab } from "./slab.ts";
+import type { Slab } from "../sockets/slab.ts";
 
 /** Consumer of a body. */
 export interface BodySink {

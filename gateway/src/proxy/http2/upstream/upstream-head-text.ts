@@ -1,10 +1,10 @@
 /** Heads of HTTP/2 requests for HTTP/1.1 upstreams. */
 
-import type { LiveExchange } from "../exchange/live-exchange.ts";
-import type { HeadParts, UpstreamHeads } from "../http1/upstream-head.ts";
-import type { Pipeline } from "../pipeline.ts";
-import { withTargetHost } from "../upstream/host.ts";
-import type { StreamHead } from "./stream-head.ts";
+import type { LiveExchange } from "../../exchange/live-exchange.ts";
+import { withTargetHost } from "../../headers/upstream-headers.ts";
+import type { HeadParts, UpstreamHeads } from "../../http1/upstream/upstream-head.ts";
+import type { Pipeline } from "../../pipeline.ts";
+import type { StreamHead } from "../stream-head.ts";
 
 /** Methods that declare the length even of an empty body (RFC 9110 section 8.6). */
 const SENDING: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
