@@ -8,6 +8,7 @@ import { checkConnections } from "./check-connections.ts";
 import { checkDependencies, type Manifest } from "./check-dependencies.ts";
 import { checkImports } from "./check-imports.ts";
 import { checkLinks } from "./check-links.ts";
+import { checkOrder, stagesOf } from "./check-order.ts";
 import { checkRegexes } from "./check-regexes.ts";
 import { checkLength, checkWords } from "./check-text.ts";
 import { type Fault, show } from "./fault.ts";
@@ -20,6 +21,7 @@ type Check = () => Promise<readonly string[]> | readonly string[];
 function checks(): Readonly<Record<string, Check>> {
   const files = sourceFiles();
   const imports = findImports(files);
+  const architecture = files.find(({ path }) => path === "ARCHITECTURE.md")?.text ?? "";
   const manifests = readManifests();
   const workspaces = manifests.map(({ folder }) => folder).filter((folder) => folder !== "");
   const lines = (faults: readonly Fault[]) => faults.map(show);
@@ -29,6 +31,7 @@ function checks(): Readonly<Record<string, Check>> {
       command(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", ".", "--pretty", "false"]),
     "generated files": () => command(process.execPath, ["tools/generate/main.ts", "--check"]),
     "import table": () => lines(checkImports(imports, workspaces)),
+    "order of the gateway's stages": () => lines(checkOrder(imports, stagesOf(architecture))),
     "connections of the gateway": () => lines(checkConnections(imports, files)),
     dependencies: () => lines(checkDependencies(imports, manifests)),
     "regular expressions": () => lines(checkRegexes(files)),
