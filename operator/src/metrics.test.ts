@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createOperatorMetrics } from "./metrics.ts";
+import { createOperatorMetrics, registerOperatorGauges } from "./metrics.ts";
 
 const none = () => 0;
 
@@ -9,11 +9,13 @@ for (const [term, value] of [
   [null, 0],
 ] as const)
   test(`who leads is told by the name of the Lease, as others tell it: ${value} with the term ${term}`, async () => {
-    const { registry } = createOperatorMetrics({
+    const { registry } = createOperatorMetrics();
+    registerOperatorGauges(registry, {
       revision: none,
       resources: () => ({}),
       problems: none,
-      work: { queued: { document: none, status: none }, workers: { document: 1, status: 8 } },
+      document: { queued: none, workers: 1 },
+      status: { queued: none, workers: 8 },
       lease: "sluice-operator-inner",
       term: () => term,
       savedAt: () => null,

@@ -2,7 +2,13 @@
 import type { CompletedRequest } from "@sluice/crds";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { PushOutcome } from "./publish/node-loop.ts";
-import { type ControllerName, createWorkMetrics, type WorkGauges, type WorkQueueMetrics } from "./work-metrics.ts";
+import {
+  type ControllerName,
+  createWorkMetrics,
+  type QueueGauges,
+  registerQueueGauges,
+  type WorkQueueMetrics,
+} from "./work-metrics.ts";
 
 export interface OperatorMetrics {
   readonly registry: Registry;
@@ -12,12 +18,11 @@ export interface OperatorMetrics {
   wroteStatus(outcome: "written" | "failed"): void;
 }
 
-/** Values read on each scrape. */
-export interface OperatorGauges {
+/** Values that are read on each scrape. Each stage provides its own. */
+export interface OperatorGauges extends Readonly<Record<ControllerName, QueueGauges>> {
   readonly revision: () => number;
   readonly resources: () => Readonly<Record<string, number>>;
   readonly problems: () => number;
-  readonly work: WorkGauges;
   /** Name of the leader election Lease. */
   readonly lease: string;
   /** Null: another operator leads. */
@@ -28,7 +33,7 @@ export interface OperatorGauges {
 }
 
 /** @param registry Registry to which the metrics are added. */
-export function createOperatorMetrics(gauges: OperatorGauges, registry = new Registry()): OperatorMetrics {
+export function createOperatorMetrics(registry = new Registry()): OperatorMetrics {
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
   const reconcile = new Histogram({
@@ -50,6 +55,18 @@ export function createOperatorMetrics(gauges: OperatorGauges, registry = new Reg
     labelNames: ["outcome"],
     registers,
   });
+  return {
+    registry,
+    work: createWorkMetrics(registry),
+    reconciled: (seconds) => reconcile.observe(seconds),
+    pushed: (outcome, seconds) => push.observe({ outcome }, seconds),
+    wroteStatus: (outcome) => status.inc({ outcome }),
+  };
+}
+
+export function registerOperatorGauges(registry: Registry, gauges: OperatorGauges): void {
+  const registers = [registry];
+  registerQueueGauges(registry, gauges);
   new Gauge({
     name: "sluice_operator_revision",
     help: "Revision of the document that was published last.",
@@ -109,13 +126,6 @@ export function createOperatorMetrics(gauges: OperatorGauges, registry = new Reg
       for (const [state, count] of Object.entries(gauges.nodes())) this.set({ state }, count);
     },
   });
-  return {
-    registry,
-    work: createWorkMetrics(registry, gauges.work),
-    reconciled: (seconds) => reconcile.observe(seconds),
-    pushed: (outcome, seconds) => push.observe({ outcome }, seconds),
-    wroteStatus: (outcome) => status.inc({ outcome }),
-  };
 }
 
 /**

@@ -17,6 +17,7 @@ import { pino } from "pino";
 import { temporaryFolder, waitFor } from "../../tools/process/index.ts";
 import { makeAuthority } from "../../tools/programs/certificates.ts";
 import { type Operator, startOperator } from "./operator.ts";
+import { testStore } from "./saved-state/testing-store.ts";
 import { operatorSettings } from "./settings.ts";
 import { startTestNode, type TestNode } from "./testing-node.ts";
 
@@ -78,6 +79,7 @@ async function runOperator(directory: string, nodes: readonly TestNode[], env: R
     client,
     log,
     pushCredentials: { credentials: { token: TOKEN } },
+    store: testStore(),
   });
   return { client, operator: owned(operator, () => operator.close()) };
 }

@@ -39,9 +39,7 @@ function scene({ unsynced = [] as readonly string[], waiting = 0 } = {}) {
         requests.push(request);
         return { ...acknowledgement, revision: 7, problems: [] };
       },
-      resolveReady: () => {},
       size: waiting,
-      close: () => {},
     },
   });
   return {

@@ -3,13 +3,13 @@ import type { WaitRequest } from "@sluice/model";
 import Fastify, { type FastifyInstance } from "fastify";
 import type { Registry } from "prom-client";
 import type { LeaderElection } from "./leader-election/leader-election.ts";
-import type { Publisher } from "./publish/publisher.ts";
-import type { ProgrammedWaiters } from "./status/programmed-waiters.ts";
+import type { PublishStage } from "./publish/publish-stage.ts";
+import type { StatusStage } from "./status/status-stage.ts";
 import { watchedKinds } from "./watch/cluster-state.ts";
 
 export interface ServerOptions {
-  readonly publisher: Publisher;
-  readonly waiters: ProgrammedWaiters;
+  readonly publisher: PublishStage["publisher"];
+  readonly waiters: StatusStage["waiters"];
   readonly registry: Registry;
   /** Kinds that are not synced; the operator is ready when there are none. */
   readonly unsynced: () => readonly string[];

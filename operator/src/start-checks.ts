@@ -44,7 +44,10 @@ export function ownObjectName({ class: className }: OperatorSettings): string {
 }
 
 /** Whether the operator reads resources of all namespaces. */
-export const readsAllNamespaces = ({ namespaces, namespaceSelector }: OperatorSettings): boolean =>
+export const readsAllNamespaces = ({
+  namespaces,
+  namespaceSelector,
+}: Pick<OperatorSettings, "namespaces" | "namespaceSelector">): boolean =>
   namespaces.length === 0 && namespaceSelector === null;
 
 interface SystemError extends Error {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Registry } from "prom-client";
 import { createRestMetrics } from "./metrics.ts";
-import { createWorkMetrics } from "./work-metrics.ts";
+import { createWorkMetrics, registerQueueGauges } from "./work-metrics.ts";
 
 /** The lines of a registry that tell values, without buckets. */
 async function told(registry: Registry): Promise<readonly string[]> {
@@ -12,9 +12,10 @@ async function told(registry: Registry): Promise<readonly string[]> {
 
 test("queue items are counted with controller-runtime's metric names", async () => {
   const registry = new Registry();
-  const { status } = createWorkMetrics(registry, {
-    queued: { document: () => 0, status: () => 3 },
-    workers: { document: 1, status: 8 },
+  const { status } = createWorkMetrics(registry);
+  registerQueueGauges(registry, {
+    document: { queued: () => 0, workers: 1 },
+    status: { queued: () => 3, workers: 8 },
   });
   for (let at = 0; at < 3; at++) status.added();
   status.started(0.5);

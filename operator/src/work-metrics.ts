@@ -20,39 +20,44 @@ export interface WorkQueueMetrics {
   retried(): void;
 }
 
-export interface WorkGauges {
+/** Values of one controller's queue that are read on each scrape. */
+export interface QueueGauges {
   /** Number of queued items. */
-  readonly queued: Readonly<Record<ControllerName, () => number>>;
-  /** Maximum number of items that a controller processes concurrently. */
-  readonly workers: Readonly<Record<ControllerName, number>>;
+  readonly queued: () => number;
+  /** Maximum number of items that the controller processes concurrently. */
+  readonly workers: number;
 }
 
 const seconds = [0.0001, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
 
-export function createWorkMetrics(
-  registry: Registry,
-  { queued: waiting, workers }: WorkGauges,
-): Readonly<Record<ControllerName, WorkQueueMetrics>> {
+const queue = (controller: ControllerName) => ({ name: controller, controller });
+
+export function registerQueueGauges(registry: Registry, gauges: Readonly<Record<ControllerName, QueueGauges>>): void {
   const registers = [registry];
-  const ofQueue = { labelNames: ["name", "controller"], registers } as const;
-  const ofController = { labelNames: ["controller"], registers } as const;
-  const queue = (controller: ControllerName) => ({ name: controller, controller });
   new Gauge({
     name: "workqueue_depth",
     help: "Items that wait to be worked on.",
-    ...ofQueue,
+    labelNames: ["name", "controller"],
+    registers,
     collect() {
-      for (const controller of controllers) this.set(queue(controller), waiting[controller]());
+      for (const controller of controllers) this.set(queue(controller), gauges[controller].queued());
     },
   });
   new Gauge({
     name: "controller_runtime_max_concurrent_reconciles",
     help: "Items that are worked on at once at the most.",
-    ...ofController,
+    labelNames: ["controller"],
+    registers,
     collect() {
-      for (const controller of controllers) this.set({ controller }, workers[controller]);
+      for (const controller of controllers) this.set({ controller }, gauges[controller].workers);
     },
   });
+}
+
+export function createWorkMetrics(registry: Registry): Readonly<Record<ControllerName, WorkQueueMetrics>> {
+  const registers = [registry];
+  const ofQueue = { labelNames: ["name", "controller"], registers } as const;
+  const ofController = { labelNames: ["controller"], registers } as const;
   const adds = new Counter({ name: "workqueue_adds_total", help: "Items that were added.", ...ofQueue });
   const retries = new Counter({ name: "workqueue_retries_total", help: "Items that were tried again.", ...ofQueue });
   const waits = new Histogram({

@@ -13,6 +13,7 @@ import { startAdmin } from "../../gateway/src/admin/index.ts";
 import { adminSettings } from "../../gateway/src/settings/admin.ts";
 import { openStore } from "../../gateway/src/stores/open.ts";
 import { startOperator } from "../../operator/src/operator.ts";
+import { testStore } from "../../operator/src/saved-state/testing-store.ts";
 import { operatorSettings } from "../../operator/src/settings.ts";
 import { startTestNode, type TestNode } from "../../operator/src/testing-node.ts";
 import { type ControlPlane, startControlPlane } from "../../tools/cluster/control-plane.ts";
@@ -101,6 +102,7 @@ describe("the operator and what is not its own", { concurrency: false }, () => {
       client: noting,
       log,
       pushCredentials: { credentials: { token: TOKEN } },
+      store: testStore(),
     });
     const one = {
       node,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Registry } from "prom-client";
 import { createMetrics } from "../../gateway/src/metrics/metrics.ts";
-import { createOperatorMetrics, createRestMetrics } from "../../operator/src/metrics.ts";
+import { createOperatorMetrics, createRestMetrics, registerOperatorGauges } from "../../operator/src/metrics.ts";
 import { makeMetrics } from "../../user-api/src/operations/metrics.ts";
 import { type Dashboard, dashboards } from "./dashboards.ts";
 
@@ -17,19 +17,18 @@ const measured: Readonly<Record<string, () => Promise<readonly string[]>>> = {
   async operator() {
     const registry = new Registry();
     const none = () => 0;
-    createOperatorMetrics(
-      {
-        revision: none,
-        resources: () => ({}),
-        problems: none,
-        work: { queued: { document: none, status: none }, workers: { document: 1, status: 1 } },
-        lease: "sluice-operator",
-        term: () => null,
-        savedAt: () => null,
-        nodes: () => ({ current: 0, lagging: 0, silent: 0 }),
-      },
-      registry,
-    );
+    createOperatorMetrics(registry);
+    registerOperatorGauges(registry, {
+      revision: none,
+      resources: () => ({}),
+      problems: none,
+      document: { queued: none, workers: 1 },
+      status: { queued: none, workers: 1 },
+      lease: "sluice-operator",
+      term: () => null,
+      savedAt: () => null,
+      nodes: () => ({ current: 0, lagging: 0, silent: 0 }),
+    });
     createRestMetrics(registry);
     return namesIn(registry);
   },

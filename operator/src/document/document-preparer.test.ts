@@ -4,16 +4,14 @@ import { runToCompletion } from "../time-slicing.ts";
 import { testClusterState } from "../translate/testing-cluster-state.ts";
 import { createTranslator } from "../translate/translator.ts";
 import { createBatches } from "./batches.ts";
-import { emptyBuild } from "./build-snapshot.ts";
 import { createDocumentPreparer, type PreparedDocument } from "./document-preparer.ts";
 
 function scene() {
   const made = testClusterState();
   const make = createDocumentPreparer({
-    resources: made.clusterState,
+    clusterState: made.clusterState,
     batches: createBatches({ class: "sluice" }),
     translator: createTranslator({ homeNamespace: "default", class: "sluice" }),
-    empty: emptyBuild,
   });
   for (let at = 0; at < 300; at++) made.put("Service", `s${at}`, { spec: { url: `http://${at}.test` } });
   return { ...made, make };

@@ -8,15 +8,14 @@ import type { Translation } from "../translate/translation.ts";
 import type { Translator } from "../translate/translator.ts";
 import { type ClusterState, copyClusterState } from "../watch/cluster-state.ts";
 import type { Batches, HeldBack } from "./batches.ts";
-import { buildSnapshotSliced, type SnapshotBuild } from "./build-snapshot.ts";
+import { buildSnapshotSliced, emptyBuild, type SnapshotBuild } from "./build-snapshot.ts";
 import { withHeldBack } from "./with-held-back.ts";
 
 export interface DocumentPreparerOptions {
   /** Every resource in its current version. */
-  readonly resources: ClusterState;
+  readonly clusterState: ClusterState;
   readonly batches: Batches;
   readonly translator: Translator;
-  readonly empty: SnapshotBuild;
 }
 
 export interface PreparedDocument {
@@ -47,12 +46,11 @@ interface TranslatedState {
 }
 
 export function createDocumentPreparer({
-  resources,
+  clusterState: resources,
   batches,
   translator,
-  empty,
 }: DocumentPreparerOptions): PrepareDocument {
-  let built = empty;
+  let built = emptyBuild;
   /** `ownerKey`s of resources that batches held back or reported in the last translation. */
   let inBatches: ReadonlySet<string> = new Set();
 
@@ -68,7 +66,7 @@ export function createDocumentPreparer({
     return { held, resources: still, translation: yield* translator.translateAll(clusterState) };
   }
 
-  return function* make(changed) {
+  return function* prepare(changed) {
     const translated = yield* translate(changed);
     const { held } = translated;
     const translation = withHeldBack(translated.translation, held);

@@ -64,6 +64,8 @@ async function* inChunks(bytes: Buffer): AsyncGenerator<Buffer> {
 
 export interface NodeConnector {
   readonly connect: ConnectNode;
+  /** Scheme of the nodes' addresses. */
+  readonly scheme: "http" | "https";
   /** New connections use this certificate and authority. Calls in progress finish on their old connections. */
   replaceTls(tls: NodeTls): void;
   /** Closes the connections. */
@@ -119,6 +121,7 @@ export function createNodeConnector({ token, tls, timeout = 2000 }: NodeCredenti
   }
 
   return {
+    scheme: tls === undefined ? "http" : "https",
     connect(address, { signal, onDisconnect }) {
       const { origin } = new URL(address);
       if (onDisconnect) {

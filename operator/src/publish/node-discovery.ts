@@ -1,5 +1,7 @@
 /** Finds the nodes through the EndpointSlices of a headless Service, updated one slice at a time. */
 import { endpointsOf, type Resource, SERVICE_LABEL } from "@sluice/crds";
+import { type OperatorSettings, operatorSettings } from "../settings.ts";
+import { SettingsError } from "../start-checks.ts";
 
 export interface NodeService {
   readonly namespace: string;
@@ -19,6 +21,27 @@ export interface NodeDiscovery {
    * becomes ready only once it has a document.
    */
   addresses(scheme: "http" | "https"): readonly string[];
+}
+
+/**
+ * The Service that the settings name; null: the nodes are a fixed list.
+ *
+ * @throws SettingsError
+ */
+export function nodeServiceOf({
+  nodeService,
+  namespaces,
+}: Pick<OperatorSettings, "nodeService" | "namespaces">): NodeService | null {
+  if (nodeService === null) return null;
+  const { variable } = operatorSettings.nodeService;
+  const [namespace, name, ...rest] = nodeService.split("/");
+  if (!namespace || !name || rest.length > 0)
+    throw new SettingsError(`${variable}: expected namespace/name, not '${nodeService}'`);
+  if (namespaces.length > 0 && !namespaces.includes(namespace))
+    throw new SettingsError(
+      `${variable}: ${operatorSettings.namespaces.variable} does not name ${namespace}, so its nodes cannot be found`,
+    );
+  return { namespace, name, port: "push" };
 }
 
 const bracketed = (address: string): string => (address.includes(":") ? `[${address}]` : address);

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { StateBackend } from "@sluice/crds";
 import { waitFor } from "../../../tools/process/index.ts";
+import { createEmitter } from "../emitter.ts";
 import type { LeaderElectionHooks, StartLeaderElection } from "../leader-election/leader-election.ts";
 import { createPublishGate } from "./publish-gate.ts";
 import { createStateStore } from "./state-store.ts";
@@ -119,21 +120,19 @@ interface Step {
 
 function gate() {
   const state = { term: null as number | null, isRead: true };
-  const told: (number | null)[] = [];
+  const terms = createEmitter<number | null>();
   const takeover = createPublishGate({
-    leaderTerm: () => state.term,
-    isRead: () => state.isRead,
-    onTerm: (term) => void told.push(term),
+    leadership: { term: () => state.term, terms },
+    savedState: { isRead: () => state.isRead },
   });
   return {
     takeover,
-    told,
     unread: () => {
       state.isRead = false;
     },
     lead(term: number | null) {
       state.term = term;
-      takeover.leadershipChanged(term);
+      terms.emit(term);
     },
     /** Has a term, and has told nobody yet. */
     gets: (term: number | null) => {

@@ -3,13 +3,13 @@
  * resources restored from it have been translated. Before that, its document may lack the last valid version of a
  * resource.
  */
+import { createEmitter, type Output } from "../emitter.ts";
+import type { Leadership } from "../leader-election/leadership.ts";
+import type { StateReader } from "./state-reader.ts";
+
 export interface PublishGateOptions {
-  /** The term in which this process leads; null while another does. */
-  readonly leaderTerm: () => number | null;
-  /** Whether this process has read all saved state. */
-  readonly isRead: () => boolean;
-  /** Called whenever the result of `term()` has changed. */
-  readonly onTerm: (term: number | null) => void;
+  readonly leadership: Pick<Leadership, "term" | "terms">;
+  readonly savedState: Pick<StateReader, "isRead">;
 }
 
 export interface PublishGate {
@@ -17,8 +17,8 @@ export interface PublishGate {
    * The term in which this operator publishes and writes statuses; null: another operator leads, or it is too early.
    */
   term(): number | null;
-  /** Leadership has changed. */
-  leadershipChanged(term: number | null): void;
+  /** The new result of `term()` after each change. */
+  readonly terms: Output<number | null>;
   /** The saved state has been read. @param isNews Whether it changes the translation. */
   stateRestored(isNews: boolean): void;
   /** A translation of the current state has started. */
@@ -29,7 +29,8 @@ export interface PublishGate {
   translationFailed(): void;
 }
 
-export function createPublishGate({ leaderTerm, isRead, onTerm }: PublishGateOptions): PublishGate {
+export function createPublishGate({ leadership, savedState }: PublishGateOptions): PublishGate {
+  const terms = createEmitter<number | null>();
   let reportedTerm: number | null = null;
   /** Compared with the current term at each call: leadership ends before it is reported. */
   let openTerm: number | null = null;
@@ -39,10 +40,19 @@ export function createPublishGate({ leaderTerm, isRead, onTerm }: PublishGateOpt
   let includesRestored = false;
 
   function tryOpen(): void {
-    if (reportedTerm === null || openTerm === reportedTerm || isStale || !isRead()) return;
+    if (reportedTerm === null || openTerm === reportedTerm || isStale || !savedState.isRead()) return;
     openTerm = reportedTerm;
-    onTerm(openTerm);
+    terms.emit(openTerm);
   }
+
+  leadership.terms.subscribe((term) => {
+    reportedTerm = term;
+    if (openTerm !== null) {
+      openTerm = null;
+      terms.emit(null);
+    }
+    tryOpen();
+  });
 
   function translationEnded(): void {
     if (includesRestored) isStale = false;
@@ -51,17 +61,10 @@ export function createPublishGate({ leaderTerm, isRead, onTerm }: PublishGateOpt
 
   return {
     term() {
-      const now = leaderTerm();
+      const now = leadership.term();
       return now === openTerm ? now : null;
     },
-    leadershipChanged(term) {
-      reportedTerm = term;
-      if (openTerm !== null) {
-        openTerm = null;
-        onTerm(null);
-      }
-      tryOpen();
-    },
+    terms,
     stateRestored(isNews) {
       if (isNews) [isStale, includesRestored] = [true, false];
       tryOpen();

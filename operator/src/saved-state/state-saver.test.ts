@@ -3,13 +3,15 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { ApiServerError, type Resource } from "@sluice/crds";
 import { waitFor } from "../../../tools/process/index.ts";
+import { createEmitter } from "../emitter.ts";
 import { createLastValidVersions } from "./last-valid-versions.ts";
-import { createStateSaver, type StateSaver } from "./state-saver.ts";
+import { createStateReader } from "./state-reader.ts";
+import { createStateSaver } from "./state-saver.ts";
 import { createStateStore, type StateStore } from "./state-store.ts";
 import { type TestStore, testStore } from "./testing-store.ts";
 
-const started: StateSaver[] = [];
-after(() => Promise.all(started.map((durable) => durable.close())));
+const started: (() => Promise<void>)[] = [];
+after(() => Promise.all(started.map((close) => close())));
 
 function route(uid: string, generation: number): Resource {
   const metadata = { name: "a", namespace: "default", uid, generation };
@@ -33,6 +35,20 @@ function scene({ store = testStore(), wraps = (keeper) => keeper, patience }: Sc
   let writes = 0;
   let asked = 0;
   const keeper = wraps(createStateStore({ store, log }));
+  const terms = createEmitter<number | null>();
+  const closing = new AbortController();
+  const reader = createStateReader({
+    store: keeper,
+    leadership: { terms },
+    signal: closing.signal,
+    log,
+    retryInterval: 1,
+    ...(patience === undefined ? {} : { refusalGrace: patience }),
+  });
+  reader.restored.subscribe((saved) => {
+    reads.push(saved?.size ?? 0);
+    if (saved) valid.restore(saved);
+  });
   const durable = createStateSaver({
     store: {
       ...keeper,
@@ -41,34 +57,34 @@ function scene({ store = testStore(), wraps = (keeper) => keeper, patience }: Sc
         writes++;
       },
     },
+    reader,
+    leadership: { terms },
     interval: 1,
-    retryInterval: 1,
-    ...(patience === undefined ? {} : { refusalGrace: patience }),
     hash: () => (state.term === null ? null : "hash"),
     version: valid.version,
     acknowledged() {
       asked++;
       return state.term === null ? null : { term: state.term, revision: 1, hash: "hash", resources: valid.all() };
     },
-    onRead(kept) {
-      reads.push(kept?.size ?? 0);
-      if (kept) valid.restore(kept);
-    },
     log,
   });
-  started.push(durable);
+  started.push(() => {
+    closing.abort();
+    return durable.close();
+  });
   return {
     store,
     valid,
     warnings,
     reads,
+    reader,
     durable,
     writes: () => writes,
     /** How often it was asked what there is to be kept. */
     asked: () => asked,
     lead(term: number | null) {
       state.term = term;
-      durable.leadershipChanged(term !== null);
+      terms.emit(term);
     },
     kept: async () => (await createStateStore({ store, log }).read())?.get(key),
   };
@@ -91,18 +107,18 @@ for (const [what, refusal] of Object.entries(refusals)) {
     first.valid.record(key, route("one", 1));
     first.lead(1);
     await waitFor(() => first.writes() === 1, { what: "it to be kept" });
-    const { reads, warnings, durable } = scene({ store, wraps: refusing(5) });
-    assert.equal(durable.isRead(), false);
-    await waitFor(() => durable.isRead(), { what: "it to be read" });
-    assert.deepEqual([reads, warnings], [[1], ["cannot read what was kept"]]);
+    const { reads, warnings, reader } = scene({ store, wraps: refusing(5) });
+    assert.equal(reader.isRead(), false);
+    await waitFor(() => reader.isRead(), { what: "it to be read" });
+    assert.deepEqual([reads, warnings], [[1], ["cannot read the saved state"]]);
   });
 
   test(`${what} that stays is waited for no longer than so long, at the start and in each term`, async () => {
-    const { reads, warnings, durable, lead } = scene({ wraps: refusing(Number.POSITIVE_INFINITY), patience: 20 });
-    await waitFor(() => durable.isRead(), { what: "it to give up" });
-    assert.deepEqual([reads, warnings], [[0], ["cannot read what was kept", "goes on without what was kept"]]);
+    const { reads, warnings, reader, lead } = scene({ wraps: refusing(Number.POSITIVE_INFINITY), patience: 20 });
+    await waitFor(() => reader.isRead(), { what: "it to give up" });
+    assert.deepEqual([reads, warnings], [[0], ["cannot read the saved state", "continuing without the saved state"]]);
     lead(1);
-    await waitFor(() => durable.isRead(), { what: "it to go on at once" });
+    await waitFor(() => reader.isRead(), { what: "it to go on at once" });
     assert.deepEqual(reads, [0, 0]);
   });
 }
@@ -120,22 +136,22 @@ for (const [what, silence] of Object.entries(silences))
       ...keeper,
       read: () => (++asked <= 20 ? Promise.reject(silence) : keeper.read()),
     });
-    const { durable, reads } = scene({ wraps, patience: 0 });
-    await waitFor(() => durable.isRead(), { what: "it to be read" });
+    const { reader, reads } = scene({ wraps, patience: 0 });
+    await waitFor(() => reader.isRead(), { what: "it to be read" });
     assert.deepEqual([asked, reads], [21, [0]]);
   });
 
 test("when a term begins, state saved by another operator is read before the state counts as read", async () => {
   const store = testStore();
   const [one, two] = [scene({ store }), scene({ store })];
-  await waitFor(() => one.durable.isRead() && two.durable.isRead(), { what: "both to have looked" });
+  await waitFor(() => one.reader.isRead() && two.reader.isRead(), { what: "both to have looked" });
   one.valid.record(key, route("one", 3));
   two.valid.record(key, route("one", 1));
   one.lead(1);
   await waitFor(() => one.writes() === 1, { what: "the first to keep it" });
   one.lead(null);
   two.lead(2);
-  assert.equal(two.durable.isRead(), false);
+  assert.equal(two.reader.isRead(), false);
   await waitFor(() => two.writes() === 1, { what: "the second to keep it" });
   assert.equal(two.valid.get(key, "one")?.metadata.generation, 3);
   assert.equal((await two.kept())?.metadata.generation, 3);
@@ -144,7 +160,7 @@ test("when a term begins, state saved by another operator is read before the sta
 test("a term that begins during a read causes another read", async () => {
   const store = testStore();
   const one = scene({ store });
-  await waitFor(() => one.durable.isRead(), { what: "the first to have looked" });
+  await waitFor(() => one.reader.isRead(), { what: "the first to have looked" });
   const answer = Promise.withResolvers<void>();
   let isSlow = true;
   const two = scene({
@@ -164,7 +180,7 @@ test("a term that begins during a read causes another read", async () => {
   two.lead(2);
   isSlow = false;
   answer.resolve();
-  await waitFor(() => two.durable.isRead(), { what: "the second to have looked twice" });
+  await waitFor(() => two.reader.isRead(), { what: "the second to have looked twice" });
   assert.deepEqual(two.reads, [0, 1]);
 });
 
@@ -181,7 +197,7 @@ test("state that could not be read in time is read before it would be replaced",
   });
   const next = scene({ store, wraps, patience: 0 });
   next.lead(2);
-  await waitFor(() => next.durable.isRead(), { what: "it to give up" });
+  await waitFor(() => next.reader.isRead(), { what: "it to give up" });
   isRefused = false;
   await waitFor(() => next.writes() === 1, { what: "it to keep something" });
   assert.ok(await next.kept());
@@ -227,15 +243,15 @@ test("a recreated object causes a save although the document is the same; genera
 });
 
 test("a key that is replaced while an operator leads is used without a change of the document", async () => {
-  const { store, valid, durable, lead, writes, warnings, kept } = scene();
+  const { store, valid, reader, lead, writes, warnings, kept } = scene();
   valid.record(key, route("one", 1));
   lead(1);
-  await waitFor(() => durable.isRead() && writes() > 0, { what: "a write" });
+  await waitFor(() => reader.isRead() && writes() > 0, { what: "a write" });
   const before = writes();
   store.loseKey();
   await waitFor(() => writes() > before, { what: "all to be kept anew" });
   assert.equal((await kept())?.metadata.generation, 1);
-  assert.deepEqual(warnings, ["the encryption key of the kept document has changed: encrypting all of it again"]);
+  assert.deepEqual(warnings, ["the encryption key of the saved state has changed: encrypting all of it again"]);
 });
 
 test("an unreadable key is logged once, and does not stop the operator", async () => {
@@ -255,7 +271,7 @@ test("an unreadable key is logged once, and does not stop the operator", async (
   await waitFor(() => writes() > 0, { what: "a write" });
   fails = true;
   await waitFor(() => warnings.length > 0, { what: "it to be told" });
-  assert.deepEqual([...new Set(warnings)], ["cannot read the encryption key of the kept document"]);
+  assert.deepEqual([...new Set(warnings)], ["cannot read the encryption key of the saved state"]);
   fails = false;
   const before = writes();
   store.loseKey();

@@ -69,7 +69,7 @@ export function createStateStore({
     if (cipher)
       log.warn(
         { parts: encodedParts.length },
-        "the encryption key of the kept document has changed: encrypting all of it again",
+        "the encryption key of the saved state has changed: encrypting all of it again",
       );
     [cipher, key, encodedParts] = [createPartCipher(current), current, []];
     return cipher;
@@ -94,7 +94,7 @@ export function createStateStore({
       const content = await encodePart(part);
       if (content.length > MAX_PART_BYTES && part.length > 1) return putParts(resources, count * 2);
       if (content.length > MAX_PART_BYTES) {
-        log.warn({ resource: part[0]?.[0] }, "a resource is too large to be kept");
+        log.warn({ resource: part[0]?.[0] }, "a resource is too large to be saved");
         continue;
       }
       const name = nameOf(content);
@@ -136,7 +136,7 @@ export function createStateStore({
         // Another operator may have saved meanwhile, and removed parts of this manifest.
         const isStill = faults.length === 0 || (await manifest())?.version === found.version;
         if (!isStill) continue;
-        for (const fault of faults) log.warn(fault, "a part of what was kept cannot be read");
+        for (const fault of faults) log.warn(fault, "a part of the saved state cannot be read");
         lastManifest = found.text;
         knownParts = new Set(found.value.parts).difference(new Set(faults.map(({ part }) => part)));
         return resources;
@@ -150,7 +150,8 @@ export function createStateStore({
       const before = await manifest();
       if (before && before.value.term > term)
         throw new Conflict("changed", `the operator of term ${before.value.term} has kept a later document`);
-      if (before && before.text !== lastManifest) throw new Conflict("changed", "what was kept has not been read yet");
+      if (before && before.text !== lastManifest)
+        throw new Conflict("changed", "the saved state has not been read yet");
       if (storedPartsTerm !== term) {
         storedPartsTerm = 0;
         encodedParts = [];

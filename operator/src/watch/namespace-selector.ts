@@ -8,7 +8,9 @@ import { SettingsError } from "../start-checks.ts";
  *
  * @throws SettingsError when it contradicts other settings.
  */
-export function namespaceSelectorOf(settings: OperatorSettings): NamespaceSelector | null {
+export function namespaceSelectorOf(
+  settings: Pick<OperatorSettings, "namespaceSelector" | "namespaces" | "homeNamespace" | "directory">,
+): NamespaceSelector | null {
   const { namespaceSelector, namespaces, homeNamespace, directory } = settings;
   if (namespaceSelector === null) return null;
   const { variable } = operatorSettings.namespaceSelector;

@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { testTranslateStage } from "./testing-translate-stage.ts";
+
+/** A stage whose documents are recorded: their hosts, and the changed resources, or null for a full translation. */
+function scene(t: TestContext) {
+  const made = testTranslateStage(t);
+  const documents: { readonly hosts: readonly string[]; readonly changed: readonly string[] | null }[] = [];
+  made.translate.documents.subscribe(({ built, changed }) => {
+    const hosts = [...built.snapshot.services.values()].map(({ host }) => host).sort();
+    documents.push({ hosts, changed: changed && [...changed] });
+  });
+  return { ...made, documents };
+}
+const service = (host: string) => ({ spec: { url: `http://${host}` } });
+
+test("a status write causes no work for the next change, however many there are", async (t) => {
+  const { put, changed, settled, documents } = scene(t);
+  const names = Array.from({ length: 2000 }, (_, at) => `s${at}`);
+  for (const name of names) put("Service", name, service(`${name}.test`));
+  changed(names.map((name) => `default/${name}`));
+  await settled();
+  for (const name of names) changed([`default/${name}`], { isMeaningful: false });
+  put("Service", "s7", service("changed.test"));
+  changed(["default/s7"]);
+  await settled();
+  assert.deepEqual(
+    documents.map((one) => one.changed),
+    [null, ["Service/default/s7"]],
+  );
+  assert.ok(documents[1]?.hosts.includes("changed.test"));
+});
+
+test("changes until a translation starts share one document, and are complete in it", async (t) => {
+  const { put, changed, settled, documents, translate } = scene(t);
+  assert.equal(translate.upToDate(), false);
+  for (const name of ["a", "b"]) {
+    put("Service", name, service(`${name}.test`));
+    changed([`default/${name}`]);
+  }
+  assert.equal(translate.isDirty(), true);
+  await settled();
+  assert.deepEqual([translate.upToDate(), documents], [true, [{ hosts: ["a.test", "b.test"], changed: null }]]);
+});
+
+test("nothing is translated before the cluster and the saved state have been read", async (t) => {
+  const { put, changed, state, restore, settled, documents, translate } = scene(t);
+  put("Service", "a", service("a.test"));
+  Object.assign(state, { unsynced: ["Route"], isRead: false });
+  changed(["default/a"]);
+  await settled();
+  assert.deepEqual([documents, translate.unsynced()], [[], ["Route", "saved state"]]);
+  state.unsynced = [];
+  state.isRead = true;
+  restore(null);
+  await settled();
+  assert.deepEqual([documents.map(({ hosts }) => hosts), translate.upToDate()], [[["a.test"]], true]);
+});
+
+test("a restored version replaces an invalid resource, and the gate learns which document contains it", async (t) => {
+  const { put, changed, restore, settled, documents, calls } = scene(t);
+  const valid = put("Service", "a", service("valid.test"));
+  put("Service", "a", { spec: { url: "no URL" } });
+  changed(["default/a"]);
+  await settled();
+  calls.length = 0;
+  restore(new Map([["Service/default/a", valid]]));
+  await settled();
+  assert.deepEqual(
+    documents.map(({ hosts }) => hosts),
+    [[], ["valid.test"]],
+  );
+  assert.deepEqual(calls, ["stateRestored true", "translationStarted", "translationPublished"]);
+});
+
+test("a translation that fails is reported to the gate, and the next change translates everything", async (t) => {
+  const { put, changed, settled, documents, calls, clusterState, failOnce } = scene(t);
+  put("Service", "a", service("a.test"));
+  changed(["default/a"]);
+  await settled();
+  calls.length = 0;
+  failOnce();
+  changed(["default/a"]);
+  await settled();
+  assert.deepEqual(calls, ["translationStarted", "translationFailed"]);
+  assert.equal(clusterState.Service.size, 1);
+  changed(["default/a"]);
+  await settled();
+  assert.deepEqual(
+    documents.map((one) => one.changed),
+    [null, null],
+  );
+});

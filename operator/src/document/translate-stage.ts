@@ -1,0 +1,205 @@
+/**
+ * Second stage: translates the cluster state into a checked document. It is level-triggered: it translates the current
+ * state, whatever the events were, so that a restart gives the same result.
+ */
+import { isSluiceKind } from "@sluice/crds";
+import type { Logger } from "pino";
+import { createEmitter, type Output } from "../emitter.ts";
+import type { OperatorGauges, OperatorMetrics } from "../metrics.ts";
+import type { LastValidVersions } from "../saved-state/last-valid-versions.ts";
+import type { PublishGate } from "../saved-state/publish-gate.ts";
+import type { StateReader } from "../saved-state/state-reader.ts";
+import type { OperatorSettings } from "../settings.ts";
+import { runTimeSliced } from "../time-slicing.ts";
+import { parseOwnerKey } from "../translate/translation.ts";
+import { createTranslator } from "../translate/translator.ts";
+import type { ClusterChange, WatchStage } from "../watch/watch-stage.ts";
+import { createBatches } from "./batches.ts";
+import { createDocumentPreparer, type PreparedDocument } from "./document-preparer.ts";
+
+/** Output of the stage. */
+export interface TranslatedDocument extends PreparedDocument {
+  /** Whether it is the first one since this process started. */
+  readonly isFirst: boolean;
+  /** `ownerKey`s of resources that changed after this translation was started. */
+  readonly changedSince: ReadonlySet<string>;
+  /** When the translation was started, by `performance.now`. */
+  readonly startedAt: number;
+}
+
+export interface TranslateStage {
+  readonly documents: Output<TranslatedDocument>;
+  /** Kinds and state that must be read before the first document, and were not yet. */
+  unsynced(): readonly string[];
+  /** Whether the last document lacks changes of the cluster state. */
+  isDirty(): boolean;
+  /** Whether the last document contains the complete cluster state. */
+  upToDate(): boolean;
+  /** Whether nothing has changed for a moment. */
+  isIdle(): boolean;
+  readonly gauges: Pick<OperatorGauges, "document">;
+  close(): void;
+}
+
+export interface TranslateStageOptions {
+  readonly watch: Pick<WatchStage, "clusterState" | "classes" | "changes" | "unsynced">;
+  readonly savedState: Pick<StateReader, "isRead" | "restored">;
+  readonly gate: Pick<
+    PublishGate,
+    "stateRestored" | "translationStarted" | "translationPublished" | "translationFailed"
+  >;
+  readonly lastValid: LastValidVersions;
+  readonly settings: Pick<OperatorSettings, "class" | "homeNamespace">;
+  readonly metrics: Pick<OperatorMetrics, "work">;
+  readonly log: Logger;
+}
+
+/**
+ * After a translation for several changes, the next one is delayed by a multiple of its duration, so that changes that
+ * arrive together share one: some need a full translation. Changes made one after the other are never delayed.
+ */
+const MAX_REST_FACTOR = 4;
+/** Added to the multiple for each change after the first. */
+const REST_FACTOR_PER_CHANGE = 2;
+/** Maximum milliseconds of this delay. */
+const MAX_REST = 250;
+/** Milliseconds after a change until the stage counts as idle. */
+const IDLE_AFTER = 1000;
+
+export function createTranslateStage(options: TranslateStageOptions): TranslateStage {
+  const { watch, savedState, gate, lastValid, settings, metrics, log } = options;
+  const { clusterState, classes } = watch;
+  const { classOf } = classes;
+  const work = metrics.work.document;
+  const documents = createEmitter<TranslatedDocument>();
+  const batches = createBatches({ class: settings.class, classOf });
+  const translator = createTranslator({
+    homeNamespace: settings.homeNamespace,
+    class: settings.class,
+    classOf,
+    lastValid,
+  });
+  const prepareDocument = createDocumentPreparer({ clusterState, batches, translator });
+  /** `ownerKey`s of resources whose meaning changed since the last translation was started. */
+  let changed = new Set<string>();
+  /** Whether the last translation completed: otherwise it is unknown what has changed since. */
+  let isLastComplete = false;
+  /** The number of changes so far, and the number when the last document was started. */
+  let changeCount = 0;
+  let translatedCount = -1;
+  let isWorking = false;
+  let closed = false;
+  let scheduled: Disposable | undefined;
+  let restsUntil = 0;
+  /** The number of changes when the last translation was started. */
+  let startedCount = 0;
+  let changedAt = Number.NEGATIVE_INFINITY;
+  let scheduledAt = 0;
+  let recheckTimer: NodeJS.Timeout | undefined;
+  let loggedUnsynced = "";
+
+  const isDirty = () => translatedCount !== changeCount;
+  const unsynced = () => [...watch.unsynced(), ...(savedState.isRead() ? [] : ["saved state"])];
+
+  watch.changes.subscribe(({ resources, versions, isMeaningful }: ClusterChange) => {
+    for (const { kind, key, isMeaningful } of resources) {
+      const name = `${kind}/${key}`;
+      lastValid.refresh(name, clusterState[kind].get(key));
+      // Otherwise the next change would translate every resource whose status was just written.
+      if (isMeaningful) changed.add(name);
+    }
+    for (const { kind, before, resource } of versions) batches.observe(kind, before, resource);
+    if (isMeaningful) schedule();
+  });
+
+  savedState.restored.subscribe((resources) => {
+    const restored = lastValid.restore(resources ?? new Map(), (key) => {
+      const { kind, name } = parseOwnerKey(key);
+      return isSluiceKind(kind) ? clusterState[kind].get(name) : undefined;
+    });
+    for (const key of restored) if (isSluiceKind(parseOwnerKey(key).kind)) changed.add(key);
+    gate.stateRestored(restored.size > 0);
+    schedule();
+  });
+
+  /** Schedules a translation, at once when idle. Calls until it starts are merged. */
+  function schedule(): void {
+    changeCount++;
+    changedAt = performance.now();
+    if (!isWorking) scheduleRun();
+  }
+
+  function scheduleRun(): void {
+    if (scheduled || closed) return;
+    scheduledAt = performance.now();
+    work.added();
+    const wait = restsUntil - performance.now();
+    scheduled = wait > 0 ? setTimeout(run, wait) : setImmediate(run);
+  }
+
+  async function run(): Promise<void> {
+    scheduled = undefined;
+    isWorking = true;
+    const upTo = changeCount;
+    const restFactor = Math.min(REST_FACTOR_PER_CHANGE * (changeCount - startedCount - 1), MAX_REST_FACTOR);
+    startedCount = upTo;
+    const started = performance.now();
+    work.started((started - scheduledAt) / 1000);
+    gate.translationStarted();
+    let result: "success" | "error" = "success";
+    try {
+      if (isSynced()) await translate();
+    } catch (error) {
+      result = "error";
+      // A bug in the operator: the published document stays, and the next change tries again.
+      log.error({ err: error }, "cannot translate the resources");
+    }
+    const ended = performance.now();
+    work.ended((ended - started) / 1000, result);
+    if (result === "error") gate.translationFailed();
+    restsUntil = ended + Math.min(restFactor * (ended - started), MAX_REST);
+    isWorking = false;
+    if (changeCount > upTo) scheduleRun();
+  }
+
+  /** Logs what is not synced, once. */
+  function isSynced(): boolean {
+    const missing = unsynced();
+    const names = missing.join(", ");
+    if (missing.length > 0 && names !== loggedUnsynced)
+      log.info({ kinds: missing }, "not publishing before these have been read");
+    loggedUnsynced = names;
+    return missing.length === 0;
+  }
+
+  async function translate(): Promise<void> {
+    const startedAt = performance.now();
+    const [known, upTo] = [isLastComplete ? changed : null, changeCount];
+    // Later changes go into the next translation; if this one fails, the next one translates everything.
+    changed = new Set();
+    isLastComplete = false;
+    const prepared = await runTimeSliced(prepareDocument(known));
+    isLastComplete = true;
+    if (closed) return;
+    clearTimeout(recheckTimer);
+    if (prepared.recheckAfter !== null) recheckTimer = setTimeout(schedule, prepared.recheckAfter).unref();
+    const isFirst = translatedCount < 0;
+    translatedCount = upTo;
+    documents.emit({ ...prepared, isFirst, changedSince: changed, startedAt });
+    gate.translationPublished();
+  }
+
+  return {
+    documents,
+    unsynced,
+    isDirty,
+    upToDate: () => !isDirty() && unsynced().length === 0,
+    isIdle: () => performance.now() - changedAt > IDLE_AFTER,
+    gauges: { document: { queued: () => (isDirty() ? Math.max(1, changed.size) : 0), workers: 1 } },
+    close() {
+      closed = true;
+      clearTimeout(recheckTimer);
+      scheduled?.[Symbol.dispose]();
+    },
+  };
+}

@@ -1,0 +1,141 @@
+/** Third stage: publishes documents to the nodes while this operator leads, and saves what they acknowledged. */
+import type { Logger } from "pino";
+import type { TranslatedDocument, TranslateStage } from "../document/translate-stage.ts";
+import { createEmitter, type Output } from "../emitter.ts";
+import type { Leadership } from "../leader-election/leadership.ts";
+import type { OperatorGauges, OperatorMetrics } from "../metrics.ts";
+import type { LastValidVersions } from "../saved-state/last-valid-versions.ts";
+import type { PublishGate } from "../saved-state/publish-gate.ts";
+import type { StateReader } from "../saved-state/state-reader.ts";
+import { createStateSaver } from "../saved-state/state-saver.ts";
+import type { AcknowledgedState, StateStore } from "../saved-state/state-store.ts";
+import type { OperatorSettings } from "../settings.ts";
+import type { WatchStage } from "../watch/watch-stage.ts";
+import type { NodeConnector } from "./node-client.ts";
+import { createNodeDiscovery, type NodeService } from "./node-discovery.ts";
+import { createPublisher, type Publisher } from "./publisher.ts";
+
+export interface PublishedDocument {
+  readonly document: TranslatedDocument;
+  readonly revision: number;
+}
+
+/** Output of the stage: a document was published, or the acknowledgements of nodes have changed. */
+export interface PublishProgress {
+  /** Null: only acknowledgements have changed. */
+  readonly published: PublishedDocument | null;
+}
+
+export interface PublishStage {
+  readonly progress: Output<PublishProgress>;
+  readonly publisher: Pick<Publisher, "revision" | "hash" | "acknowledgement" | "acknowledgedRevision" | "nodes">;
+  readonly gauges: Pick<OperatorGauges, "revision" | "savedAt" | "nodes">;
+  /** Stops pushing, and saves the last acknowledged state. */
+  close(): Promise<void>;
+}
+
+export interface PublishStageOptions {
+  readonly watch: Pick<WatchStage, "clusterState" | "changes">;
+  readonly translate: Pick<TranslateStage, "documents" | "upToDate">;
+  readonly leadership: Pick<Leadership, "terms" | "observeTerm">;
+  readonly gate: Pick<PublishGate, "term" | "terms">;
+  readonly savedState: StateReader;
+  readonly store: StateStore;
+  readonly lastValid: Pick<LastValidVersions, "version" | "all">;
+  readonly settings: Pick<OperatorSettings, "nodes" | "documentInterval">;
+  /** Null: the nodes are those of the settings. */
+  readonly nodeService: NodeService | null;
+  readonly connector: Pick<NodeConnector, "connect" | "scheme">;
+  readonly metrics: Pick<OperatorMetrics, "pushed" | "reconciled">;
+  readonly log: Logger;
+}
+
+export function createPublishStage(options: PublishStageOptions): PublishStage {
+  const {
+    watch,
+    translate,
+    leadership,
+    gate,
+    savedState,
+    store,
+    lastValid,
+    settings,
+    connector,
+    nodeService,
+    metrics,
+    log,
+  } = options;
+  const progress = createEmitter<PublishProgress>();
+  const publisher = createPublisher({
+    connect: connector.connect,
+    term: gate.term,
+    onHigherTerm: leadership.observeTerm,
+    onChange: () => reportProgress(null),
+    onPush: metrics.pushed,
+  });
+  const saver = createStateSaver({
+    store,
+    reader: savedState,
+    leadership,
+    interval: settings.documentInterval,
+    hash: () => (gate.term() ? publisher.hash() : null),
+    version: lastValid.version,
+    acknowledged,
+    log,
+  });
+
+  function acknowledged(): AcknowledgedState | null {
+    const [term, revision, hash] = [gate.term(), publisher.revision(), publisher.hash()];
+    if (term === null || hash === null || !translate.upToDate()) return null;
+    if (!publisher.acknowledgement(revision).programmed) return null;
+    return { term, revision, hash, resources: lastValid.all() };
+  }
+
+  function reportProgress(published: PublishedDocument | null): void {
+    // Also after a publication: a node may have had the document before this operator published it.
+    saver.schedule();
+    progress.emit({ published });
+  }
+
+  gate.terms.subscribe(() => publisher.termChanged());
+  translate.documents.subscribe((document) => {
+    const { snapshot } = document.built;
+    const last = publisher.revision();
+    const revision = publisher.publish(snapshot);
+    reportProgress({ document, revision });
+    const seconds = (performance.now() - document.startedAt) / 1000;
+    metrics.reconciled(seconds);
+    if (revision !== last) log.debug({ revision, hash: snapshot.hash, seconds }, "published a document");
+  });
+
+  publisher.setNodes(settings.nodes.map((address) => address.replace(/\/+$/, "")));
+  const discovery = nodeService && createNodeDiscovery(nodeService);
+  let discoveryTurn: NodeJS.Immediate | undefined;
+  /** Changes of slices within one turn are merged. */
+  function updateNodes(): void {
+    discoveryTurn = undefined;
+    if (discovery) publisher.setNodes(discovery.addresses(connector.scheme));
+  }
+  watch.changes.subscribe(({ resources }) => {
+    for (const { kind, key } of discovery ? resources : [])
+      if (kind === "EndpointSlice" && discovery?.set(key, watch.clusterState.EndpointSlice.get(key)))
+        discoveryTurn ??= setImmediate(updateNodes);
+  });
+
+  return {
+    progress,
+    publisher,
+    gauges: {
+      revision: publisher.revision,
+      savedAt: saver.savedAt,
+      nodes() {
+        const { acknowledged, lagging, silent } = publisher.acknowledgement(publisher.revision());
+        return { current: acknowledged.length, lagging: lagging.length, silent: silent.length };
+      },
+    },
+    async close() {
+      clearImmediate(discoveryTurn);
+      await Promise.all([saver.close(), publisher.close()]);
+    },
+  };
+}

@@ -1,0 +1,139 @@
+/** Reads the saved state at the start, and again whenever this operator begins to lead. */
+import { ApiServerError, type Resource } from "@sluice/crds";
+import type { Logger } from "pino";
+import { abortableDelay } from "../abortable-delay.ts";
+import { createEmitter, type Output } from "../emitter.ts";
+import type { Leadership } from "../leader-election/leadership.ts";
+import type { StateStore } from "./state-store.ts";
+
+export interface StateReaderOptions {
+  readonly store: Pick<StateStore, "read" | "term">;
+  readonly leadership: Pick<Leadership, "terms">;
+  /** Ends reading. */
+  readonly signal: AbortSignal;
+  readonly log: Pick<Logger, "info" | "warn">;
+  /** Milliseconds between attempts to read. Default: 1000. */
+  readonly retryInterval?: number;
+  /** Milliseconds for which a refused read counts as temporary. Default: 15,000. */
+  readonly refusalGrace?: number;
+}
+
+export interface StateReader {
+  /**
+   * Whether the saved state has been read: since the start, and since this operator's current term began. A new leader
+   * reads before it publishes, because another operator may have saved since.
+   */
+  isRead(): boolean;
+  /** Saved state that this process has not read before; null: there is none, or it cannot be read. */
+  readonly restored: Output<ReadonlyMap<string, Resource> | null>;
+  /** Reads what other operators have saved since; returns whether there was anything. Does not retry. */
+  readNew(): Promise<boolean>;
+  /** The highest term in the saved state; 0 when it cannot be read. */
+  highestTerm(): Promise<number>;
+}
+
+const READ_RETRY_INTERVAL = 1000;
+/** A role that was just bound, a webhook or a cloud credential plugin may refuse for a moment. */
+const REFUSAL_GRACE = 15_000;
+
+export function createStateReader({
+  store,
+  leadership,
+  signal,
+  log,
+  retryInterval = READ_RETRY_INTERVAL,
+  refusalGrace = REFUSAL_GRACE,
+}: StateReaderOptions): StateReader {
+  const restored = createEmitter<ReadonlyMap<string, Resource> | null>();
+  let isRead = false;
+  let isReading = false;
+  /** Another operator may have saved since the read in progress began. */
+  let isReadPending = true;
+  let refusedSince: number | null = null;
+  let lastError = "";
+
+  leadership.terms.subscribe((term) => {
+    if (term === null) return;
+    isRead = false;
+    isReadPending = true;
+    void read();
+  });
+
+  /** Whether another attempt may succeed. */
+  function isRetryable(error: unknown): boolean {
+    if (isNoAnswer(error)) {
+      refusedSince = null;
+      return true;
+    }
+    refusedSince ??= performance.now();
+    return performance.now() - refusedSince < refusalGrace;
+  }
+
+  async function readWithRetries(): Promise<ReadonlyMap<string, Resource> | null> {
+    while (!signal.aborted) {
+      try {
+        const saved = await store.read();
+        refusedSince = null;
+        lastError = "";
+        return saved;
+      } catch (error) {
+        const { message } = error as Error;
+        if (message !== lastError) log.warn({ reason: message }, "cannot read the saved state");
+        lastError = message;
+        if (!isRetryable(error)) {
+          log.warn({ reason: message }, "continuing without the saved state");
+          return null;
+        }
+        await abortableDelay(retryInterval, signal);
+      }
+    }
+    return null;
+  }
+
+  function report(saved: ReadonlyMap<string, Resource> | null): void {
+    if (saved) log.info({ resources: saved.size }, "read the saved state");
+    restored.emit(saved);
+  }
+
+  async function read(): Promise<void> {
+    if (isReading) return;
+    isReading = true;
+    while (isReadPending) {
+      isReadPending = false;
+      const saved = await readWithRetries();
+      if (signal.aborted) return;
+      isRead = !isReadPending;
+      report(saved);
+    }
+    isReading = false;
+  }
+
+  void read();
+  return {
+    isRead: () => isRead,
+    restored,
+    async readNew() {
+      const saved = await store.read();
+      if (saved) report(saved);
+      return saved !== null;
+    },
+    async highestTerm() {
+      try {
+        return await store.term();
+      } catch (error) {
+        log.warn({ reason: (error as Error).message }, "cannot read the term of the saved state");
+        return 0;
+      }
+    },
+  };
+}
+
+/**
+ * Whether the error is a network failure or an overloaded server, which passes. Anything else is a refusal, such as a
+ * 403: it may pass too, but reading does not wait for it forever.
+ */
+function isNoAnswer(error: unknown): boolean {
+  if (error instanceof ApiServerError) return error.code === 429 || error.code >= 500;
+  if (error instanceof DOMException) return error.name === "TimeoutError" || error.name === "AbortError";
+  return error instanceof Error && "code" in error && typeof error.code === "string";
+}

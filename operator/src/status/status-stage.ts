@@ -1,0 +1,225 @@
+/** Last stage: writes conditions and Events, and answers the waits of the admin API. */
+import { type Kind, keyOf, type Resource, type ResourceClient } from "@sluice/crds";
+import { BucketMap, byHash, differences, type WaitResponse } from "@sluice/model";
+import type { Logger } from "pino";
+import type { TranslateStage } from "../document/translate-stage.ts";
+import type { Leadership } from "../leader-election/leadership.ts";
+import type { OperatorGauges, OperatorMetrics } from "../metrics.ts";
+import type { PublishedDocument, PublishStage } from "../publish/publish-stage.ts";
+import type { PublishGate } from "../saved-state/publish-gate.ts";
+import type { OperatorSettings } from "../settings.ts";
+import { readsAllNamespaces } from "../start-checks.ts";
+import { type Owner, ownerKey, type Translation } from "../translate/translation.ts";
+import type { WatchStage } from "../watch/watch-stage.ts";
+import type { Problem } from "./conditions.ts";
+import type { EventRecorder } from "./event-recorder.ts";
+import { createProgrammedTracker } from "./programmed-tracker.ts";
+import { createProgrammedWaiters, type ProgrammedWaiters } from "./programmed-waiters.ts";
+import { createStatusSync } from "./status-sync.ts";
+import { createStatusWriter, PARALLEL_STATUS_WRITES } from "./status-writer.ts";
+import { createUnservedClasses } from "./unserved-classes.ts";
+
+export interface StatusStageOptions {
+  readonly watch: Pick<WatchStage, "clusterState" | "classes" | "changes">;
+  readonly translate: Pick<TranslateStage, "isDirty" | "upToDate" | "isIdle">;
+  readonly publish: Pick<PublishStage, "progress" | "publisher">;
+  readonly leadership: Pick<Leadership, "term" | "terms">;
+  /** While it is closed, nothing is written or recorded. */
+  readonly gate: Pick<PublishGate, "term" | "terms">;
+  readonly client: Pick<ResourceClient, "setConditions">;
+  readonly manager: string;
+  readonly events: EventRecorder;
+  readonly settings: Pick<OperatorSettings, "class" | "namespaces" | "namespaceSelector">;
+  readonly metrics: Pick<OperatorMetrics, "wroteStatus" | "work">;
+  readonly log: Logger;
+}
+
+export interface StatusStage {
+  readonly waiters: Pick<ProgrammedWaiters, "wait" | "size">;
+  readonly gauges: Pick<OperatorGauges, "problems" | "status">;
+  /** Ends all waits, and waits a moment for the writes in progress. */
+  close(): Promise<void>;
+}
+
+/** Milliseconds between retries of statuses that were written and not read back. */
+const RESYNC_INTERVAL = 10_000;
+/** Milliseconds until the next sync while it is too early to report waiting. */
+const PENDING_RECHECK_INTERVAL = 1000;
+/** When more resources than this are translated at once, their statuses give way to those of later changes. */
+const BULK_THRESHOLD = 500;
+
+type Content = Pick<Translation, "owners" | "problems">;
+
+export function createStatusStage(options: StatusStageOptions): StatusStage {
+  const { watch, translate, publish, leadership, gate, client, manager, events, settings, metrics, log } = options;
+  const { clusterState, classes } = watch;
+  const { publisher } = publish;
+  /** Of the last published document. */
+  let content: Content = { problems: new BucketMap<readonly Problem[]>(byHash), owners: new BucketMap<Owner>(byHash) };
+  let closed = false;
+  let statusTimer: NodeJS.Timeout | undefined;
+  let syncTurn: NodeJS.Immediate | undefined;
+  let nextQueueTurn: NodeJS.Immediate | undefined;
+
+  const programmed = createProgrammedTracker();
+  const writer = createStatusWriter({
+    client,
+    manager,
+    log,
+    onRetry(keys) {
+      statusSync.retry(keys);
+      sync();
+    },
+    onWriteFinished: syncQueued,
+    onWrite: metrics.wroteStatus,
+    work: metrics.work.status,
+  });
+  const statusSync = createStatusSync({ clusterState, programmed, publisher, writer, isIdle: translate.isIdle });
+  const waiters = createProgrammedWaiters({
+    clusterState,
+    upToDate: translate.upToDate,
+    revision: publisher.revision,
+    acknowledgement: publisher.acknowledgement,
+    problemsOf,
+  });
+  const unserved = createUnservedClasses({
+    client,
+    manager,
+    recordEvent: events.record,
+    clusterState,
+    classes,
+    // One of several operators reports: that of the first class which reads all namespaces.
+    isReporter: () =>
+      leadership.term() !== null &&
+      readsAllNamespaces(settings) &&
+      (classes.firstClusterWideClass() ?? settings.class) === settings.class,
+    log,
+  });
+  const resync = setInterval(syncAll, RESYNC_INTERVAL).unref();
+
+  watch.changes.subscribe(({ resources, isMeaningful, classesChanged }) => {
+    for (const { kind, key } of resources) {
+      const name = `${kind}/${key}`;
+      if (content.owners.has(name)) statusSync.markDirty(name);
+      unserved.check(kind, key);
+    }
+    if (classesChanged) unserved.checkAll();
+    if (!isMeaningful) scheduleSync();
+  });
+  publish.progress.subscribe(({ published }) => {
+    if (!published) return scheduleSync();
+    recordPublished(published);
+    sync();
+  });
+  leadership.terms.subscribe(() => unserved.checkAll());
+  gate.terms.subscribe((term) => {
+    if (term === null) writer.cancelQueued();
+    else startLeading();
+  });
+
+  /** Writes and records what the previous leader did not get to. */
+  function startLeading(): void {
+    for (const [key, own] of content.problems) {
+      const owner = content.owners.get(key);
+      const resource = owner && clusterState[owner.kind].get(keyOf(owner.namespace, owner.name));
+      if (resource) recordNewProblems(owner, resource, { before: [], after: own });
+    }
+    syncAll();
+  }
+
+  interface ProblemChange {
+    readonly before: readonly Problem[];
+    readonly after: readonly Problem[];
+  }
+
+  /** Records problems that were not reported yet. */
+  function recordNewProblems(owner: Owner, resource: Resource, { before, after }: ProblemChange): void {
+    if (gate.term() === null) return;
+    for (const problem of after) {
+      const { condition, message } = problem;
+      if (before.some((known) => known.message === message)) continue;
+      const isReported = resource.status?.conditions?.some(
+        (known) => known.type === condition && known.message.includes(message),
+      );
+      if (!isReported) events.record(owner, problem);
+    }
+  }
+
+  /** Records the published revision of each resource, and marks the statuses of resources for which it is new. */
+  function recordPublished({ document, revision }: PublishedDocument): void {
+    const { owners, problems, resources, changed, changedSince, isFirst } = document;
+    const before = content;
+    content = { owners, problems };
+    const many = changed === null && owners.size > BULK_THRESHOLD;
+    for (const { key, after } of differences(before.owners, owners)) if (!after) programmed.forget(key);
+    const others = differences(before.problems, problems).map(({ key }) => key);
+    for (const key of changed ? new Set([...changed, ...others]) : owners.keys()) {
+      const owner = owners.get(key);
+      const place = owner && keyOf(owner.namespace, owner.name);
+      const resource = owner && place && resources[owner.kind].get(place);
+      if (!resource) continue;
+      const own = problems.get(key) ?? [];
+      // It changed after it was translated: its current version is in no document yet.
+      const isSuperseded = changedSince.has(key) && clusterState[owner.kind].get(place) === resource;
+      if (!isSuperseded) {
+        if (!programmed.recordPublished(key, resource, own, { revision, isFirst })) continue;
+        statusSync.markDirty(key, { many });
+      }
+      recordNewProblems(owner, resource, { before: before.problems.get(key) ?? [], after: own });
+    }
+  }
+
+  /** Syncs soon: several changes within one turn of the event loop share a sync. */
+  function scheduleSync(): void {
+    if (!closed) syncTurn ??= setImmediate(sync);
+  }
+
+  function sync(): void {
+    clearImmediate(syncTurn);
+    syncTurn = undefined;
+    if (closed) return;
+    waiters.resolveReady();
+    syncQueued();
+  }
+
+  /** Syncs queued statuses, a limited number per turn of the event loop. */
+  function syncQueued(): void {
+    clearImmediate(nextQueueTurn);
+    nextQueueTurn = undefined;
+    if (closed || translate.isDirty() || gate.term() === null) return;
+    const { tooEarly, hasMore } = statusSync.sync(content.owners, content.problems);
+    if (tooEarly) statusTimer ??= setTimeout(syncAll, PENDING_RECHECK_INTERVAL).unref();
+    if (hasMore) nextQueueTurn = setImmediate(syncQueued);
+  }
+
+  function syncAll(): void {
+    clearTimeout(statusTimer);
+    statusTimer = undefined;
+    statusSync.retryAll();
+    sync();
+  }
+
+  function problemsOf(kind: Kind, namespace: string, name: string): WaitResponse["problems"] {
+    const own = content.problems.get(ownerKey({ kind, namespace, name })) ?? [];
+    return own.map(({ reason, message }) => ({ kind, namespace, name, reason, message }));
+  }
+
+  return {
+    waiters,
+    gauges: {
+      problems: () => content.problems.size,
+      status: { queued: () => writer.queuedCount() + statusSync.queuedCount(), workers: PARALLEL_STATUS_WRITES },
+    },
+    async close() {
+      closed = true;
+      clearInterval(resync);
+      clearTimeout(statusTimer);
+      clearImmediate(syncTurn);
+      clearImmediate(nextQueueTurn);
+      events.close();
+      unserved.close();
+      waiters.close();
+      await writer.close();
+    },
+  };
+}

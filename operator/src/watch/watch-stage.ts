@@ -1,0 +1,113 @@
+/** First stage: watches the cluster, keeps its state and reports what changed. */
+import { type ClassTracker, createResourceCache, type Resource, type ResourceClient, trackClasses } from "@sluice/crds";
+import { CREDENTIAL_LABEL, resourceKinds } from "@sluice/model";
+import type { Logger } from "pino";
+import { createEmitter, type Output } from "../emitter.ts";
+import type { OperatorGauges } from "../metrics.ts";
+import type { OperatorSettings } from "../settings.ts";
+import { type ClusterState, type WatchedKind, watchedKinds } from "./cluster-state.ts";
+import { namespaceSelectorOf } from "./namespace-selector.ts";
+
+/** A resource that was created, changed or deleted. */
+export interface ChangedResource {
+  readonly kind: WatchedKind;
+  /** `namespace/name`. */
+  readonly key: string;
+  /** False: its meaning is unchanged, for example after a status write. */
+  readonly isMeaningful: boolean;
+}
+
+/** A version of a resource that was read. */
+export interface ObservedVersion {
+  readonly kind: WatchedKind;
+  /** null: there was none; undefined: unknown, because reading has just begun. */
+  readonly before: Resource | null | undefined;
+  readonly resource: Resource;
+}
+
+/** Output of the stage: the effect of one list or watch event, after it was applied to the cluster state. */
+export interface ClusterChange {
+  readonly resources: readonly ChangedResource[];
+  readonly versions: readonly ObservedVersion[];
+  /** False: only statuses and bookkeeping changed. */
+  readonly isMeaningful: boolean;
+  /** Other classes are served, or namespaces have another class. */
+  readonly classesChanged: boolean;
+}
+
+export interface WatchStage {
+  readonly clusterState: ClusterState;
+  readonly classes: Pick<ClassTracker, "classOf" | "servedClasses" | "firstClusterWideClass">;
+  /** Whether the resource is of the operator's class. */
+  isOwn(resource: Resource): boolean;
+  readonly changes: Output<ClusterChange>;
+  /** Kinds that were not read yet, or that the cluster no longer serves. */
+  unsynced(): readonly string[];
+  readonly gauges: Pick<OperatorGauges, "resources">;
+}
+
+export interface WatchStageOptions {
+  readonly client: ResourceClient;
+  readonly settings: Pick<
+    OperatorSettings,
+    "class" | "homeNamespace" | "namespaces" | "namespaceSelector" | "directory"
+  >;
+  /** Ends the watches. */
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+}
+
+/** @throws SettingsError when the settings of namespaces contradict each other. */
+export function createWatchStage({ client, settings, signal, log }: WatchStageOptions): WatchStage {
+  const { namespaces } = settings;
+  const changes = createEmitter<ClusterChange>();
+  let resources: ChangedResource[] = [];
+  let versions: ObservedVersion[] = [];
+
+  const cache = createResourceCache({
+    client,
+    kinds: watchedKinds,
+    namespaces,
+    namespaceSelector: namespaceSelectorOf(settings),
+    // Most clusters have no Gateway API: without it, no reference to another namespace is allowed.
+    optional: ["ReferenceGrant"],
+    secretLabel: CREDENTIAL_LABEL,
+    // The operator writes only statuses, and reads the managed fields before each write.
+    bookkeeping: false,
+    signal,
+    log,
+    onResource: (kind, key, isMeaningful) => void resources.push({ kind, key, isMeaningful }),
+    onVersion: (kind, before, resource) => void versions.push({ kind, before, resource }),
+    onChange(isMeaningful) {
+      const change = { resources, versions, isMeaningful, classesChanged: false };
+      [resources, versions] = [[], []];
+      changes.emit(change);
+    },
+  });
+  const classes = trackClasses({
+    client,
+    own: { class: settings.class, namespace: settings.homeNamespace },
+    namespaces,
+    signal,
+    log,
+    onChange(moved) {
+      const movedNamespaces = new Set(moved);
+      const ofMoved = resourceKinds.flatMap((kind) =>
+        [...cache.resources[kind]].flatMap(([key, { metadata }]) =>
+          movedNamespaces.has(metadata.namespace) ? [{ kind, key, isMeaningful: true }] : [],
+        ),
+      );
+      changes.emit({ resources: ofMoved, versions: [], isMeaningful: true, classesChanged: true });
+    },
+  });
+  return {
+    clusterState: cache.resources,
+    classes,
+    isOwn: (resource) => classes.classOf(resource) === settings.class,
+    changes,
+    unsynced: () => [...cache.unsynced(), ...(classes.isSynced() ? [] : ["Lease"])],
+    gauges: {
+      resources: () => Object.fromEntries(watchedKinds.map((kind) => [kind, cache.resources[kind].size])),
+    },
+  };
+}
