@@ -1,6 +1,6 @@
 /** The names of all settings of all programs, by which each program recognizes a misspelled variable. */
 import type { GeneratedFile } from "../../crds/model/src/generate/files.ts";
-import { variableNames } from "../../user-api/src/settings.ts";
+import { formerVariableNames, variableNames } from "../../user-api/src/settings.ts";
 import { addresses } from "../start/processes.ts";
 import { commands } from "./settings-page.ts";
 
@@ -11,7 +11,7 @@ export function knownVariablesFile(): GeneratedFile {
   const settings = Object.values(commands).flatMap((declarations) =>
     Object.values(declarations).map(({ variable }) => variable),
   );
-  const names = [...new Set([...settings, ...variableNames(), ...scripts])].filter((name) =>
+  const names = [...new Set([...settings, ...variableNames(), ...formerVariableNames, ...scripts])].filter((name) =>
     name.startsWith("SLUICE_"),
   );
   return {

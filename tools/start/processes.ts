@@ -82,7 +82,7 @@ export function parts({ root, chosen, resources, push, pushScheme, users }: Layo
       args: [join(root, "user-api/src/main.ts")],
       env: {
         SLUICE_USER_API_LISTEN: chosen.userApi,
-        SLUICE_USER_API_DRAIN_SECONDS: "5",
+        SLUICE_USER_API_DRAIN_TIMEOUT: "5s",
         // Allows requests from loopback, and serves GraphiQL at /graphiql.
         SLUICE_USER_API_MODE: "development",
         ...(users ? { SLUICE_USER_API_DATA: users } : {}),

@@ -137,7 +137,7 @@ describe("sluice-user-api", () => {
     assert.equal(await run("migrate"), "the tables are up to date (step 3)");
     assert.equal(await run("seed", "3"), "made 3 users; 0 were there");
     assert.equal(await run("seed", "4"), "made 1 users; 3 were there");
-    const { child, line, exit } = start({ ...data, SLUICE_USER_API_MIGRATE: "off" });
+    const { child, line, exit } = start({ ...data, SLUICE_USER_API_MIGRATE: "false" });
     const url = (await line(/^GraphQL at /)).replace("GraphQL at ", "");
     const response = await fetch(`${url}?query={users{name,posts{title}}}`);
     const { data: answer } = (await response.json()) as {
@@ -152,7 +152,7 @@ describe("sluice-user-api", () => {
   });
 
   it("names the command that makes the tables when it may not make them itself", async () => {
-    const { exit, line } = start({ SLUICE_USER_API_MIGRATE: "off" });
+    const { exit, line } = start({ SLUICE_USER_API_MIGRATE: "false" });
     assert.deepEqual(await exit, [1, null]);
     await line(/its tables are at step 0 of 3; the command "sluice-user-api migrate" brings them up to date$/);
   });

@@ -8,8 +8,8 @@ import { seed } from "./commands/seed.ts";
 import { serve } from "./commands/serve.ts";
 import { trustCertificates } from "./commands/trust-certificates.ts";
 import { makeLog } from "./operations/log.ts";
+import { didYouMean } from "./setting-readers.ts";
 import { readSettings, type Settings, variableNames } from "./settings.ts";
-import { didYouMean } from "./unknown-variables.ts";
 
 const USAGE = `usage: sluice-user-api [COMMAND]
 
@@ -89,6 +89,7 @@ async function main(args: readonly string[]): Promise<void> {
     return;
   }
   const log = makeLog(read.settings.logLevel);
+  for (const warning of read.warnings) log.warn(warning);
   try {
     const { trustedCertificates } = read.settings;
     if (trustedCertificates !== undefined) await trustCertificates(trustedCertificates);

@@ -1,7 +1,14 @@
-/** Parsers for the text of a setting. A reader returns the value, or a description of the expected text. */
-import { type Access, accesses, type Demand, demandOf, type Rules } from "./policy/policy.ts";
+/** Parses settings: the text of each kind of value, and names that no setting has. */
+import { isIP } from "node:net";
+import { suggestionList } from "graphql/jsutils/suggestionList.js";
+import { type Demand, demandOf, type Rules } from "./policy/policy.ts";
 
-export type Reader<Value> = (text: string) => { readonly value: Value } | { readonly expected: string };
+/** The value of a text, or a description of the expected text. */
+export type Parsed<Value> =
+  | { readonly value: Value /** The text to write instead of a former one. */; readonly rewrite?: string }
+  | { readonly expected: string };
+
+export type Reader<Value> = (text: string) => Parsed<Value>;
 
 export const listen: Reader<{ host: string; port: number }> = (text) => {
   const match = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(text);
@@ -37,7 +44,7 @@ export const origins: Reader<readonly string[]> = (text) => {
   const value = items(text);
   return value.every((item) => item === "*" || OTHER_ORIGIN.test(item) || URL.parse(item)?.origin === item)
     ? { value }
-    : { expected: "* or origins with commas between, in small letters and without a path: https://app.example.org" };
+    : { expected: "* or origins, comma-separated, in lower case and without a path: https://app.example.org" };
 };
 
 export function oneOf<Word extends string>(words: readonly Word[]): Reader<Word> {
@@ -47,11 +54,12 @@ export function oneOf<Word extends string>(words: readonly Word[]): Reader<Word>
   };
 }
 
-export const access: Reader<Access> = oneOf(accesses);
-
-export const onOrOff: Reader<boolean> = (text) => {
-  if (text !== "on" && text !== "off") return { expected: "on or off" };
-  return { value: text === "on" };
+/** Version 0.1 had `on` and `off`. */
+export const flag: Reader<boolean> = (text) => {
+  const word = text.toLowerCase();
+  if (word === "true" || word === "false") return { value: word === "true" };
+  if (word === "on" || word === "off") return { value: word === "on", rewrite: String(word === "on") };
+  return { expected: "true or false" };
 };
 
 export function integer(min: number, max: number): Reader<number> {
@@ -60,6 +68,20 @@ export function integer(min: number, max: number): Reader<number> {
     return /^\d+$/.test(text) && value >= min && value <= max
       ? { value }
       : { expected: `a whole number from ${min} to ${max}` };
+  };
+}
+
+/** In milliseconds. */
+const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+
+/** A duration in milliseconds. The text has its unit, like the durations of the gateway. */
+export function duration(min: number, max: number): Reader<number> {
+  return (text) => {
+    const [, amount, unit = ""] = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h)$/.exec(text) ?? [];
+    const value = Math.round(Number(amount) * (units[unit] ?? Number.NaN));
+    return value >= min && value <= max
+      ? { value }
+      : { expected: `a duration from ${min}ms to ${max / 1_000}s with its unit, such as 250ms, 5s or 2m` };
   };
 }
 
@@ -72,7 +94,7 @@ export const rules: Reader<Rules> = (text) => {
     if (field === undefined || known === null) {
       return {
         expected:
-          "fields and what they demand, with commas between: Type.field=anonymous, Type.field=authenticated or " +
+          "rules for fields, comma-separated: Type.field=anonymous, Type.field=authenticated or " +
           "Type.field=scope:tag|tag",
       };
     }
@@ -80,3 +102,37 @@ export const rules: Reader<Rules> = (text) => {
   }
   return { value: Object.fromEntries(read) };
 };
+
+/**
+ * `SLUICE_USERAPI_` is a misspelling of the prefix; other variables that begin with `SLUICE_` belong to the gateway.
+ */
+const PREFIX = /^SLUICE_USER_?API/;
+
+/**
+ * Variables that Kubernetes sets in a namespace with a Service sluice-user-api, unless the pod has
+ * `enableServiceLinks: false`: https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables.
+ */
+const serviceLinks: readonly (readonly [name: RegExp, hasValue: (text: string) => boolean])[] = [
+  [/_SERVICE_HOST$|_PORT_\d+_(TCP|UDP|SCTP)_ADDR$/, (text) => isIP(text) !== 0],
+  [/_SERVICE_PORT(_\w+)?$|_PORT_\d+_(TCP|UDP|SCTP)_PORT$/, (text) => /^\d+$/.test(text)],
+  [/_PORT(_\d+_(TCP|UDP|SCTP))?$/, (text) => /^(tcp|udp|sctp):\/\//.test(text)],
+  [/_PORT_\d+_(TCP|UDP|SCTP)_PROTO$/, (text) => /^(tcp|udp|sctp)$/.test(text)],
+];
+
+/** One message for each variable with our prefix that is no setting: it is probably misspelled. */
+export function unknownVariables(
+  environment: Readonly<Record<string, string | undefined>>,
+  { known, former }: { readonly known: readonly string[]; readonly former: readonly string[] },
+): readonly string[] {
+  return Object.entries(environment).flatMap(([name, text = ""]) => {
+    if (!PREFIX.test(name) || known.includes(name) || former.includes(name) || text === "") return [];
+    if (serviceLinks.some(([form, hasValue]) => form.test(name) && hasValue(text))) return [];
+    return [`${name}: there is no such setting${didYouMean(name, known)}`];
+  });
+}
+
+/** Uses the suggestions that graphql-js makes for its own errors. */
+export function didYouMean(name: string, candidates: readonly string[]): string {
+  const [first] = suggestionList(name, candidates);
+  return first === undefined ? "" : `, did you mean ${first}?`;
+}

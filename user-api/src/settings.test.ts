@@ -4,7 +4,7 @@ import { defaultLimits } from "./limits/limits.ts";
 import { readSettings, type Settings } from "./settings.ts";
 import { defaultLiveLimits, type LiveLimits } from "./subscriptions/live-limits.ts";
 
-/** Programs of one machine are one client. */
+/** All programs on a machine count as one client. */
 const live: LiveLimits = { ...defaultLiveLimits, clientConnections: 0 };
 
 const defaults: Settings = {
@@ -27,19 +27,22 @@ const defaults: Settings = {
   live,
   requestsPerMinute: 0,
   logLevel: "info",
-  drainSeconds: 10,
+  drainMilliseconds: 10_000,
 };
 
 const GATEWAY_SECRET = "0123456789abcdef";
 
-/** Settings of the development mode, which asks for no other one. */
+/** In development mode no other setting is required. */
 const readIn = (environment: Record<string, string>) =>
   readSettings({ SLUICE_USER_API_MODE: "development", ...environment });
 
 describe("settings", () => {
-  it("has a default for each, also for a variable that is set to nothing", () => {
-    assert.deepEqual(readIn({}), { settings: defaults });
-    assert.deepEqual(readIn({ SLUICE_USER_API_LISTEN: "", SLUICE_USER_API_DEPTH: "" }), { settings: defaults });
+  it("has a default for each, also for an empty variable", () => {
+    assert.deepEqual(readIn({}), { settings: defaults, warnings: [] });
+    assert.deepEqual(readIn({ SLUICE_USER_API_LISTEN: "", SLUICE_USER_API_DEPTH: "" }), {
+      settings: defaults,
+      warnings: [],
+    });
   });
 
   const good = [
@@ -71,12 +74,12 @@ describe("settings", () => {
     ["SOCKET_OPERATIONS", "1", { live: { ...live, operations: 1 } }],
     ["OPERATION_QUEUE_BYTES", "1024", { live: { ...live, operationBytes: 1024 } }],
     ["QUEUE_BYTES", "2048", { live: { ...live, connectionBytes: 2048 } }],
-    ["INIT_MILLISECONDS", "500", { live: { ...live, initMilliseconds: 500 } }],
-    ["HEARTBEAT_MILLISECONDS", "500", { live: { ...live, heartbeatMilliseconds: 500 } }],
+    ["INIT_TIMEOUT", "500ms", { live: { ...live, initMilliseconds: 500 } }],
+    ["HEARTBEAT_INTERVAL", "500ms", { live: { ...live, heartbeatMilliseconds: 500 } }],
     ["GATEWAY_SECRET", GATEWAY_SECRET, { gatewaySecret: GATEWAY_SECRET }],
-    ["INTROSPECTION", "off", { introspection: false }],
-    ["GRAPHIQL", "off", { graphiql: false }],
-    ["MIGRATE", "off", { migrate: false }],
+    ["INTROSPECTION", "false", { introspection: false }],
+    ["GRAPHIQL", "False", { graphiql: false }],
+    ["MIGRATE", "false", { migrate: false }],
     ["TRUSTED_DOCUMENTS", "/manifest.json", { trustedDocuments: "/manifest.json" }],
     ["REQUESTS_PER_MINUTE", "60", { requestsPerMinute: 60 }],
     ["TOKENS", "500", { limits: { ...defaultLimits, tokens: 500 } }],
@@ -85,19 +88,23 @@ describe("settings", () => {
     ["COST", "100", { limits: { ...defaultLimits, cost: 100 } }],
     ["VARIABLES_DEPTH", "2", { limits: { ...defaultLimits, variablesDepth: 2 } }],
     ["REQUEST_BYTES", "2048", { limits: { ...defaultLimits, bytes: 2048 } }],
-    ["RECEIVE_MILLISECONDS", "500", { limits: { ...defaultLimits, receiveMilliseconds: 500 } }],
-    ["TIMEOUT_MILLISECONDS", "500", { limits: { ...defaultLimits, milliseconds: 500 } }],
+    ["RECEIVE_TIMEOUT", "500ms", { limits: { ...defaultLimits, receiveMilliseconds: 500 } }],
+    ["TIMEOUT", "0.5s", { limits: { ...defaultLimits, milliseconds: 500 } }],
     ["PAGE", "50", { limits: { ...defaultLimits, page: 50 } }],
     ["ORIGINS", "https://a.org, https://b.org,", { origins: ["https://a.org", "https://b.org"] }],
     ["ORIGINS", "*", { origins: ["*"] }],
     ["ORIGINS", "http://[::1]:3000, app://directory", { origins: ["http://[::1]:3000", "app://directory"] }],
     ["DEPTH", "3", { limits: { ...defaultLimits, depth: 3 } }],
     ["LOG_LEVEL", "silent", { logLevel: "silent" }],
-    ["DRAIN_SECONDS", "0", { drainSeconds: 0 }],
+    ["DRAIN_TIMEOUT", "0s", { drainMilliseconds: 0 }],
+    ["DRAIN_TIMEOUT", "2m", { drainMilliseconds: 120_000 }],
   ] as const;
   for (const [name, text, value] of good) {
     it(`reads ${name}=${text}`, () => {
-      assert.deepEqual(readIn({ [`SLUICE_USER_API_${name}`]: text }), { settings: { ...defaults, ...value } });
+      assert.deepEqual(readIn({ [`SLUICE_USER_API_${name}`]: text }), {
+        settings: { ...defaults, ...value },
+        warnings: [],
+      });
     });
   }
 
@@ -108,12 +115,12 @@ describe("settings", () => {
     ["DATABASE_URL", "mysql://u:hunter2@db/users", /must be postgres:\/\/user:password@host/],
     ["ACCESS", "closed", /must be one of open, anonymous-read, authenticated/],
     ["MODE", "test", /must be one of production, development/],
-    ["POLICY", "Mutation.createUser=hunter2", /must be fields and what they demand.*Type.field=scope:tag\|tag/],
-    ["POLICY", "createUser=authenticated", /must be fields and what they demand/],
+    ["POLICY", "Mutation.createUser=hunter2", /must be rules for fields.*Type.field=scope:tag\|tag/],
+    ["POLICY", "createUser=authenticated", /must be rules for fields/],
     ["REDIS_URL", "http://redis", /must be redis:\/\//],
     ["GATEWAY_SECRET", "short", /must be 16 to 200 printable characters/],
-    ["INTROSPECTION", "yes", /must be on or off/],
-    ["ORIGINS", "app.example.org", /must be \* or origins with commas between/],
+    ["INTROSPECTION", "yes", /must be true or false/],
+    ["ORIGINS", "app.example.org", /must be \* or origins, comma-separated/],
     ["ORIGINS", "https://a.org, https://b.org/", /without a path/],
     ["ORIGINS", "https://a.org:443", /origins/],
     ["ORIGINS", "null", /origins/],
@@ -123,7 +130,11 @@ describe("settings", () => {
     ["DEPTH", "1e1", /whole number/],
     ["SOCKET_OPERATIONS", "0", /from 1 to 10000/],
     ["LOG_LEVEL", "loud", /one of trace, debug, info, warn, error, fatal, silent/],
-    ["DRAIN_SECONDS", "-1", /from 0 to 3600/],
+    ["DRAIN_TIMEOUT", "-1s", /a duration from 0ms to 3600s with its unit/],
+    ["DRAIN_TIMEOUT", "10", /with its unit/],
+    ["TIMEOUT", "601s", /from 1ms to 600s/],
+    ["DRAIN_SECONDS", "-1", /^SLUICE_USER_API_DRAIN_SECONDS must be a duration from 0ms to 3600s/],
+    ["DRAIN_SECONDS", "3601", /from 0ms to 3600s/],
   ] as const;
   for (const [name, text, message] of bad) {
     it(`refuses ${name}=${text}, without repeating it`, () => {
@@ -135,7 +146,38 @@ describe("settings", () => {
     });
   }
 
-  it("is production unless told otherwise: nothing open, nothing told, a rate", () => {
+  const former = [
+    ["RECEIVE_MILLISECONDS", "500", { limits: { ...defaultLimits, receiveMilliseconds: 500 } }, /RECEIVE_TIMEOUT/],
+    [
+      "TIMEOUT_MILLISECONDS",
+      "500",
+      { limits: { ...defaultLimits, milliseconds: 500 } },
+      /is now SLUICE_USER_API_TIMEOUT,/,
+    ],
+    ["INIT_MILLISECONDS", "500", { live: { ...live, initMilliseconds: 500 } }, /INIT_TIMEOUT/],
+    ["HEARTBEAT_MILLISECONDS", "500", { live: { ...live, heartbeatMilliseconds: 500 } }, /HEARTBEAT_INTERVAL/],
+    ["DRAIN_SECONDS", "7", { drainMilliseconds: 7_000 }, /DRAIN_TIMEOUT/],
+    ["MIGRATE", "off", { migrate: false }, /^SLUICE_USER_API_MIGRATE must be false instead of off/],
+    ["GRAPHIQL", "on", { graphiql: true }, /must be true instead of on/],
+  ] as const;
+  for (const [name, text, value, warning] of former) {
+    it(`still reads ${name}=${text} of version 0.1, with a warning`, () => {
+      const result = readIn({ [`SLUICE_USER_API_${name}`]: text });
+      assert.ok("settings" in result);
+      assert.deepEqual(result.settings, { ...defaults, ...value });
+      assert.equal(result.warnings.length, 1);
+      assert.match(result.warnings[0] ?? "", warning);
+    });
+  }
+
+  it("prefers a present name to the former one, with a warning", () => {
+    const result = readIn({ SLUICE_USER_API_DRAIN_SECONDS: "7", SLUICE_USER_API_DRAIN_TIMEOUT: "8s" });
+    assert.ok("settings" in result);
+    assert.equal(result.settings.drainMilliseconds, 8_000);
+    assert.match(result.warnings.join(), /^SLUICE_USER_API_DRAIN_SECONDS is ignored/);
+  });
+
+  it("defaults to production: no access without a consumer, no introspection, a rate limit", () => {
     const { mode: _, ...rest } = defaults;
     assert.deepEqual(readSettings({ SLUICE_USER_API_GATEWAY_SECRET: GATEWAY_SECRET }), {
       settings: {
@@ -148,14 +190,15 @@ describe("settings", () => {
         live: defaultLiveLimits,
         requestsPerMinute: 600,
       },
+      warnings: [],
     });
   });
 
-  it("lets the one consumer of a route have a quarter of all connections", () => {
+  it("allows one consumer a quarter of all connections", () => {
     assert.equal(defaultLiveLimits.clientConnections, 5_000);
   });
 
-  it("asks for the gateway's secret in production, unless nobody is served", () => {
+  it("requires the gateway's secret in production, unless the command serves no requests", () => {
     const result = readSettings({});
     assert.ok("violations" in result);
     assert.match(result.violations.join(), /^SLUICE_USER_API_GATEWAY_SECRET must be set/);
@@ -178,7 +221,7 @@ describe("settings", () => {
     });
   }
 
-  it("takes no offence at others' variables, nor at what Kubernetes tells of the Service sluice-user-api", () => {
+  it("ignores variables of other programs and those that Kubernetes sets for the Service sluice-user-api", () => {
     const others = { SLUICE_LOG_LEVEL: "info", SLUICE_USERS: "a", SLUICE_USER_API_LISTN: "" };
     const service = {
       SLUICE_USER_API_SERVICE_HOST: "10.0.0.11",
@@ -186,10 +229,10 @@ describe("settings", () => {
       SLUICE_USER_API_PORT: "tcp://10.0.0.11:4000",
       SLUICE_USER_API_PORT_4000_TCP_ADDR: "10.0.0.11",
     };
-    assert.deepEqual(readIn({ ...others, ...service }), { settings: defaults });
+    assert.deepEqual(readIn({ ...others, ...service }), { settings: defaults, warnings: [] });
   });
 
-  it("names all faults at once", () => {
+  it("reports all invalid settings at once", () => {
     const result = readIn({ SLUICE_USER_API_LISTEN: "x", SLUICE_USER_API_DEPTH: "x" });
     assert.ok("violations" in result);
     assert.equal(result.violations.length, 2);

@@ -55,11 +55,11 @@ function settings(release: Release): readonly object[] {
     { name: "SLUICE_USER_API_LISTEN", value: "0.0.0.0:4000" },
     secretEnv("SLUICE_USER_API_GATEWAY_SECRET", { name: gatewaySecret(release), key: "secret" }),
     ...(hasPostgres(release)
-      ? [...databaseEnv(release), { name: "SLUICE_USER_API_MIGRATE", value: "off" }]
+      ? [...databaseEnv(release), { name: "SLUICE_USER_API_MIGRATE", value: "false" }]
       : [{ name: "SLUICE_USER_API_DATA", value: "/var/lib/sluice/users" }]),
     ...redisEnv(release),
     { name: "SLUICE_USER_API_ACCESS", value: values.userApi.access },
-    { name: "SLUICE_USER_API_DRAIN_SECONDS", value: String(values.userApi.drainSeconds) },
+    { name: "SLUICE_USER_API_DRAIN_TIMEOUT", value: `${values.userApi.drainSeconds}s` },
     { name: "SLUICE_USER_API_LOG_LEVEL", value: values.logLevel },
   ];
 }

@@ -104,7 +104,7 @@ describe("two processes on one database", () => {
     const link = await openLink(Number(address.port));
     context.after(() => link.cut());
     address.port = String(link.port);
-    const drain = { SLUICE_USER_API_DRAIN_SECONDS: "1" };
+    const drain = { SLUICE_USER_API_DRAIN_TIMEOUT: "1s" };
     const replica = await startReplica({ SLUICE_USER_API_DATABASE_URL: address.href, ...drain });
     await connected([replica], "database", true);
     link.freeze();

@@ -65,7 +65,7 @@ function listenFailure(error: unknown, { host, port }: Settings): Error {
 const CLOSING = 5_000;
 
 export async function serve(settings: Settings, log: FastifyBaseLogger): Promise<void> {
-  const { trustedDocuments: file, drainSeconds, mode, migrate } = settings;
+  const { trustedDocuments: file, drainMilliseconds, mode, migrate } = settings;
   const unknown = unknownFields(settings.policy, buildSchema(schema));
   if (unknown.length > 0) {
     throw new StartFailure(`SLUICE_USER_API_POLICY names ${unknown.join(", ")}, which the schema does not have`);
@@ -81,10 +81,9 @@ export async function serve(settings: Settings, log: FastifyBaseLogger): Promise
     throw unusable(settings, error);
   });
   const directCalls = mode === "development";
-  const drainMilliseconds = drainSeconds * 1_000;
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  const options = { ...settings, trusted, store, events, registry, log, directCalls, drainMilliseconds };
+  const options = { ...settings, trusted, store, events, registry, log, directCalls };
   const app = await buildApp(options).catch(async (error: unknown) => {
     await events.close();
     await store.close();
