@@ -55,7 +55,7 @@ async function run(settings: OperatorSettings): Promise<void> {
   for (const signal of ["SIGINT", "SIGTERM"] as const)
     process.once(signal, () => {
       stop(signal).catch((error: Error) => {
-        log.error({ err: error }, "cannot stop in order");
+        log.error({ err: error }, "graceful shutdown failed");
         process.exitCode = 1;
       });
     });

@@ -106,5 +106,5 @@ test("a failed move is retried as long as the operator leads", async () => {
   const own = privateSecretsOf(apart);
   await own.move({ ...options, client: failing as never, store: undefined, leads: () => true, log, interval: 1 });
   assert.deepEqual(texts(), { "apart/push-authority": "home" });
-  assert.deepEqual(warnings, ["the operator's own Secrets cannot be moved out of the home namespace"]);
+  assert.deepEqual(warnings, ["cannot move the operator's Secrets out of the home namespace"]);
 });

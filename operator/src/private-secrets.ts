@@ -61,7 +61,7 @@ export function privateSecretsOf(settings: OperatorSettings): PrivateSecrets {
       }
       const { uid } = old.metadata;
       await client.remove(at(homeNamespace, name), uid === undefined ? {} : { uid });
-      log.info({ secret: name, from: homeNamespace, to: namespace }, "a Secret of the operator's own was moved");
+      log.info({ secret: name, from: homeNamespace, to: namespace }, "moved a Secret of the operator");
     }
   }
 
@@ -75,7 +75,7 @@ export function privateSecretsOf(settings: OperatorSettings): PrivateSecrets {
       } catch (error) {
         const { message } = error as Error;
         if (message !== told && !signal.aborted)
-          log.warn({ reason: message }, "the operator's own Secrets cannot be moved out of the home namespace");
+          log.warn({ reason: message }, "cannot move the operator's Secrets out of the home namespace");
         told = message;
         await abortableDelay(interval, signal);
       }

@@ -121,6 +121,6 @@ for (const [what, payload, message] of refused)
 test("at most a thousand requests wait at once", async () => {
   assert.deepEqual(await scene({ waiting: 1000 }).wait({ resources: [written] }), [
     503,
-    { message: "too many are waiting" },
+    { message: "too many requests are waiting" },
   ]);
 });

@@ -82,7 +82,7 @@ export function createServer({ publisher, waiters, registry, unsynced, election 
     };
   });
   server.post<{ Body: WaitRequest }>("/wait", { schema: waitSchema }, async ({ body }, reply) => {
-    if (waiters.size >= MAX_WAITING) return reply.code(503).send({ message: "too many are waiting" });
+    if (waiters.size >= MAX_WAITING) return reply.code(503).send({ message: "too many requests are waiting" });
     return waiters.wait(body);
   });
   return server;

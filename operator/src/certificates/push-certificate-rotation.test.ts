@@ -165,30 +165,35 @@ test("a new authority is trusted before it signs, and the old one until everythi
 
 const garbage = { "ca.key": "x" };
 const breaks: readonly (readonly [what: string, (secrets: Secrets) => unknown, told: RegExp, trusted: number])[] = [
-  ["the nodes' Secret deleted", ({ remove }) => remove("push"), /^push MadeAnew made anew: there was no such/, 1],
+  ["the nodes' Secret deleted", ({ remove }) => remove("push"), /^push Recreated recreated: the Secret was missing/, 1],
   [
     "the nodes' key broken",
     ({ put }) => put("push", { "gateway.key": "x" }),
-    /^push MadeAnew made anew: its certificate and key were not a valid pair$/,
+    /^push Recreated recreated: its certificate and key were not a valid pair$/,
     1,
   ],
   [
     "the nodes' authorities changed",
     ({ put }) => put("push", { "ca.crt": "x" }),
-    /^push MadeAnew made anew: it held other authorities than the operator's$/,
+    /^push Recreated recreated: it held other authorities than the operator's$/,
     1,
   ],
   [
     "the operator's own certificate broken",
     ({ put }) => put("push-authority", { "operator.crt": "x" }),
-    /^push-authority MadeAnew made anew: its certificate and key were not a valid pair$/,
+    /^push-authority Recreated recreated: its certificate and key were not a valid pair$/,
     1,
   ],
-  ["the authority deleted", ({ remove }) => remove("push-authority"), /^push-authority MadeAnew .*no such Secret/, 2],
+  [
+    "the authority deleted",
+    ({ remove }) => remove("push-authority"),
+    /^push-authority Recreated .*the Secret was missing/,
+    2,
+  ],
   [
     "the authority's key broken",
     ({ put }) => put("push-authority", garbage),
-    /^push-authority MadeAnew made anew: it held no authority that could sign$/,
+    /^push-authority Recreated recreated: it held no authority that could sign$/,
     2,
   ],
 ];

@@ -66,7 +66,7 @@ export async function rotatePushCertificates(options: CertificateRotationOptions
       if (shown !== JSON.stringify(texts)) {
         onCertificate(texts);
         shown = JSON.stringify(texts);
-        log.info("has a certificate for the nodes");
+        log.info("loaded the push certificates");
       }
       return interval;
     },
@@ -113,7 +113,7 @@ async function rotateOnce(
     if (!written) continue;
     await client.apply("Secret", written, { manager, force: true, expect: expectationOf(found[one]) });
     const fault = faults[one];
-    if (fault) recordEvent({ kind: "Secret", ...place }, { reason: "MadeAnew", message: `made anew: ${fault}` });
+    if (fault) recordEvent({ kind: "Secret", ...place }, { reason: "Recreated", message: `recreated: ${fault}` });
   }
   return current;
 }

@@ -55,7 +55,7 @@ export function readStoredCertificates({ authority, nodes }: FoundSecrets, now: 
   return isUsable(stored, now) ? stored : null;
 }
 
-const GONE = "there was no such Secret any more";
+const GONE = "the Secret was missing";
 const UNFIT = "its certificate and key were not a valid pair";
 
 /** What is wrong with the authority's Secret, apart from certificates due for renewal; null: nothing. */

@@ -155,10 +155,10 @@ test("a batch that stays incomplete is reported after a while, and not before", 
   pass(BATCH_REPORT_DELAY - 1);
   assert.deepEqual([told(look()), look().recheckAfter], [[], 1]);
   pass(1);
-  const start = `the batch ${ONE} has not been written to its end (2 of 3 resources were seen)`;
+  const start = `the batch ${ONE} is incomplete (2 of 3 resources were written)`;
   assert.deepEqual(told(look()), [
-    `Service/default/a ${BATCH_INCOMPLETE} ${start}: it is served as it was before; write it again`,
-    `Service/default/b ${BATCH_INCOMPLETE} ${start}: it is not served; write it again`,
+    `Service/default/a ${BATCH_INCOMPLETE} ${start}: the previous version of this resource is served; write the batch again`,
+    `Service/default/b ${BATCH_INCOMPLETE} ${start}: this resource is not served; write the batch again`,
   ]);
   assert.equal(look().recheckAfter, null);
 });
@@ -194,7 +194,7 @@ test("after a restart during a batch, new resources stay out, and changed ones a
   );
   pass(BATCH_REPORT_DELAY);
   assert.equal(look().problems.size, 8);
-  assert.match(told(look()).at(-1) ?? "", /it is served as it stands; write it again$/);
+  assert.match(told(look()).at(-1) ?? "", /the current version of this resource is served; write the batch again$/);
 });
 
 test("after a restart a batch with its last resource is complete, although others have lost their annotations", () => {

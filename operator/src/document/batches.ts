@@ -194,13 +194,13 @@ function wasPublished({ metadata, status }: Resource): boolean {
 function problemOf({ resource, mark }: BatchMember, effective: Resource | null, seen: number): Problem {
   const served =
     effective === null
-      ? "it is not served"
+      ? "this resource is not served"
       : effective === resource
-        ? "it is served as it stands"
-        : "it is served as it was before";
+        ? "the current version of this resource is served"
+        : "the previous version of this resource is served";
   const message =
-    `the batch ${mark.id} has not been written to its end (${seen} of ${mark.size} resources were seen): ${served}; ` +
-    "write it again";
+    `the batch ${mark.id} is incomplete (${seen} of ${mark.size} resources were written): ${served}; ` +
+    "write the batch again";
   return { condition: "Accepted", reason: BATCH_INCOMPLETE, message };
 }
 

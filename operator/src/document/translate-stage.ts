@@ -167,7 +167,7 @@ export function createTranslateStage(options: TranslateStageOptions): TranslateS
     const missing = unsynced();
     const names = missing.join(", ");
     if (missing.length > 0 && names !== loggedUnsynced)
-      log.info({ kinds: missing }, "not publishing before these have been read");
+      log.info({ kinds: missing }, "waiting until these have been read");
     loggedUnsynced = names;
     return missing.length === 0;
   }

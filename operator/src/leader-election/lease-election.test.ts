@@ -100,7 +100,7 @@ for (const [what, failure, seconds] of [
     await clock.pass(seconds * 1000);
     assert.equal(await Promise.race([closed, new Promise((resolve) => setImmediate(resolve, "not closed"))]), "closed");
     assert.equal(shared.lease?.holder, "one");
-    assert.deepEqual(warnings, ["cannot give the Lease back: others will wait until it has run out"]);
+    assert.deepEqual(warnings, ["cannot release the Lease: another operator has to wait until it expires"]);
   });
 
 test("after the leader's death, another leads once the Lease has expired, and not before", async (t) => {
@@ -149,7 +149,7 @@ test("a leader that cannot renew stops before another can begin, and follows aft
   assert.deepEqual([...seen].sort(), [0, 1], "never two at a time");
   assert.deepEqual(one.terms, [1, null]);
   assert.equal(two.lead.term(), 2);
-  assert.deepEqual(warnings, ["cannot read or write the Lease, trying again", "does not lead any more"]);
+  assert.deepEqual(warnings, ["cannot read or write the Lease, trying again", "stopped leading"]);
   one.store.fails = null;
   await clock.pass(60_000);
   assert.equal(one.lead.leader(), "two");

@@ -74,11 +74,11 @@ function startLeaseElection(
     const now = term();
     if (now === reportedTerm) return;
     if (now === null) {
-      const message = "does not lead any more";
+      const message = "stopped leading";
       // Losing leadership is expected during shutdown.
       if (closing.signal.aborted) log.info({ term: reportedTerm }, message);
       else log.warn({ term: reportedTerm, leader: observation?.lease?.holder ?? null }, message);
-    } else log.info({ term: now }, "leads from now on");
+    } else log.info({ term: now }, "started leading");
     reportedTerm = now;
     onTerm(now);
   }
@@ -195,7 +195,7 @@ function startLeaseElection(
         if (error instanceof Conflict || error instanceof ApiServerError) answered = clock.now();
         if (clock.now() + RELEASE_RETRY_INTERVAL >= Math.min(until, answered + RELEASE_NO_ANSWER_TIMEOUT)) {
           const { message } = error as Error;
-          log.warn({ reason: message }, "cannot give the Lease back: others will wait until it has run out");
+          log.warn({ reason: message }, "cannot release the Lease: another operator has to wait until it expires");
           return;
         }
         await clock.sleep(RELEASE_RETRY_INTERVAL, new AbortController().signal);

@@ -19,7 +19,7 @@ export interface NodeClient {
 
 /** The node answered, and refuses this document however often it is sent. */
 export class PushRefusedError extends Error {
-  override readonly name = "Refused";
+  override readonly name = "PushRefusedError";
 }
 
 /** PEM texts. The node's certificate must be signed by `ca` and carry the name `serverName`. */
@@ -94,7 +94,7 @@ export function createNodeConnector({ token, tls, timeout = 2000 }: NodeCredenti
   async function call(node: Node, method: "GET" | "PUT" | "PATCH", push?: PushDocument | PushChange) {
     const wait = push ? timeout * 10 : timeout;
     const body = push && (await pushBodyOf(push));
-    if (!dispatcher) throw new Error("there is no certificate yet to show to nodes");
+    if (!dispatcher) throw new Error("there is no client certificate yet");
     const asked = request(`${node.address}/document`, {
       method,
       dispatcher,

@@ -163,7 +163,7 @@ export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
       if (answer === "stale") outcome = undefined;
       else if (answer.hash !== target.snapshot.hash) {
         outcome = "refused";
-        refuse(`reads revision ${target.revision} in another way: it is of another version (${answer.version})`);
+        refuse(`computes another hash for revision ${target.revision}: it runs another version (${answer.version})`);
       }
     } catch (error) {
       if (!(error instanceof PushRefusedError)) throw error;

@@ -35,7 +35,7 @@ const others: readonly (readonly [what: string, ...texts: readonly string[]])[] 
 ];
 for (const [what, ...texts] of others)
   test(`does not take for a node what answers ${what}`, () =>
-    assert.rejects(read(...texts), /^Error: what answers is no node: /));
+    assert.rejects(read(...texts), /^Error: the response is not from a node: /));
 
 test("stops reading a response that is too long", async () => {
   let given = 0;

@@ -15,7 +15,7 @@ export async function readNodeResponse(body: AsyncIterable<Buffer>): Promise<Mem
   for await (const part of body) {
     length += part.length;
     if (length > MAX_RESPONSE_BYTES)
-      throw new Error(`what answers is no node: it answers more than ${MAX_RESPONSE_BYTES} bytes`);
+      throw new Error(`the response is not from a node: it has more than ${MAX_RESPONSE_BYTES} bytes`);
     parts.push(part);
   }
   const text = Buffer.concat(parts).toString("utf8");
@@ -25,7 +25,7 @@ export async function readNodeResponse(body: AsyncIterable<Buffer>): Promise<Mem
   } catch {
     // Reported below.
   }
-  throw new Error(`what answers is no node: ${text.slice(0, MAX_QUOTED_CHARACTERS).replace(/\s+/g, " ")}`);
+  throw new Error(`the response is not from a node: ${text.slice(0, MAX_QUOTED_CHARACTERS).replace(/\s+/g, " ")}`);
 }
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
@@ -41,7 +41,8 @@ export function parseNodeState(answer: Members): NodeState {
     (term === undefined || isCount(term)) &&
     isString(version) &&
     (statusPort === undefined || (isCount(statusPort) && statusPort <= 65_535));
-  if (!isState) throw new Error(`what answers is no node: ${JSON.stringify(answer).slice(0, MAX_QUOTED_CHARACTERS)}`);
+  if (!isState)
+    throw new Error(`the response is not from a node: ${JSON.stringify(answer).slice(0, MAX_QUOTED_CHARACTERS)}`);
   return {
     node,
     hash,

@@ -116,9 +116,9 @@ export function createStateStore({
       if (knownParts.has(part)) continue;
       const bytes = await store.part(part);
       try {
-        if (!bytes) throw new Error("it is not there");
+        if (!bytes) throw new Error("it is missing");
         const content = decrypt(part, bytes);
-        if (nameOf(content) !== part) throw new Error("it is not what its name says");
+        if (nameOf(content) !== part) throw new Error("its content does not match its name");
         for (const [key, resource] of await decodePart(content)) resources.set(key, resource);
       } catch (error) {
         faults.push({ part, reason: (error as Error).message });

@@ -16,11 +16,11 @@ export function namespaceSelectorOf(
   const { variable } = operatorSettings.namespaceSelector;
   if (namespaces.length > 0)
     throw new SettingsError(
-      `${variable} and ${operatorSettings.namespaces.variable} both say which namespaces count: set one of them`,
+      `${variable} and ${operatorSettings.namespaces.variable} both select namespaces: set one of them`,
     );
   if (directory !== null)
     throw new SettingsError(
-      `${variable} is for clusters: a folder (${operatorSettings.directory.variable}) has no labels of namespaces`,
+      `${variable} needs a cluster: a directory (${operatorSettings.directory.variable}) has no namespace labels`,
     );
   return { labels: namespaceSelector, always: [homeNamespace] };
 }

@@ -62,8 +62,8 @@ export async function listenForReviews(options: ListenerOptions): Promise<Webhoo
   });
   server.setNotFoundHandler(async ({ url }, reply) =>
     url === WEBHOOK_PATH
-      ? reply.code(405).header("allow", "POST").send({ message: "reviews are asked for by POST" })
-      : reply.code(404).send({ message: "there is nothing but /validate" }),
+      ? reply.code(405).header("allow", "POST").send({ message: "send reviews with POST" })
+      : reply.code(404).send({ message: "the only path is /validate" }),
   );
   server.server.maxConnections = MAX_CONNECTIONS;
   await server.listen({ host: listen.host, port: listen.port });

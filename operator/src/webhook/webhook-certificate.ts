@@ -39,7 +39,7 @@ export async function rotateWebhookCertificate(options: WebhookCertificateOption
       if (serving.certificate !== shown) {
         onCertificate(serving);
         shown = serving.certificate;
-        log.info("the webhook has a certificate");
+        log.info("loaded the webhook's certificate");
       }
       return interval;
     },

@@ -39,7 +39,7 @@ async function hash(): Promise<string> {
 
 async function beginOperator(): Promise<void> {
   const process = await suite.start("operator", { SLUICE_DOCUMENT_INTERVAL: "1s" });
-  await process.waitForOutput(/leads from now on/, { timeout: 30_000 });
+  await process.waitForOutput(/started leading/, { timeout: 30_000 });
 }
 
 before(async () => {

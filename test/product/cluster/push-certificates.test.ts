@@ -244,9 +244,9 @@ test("an authority that is deleted is followed by another without a restart or a
     "jsonpath={range .items[*]}{.regarding.name}{.involvedObject.name} {.reason} {.message}{'\\n'}{end}",
   ]);
   for (const line of [
-    /^sluice-push MadeAnew made anew: there was no such Secret any more$/m,
-    /^sluice-push-authority MadeAnew made anew: its certificate and key were not a valid pair$/m,
-    /^sluice-push-authority MadeAnew made anew: there was no such Secret any more$/m,
+    /^sluice-push Recreated recreated: the Secret was missing$/m,
+    /^sluice-push-authority Recreated recreated: its certificate and key were not a valid pair$/m,
+    /^sluice-push-authority Recreated recreated: the Secret was missing$/m,
   ])
     assert.match(events, line);
 });
@@ -269,7 +269,7 @@ test("the other operator leads on with the same certificates", async () => {
   assert.ok(leader);
   await leader.operator.process.stop();
   operators.splice(operators.indexOf(leader.operator), 1);
-  await underChanges(() => operators[0]?.process.waitForOutput(/leads from now on/) ?? assert.fail());
+  await underChanges(() => operators[0]?.process.waitForOutput(/started leading/) ?? assert.fail());
   assert.deepEqual(await textsOf("sluice-push-authority"), before);
 });
 

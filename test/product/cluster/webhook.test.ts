@@ -217,7 +217,7 @@ test("the command sluice-operator opens it where SLUICE_WEBHOOK_LISTEN says", as
   const port = await freePort();
   const operator = await startProcess(process.execPath, [new URL("operator/src/main.ts", root).pathname], {
     name: "sluice-operator",
-    ready: /the webhook has a certificate/,
+    ready: /loaded the webhook's certificate/,
     env: {
       KUBECONFIG: await plane.kubeconfigFor(users.operator),
       SLUICE_DIRECTORY: undefined,
