@@ -15,7 +15,7 @@ const faultsOf = (args: Partial<ReleaseArgs>): readonly string[] =>
 
 const words: Readonly<Record<string, RegExp>> = {
   "a.b":
-    /^: the name a\.b cannot begin names of Services: lower-case letters, digits and -, a letter first and no - last$/,
+    /^: the name a\.b cannot begin names of Services: it must consist of lower-case letters, digits and -, begin with a letter and not end with -$/,
   "2024": /cannot begin names of Services/,
   Edge: /cannot begin names of Services/,
   "edge-": /cannot begin names of Services/,
@@ -30,19 +30,24 @@ for (const [name, expected] of Object.entries(words))
   });
 
 for (const [what, longest, values, because] of [
-  ["without databases", 48, {}, ", because names of Services are made of it"],
-  ["with Redis", 46, { redis: { enabled: true } }, " with redis.enabled, because a label of its pods is made of it"],
+  ["without databases", 48, {}, ", because names of Services are derived from it"],
+  [
+    "with Redis",
+    46,
+    { redis: { enabled: true } },
+    " with redis.enabled, because a label of its pods is derived from it",
+  ],
   [
     "with Postgres",
     43,
     { postgres: { enabled: true } },
-    " with postgres.enabled, because a label of its pods is made of it",
+    " with postgres.enabled, because a label of its pods is derived from it",
   ],
   [
     "with both",
     43,
     { postgres: { enabled: true }, redis: { enabled: true } },
-    " with postgres.enabled, because a label of its pods is made of it",
+    " with postgres.enabled, because a label of its pods is derived from it",
   ],
 ] as const)
   test(`a name has at most ${longest} characters ${what}`, () => {

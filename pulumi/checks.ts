@@ -30,7 +30,7 @@ function nameFaults({ name, values }: Release): readonly Fault[] {
     ...fault(
       !/^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(name),
       "",
-      `the name ${name} cannot begin names of Services: lower-case letters, digits and -, a letter first and no - last`,
+      `the name ${name} cannot begin names of Services: it must consist of lower-case letters, digits and -, begin with a letter and not end with -`,
     ),
     ...fault(name.length > length, "", `the name ${name} is too long: ${length} characters at most${why}`),
   ];
@@ -53,7 +53,7 @@ function contradictions(release: Release): readonly Fault[] {
     ...fault(
       namespaces.length > 0 && admin.enabled && admin.kubernetes,
       "admin.kubernetes",
-      "it takes a ClusterRole, and with namespaces there is none: set one of them",
+      "it requires a ClusterRole, and namespaces allows none: set only one of them",
     ),
     ...fault(
       postgres.enabled && postgres.existingSecret !== "",
@@ -64,12 +64,12 @@ function contradictions(release: Release): readonly Fault[] {
     ...fault(
       userApi.enabled && userApi.replicas > 1 && !hasPostgres(release),
       "userApi.replicas",
-      "more than one takes a Postgres server: set postgres.enabled or postgres.existingSecret",
+      "more than one replica requires a Postgres server: set postgres.enabled or postgres.existingSecret",
     ),
     ...fault(
       userApi.route.enabled && !userApi.enabled,
       "userApi.route.enabled",
-      "there is no user API to lead to: set userApi.enabled",
+      "the route requires the user API: set userApi.enabled",
     ),
     ...fault(
       enabled && minReplicas > maxReplicas,

@@ -131,7 +131,7 @@ for (const { values, fault } of [
   {
     values: { userApi: '{"replicas":2}' },
     fault:
-      "sluice:userApi.replicas: more than one takes a Postgres server: set postgres.enabled or postgres.existingSecret",
+      "sluice:userApi.replicas: more than one replica requires a Postgres server: set postgres.enabled or postgres.existingSecret",
   },
   {
     values: { redis: '{"enabled":true,"host":"redis.example"}' },

@@ -22,7 +22,7 @@ test("all faults are thrown as one, without a stack trace", () => {
     assert.ok(RunError.isInstance(error));
     assert.deepEqual(error.message.split("\n  "), [
       `The values of ${name} have faults:`,
-      `the name ${name} is too long: 48 characters at most, because names of Services are made of it`,
+      `the name ${name} is too long: 48 characters at most, because names of Services are derived from it`,
       "namespaceSelector: set this or namespaces, not both",
     ]);
     return true;

@@ -6,14 +6,16 @@ export const operatorSettings = defineSettings({
     variable: "SLUICE_OPERATOR_LISTEN",
     kind: "address",
     default: "127.0.0.1:8080",
-    description: "Where health, metrics, the nodes' revisions and the admin listener's wait are answered.",
+    description:
+      "Address of the listener for health, metrics, the nodes' revisions and the wait requests of the admin API.",
   },
   directory: {
     variable: "SLUICE_DIRECTORY",
     kind: "text",
     default: null,
     description:
-      "Folder of custom resources to work on. Unset: the cluster that KUBECONFIG or the pod's account names.",
+      "Folder of custom resources to use instead of a cluster. Unset: the cluster of KUBECONFIG or of the pod's " +
+      "service account.",
   },
   unprotectWait: {
     variable: "SLUICE_UNPROTECT_WAIT",
@@ -36,14 +38,16 @@ export const operatorSettings = defineSettings({
     kind: "text",
     default: null,
     description:
-      "Label selector of the namespaces whose resources count, besides the home namespace; in place of SLUICE_NAMESPACES. Unset: all.",
+      "Label selector of the namespaces whose resources are used, in addition to the home namespace. An " +
+      "alternative to SLUICE_NAMESPACES. Unset: all.",
   },
   homeNamespace: {
     variable: "SLUICE_HOME_NAMESPACE",
     kind: "text",
     default: "default",
     description:
-      "Namespace of Sluice's own resources: names need no prefix there, keys open every route, and plugins may be global.",
+      "Home namespace of this Sluice. Entity names have no namespace prefix there, its API keys open routes of " +
+      "all namespaces, and its Plugins may be global.",
   },
   privateNamespace: {
     variable: "SLUICE_PRIVATE_NAMESPACE",
@@ -59,71 +63,74 @@ export const operatorSettings = defineSettings({
     kind: "text",
     default: DEFAULT_CLASS,
     description:
-      "Class of this Sluice: it handles resources with this spec.class, and those without one in its home namespace, in " +
-      "namespaces assigned to it and, for the class sluice, in all namespaces that are not assigned.",
+      "Class of this Sluice installation. It handles resources with this spec.class. Resources without " +
+      "spec.class belong to it in its home namespace, in namespaces that are assigned to it and, for the class " +
+      "sluice, in all unassigned namespaces.",
   },
   nodes: {
     variable: "SLUICE_NODES",
     kind: "list",
     default: [],
     description:
-      "Push listeners of the gateway nodes, as https:// addresses, or http:// on this machine: they get private keys.",
+      "Push listeners of the gateway nodes, as https:// URLs. http:// is accepted only for this machine, because " +
+      "documents contain private keys.",
   },
   nodeService: {
     variable: "SLUICE_NODE_SERVICE",
     kind: "text",
     default: null,
-    description: "Headless Service of the gateway nodes, as namespace/name; instead of SLUICE_NODES.",
+    description: "Headless Service of the gateway nodes, as namespace/name. An alternative to SLUICE_NODES.",
   },
   leaseDuration: {
     variable: "SLUICE_LEASE_DURATION",
     kind: "duration",
     default: 15_000,
     description:
-      "In a cluster one of several operators leads, by a Lease in the home namespace. When it was not renewed for this " +
-      "long, another begins to lead.",
+      "Several operators in a cluster elect a leader by a Lease in the home namespace. After this time without " +
+      "renewal, another operator may take the Lease.",
   },
   leaseRenewDeadline: {
     variable: "SLUICE_LEASE_RENEW_DEADLINE",
     kind: "duration",
     default: 10_000,
-    description: "An operator that could not renew the Lease for this long does not lead any more.",
+    description: "An operator that could not renew the Lease for this time stops leading.",
   },
   leaseRetry: {
     variable: "SLUICE_LEASE_RETRY",
     kind: "duration",
     default: 2000,
-    description: "How often the Lease is renewed, and looked at by those who are ready to lead.",
+    description: "Interval at which the leader renews the Lease and the other operators read it.",
   },
   identity: {
     variable: "SLUICE_IDENTITY",
     kind: "text",
     default: null,
     description:
-      "Name of this operator, which no other has at the same time, such as the pod's: started again under it after a " +
-      "crash, it leads again at once. Unset: another for every process.",
+      "Unique name of this operator in leader election, such as the pod's name. After a crash, an operator with " +
+      "the same name leads again at once. Unset: a random name for every process.",
   },
   documentInterval: {
     variable: "SLUICE_DOCUMENT_INTERVAL",
     kind: "duration",
     default: 30_000,
     description:
-      "How often at most what the nodes have acknowledged is kept, encrypted, for a later start: as ConfigMaps of the " +
-      "home namespace, or beside a folder of resources.",
+      "Minimum interval at which the acknowledged document is saved, encrypted, for a later start: in ConfigMaps " +
+      "of the home namespace, or beside a folder of resources.",
   },
   pushToken: {
     variable: "SLUICE_PUSH_TOKEN",
     kind: "text",
     default: null,
     secret: true,
-    description: "Token that the nodes ask for.",
+    description: "Token that the nodes require.",
   },
   pushCert: {
     variable: "SLUICE_PUSH_TLS_CERT",
     kind: "text",
     default: null,
     description:
-      "PEM file of the operator's certificate for mutual TLS with the nodes. It and its companions are read again when they change.",
+      "PEM file of the operator's certificate for mutual TLS with the nodes. Certificate, key and authority are " +
+      "reloaded when they change.",
   },
   pushKey: {
     variable: "SLUICE_PUSH_TLS_KEY",
@@ -142,44 +149,48 @@ export const operatorSettings = defineSettings({
     kind: "text",
     default: null,
     description:
-      "Secret of the home namespace in which the operator makes and renews what the nodes mount: ca.crt, gateway.crt and " +
-      "gateway.key. The Secret of that name and `-authority`, in SLUICE_PRIVATE_NAMESPACE, holds the signing key " +
-      "and the operator's own certificate. Replaces SLUICE_PUSH_TLS_CERT and its companions.",
+      "Name of a Secret of the home namespace that the nodes mount. The operator creates its entries ca.crt, " +
+      "gateway.crt and gateway.key, and renews them. A second Secret, with the suffix `-authority` and in " +
+      "SLUICE_PRIVATE_NAMESPACE, contains the signing key and the operator's own certificate. Replaces " +
+      "SLUICE_PUSH_TLS_CERT, SLUICE_PUSH_TLS_KEY and SLUICE_PUSH_TLS_CA.",
   },
   pushOverlap: {
     variable: "SLUICE_PUSH_OVERLAP",
     kind: "duration",
     default: 3_600_000,
     description:
-      "With SLUICE_PUSH_SECRET: in which time every node has what is in its Secret. A new authority is trusted for so " +
-      "long before it signs, and the old one for so long after everything was signed anew.",
+      "For SLUICE_PUSH_SECRET: time within which every node has read a changed Secret. A new certificate " +
+      "authority is trusted for this time before it signs. The old one stays trusted for this time after all " +
+      "certificates have been renewed.",
   },
   pushServerName: {
     variable: "SLUICE_PUSH_SERVER_NAME",
     kind: "text",
     default: "sluice-gateway",
-    description: "Name that the nodes' certificates carry.",
+    description: "DNS name in the nodes' certificates.",
   },
   webhookListen: {
     variable: "SLUICE_WEBHOOK_LISTEN",
     kind: "address",
     default: null,
     description:
-      "Where the API server asks over TLS before it stores a resource, so that kubectl apply tells what is wrong. Unset: it is not asked.",
+      "Address of the validating webhook (TLS). The API server calls it before it stores a resource, so that " +
+      "kubectl apply reports errors. Unset: no webhook.",
   },
   webhookName: {
     variable: "SLUICE_WEBHOOK_NAME",
     kind: "text",
     default: "sluice-webhook",
     description:
-      "Name of the ValidatingWebhookConfiguration that leads there, and of the Secret in SLUICE_PRIVATE_NAMESPACE in which the operator keeps the webhook's certificate.",
+      "Name of the ValidatingWebhookConfiguration, and of the Secret in SLUICE_PRIVATE_NAMESPACE with the " +
+      "webhook's certificate.",
   },
   logLevel: {
     variable: "SLUICE_LOG_LEVEL",
     kind: "choice",
     words: ["debug", "info", "warn", "error"],
     default: "info",
-    description: "The least important log lines that are written.",
+    description: "Minimum level of log lines.",
   },
 });
 

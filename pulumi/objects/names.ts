@@ -23,10 +23,10 @@ export const objectName = (release: Release, component: string): string => `${re
 export function longestName({ postgres, redis }: Values): { readonly length: number; readonly why: string } {
   if (postgres.enabled) return { length: 43, why: label("postgres") };
   if (redis.enabled) return { length: 46, why: label("redis") };
-  return { length: 48, why: ", because names of Services are made of it" };
+  return { length: 48, why: ", because names of Services are derived from it" };
 }
 
-const label = (part: string): string => ` with ${part}.enabled, because a label of its pods is made of it`;
+const label = (part: string): string => ` with ${part}.enabled, because a label of its pods is derived from it`;
 
 /** Names of cluster-scoped objects. */
 export const wideName = ({ namespace, name }: Release, component: string): string =>

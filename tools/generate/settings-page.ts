@@ -26,6 +26,6 @@ export function settingsPage(): GeneratedFile {
     "docs/reference/settings.md",
     `# Settings\n\nEnvironment variables that are read once, at the start of a process. An empty variable counts as unset. An unknown variable that begins with \`SLUICE_\` ` +
       `ends the start with an error, because it is probably misspelt. Each command lists its settings with \`--help\`. ` +
-      `The settings of the user API stand in [its README](../../user-api/README.md).\n\n${sections.join("\n")}`,
+      `The README of the user API lists [its settings](../../user-api/README.md).\n\n${sections.join("\n")}`,
   );
 }

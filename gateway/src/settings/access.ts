@@ -8,21 +8,22 @@ export const accessSettings = defineSettings({
     words: ["proven", "anyone"],
     default: "proven",
     description:
-      "Which clients may use the admin API. `proven`: those with the token, a certificate or a Kubernetes token, as far as " +
-      "these are configured; without any of them, only programs on this machine. `anyone`: every client that reaches it.",
+      "Which clients may use the admin API. `proven`: clients with the token, a certificate or a Kubernetes " +
+      "token, if these are configured; otherwise only programs on this machine. `anyone`: every client that can " +
+      "connect.",
   },
   token: {
     variable: "SLUICE_ADMIN_TOKEN",
     kind: "text",
     default: null,
     secret: true,
-    description: "Token that opens the admin API: callers send it as `Kong-Admin-Token` or `Authorization: Bearer`.",
+    description: "Token for the admin API. Callers send it as `Kong-Admin-Token` or `Authorization: Bearer`.",
   },
   tlsCert: {
     variable: "SLUICE_ADMIN_TLS_CERT",
     kind: "text",
     default: null,
-    description: "PEM file of the admin listener's certificate. With it, only TLS is answered.",
+    description: "PEM file of the admin listener's certificate. If set, the listener accepts only TLS.",
   },
   tlsKey: {
     variable: "SLUICE_ADMIN_TLS_KEY",
@@ -34,31 +35,31 @@ export const accessSettings = defineSettings({
     variable: "SLUICE_ADMIN_TLS_CA",
     kind: "text",
     default: null,
-    description: "PEM file of the authority whose certificates open the admin API (mutual TLS).",
+    description: "PEM file of the certificate authority for clients of the admin API (mutual TLS).",
   },
   kubernetes: {
     variable: "SLUICE_ADMIN_KUBERNETES",
     kind: "flag",
     default: false,
     description:
-      "Whether Kubernetes tokens, sent as `Authorization: Bearer`, open the admin API: RBAC on the custom resources " +
-      "says what each caller may do. With store `cluster`.",
+      "Whether the admin API accepts Kubernetes tokens, sent as `Authorization: Bearer`. RBAC on the custom " +
+      "resources decides what each caller may do. Applies to store `cluster`.",
   },
   origins: {
     variable: "SLUICE_ADMIN_ORIGINS",
     kind: "list",
     default: [],
     description:
-      "Origins of web pages that may use the admin API, such as https://console.example.com. Unset: no page of " +
-      "another origin may.",
+      "Origins of web pages that may use the admin API, such as https://console.example.com. Unset: pages of " +
+      "other origins are refused.",
   },
   hosts: {
     variable: "SLUICE_ADMIN_HOSTS",
     kind: "list",
     default: [],
     description:
-      "Names under which the admin listener answers, beside its address and those of this machine. Callers who send " +
-      "a token may use any name.",
+      "Host names that the admin listener accepts in addition to its address and those of this machine. Callers " +
+      "with a token may use any name.",
   },
 });
 

@@ -11,7 +11,7 @@ export const adminSettings = defineSettings({
     kind: "address",
     default: "127.0.0.1:8001",
     description:
-      "Where the admin API is answered. Where other machines may reach it, callers must prove who they are: set " +
+      "Address of the admin API. On an address other than loopback, callers must authenticate: set " +
       "SLUICE_ADMIN_TOKEN, SLUICE_ADMIN_TLS_CA or SLUICE_ADMIN_KUBERNETES.",
   },
   ...accessSettings,
@@ -22,40 +22,41 @@ export const adminSettings = defineSettings({
     // The same default for every command: a cluster is only written to if it was named.
     default: "database",
     description:
-      "Where entities are kept: custom resources in a cluster, the same in a folder, rows of a database, or a " +
-      "declarative file.",
+      "Where the admin API stores entities: as custom resources in a cluster or in a folder (`directory`), in a " +
+      "database, or in a declarative file.",
   },
   directory: {
     variable: "SLUICE_DIRECTORY",
     kind: "text",
     default: null,
-    description: "The folder, with store `directory`.",
+    description: "Folder of custom resources, for store `directory`.",
   },
   namespaces: {
     variable: "SLUICE_NAMESPACES",
     kind: "list",
     default: [],
-    description: "Namespaces to read besides SLUICE_HOME_NAMESPACE, with store `cluster`. Unset: all.",
+    description: "Namespaces to read in addition to SLUICE_HOME_NAMESPACE, for store `cluster`. Unset: all.",
   },
   homeNamespace: {
     variable: "SLUICE_HOME_NAMESPACE",
     kind: "text",
     default: "default",
-    description: "Namespace in which the admin listener writes.",
+    description: "Namespace in which the admin API creates resources.",
   },
   class: {
     variable: "SLUICE_CLASS",
     kind: "text",
     default: DEFAULT_CLASS,
     description:
-      "Class of this Sluice: it handles resources with this spec.class, and those without one in its home namespace, in " +
-      "namespaces assigned to it and, for the class sluice, in all namespaces that are not assigned.",
+      "Class of this Sluice installation. It handles resources with this spec.class. Resources without " +
+      "spec.class belong to it in its home namespace, in namespaces that are assigned to it and, for the class " +
+      "sluice, in all unassigned namespaces.",
   },
   operator: {
     variable: "SLUICE_OPERATOR_URL",
     kind: "text",
     default: "http://127.0.0.1:8080",
-    description: "The operator's listener, which tells when every node has what was written.",
+    description: "URL of the operator's listener, which reports when every node has a change.",
   },
   ...databaseSettings,
   ...fileSettings,
@@ -63,7 +64,7 @@ export const adminSettings = defineSettings({
     variable: "SLUICE_ADMIN_WAIT",
     kind: "duration",
     default: 5000,
-    description: "How long a write waits for the nodes before it answers with `pending`.",
+    description: "Time for which a write waits for the nodes before the response says `pending`.",
   },
   allowedUpstreams,
   compat,

@@ -9,13 +9,15 @@ export const databaseSettings = defineSettings({
     kind: "choice",
     words: ["embedded", "postgres"],
     default: "embedded",
-    description: "Which database: one in this process, for a single node, or a Postgres server (15 or newer) for many.",
+    description:
+      "`embedded`: a database in this process, for a single node. `postgres`: a Postgres server (15 or newer), for " +
+      "any number of nodes.",
   },
   databaseDirectory: {
     variable: "SLUICE_DATABASE_DIR",
     kind: "text",
     default: "./sluice-database",
-    description: "The folder of the embedded database. One process at a time can have it.",
+    description: "Folder of the embedded database. Only one process at a time can use it.",
   },
   pgHost: {
     variable: "SLUICE_PG_HOST",
@@ -29,13 +31,13 @@ export const databaseSettings = defineSettings({
     default: 5432,
     minimum: 1,
     maximum: 65_535,
-    description: "Its port.",
+    description: "Port of the Postgres server.",
   },
   pgTimeout: {
     variable: "SLUICE_PG_TIMEOUT",
     kind: "duration",
     default: 5000,
-    description: "How long a connection attempt or a statement may take.",
+    description: "Timeout of a connection attempt and of a statement.",
   },
   pgUser: { variable: "SLUICE_PG_USER", kind: "text", default: "sluice", description: "The user." },
   pgPassword: {
@@ -50,7 +52,7 @@ export const databaseSettings = defineSettings({
     variable: "SLUICE_PG_SCHEMA",
     kind: "text",
     default: "sluice",
-    description: "The schema that holds the tables: lower-case letters, digits and _. Made by the bootstrap.",
+    description: "Schema of the tables: lower-case letters, digits and _. `sluice migrations bootstrap` creates it.",
   },
   pgPoolSize: {
     variable: "SLUICE_PG_POOL_SIZE",
@@ -58,25 +60,25 @@ export const databaseSettings = defineSettings({
     default: 10,
     minimum: 2,
     maximum: 1000,
-    description: "How many connections a process has at most, beside the one that hears of changes.",
+    description: "Maximum number of connections of a process, in addition to the one that listens for changes.",
   },
   pgSsl: {
     variable: "SLUICE_PG_SSL",
     kind: "flag",
     default: false,
-    description: "Talk to Postgres over TLS, and not at all if the server does not.",
+    description: "Whether connections to Postgres use TLS. A server without TLS is then refused.",
   },
   pgSslVerify: {
     variable: "SLUICE_PG_SSL_VERIFY",
     kind: "flag",
     default: true,
-    description: "Whether the server's certificate is verified. Kong does not by default.",
+    description: "Whether the server's certificate is verified. Kong's default is false.",
   },
   pgSslAuthority: {
     variable: "SLUICE_PG_SSL_CA",
     kind: "text",
     default: null,
-    description: "PEM file of the authorities that may have signed it; unset: those that Node knows.",
+    description: "PEM file of the certificate authorities for the server's certificate. Unset: those that Node trusts.",
   },
 });
 

@@ -6,26 +6,28 @@ export const fileSettings = defineSettings({
     variable: "SLUICE_FILE",
     kind: "text",
     default: null,
-    description: "The declarative file (YAML or JSON), with source or store `file`. Read again whenever it changes.",
+    description:
+      "Path of the declarative file (YAML or JSON), for source or store `file`. The file is reloaded whenever it " +
+      "changes.",
   },
   fileWritable: {
     variable: "SLUICE_FILE_WRITABLE",
     kind: "flag",
     default: false,
     description:
-      "Whether the admin API may write the declarative file, with store `file`. As in Kong it may not by default: " +
-      "writes are answered 405.",
+      "Whether the admin API may write the declarative file (store `file`). By default writes are answered 405, " +
+      "as in Kong.",
   },
   unprotectWait: {
     variable: "SLUICE_UNPROTECT_WAIT",
     kind: "duration",
     default: 2000,
     description:
-      "How long a file must be unchanged before a change in place that removes protection takes effect, because the file " +
-      "may be half written. Such a change removes a protecting plugin, or leaves requests of a protected route to an " +
-      "unprotected one. Applies to declarative files and, with store `directory`, to files of custom resources. Does " +
-      "not apply to writes of the admin API, or to a file that is renamed into place some milliseconds " +
-      "after it was written.",
+      "How long a file must be unchanged before a change in place that removes protection takes effect, because " +
+      "the file may be half written. Such a change removes a protecting plugin, or lets an unprotected route " +
+      "match requests of a protected one. Applies to declarative files and, with store `directory`, to files of " +
+      "custom resources. Does not apply to writes of the admin API, or to a file that is renamed into place some " +
+      "milliseconds after it was written.",
   },
 });
 

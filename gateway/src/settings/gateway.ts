@@ -9,7 +9,7 @@ export const logLevel = {
   kind: "choice",
   words: ["debug", "info", "warn", "error"],
   default: "info",
-  description: "The least important log lines that are written.",
+  description: "Minimum level of log lines.",
 } as const;
 
 export const compat = {
@@ -17,7 +17,7 @@ export const compat = {
   kind: "choice",
   words: ["sluice", "kong"],
   default: "sluice",
-  description: "`kong` brings back the header names X-Kong-* and the metric names kong_*.",
+  description: "`kong` uses Kong's header names X-Kong-* and metric names kong_*.",
 } as const;
 
 export const allowedUpstreams = {
@@ -26,10 +26,10 @@ export const allowedUpstreams = {
   ports: true,
   default: [],
   description:
-    "Addresses and CIDR blocks to which nodes connect although they are refused by default (loopback, link-local, " +
-    "multicast and metadata addresses), such as 127.0.0.0/8: for upstreams, health checks, and the Redis of a plugin. " +
-    "`address:port` also allows one of the gateway's own listeners. The admin listener uses its own value for its " +
-    "warnings: give it the same value as the nodes.",
+    "Addresses and CIDR blocks, such as 127.0.0.0/8, to which nodes may connect although they are refused by " +
+    "default (loopback, link-local, multicast and metadata addresses). Applies to upstreams, health checks, and " +
+    "the Redis of a plugin. `address:port` also allows one of the gateway's own listeners. The admin listener " +
+    "uses its own value for its warnings: give it the same value as the nodes.",
 } as const;
 
 export const gatewaySettings = defineSettings({
@@ -37,15 +37,15 @@ export const gatewaySettings = defineSettings({
     variable: "SLUICE_PROXY_LISTEN",
     kind: "address",
     default: "127.0.0.1:8000",
-    description: "Where clients' requests are taken.",
+    description: "Address of the listener for clients' requests.",
   },
   proxyTls: {
     variable: "SLUICE_PROXY_TLS_LISTEN",
     kind: "address",
     default: null,
     description:
-      "Where clients' requests are taken over TLS, such as 127.0.0.1:8443: the certificate is the one whose SNI the " +
-      "client asks for. Unset: nowhere.",
+      "Address of the TLS listener for clients' requests, such as 127.0.0.1:8443. The server name (SNI) selects " +
+      "the certificate. Unset: no TLS listener.",
   },
   engine: {
     variable: "SLUICE_ENGINE",
@@ -53,8 +53,8 @@ export const gatewaySettings = defineSettings({
     words: ["http1", "reply-from"],
     default: "http1",
     description:
-      "What carries HTTP/1.1: `http1` is Sluice's own engine on bare sockets, `reply-from` stands on Fastify and " +
-      "@fastify/reply-from and costs more for each request.",
+      "HTTP/1.1 engine. `http1` is Sluice's own engine on plain sockets. `reply-from` uses Fastify and " +
+      "@fastify/reply-from, and needs more CPU for each request.",
   },
   workers: {
     variable: "SLUICE_WORKERS",
@@ -62,53 +62,52 @@ export const gatewaySettings = defineSettings({
     maximum: 255,
     default: 1,
     description:
-      "How many threads take clients' requests, on one address; `auto`: one for each core that the process may use. " +
-      "With more than 1 a thread of its own keeps documents, health checks and the other listeners, and each takes " +
-      "memory of its own. Linux and FreeBSD only.",
+      "Number of worker threads that serve clients' requests, all on the same address; `auto`: one for each CPU " +
+      "core that the process may use. With more than 1, the main thread only handles documents, health checks " +
+      "and the other listeners. Each worker uses its own memory. More than 1 works on Linux and FreeBSD only.",
   },
   workerTimeout: {
     variable: "SLUICE_WORKER_TIMEOUT",
     kind: "duration",
     default: 30_000,
-    description:
-      "After which time a thread that does nothing any more (its event loop does not turn) is replaced by another. With " +
-      "more than one worker.",
+    description: "A worker whose event loop is blocked for this time is replaced. Applies with more than one worker.",
   },
   proxyHttp2: {
     variable: "SLUICE_PROXY_HTTP2",
     kind: "flag",
     default: false,
     description:
-      "Whether SLUICE_PROXY_LISTEN also takes HTTP/2 of clients that know beforehand, such as those of gRPC without " +
-      "TLS. Over TLS clients may always choose it. With engine `http1`.",
+      "Whether SLUICE_PROXY_LISTEN also accepts HTTP/2 with prior knowledge (h2c), such as gRPC without TLS. " +
+      "Over TLS, HTTP/2 is always available (ALPN). Applies to engine `http1`.",
   },
   keepAlive: {
     variable: "SLUICE_KEEPALIVE_TIMEOUT",
     kind: "duration",
     default: 75_000,
-    description: "How long an idle connection of a client is kept.",
+    description: "Time after which an idle client connection is closed.",
   },
   headersTimeout: {
     variable: "SLUICE_CLIENT_HEADER_TIMEOUT",
     kind: "duration",
     default: 15_000,
-    description: "In which time a request's head must have arrived: else the client is answered 408.",
+    description: "Time within which a request's head must arrive; otherwise the request is answered 408.",
   },
   bodyTimeout: {
     variable: "SLUICE_CLIENT_BODY_TIMEOUT",
     kind: "duration",
     default: 60_000,
     description:
-      "How long a client may be silent in the middle of its body: then it is answered 408. With HTTP/2 time does not " +
-      "count in which other bodies of its connection come.",
+      "Maximum pause while a client sends a body; after it the request is answered 408. With HTTP/2, time in " +
+      "which other bodies of the connection make progress does not count.",
   },
   sendTimeout: {
     variable: "SLUICE_SEND_TIMEOUT",
     kind: "duration",
     default: 60_000,
     description:
-      "In which time a client must take what was written to it: else its connection is closed, or with HTTP/2 the " +
-      "stream. There time does not count in which other responses of the connection are taken.",
+      "Maximum time in which a client reads nothing of a response that is waiting; after it the connection is " +
+      "closed (with HTTP/2: the stream). With HTTP/2, time in which other responses of the connection make " +
+      "progress does not count.",
   },
   bodyMinRate: {
     variable: "SLUICE_CLIENT_BODY_MIN_RATE",
@@ -116,9 +115,9 @@ export const gatewaySettings = defineSettings({
     minimum: 0,
     default: 240,
     description:
-      "How many bytes a second a client must send of a request's body, on an average, while the gateway takes them: else " +
-      "it is answered 408. What it sends beyond counts for later, up to SLUICE_CLIENT_BODY_TIMEOUT. 0: any. Not for " +
-      "gRPC. With HTTP/2 all that passes on the connection counts for each of its streams.",
+      "Minimum average rate of a request's body in bytes per second, while the gateway reads it; a slower " +
+      "request is answered 408. A surplus counts for later, up to SLUICE_CLIENT_BODY_TIMEOUT. 0: no minimum. " +
+      "Does not apply to gRPC. With HTTP/2, all traffic of the connection counts for each of its streams.",
   },
   sendMinRate: {
     variable: "SLUICE_SEND_MIN_RATE",
@@ -126,22 +125,25 @@ export const gatewaySettings = defineSettings({
     minimum: 0,
     default: 240,
     description:
-      "How many bytes a second a client must take, on an average, while there are some that wait for it: else its " +
-      "connection is closed, or with HTTP/2 the stream. What it takes beyond counts for later, up to " +
-      "SLUICE_SEND_TIMEOUT. 0: any. With HTTP/2 all that passes on the connection counts for each of its streams.",
+      "Minimum average rate in bytes per second at which a client must read a response that is waiting; " +
+      "otherwise the connection is closed (with HTTP/2: the stream). A surplus counts for later, up to " +
+      "SLUICE_SEND_TIMEOUT. 0: no minimum. With HTTP/2, all traffic of the connection counts for each of its " +
+      "streams.",
   },
   minRateGrace: {
     variable: "SLUICE_MIN_RATE_GRACE",
     kind: "duration",
     default: 5000,
-    description: "How long a client may be slower than these two at first.",
+    description:
+      "Initial period in which the two minimum rates (SLUICE_CLIENT_BODY_MIN_RATE, SLUICE_SEND_MIN_RATE) do not " +
+      "apply.",
   },
   maxRequests: {
     variable: "SLUICE_KEEPALIVE_REQUESTS",
     kind: "integer",
     minimum: 1,
     default: 10_000,
-    description: "How many requests one connection of a client carries. With engine `http1`.",
+    description: "Maximum number of requests on one client connection. Applies to engine `http1`.",
   },
   maxConnections: {
     variable: "SLUICE_MAX_CONNECTIONS",
@@ -149,24 +151,26 @@ export const gatewaySettings = defineSettings({
     minimum: 1,
     default: 16_384,
     description:
-      "How many connections of clients there may be at a time, over all workers: those beyond are closed at once.",
+      "Maximum number of client connections of a node, over all workers. Further connections are closed at once.",
   },
   maxConnectionsPerAddress: {
     variable: "SLUICE_MAX_CONNECTIONS_PER_ADDRESS",
     kind: "integer",
     minimum: 0,
     default: 0,
-    description: "The same for one address; 0 is no limit, because many clients may share one.",
+    description:
+      "Maximum number of client connections from one address; 0: no limit. Many clients may share one address.",
   },
   probeInterval: {
     variable: "SLUICE_CLIENT_PROBE_INTERVAL",
     kind: "duration",
     default: 20_000,
     description:
-      "How long a client may be silent before the node probes it. A TCP keep-alive probe closes the connection after ten " +
-      "more seconds without an answer. While HTTP/2 streams are open the node also sends PING, and closes the " +
-      "connection after one and a half times this setting without an answer. On Linux the node also checks at this " +
-      "interval, and closes the connection of a client that has acknowledged nothing for about 13 seconds. At least 1s.",
+      "Time without data from a client after which the node probes the connection. A TCP keep-alive probe closes " +
+      "the connection after ten more seconds without an answer. While HTTP/2 streams are open the node also " +
+      "sends PING, and closes the connection after one and a half times this setting without an answer. On Linux " +
+      "the node also checks at this interval, and closes the connection of a client that has acknowledged " +
+      "nothing for about 13 seconds. At least 1s.",
   },
   clientMemory: {
     variable: "SLUICE_CLIENT_MEMORY",
@@ -174,17 +178,18 @@ export const gatewaySettings = defineSettings({
     minimum: 4_194_304,
     default: 134_217_728,
     description:
-      "How many bytes of memory all client connections of a node may use together: 16 KiB for each HTTP/2 connection, 8 " +
-      "KiB and the decoded head for each of its active requests, and unread bytes of every protocol. Above three " +
-      "quarters, new streams are refused (REFUSED_STREAM), or the connection with the most unread bytes is closed. " +
-      "Workers divide the memory evenly. The default suits a memory limit of 512 MiB. The metric " +
+      "Bytes of memory that all client connections of a node may use together. Counted are 16 KiB for each " +
+      "HTTP/2 connection, 8 KiB and the decoded head for each of its active requests, and unread bytes of every " +
+      "protocol. Above three quarters, new streams are refused (REFUSED_STREAM), or the connection with the most " +
+      "unread bytes is closed. Workers divide the memory evenly. The default suits a memory limit of 512 MiB. " +
+      "The metric " +
       '`sluice_memory_bytes` (`kind="clients"`) shows the use.',
   },
   status: {
     variable: "SLUICE_STATUS_LISTEN",
     kind: "address",
     default: "127.0.0.1:8007",
-    description: "Where /status, /status/live, /status/ready and /metrics are answered.",
+    description: "Address of the status listener: /status, /status/live, /status/ready and /metrics.",
   },
   source: {
     variable: "SLUICE_SOURCE",
@@ -200,21 +205,22 @@ export const gatewaySettings = defineSettings({
     variable: "SLUICE_PUSH_LISTEN",
     kind: "address",
     default: "127.0.0.1:8005",
-    description: "Where the operator pushes documents, with source `push`.",
+    description: "Address of the listener to which the operator pushes documents, for source `push`.",
   },
   pushToken: {
     variable: "SLUICE_PUSH_TOKEN",
     kind: "text",
     default: null,
     secret: true,
-    description: "Token that the operator must send. Needed unless mutual TLS is set up.",
+    description: "Token that the operator must send. Required unless mutual TLS is configured.",
   },
   pushCert: {
     variable: "SLUICE_PUSH_TLS_CERT",
     kind: "text",
     default: null,
     description:
-      "PEM file of the node's certificate for mutual TLS. It and its companions are read again when they change.",
+      "PEM file of the node's certificate for mutual TLS. Certificate, key and authority are reloaded when they " +
+      "change.",
   },
   pushKey: {
     variable: "SLUICE_PUSH_TLS_KEY",
@@ -232,28 +238,30 @@ export const gatewaySettings = defineSettings({
     variable: "SLUICE_PUSH_CLIENT",
     kind: "text",
     default: "sluice-operator",
-    description: "DNS name that the operator's certificate must carry.",
+    description: "DNS name that the operator's certificate must contain.",
   },
   keptDocument: {
     variable: "SLUICE_KEPT_DOCUMENT",
     kind: "text",
     default: null,
     description:
-      "File on a volume of this node alone in which it keeps what the operator pushed last, to serve it after a start " +
-      "while there is no operator. It holds private keys and passwords: only its owner may read it (mode 0600). Unset: " +
-      "nothing is kept.",
+      "File in which the node saves the last pushed document, on a volume of this node alone. After a start " +
+      "without an operator the node serves this document. The file contains private keys and passwords, so only " +
+      "its owner may read it (mode 0600). Unset: the document is not saved.",
   },
   keptDocumentWait: {
     variable: "SLUICE_KEPT_DOCUMENT_WAIT",
     kind: "duration",
     default: 5000,
-    description: "How long a start waits for the operator before it serves what was kept.",
+    description:
+      "Time for which a starting node waits for the operator before it serves the saved document " +
+      "(SLUICE_KEPT_DOCUMENT).",
   },
   trustedAddresses: {
     variable: "SLUICE_TRUSTED_IPS",
     kind: "addresses",
     default: [],
-    description: "Addresses and CIDR blocks of proxies in front, whose X-Forwarded-* headers are believed.",
+    description: "Addresses and CIDR blocks of proxies in front of the node whose X-Forwarded-* headers are trusted.",
   },
   realIpHeader: {
     variable: "SLUICE_REAL_IP_HEADER",
@@ -261,8 +269,9 @@ export const gatewaySettings = defineSettings({
     words: ["x-real-ip", "x-forwarded-for"],
     default: "x-real-ip",
     description:
-      "The header in which those proxies send the client's address. Of several entries the last one that is not a trusted " +
-      "proxy counts, without its port. An entry that is not an address ends the search at the proxy that sent it.",
+      "Header in which the proxies of SLUICE_TRUSTED_IPS send the client's address. Of several entries the last " +
+      "one that is not a trusted proxy is used, without its port. If an entry is not an address, the proxy that " +
+      "sent it is taken as the client.",
   },
   allowedUpstreams,
   trustedCertificates: {
@@ -270,9 +279,9 @@ export const gatewaySettings = defineSettings({
     kind: "text",
     default: null,
     description:
-      "PEM file with certificate authorities that are trusted in addition to Node's own, on connections of plugins that " +
-      "verify certificates (to a Redis with `ssl_verify`). Kong's `lua_ssl_trusted_certificate`. Read at the start. " +
-      "Does not apply to upstreams.",
+      "PEM file of certificate authorities that are trusted in addition to Node's own. Applies to connections of " +
+      "plugins that verify certificates (to a Redis with `ssl_verify`), not to upstreams. Read at the start. " +
+      "Corresponds to Kong's `lua_ssl_trusted_certificate`.",
   },
   ...observerSettings,
   drain: {
@@ -280,8 +289,8 @@ export const gatewaySettings = defineSettings({
     kind: "duration",
     default: 30_000,
     description:
-      "How long requests under way may take, and tunnels (WebSocket) go on, after the node was told to stop. What is left " +
-      "then is cut off: give the process some seconds more before it is killed.",
+      "Time for which a stopping node completes requests and keeps tunnels (WebSocket) open. Then the remaining " +
+      "connections are closed. Let the process live some seconds longer before it is killed.",
   },
   compat,
   logLevel,

@@ -8,15 +8,16 @@ export const observerSettings = defineSettings({
     kind: "text",
     default: "off",
     description:
-      "Where each request is told of in a line of JSON: `off`, `stdout`, or the path of a file, which is appended to and " +
-      "opened anew at SIGHUP.",
+      "Destination of the access log, one line of JSON for each request: `off`, `stdout`, or the path of a file. " +
+      "The node appends to the file, and reopens it on SIGHUP.",
   },
   accessLogQuery: {
     variable: "SLUICE_PROXY_ACCESS_LOG_QUERY",
     kind: "flag",
     default: false,
     description:
-      "Whether the access log tells queries too. Values of parameters that a key-auth plugin reads keys from are never in it.",
+      "Whether the access log includes query strings. The log never contains the values of parameters from which " +
+      "a key-auth plugin reads keys.",
   },
   tracing: {
     variable: "SLUICE_TRACING",
@@ -24,30 +25,32 @@ export const observerSettings = defineSettings({
     words: ["off", "otlp"],
     default: "off",
     description:
-      "`otlp` sends traces to a collector: `traceparent` of clients is followed, and made where there is none. With `off` " +
-      "it passes as it came.",
+      "`otlp` sends traces to a collector. A client's `traceparent` header is continued, or one is created. With " +
+      "`off` the header is forwarded unchanged.",
   },
   tracingSampling: {
     variable: "SLUICE_TRACING_SAMPLING",
     kind: "share",
     default: 1,
     description:
-      "Which share of the requests that bring no `traceparent` is traced; the others follow theirs. A trace costs several " +
-      "times what the rest of a request does: lower it where there are many.",
+      "Fraction of requests without `traceparent` that are traced; requests with the header follow its sampling " +
+      "flag. A trace costs several times as much CPU as the rest of a request, so lower this value under high " +
+      "load.",
   },
   otlpEndpoint: {
     variable: "OTEL_EXPORTER_OTLP_ENDPOINT",
     kind: "text",
     default: null,
     description:
-      "URL of the collector, such as http://127.0.0.1:4318: traces are posted to `/v1/traces` below it (OTLP over HTTP, " +
-      "JSON). Other variables of OpenTelemetry's apply too, such as OTEL_SERVICE_NAME and OTEL_EXPORTER_OTLP_HEADERS.",
+      "URL of the collector, such as http://127.0.0.1:4318. Traces are sent to `/v1/traces` below it (OTLP over " +
+      "HTTP, JSON). Other variables of OpenTelemetry also apply, such as OTEL_SERVICE_NAME and " +
+      "OTEL_EXPORTER_OTLP_HEADERS.",
   },
   otlpTracesEndpoint: {
     variable: "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
     kind: "text",
     default: null,
-    description: "The whole URL for traces, where it is another.",
+    description: "Complete URL for traces, if it differs from OTEL_EXPORTER_OTLP_ENDPOINT plus `/v1/traces`.",
   },
 });
 

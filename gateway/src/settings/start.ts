@@ -21,7 +21,8 @@ export const startSettings = defineSettings({
     kind: "choice",
     words: ["database", "file"],
     default: "database",
-    description: "Where entities are kept, and where the node reads them: rows of a database, or a declarative file.",
+    description:
+      "Where the admin API stores entities and the node reads them: in a database, or in a declarative file.",
   },
 });
 

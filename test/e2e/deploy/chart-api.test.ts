@@ -53,7 +53,7 @@ describe("the charts on an API server", () => {
     assert.equal(applied, 0, said);
     const { code, stderr } = await install(charts.crds, ["sluice-crds", "-n", "sluice"]);
     assert.equal(code, 1);
-    assert.match(stderr, /certificates\.sluice\.dev is in the cluster already, made by .*sluice-crds.*, not by Helm/);
+    assert.match(stderr, /certificates\.sluice\.dev exists already and was created by .*sluice-crds.*, not by Helm/);
     await handToHelm();
   });
 

@@ -11,12 +11,12 @@ const wrong: readonly (readonly [what: string, values: string, words: RegExp])[]
   ["a digest that is none", "operator.image.digest=abc", /'\/operator\/image\/digest': 'abc' does not match/],
   ["limits with a wrong name", "gateway.resources.limit.memory=1Gi", /additional properties 'limit'/],
   ["a class that can be no label", "class=A b", /'\/class': 'A b' does not match/],
-  ["two ways to say namespaces", "namespaces={a},namespaceSelector=b=c", /set one of them/],
-  ["two databases", "postgres.enabled=true,postgres.existingSecret=x", /postgres.*: set one of them/],
-  ["two Redis servers", "redis.enabled=true,redis.host=x", /redis.*: set one of them/],
-  ["Kubernetes tokens without a ClusterRole", "namespaces={a},admin.kubernetes=true", /takes a ClusterRole/],
-  ["replicas that share no database", "userApi.replicas=2", /takes a Postgres server/],
-  ["a route to nothing", "userApi.enabled=false,userApi.route.enabled=true", /no user API to lead to/],
+  ["two ways to say namespaces", "namespaces={a},namespaceSelector=b=c", /set only one of them/],
+  ["two databases", "postgres.enabled=true,postgres.existingSecret=x", /postgres.*: set only one of them/],
+  ["two Redis servers", "redis.enabled=true,redis.host=x", /redis.*: set only one of them/],
+  ["Kubernetes tokens without a ClusterRole", "namespaces={a},admin.kubernetes=true", /requires a ClusterRole/],
+  ["replicas that share no database", "userApi.replicas=2", /requires a Postgres server/],
+  ["a route to nothing", "userApi.enabled=false,userApi.route.enabled=true", /the route requires the user API/],
   [
     "fewest above most",
     "gateway.autoscaling.enabled=true,gateway.autoscaling.minReplicas=11",
@@ -49,20 +49,20 @@ const wrong: readonly (readonly [what: string, values: string, words: RegExp])[]
   ],
 ];
 
-const tooLong = "because a label of its pods is made of it";
+const tooLong = "because a label of its pods is derived from it";
 
 /** Names of releases that Helm itself takes. */
 const names: readonly (readonly [name: string, values: string, words: RegExp])[] = [
   [
     "a.b",
     "",
-    /the release's name a\.b cannot begin names of Services: lower-case letters, digits and -, a letter first/,
+    /the release's name a\.b cannot begin names of Services: it must consist of lower-case letters, digits and -/,
   ],
   ["2024", "", /the release's name 2024 cannot begin names of Services/],
   [
     "a".repeat(49),
     "",
-    /the release's name a+ is too long: 48 characters at most, because names of Services are made of it/,
+    /the release's name a+ is too long: 48 characters at most, because names of Services are derived from it/,
   ],
   ["a".repeat(47), "redis.enabled=true", new RegExp(`too long: 46 characters at most with redis.enabled, ${tooLong}`)],
   [

@@ -79,8 +79,12 @@ if (process.argv.includes("--write")) {
   });
 
   for (const [what, values, expected] of [
-    ["without NetworkPolicies that they are off", [], /^Every pod of the cluster reaches every part/m],
-    ["with Roles alone what the admin API may read", ["namespaces={shop}"], /^The admin API may read what signs/m],
+    ["without NetworkPolicies that they are off", [], /^Every pod of the cluster can connect to every part/m],
+    [
+      "with Roles alone what the admin API may read",
+      ["namespaces={shop}"],
+      /^The admin API can read the keys that sign/m,
+    ],
   ] as const)
     test(`the notes tell ${what}`, async () => {
       const notesOf = async (...more: readonly string[]) => {

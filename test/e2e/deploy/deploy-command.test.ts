@@ -143,7 +143,7 @@ test("production is told what it lacks, and with its secrets its preview is righ
   await selectStack(project, "prod");
   const lacking = await project.run(["preview", "--stack", "prod"]);
   assert.notEqual(lacking.code, 0);
-  assert.match(lacking.output, /sluice:userApi\.replicas: more than one takes a Postgres server/);
+  assert.match(lacking.output, /sluice:userApi\.replicas: more than one replica requires a Postgres server/);
   const secrets = { databaseUrl: "postgres://users:s3cretword@db.example/users", redisPassword: "an0therword" };
   const pairs = Object.entries(secrets).flatMap(([name, text]) => ["--secret", `sluice:${name}=${text}`]);
   await project.run(["config", "set-all", ...pairs, "--stack", "prod"]);
