@@ -67,16 +67,16 @@ export function privateSecretsOf(settings: OperatorSettings): PrivateSecrets {
 
   async function moveWithRetries(options: MovePrivateSecretsOptions): Promise<void> {
     const { leads, log, signal, interval = 1000 } = options;
-    let told = "";
+    let lastError = "";
     while (!moved && leads() && !signal.aborted) {
       try {
         await moveAll(options);
         moved = true;
       } catch (error) {
         const { message } = error as Error;
-        if (message !== told && !signal.aborted)
+        if (message !== lastError && !signal.aborted)
           log.warn({ reason: message }, "cannot move the operator's Secrets out of the home namespace");
-        told = message;
+        lastError = message;
         await abortableDelay(interval, signal);
       }
     }

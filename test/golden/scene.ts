@@ -13,9 +13,8 @@ import {
   withoutDefaults,
 } from "@sluice/model";
 import { parseAllDocuments, stringify } from "yaml";
-import { createBatches, type HeldBack } from "../../operator/src/document/batches.ts";
+import { createBatches, type HeldBack, withHeldBack } from "../../operator/src/document/batches.ts";
 import { buildSnapshot, emptyBuild, type SnapshotBuild } from "../../operator/src/document/build-snapshot.ts";
-import { withHeldBack } from "../../operator/src/document/with-held-back.ts";
 import { conditionsOf, type Problem } from "../../operator/src/status/conditions.ts";
 import type { Item } from "../../operator/src/translate/translation.ts";
 import { createTranslate } from "../../operator/src/translate/translator.ts";

@@ -231,6 +231,6 @@ test("a missing permission is logged and retried; a conflict with another replic
   secrets.refusals.push(new Conflict("exists", "already exists"), new Rejected('cannot patch resource "secrets"'));
   const { shows, lines } = operator(t, secrets);
   await shows(1);
-  assert.match(lines.join(""), /cannot patch resource \\"secrets\\".*the certificates between operator and nodes/);
+  assert.match(lines.join(""), /cannot patch resource \\"secrets\\".*cannot rotate the push certificates/);
   assert.doesNotMatch(lines.join(""), /already exists|PRIVATE KEY/);
 });

@@ -70,7 +70,7 @@ export async function rotatePushCertificates(options: CertificateRotationOptions
       }
       return interval;
     },
-    failureMessage: "the certificates between operator and nodes cannot be kept",
+    failureMessage: "cannot rotate the push certificates",
     retryInterval: Math.min(interval, RETRY_INTERVAL),
     log,
     signal,

@@ -55,22 +55,22 @@ export function readStoredCertificates({ authority, nodes }: FoundSecrets, now: 
   return isUsable(stored, now) ? stored : null;
 }
 
-const GONE = "the Secret was missing";
-const UNFIT = "its certificate and key were not a valid pair";
+const MISSING = "the Secret was missing";
+const INVALID_PAIR = "its certificate and key were not a valid pair";
 
 /** What is wrong with the authority's Secret, apart from certificates due for renewal; null: nothing. */
 export function findAuthorityFault(stored: PushCertificates | null, authority: Resource | null): string | null {
-  if (!authority) return GONE;
+  if (!authority) return MISSING;
   if (!stored) return "it held no authority that could sign";
-  return isValidPair(stored.certificates.operator, stored.authorities) ? null : UNFIT;
+  return isValidPair(stored.certificates.operator, stored.authorities) ? null : INVALID_PAIR;
 }
 
 /** The same for the nodes' Secret. */
 export function findNodesFault(stored: PushCertificates | null, nodes: Resource | null): string | null {
-  if (!nodes) return GONE;
+  if (!nodes) return MISSING;
   const authorities = stored?.authorities ?? "";
   if (secretEntry(nodes, "ca.crt") !== authorities) return "it held other authorities than the operator's";
-  return isValidPair(pairIn(nodes, "gateway"), authorities) ? null : UNFIT;
+  return isValidPair(pairIn(nodes, "gateway"), authorities) ? null : INVALID_PAIR;
 }
 
 /** The entries of both Secrets. */

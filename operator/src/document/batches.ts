@@ -15,7 +15,7 @@ import {
   resourceKey,
 } from "@sluice/crds";
 import type { Problem } from "../status/conditions.ts";
-import { type Owner, ownerKey } from "../translate/translation.ts";
+import { type Owner, ownerKey, type Translation } from "../translate/translation.ts";
 import type { ClusterState, WatchedKind } from "../watch/cluster-state.ts";
 import { overlay } from "../watch/overlay.ts";
 
@@ -93,8 +93,8 @@ export function createBatches(options: BatchesOptions): Batches {
     if (earlier?.id === id) return;
     // An incomplete batch was never published: the version before that batch counts.
     const unpublished = earlier && progressById.get(earlier.id)?.complete !== true;
-    const stood = unpublished ? earlier.before : before;
-    marked.set(name, { kind: kind as WatchedKind, key: resourceKey(resource), id, before: stood });
+    const published = unpublished ? earlier.before : before;
+    marked.set(name, { kind: kind as WatchedKind, key: resourceKey(resource), id, before: published });
   }
 
   /** The members of each batch. Progress of batches without members is dropped. */
@@ -157,6 +157,32 @@ export function createBatches(options: BatchesOptions): Batches {
         recheckAfter: deadlines.length > 0 ? Math.max(0, Math.min(...deadlines) - now()) : null,
       };
     },
+  };
+}
+
+/**
+ * The translation without the resources that batches hold back, because their statuses concern their earlier versions.
+ * Resources of batches that stay incomplete are added again with their problems.
+ */
+export function withHeldBack(
+  translation: Translation,
+  { held, problems: reported }: Pick<HeldBack, "held" | "problems">,
+): Translation {
+  if (held.size === 0 && reported.size === 0) return translation;
+  const owners = new Map<string, Owner | undefined>();
+  const problems = new Map<string, readonly Problem[] | undefined>();
+  for (const key of held) {
+    owners.set(key, undefined);
+    problems.set(key, undefined);
+  }
+  for (const [key, { owner, problem }] of reported) {
+    owners.set(key, owner);
+    problems.set(key, [problem, ...((held.has(key) ? undefined : translation.problems.get(key)) ?? [])]);
+  }
+  return {
+    ...translation,
+    owners: translation.owners.with(owners),
+    problems: translation.problems.with(problems),
   };
 }
 

@@ -51,7 +51,7 @@ export function* buildSnapshotSliced(previous: SnapshotBuild, translation: Conte
   let { items, endpoints } = translation;
   const problems = new Map<string, Problem[]>();
 
-  function complain(owner: Item["owner"], problem: Problem): void {
+  function addProblem(owner: Item["owner"], problem: Problem): void {
     const key = ownerKey(owner);
     problems.set(key, [...(problems.get(key) ?? []), problem]);
   }
@@ -60,30 +60,30 @@ export function* buildSnapshotSliced(previous: SnapshotBuild, translation: Conte
     const change = difference(previous, { items, endpoints });
     const applied = yield* applyChangeSliced(previous.snapshot, change);
     if (!applied.violations) return { built: { snapshot: applied.value, items, endpoints }, problems };
-    const culprits = violationOwnersOf(applied.violations, change, items);
-    if (culprits.items.size === 0 && culprits.addresses.size === 0)
+    const owners = violationOwnersOf(applied.violations, change, items);
+    if (owners.items.size === 0 && owners.addresses.size === 0)
       throw new Error(`the document cannot be built: ${applied.violations.map(describeViolation).join("; ")}`);
 
-    const left = new Map<Collection, Map<string, Item>>();
-    for (const [item, { collection, message }] of culprits.items) {
-      const rest = left.get(collection) ?? new Map(items[collection]);
-      left.set(collection, rest);
+    const replaced = new Map<Collection, Map<string, Item>>();
+    for (const [item, { collection, message }] of owners.items) {
+      const rest = replaced.get(collection) ?? new Map(items[collection]);
+      replaced.set(collection, rest);
       const standIn = unavailableItem(collection, item, message);
       if (standIn) rest.set(item.entity.id, standIn);
       else rest.delete(item.entity.id);
       const outcome = standIn ? closedOutcome(item.owner) : LEFT_OUT;
-      complain(item.owner, { condition: "Accepted", reason: "Invalid", message, outcome });
+      addProblem(item.owner, { condition: "Accepted", reason: "Invalid", message, outcome });
     }
-    items = { ...items, ...Object.fromEntries(left) };
+    items = { ...items, ...Object.fromEntries(replaced) };
 
-    if (culprits.addresses.size === 0) continue;
+    if (owners.addresses.size === 0) continue;
     const addresses = new Map(endpoints);
-    for (const [id, message] of culprits.addresses) {
+    for (const [id, message] of owners.addresses) {
       const service = items.services.get(id);
       // An empty list makes the node answer 503. Without a list, requests would go to the name of the core Service.
       if (service && addresses.get(id)?.length) addresses.set(id, []);
       else addresses.delete(id);
-      if (service) complain(service.owner, { condition: "ResolvedRefs", reason: "BackendInvalid", message });
+      if (service) addProblem(service.owner, { condition: "ResolvedRefs", reason: "BackendInvalid", message });
     }
     endpoints = addresses;
   }

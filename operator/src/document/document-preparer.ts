@@ -7,9 +7,8 @@ import type { TimeSliced } from "../time-slicing.ts";
 import type { Translation } from "../translate/translation.ts";
 import type { Translator } from "../translate/translator.ts";
 import { type ClusterState, copyClusterState } from "../watch/cluster-state.ts";
-import type { Batches, HeldBack } from "./batches.ts";
+import { type Batches, type HeldBack, withHeldBack } from "./batches.ts";
 import { buildSnapshotSliced, emptyBuild, type SnapshotBuild } from "./build-snapshot.ts";
-import { withHeldBack } from "./with-held-back.ts";
 
 export interface DocumentPreparerOptions {
   /** Every resource in its current version. */

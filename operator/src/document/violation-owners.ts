@@ -23,7 +23,7 @@ export interface ViolationOwners {
 export function violationOwnersOf(violations: readonly Violation[], change: Change, items: Items): ViolationOwners {
   const found = new Map<Item, { collection: Collection; message: string }>();
   const addresses = new Map<string, string>();
-  const blame = (collection: Collection, item: Item | undefined, message: string): void => {
+  const add = (collection: Collection, item: Item | undefined, message: string): void => {
     if (item && !found.has(item)) found.set(item, { collection, message });
   };
   for (const violation of violations) {
@@ -33,12 +33,12 @@ export function violationOwnersOf(violations: readonly Violation[], change: Chan
       const { message } = violation;
       const id = change.remove[second as Collection]?.[Number(third)];
       for (const [collection, item] of id === undefined ? [] : dependents(items, second as Collection, id))
-        blame(collection, item, message);
+        add(collection, item, message);
     } else {
       const collection = first as Collection;
       const entity = change.put[collection]?.[Number(second)] as { readonly id?: string } | undefined;
       const message = describeViolation({ ...violation, path: violation.path.slice(2) });
-      blame(collection, entity?.id === undefined ? undefined : items[collection].get(entity.id), message);
+      add(collection, entity?.id === undefined ? undefined : items[collection].get(entity.id), message);
     }
   }
   return { items: found, addresses };

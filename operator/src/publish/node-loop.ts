@@ -110,8 +110,8 @@ export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
       };
     });
 
-  const reportStatus = (trouble: string | null) =>
-    onStatus({ address, state, lastAnswerAt, unansweredSince, lastError: trouble });
+  const reportStatus = (lastError: string | null) =>
+    onStatus({ address, state, lastAnswerAt, unansweredSince, lastError });
   function markAnswered(): void {
     lastAnswerAt = now();
     unansweredSince = null;
@@ -192,9 +192,9 @@ export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
     return (leftUnanswered ? limiter.retry : limiter.regular)(async () => {
       if (signal.aborted) return undefined;
       if (now() - since > STATE_MAX_AGE) await poll();
-      const what = pendingPush();
-      if (!what) return undefined;
-      const { target, term } = what;
+      const pending = pendingPush();
+      if (!pending) return undefined;
+      const { target, term } = pending;
       const document = sharedDocument(target.snapshot);
       markAsked();
       const sent = now();
@@ -210,12 +210,12 @@ export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
   }
 
   async function step(): Promise<void> {
-    const what = state && pendingPush();
-    if (!what) return poll();
+    const pending = state && pendingPush();
+    if (!pending) return poll();
     const started = performance.now();
     let outcome: PushOutcome | undefined = "failed";
     try {
-      outcome = (await pushChange(what)) ?? (await pushFullDocument());
+      outcome = (await pushChange(pending)) ?? (await pushFullDocument());
     } finally {
       failedPushes = outcome === "failed" ? failedPushes + 1 : 0;
       if (outcome && !signal.aborted) onPush?.(outcome, (performance.now() - started) / 1000);

@@ -139,9 +139,9 @@ export function createStatusSync(options: StatusSyncOptions): StatusSync {
       if (due.single.size + due.many.size === 0) return { tooEarly: withheld.size > 0, hasMore: false };
       const message = pendingMessage();
       let left = MAX_PER_SYNC;
-      const lookAt = (keys: Set<string>, mayGoOn: () => boolean): boolean => {
+      const syncKeys = (keys: Set<string>, mayContinue: () => boolean): boolean => {
         for (const key of keys) {
-          if (!mayGoOn()) return true;
+          if (!mayContinue()) return true;
           if (left-- === 0) return false;
           keys.delete(key);
           const owner = owners.get(key);
@@ -151,7 +151,7 @@ export function createStatusSync(options: StatusSyncOptions): StatusSync {
         }
         return true;
       };
-      const hasMore = !lookAt(due.single, () => true) || !lookAt(due.many, hasRoom);
+      const hasMore = !syncKeys(due.single, () => true) || !syncKeys(due.many, hasRoom);
       return { tooEarly: withheld.size > 0, hasMore };
     },
     queuedCount: () => due.single.size + due.many.size,

@@ -42,7 +42,7 @@ const idle: Readonly<Record<string, readonly IneffectiveMember[]>> = {
       when: isPlain,
       why: "the route answers plain http, so that nothing is redirected: set protocols to [https]",
     },
-    { member: "snis", when: isPlain, why: "requests in plain http match whatever it says: set protocols to [https]" },
+    { member: "snis", when: isPlain, why: "plain http requests match regardless of it: set protocols to [https]" },
   ],
   Upstream: [
     { member: "useSrvName", when: (spec) => spec.useSrvName === true, why: "SRV records are not looked up" },

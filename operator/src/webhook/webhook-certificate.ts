@@ -43,7 +43,7 @@ export async function rotateWebhookCertificate(options: WebhookCertificateOption
       }
       return interval;
     },
-    failureMessage: "the webhook's certificate cannot be kept",
+    failureMessage: "cannot rotate the webhook's certificate",
     retryInterval: interval / 10,
     log,
     signal,
