@@ -24,7 +24,12 @@ const own = Object.keys(process.env).filter((name) => /^npm_(package_|lifecycle_
 const place = {
   cwd: clone,
   // A person's own npm settings may be worth a warning to npm, which is none of ours.
-  env: { ...Object.fromEntries(own.map((name) => [name, undefined])), npm_config_loglevel: "error" },
+  env: {
+    ...Object.fromEntries(own.map((name) => [name, undefined])),
+    // The cache of the suites would keep files of a clone that is removed.
+    NODE_COMPILE_CACHE: undefined,
+    npm_config_loglevel: "error",
+  },
 };
 
 before(async () => {

@@ -19,6 +19,8 @@ export async function runSuites(stage: Suites, files: readonly string[]): Promis
       timeout: stage.minutes * 30_000,
       signal: AbortSignal.timeout(stage.minutes * 60_000),
       cwd: root,
+      // Node keeps the JavaScript that it makes of TypeScript: without it, each process spends half of its start on that.
+      env: { ...process.env, NODE_COMPILE_CACHE: join(root, "node_modules/.cache/node") },
     });
     events.on("test:summary", (summary) => {
       // A test counts for the file that ran it, even if a shared suite defines it. A file without any test reports no
