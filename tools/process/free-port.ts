@@ -1,4 +1,5 @@
 import { randomInt } from "node:crypto";
+import { createSocket } from "node:dgram";
 import { createServer } from "node:net";
 
 /**
@@ -7,11 +8,14 @@ import { createServer } from "node:net";
  */
 const range = { from: 20_000, to: 32_000 };
 
-/** A free TCP port of 127.0.0.1, for a process that needs its port before it starts. */
+/**
+ * A free TCP port of 127.0.0.1, for a process that needs its port before it starts. Until this process ends, no other
+ * call returns the same port, in any process: suites that run at a time would take each other's ports.
+ */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 100; attempt++) {
     const port = randomInt(range.from, range.to);
-    if (await isFree(port)) return port;
+    if ((await isFree(port)) && (await reserve(port))) return port;
   }
   throw new Error(`no free port found on 127.0.0.1 between ${range.from} and ${range.to}`);
 }
@@ -22,5 +26,20 @@ export function isFree(port: number): Promise<boolean> {
     const server = createServer();
     server.once("error", () => resolve(false));
     server.listen({ port, host: "127.0.0.1", exclusive: true }, () => server.close(() => resolve(true)));
+  });
+}
+
+/**
+ * Binds the UDP port of the same number, which leaves the TCP port free, and which the system releases even if this
+ * process is killed. Whether it was unbound.
+ */
+function reserve(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = createSocket("udp4");
+    socket.once("error", () => resolve(false));
+    socket.bind({ port, address: "127.0.0.1", exclusive: true }, () => {
+      socket.unref();
+      resolve(true);
+    });
   });
 }
