@@ -7,7 +7,8 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { temporaryFolder, waitFor } from "../../tools/process/index.ts";
 import { launchBrowser } from "../../tools/programs/browser.ts";
-import { startDirectoryProduct } from "../../tools/start/directory-product.ts";
+import { withUserDatabase } from "../../tools/programs/embedded-database.ts";
+import { startDirectoryProduct, usersIn } from "../../tools/start/directory-product.ts";
 import { keepSamples } from "../../tools/start/samples.ts";
 import { get } from "./client.ts";
 import { freeAddresses } from "./free-addresses.ts";
@@ -43,6 +44,7 @@ const items = [
 mkdirSync(folder, { recursive: true });
 writeFileSync(join(folder, "more.yaml"), items.map((item) => JSON.stringify(item)).join("\n---\n"));
 
+await withUserDatabase(usersIn(work.path));
 const product = await startDirectoryProduct({ chosen, work: work.path, folder });
 after(() => product.stop());
 const browser = await launchBrowser();

@@ -7,6 +7,7 @@ import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";
 import { root } from "../../tools/check/source-files.ts";
 import { freePort, type Process, startProcess, temporaryFolder, waitFor } from "../../tools/process/index.ts";
+import { withUserDatabase } from "../../tools/programs/embedded-database.ts";
 import { type Answer, ask } from "./client.ts";
 
 const SECRET = "a-secret-of-this-test-alone";
@@ -60,6 +61,7 @@ describe("the user API behind a node", () => {
       ready: /GraphQL at /,
       env: {
         SLUICE_USER_API_LISTEN: "127.0.0.1:0",
+        SLUICE_USER_API_DATA: await withUserDatabase(join(folder.path, "users")),
         SLUICE_USER_API_GATEWAY_SECRET: SECRET,
         SLUICE_USER_API_ACCESS: "authenticated",
         SLUICE_USER_API_POLICY:

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import { type TestContext, test } from "node:test";
@@ -7,6 +7,7 @@ import { pino } from "pino";
 import { send as ask } from "../../../test/conformance/engine/client.ts";
 import { portOf, startUpstream } from "../../../test/conformance/engine/rig.ts";
 import { temporaryFolder } from "../../../tools/process/index.ts";
+import { withNodeDatabase } from "../../../tools/programs/embedded-database.ts";
 import { SettingsError } from "../settings/error.ts";
 import { runMigrations } from "./migrations.ts";
 import { command } from "./start.ts";
@@ -75,8 +76,7 @@ function fileIn(context: TestContext, text: string): string {
 async function bootstrapped(context: TestContext): Promise<Readonly<Record<string, string>>> {
   const folder = temporaryFolder("start");
   context.after(() => folder.remove());
-  mkdirSync(join(folder.path, "db"));
-  const env = { SLUICE_STORE: "database", SLUICE_DATABASE_DIR: join(folder.path, "db") };
+  const env = { SLUICE_STORE: "database", SLUICE_DATABASE_DIR: await withNodeDatabase(join(folder.path, "db")) };
   const print = () => {};
   assert.equal(
     await runMigrations({ given: { ...noArguments, subcommands: ["bootstrap"] }, env, print, printFault: print }),

@@ -1,21 +1,27 @@
 import assert from "node:assert/strict";
 import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import { DatabaseUnreachable } from "../../../gateway/src/database/driver.ts";
 import { openEmbedded } from "../../../gateway/src/database/embedded/embedded.ts";
 import { FolderInUse } from "../../../gateway/src/database/embedded/folder.ts";
 import { startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
+import { withNodeDatabase } from "../../../tools/programs/embedded-database.ts";
 import { describeMigrations } from "./migrations.ts";
 import { describeDatabase } from "./suite.ts";
 
-async function hold() {
+const prepared = temporaryFolder("embedded");
+after(() => prepared.remove());
+const prepare = (name: string) => withNodeDatabase(join(prepared.path, name));
+
+describeDatabase("the embedded database", async () => {
   const database = await openEmbedded();
   return { database, close: () => database.close() };
-}
-
-describeDatabase("the embedded database", hold);
-describeMigrations("the embedded database", hold);
+});
+describeMigrations("the embedded database", async () => {
+  const database = await openEmbedded({ folder: await prepare("migrations") });
+  return { database, close: () => database.close() };
+});
 
 test("an embedded database keeps what was written in its folder, which nobody else may read", async () => {
   const folder = temporaryFolder("embedded");
@@ -47,7 +53,7 @@ test("an embedded database keeps what was written in its folder, which nobody el
 test("an embedded database keeps what was committed when its process is killed", async () => {
   const folder = temporaryFolder("embedded");
   try {
-    const path = join(folder.path, "database");
+    const path = await prepare("killed");
     const source = new URL("../../../gateway/src/database/embedded/embedded.ts", import.meta.url).href;
     const script = `const { openEmbedded } = await import(${JSON.stringify(source)});
       const database = await openEmbedded({ folder: ${JSON.stringify(path)} });
@@ -72,7 +78,7 @@ test("an embedded database keeps what was committed when its process is killed",
 });
 
 test("an embedded database leaves the event loop free while it works", async () => {
-  const database = await openEmbedded();
+  const database = await openEmbedded({ folder: await prepare("busy") });
   try {
     const working = database.query(
       "select count(*) from generate_series(1, 300000) a, lateral (select md5(a::text)) b",
@@ -88,7 +94,7 @@ test("an embedded database leaves the event loop free while it works", async () 
 });
 
 test("an embedded database writes a checkpoint after what was written, and none when nothing was", async () => {
-  const database = await openEmbedded({ upkeep: 10 });
+  const database = await openEmbedded({ folder: await prepare("checkpoints"), upkeep: 10 });
   const checkpoint = async () =>
     (await database.query("select redo_lsn::text as at from pg_control_checkpoint()"))[0]?.at;
   try {

@@ -2,6 +2,8 @@
 import { join } from "node:path";
 import { type ClusterProduct, startClusterProduct } from "../../../tools/cluster/product.ts";
 import { temporaryFolder } from "../../../tools/process/index.ts";
+import { withUserDatabase } from "../../../tools/programs/embedded-database.ts";
+import { usersIn } from "../../../tools/start/directory-product.ts";
 import { keepSamples } from "../../../tools/start/samples.ts";
 import { freeAddresses } from "../free-addresses.ts";
 
@@ -22,6 +24,7 @@ export interface Suite extends ClusterProduct {
 export async function startSuite(options: { readonly show?: (line: string) => void } = {}): Promise<Suite> {
   const folder = temporaryFolder("product");
   const chosen = await freeAddresses();
+  await withUserDatabase(usersIn(folder.path));
   const product = await startClusterProduct({ chosen, work: folder.path, ...options });
   const { kubectl } = product.plane;
   const folderOfSamples = join(folder.path, "samples");
