@@ -10,6 +10,8 @@ const paths = [
   "tools/check/c.test.ts",
   "test/clusters/d.test.ts",
   "test/cluster/e.test.ts",
+  "test/product/cluster/j.test.ts",
+  "test/product/k.test.ts",
   "tools/cluster/deep/f.test.ts",
   "test/e2e/admin/i.test.ts",
   "test/e2e/g.test.ts",
@@ -21,7 +23,12 @@ test("every test file belongs to exactly one stage, what no folder claims to uni
   assert.deepEqual(all.toSorted(), paths.filter((path) => path.endsWith(".test.ts")).toSorted());
   const of = (name: string) =>
     suites.filter((stage) => stage.name === name).flatMap((stage) => testFiles(stage, paths));
-  assert.deepEqual(of("cluster"), ["test/cluster/e.test.ts", "tools/cluster/deep/f.test.ts"]);
+  assert.deepEqual(of("cluster"), [
+    "test/cluster/e.test.ts",
+    "test/product/cluster/j.test.ts",
+    "tools/cluster/deep/f.test.ts",
+  ]);
+  assert.deepEqual(of("product"), ["test/product/k.test.ts"]);
   assert.deepEqual(of("unit"), [
     "crds/model/src/a.test.ts",
     "gateway/src/b/b.test.ts",

@@ -22,7 +22,7 @@ export interface Suites {
   readonly onlyByName?: true;
 }
 
-/** In the order in which they run. For two cores: stages that start real servers run one file at a time. */
+/** In the order in which they run. For two cores: two files at a time, unless one of them needs both cores. */
 export const suites: readonly Suites[] = [
   {
     name: "tools",
@@ -42,9 +42,9 @@ export const suites: readonly Suites[] = [
   },
   {
     name: "cluster",
-    what: "a real Kubernetes control plane",
-    folders: ["tools/cluster", "test/cluster"],
-    concurrency: 1,
+    what: "a real Kubernetes control plane, and the product on it",
+    folders: ["tools/cluster", "test/cluster", "test/product/cluster"],
+    concurrency: 2,
     minutes: 25,
   },
   {
@@ -59,6 +59,7 @@ export const suites: readonly Suites[] = [
     name: "product",
     what: "npm start and a real browser",
     folders: ["test/product"],
+    // The start of the product has a limit of time.
     concurrency: 1,
     minutes: 25,
   },
@@ -87,14 +88,20 @@ export const suites: readonly Suites[] = [
   },
 ];
 
-/** The test files of a stage, out of all paths of the repository. Every test file belongs to exactly one stage. */
+/**
+ * The test files of a stage, out of all paths of the repository. Every test file belongs to exactly one stage: the one
+ * with the longest folder above it.
+ */
 export function testFiles(stage: Suites, paths: readonly string[]): readonly string[] {
   const taken = suites.flatMap(({ folders = [] }) => folders);
-  const below = (folders: readonly string[], path: string) => folders.some((folder) => path.startsWith(`${folder}/`));
-  return paths
-    .filter((path) => path.endsWith(".test.ts"))
-    .filter((path) => (stage.folders === undefined ? !below(taken, path) : below(stage.folders, path)))
-    .toSorted();
+  const longest = (folders: readonly string[], path: string) =>
+    Math.max(0, ...folders.filter((folder) => path.startsWith(`${folder}/`)).map(({ length }) => length));
+  const belongs = (path: string) => {
+    if (stage.folders === undefined) return longest(taken, path) === 0;
+    const own = longest(stage.folders, path);
+    return own > 0 && own >= longest(taken, path);
+  };
+  return paths.filter((path) => path.endsWith(".test.ts") && belongs(path)).toSorted();
 }
 
 /** The tools that these test files of a stage need. */
