@@ -8,7 +8,7 @@ import { checkConnections } from "./check-connections.ts";
 import { checkDependencies, type Manifest } from "./check-dependencies.ts";
 import { checkImports } from "./check-imports.ts";
 import { checkLinks } from "./check-links.ts";
-import { checkOrder, stagesOf } from "./check-order.ts";
+import { checkCycles, checkOrder, stagesOf } from "./check-order.ts";
 import { checkRegexes } from "./check-regexes.ts";
 import { checkLength, checkWords } from "./check-text.ts";
 import { type Fault, show } from "./fault.ts";
@@ -32,6 +32,7 @@ function checks(): Readonly<Record<string, Check>> {
     "generated files": () => command(process.execPath, ["tools/generate/main.ts", "--check"]),
     "import table": () => lines(checkImports(imports, workspaces)),
     "order of the gateway's stages": () => lines(checkOrder(imports, stagesOf(architecture))),
+    "import cycles": () => lines(checkCycles(imports)),
     "connections of the gateway": () => lines(checkConnections(imports, files)),
     dependencies: () => lines(checkDependencies(imports, manifests)),
     "regular expressions": () => lines(checkRegexes(files)),

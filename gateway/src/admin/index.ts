@@ -6,7 +6,7 @@ import type { Log } from "@sluice/crds";
 import { createGuard } from "../outbound/guard.ts";
 import { countConnections } from "../proxy/observability/connection-counts.ts";
 import type { AdminSettings } from "../settings/admin.ts";
-import type { OpenedStore } from "../stores/open.ts";
+import type { OpenedStore } from "../stores/opened-store.ts";
 import { openAccess } from "./access/open-access.ts";
 import { configRoutes } from "./config/routes.ts";
 import type { SetHealth } from "./entities/target-health.ts";

@@ -4,6 +4,7 @@ import type { Violation } from "@sluice/model";
 import type { Effect, Store, Write, WriteFault, WriteOutcome } from "../stores/store.ts";
 import type { Endpoint } from "./entities/endpoints.ts";
 import type { RawMembers } from "./http/decode-body.ts";
+import type { WriteAttempt } from "./http/errors.ts";
 import type { Query } from "./http/paging.ts";
 import type { Preconditions } from "./http/preconditions.ts";
 
@@ -63,11 +64,4 @@ export interface PreparedWrite {
   readonly attempt: WriteAttempt;
   /** Whether preparing the write again may succeed: another client was faster. */
   isRetryable(fault: WriteFault): Promise<boolean>;
-}
-
-export interface WriteAttempt {
-  readonly verb: "create" | "create or update" | "update" | "remove";
-  readonly collection: string;
-  /** The member by which the URL names the entity; undefined: its id. */
-  readonly by: string | undefined;
 }

@@ -1,6 +1,6 @@
 /** An in-memory store, for suites that test the admin listener without a real store. */
 import type { Collection } from "@sluice/model";
-import type { OpenedStore } from "../stores/open.ts";
+import type { OpenedStore } from "../stores/opened-store.ts";
 import type { ListOptions, Lookup, Store, Write, WriteFault, WriteOptions } from "../stores/store.ts";
 import { createTables, find, list, write } from "../stores/tables/index.ts";
 

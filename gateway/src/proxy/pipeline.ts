@@ -6,11 +6,11 @@
  * It is synchronous as long as no plugin is asynchronous.
  */
 
-import type { PluginStep, Runtime, ServiceUpstream } from "../compile/runtime.ts";
+import type { PluginStep, Runtime } from "../compile/runtime.ts";
 import type { DirectResponse } from "../exchange/exchange.ts";
 import { errorAnswer, type GatewayErrorName, gatewayErrors } from "../exchange/gateway-errors.ts";
 import { checkProtocol } from "./exchange/check-protocol.ts";
-import { LiveExchange, type TrafficCounters } from "./exchange/live-exchange.ts";
+import { type ForwardPlan, LiveExchange, type TrafficCounters } from "./exchange/live-exchange.ts";
 import { IncomingRequest, type RequestHead } from "./exchange/request.ts";
 import { BodyLostError } from "./exchange/request-body.ts";
 import { newRequestId } from "./exchange/request-id.ts";
@@ -29,14 +29,6 @@ import type { ProxySettings } from "./settings.ts";
 export interface ProxyLog {
   warn(details: object, message: string): void;
   error(details: object, message: string): void;
-}
-
-/** The request as it is sent to an upstream. */
-export interface ForwardPlan {
-  readonly upstream: ServiceUpstream;
-  readonly method: string;
-  /** Path and query as they are sent. */
-  readonly path: string;
 }
 
 /** A request that matched no route does not become an exchange: plugins do not see it. */

@@ -3,7 +3,7 @@
  * a random one from its creation; the document then means that entity.
  */
 import { type Collection, checkEntity, collections, type Entity, references } from "@sluice/model";
-import type { EntityLists } from "./difference.ts";
+import type { EntityLists } from "./read-all.ts";
 import { claimKey, claimKeysOf, claimsOf } from "./tables/claims.ts";
 
 type References = Readonly<Record<string, { readonly id: string } | null>>;

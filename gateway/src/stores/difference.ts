@@ -1,12 +1,10 @@
 /** Computes the writes that change a store's entities to those of a complete document. */
-import { type Collection, canonicalJson, collections, type Entities, type Entity, references } from "@sluice/model";
+import { type Collection, canonicalJson, collections, type Entity, references } from "@sluice/model";
 import { adoptIds } from "./adopt-ids.ts";
 import { etagOf } from "./etag.ts";
+import type { EntityLists } from "./read-all.ts";
 import type { Write } from "./store.ts";
 import { claimKeysOf } from "./tables/claims.ts";
-
-/** Entities with defaults, as `checkEntity` returns them. */
-export type EntityLists = { readonly [Name in Collection]?: readonly Entities[Name][] };
 
 export interface DifferenceOptions {
   /** Unix time in seconds for entities without timestamps in the document: those with 0. */

@@ -1,7 +1,9 @@
 /** Reads a whole store, page by page. */
 import { type Collection, collections, type Entities } from "@sluice/model";
-import type { EntityLists } from "./difference.ts";
 import type { Store } from "./store.ts";
+
+/** Entities with defaults, as `checkEntity` returns them. */
+export type EntityLists = { readonly [Name in Collection]?: readonly Entities[Name][] };
 
 const PAGE = 1000;
 

@@ -10,8 +10,8 @@ import type { RefusedDestination } from "../outbound/refused-destinations.ts";
 import type { ListenAddress } from "../proxy/settings.ts";
 import type { ConnectionLimitsMemory } from "../shared-memory/connection-limits.ts";
 import type { HeartbeatOptions } from "../shared-memory/heartbeat.ts";
-import type { StartWorkersOptions } from "./start-workers.ts";
 import type { WorkerPlan } from "./worker.ts";
+import type { StartWorkersOptions } from "./workers.ts";
 
 /** The initial data of a thread. */
 export interface WorkerThreadData {

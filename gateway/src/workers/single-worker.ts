@@ -2,9 +2,8 @@
 import { createCounters } from "../counters/create-counters.ts";
 import { connectBehind } from "../outbound/connect.ts";
 import { createGuard } from "../outbound/guard.ts";
-import type { StartWorkersOptions } from "./start-workers.ts";
 import { startWorker } from "./worker.ts";
-import type { Workers } from "./workers.ts";
+import type { StartWorkersOptions, Workers } from "./workers.ts";
 
 export async function startSingleWorker({
   plan,

@@ -22,8 +22,8 @@ import {
 } from "../shared-memory/connection-limits.ts";
 import { createHeartbeatMemory, HeartbeatMonitor, type HeartbeatOptions } from "../shared-memory/heartbeat.ts";
 import type { SnapshotDelta, WorkerThreadReport } from "./messages.ts";
-import type { StartWorkersOptions } from "./start-workers.ts";
 import { type ListenAddresses, WorkerThread } from "./worker-thread.ts";
+import type { StartWorkersOptions } from "./workers.ts";
 import { addConnections, type Workers, type WorkersReport } from "./workers.ts";
 
 /** Milliseconds. A thread that ends after living this long is restarted at once; its earlier failures do not count. */

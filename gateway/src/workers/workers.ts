@@ -1,11 +1,27 @@
 /** The workers of a node: one in the control thread, or several in their own threads. */
 import type { Snapshot } from "@sluice/model";
+import type { Logger } from "pino";
 import type { MetricObject } from "prom-client";
 import type { Balancer } from "../balance/balancer.ts";
-import type { Connections, Heap } from "../metrics/metrics.ts";
+import type { BalancerTools } from "../compile/balancers.ts";
+import type { Counters } from "../counters/counters.ts";
+import type { Connections, Heap, Metrics } from "../metrics/metrics.ts";
 import type { Part } from "../metrics/slices.ts";
 import type { RefusedDestination } from "../outbound/refused-destinations.ts";
 import type { ListenAddress } from "../proxy/settings.ts";
+import type { WorkerPlan } from "./worker.ts";
+
+export interface StartWorkersOptions extends Pick<BalancerTools, "onHealthTransition"> {
+  readonly plan: WorkerPlan;
+  readonly log: Logger;
+  /** The metrics of the node; a worker in this thread counts there directly. */
+  readonly metrics: Metrics;
+  readonly metricsOptions: { readonly compat: boolean; readonly nodeId: string; readonly version: string };
+  /** Milliseconds after which a thread with a blocked event loop is replaced. */
+  readonly workerTimeout: number;
+  /** Counters of `policy: cluster`. */
+  readonly clusterCounters?: Counters;
+}
 
 export interface Workers {
   readonly address: ListenAddress;

@@ -17,12 +17,12 @@ import { closedOutcome, LEFT_OUT } from "../translate/outcome.ts";
 import { reasonFor } from "../translate/stand-in.ts";
 import { type Item, ownerKey } from "../translate/translation.ts";
 import { applyChangeSliced } from "./apply-in-slices.ts";
-import { violationOwnersOf } from "./violation-owners.ts";
+import { type ItemsById, violationOwnersOf } from "./violation-owners.ts";
 
 /** The last result, on which the next build is based. */
 export interface SnapshotBuild {
   readonly snapshot: Snapshot;
-  readonly items: Readonly<Record<Collection, ReadonlyMap<string, Item>>>;
+  readonly items: ItemsById;
   readonly endpoints: ReadonlyMap<string, readonly Endpoint[]>;
 }
 

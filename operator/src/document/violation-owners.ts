@@ -8,9 +8,9 @@ import {
   type Violation,
 } from "@sluice/model";
 import type { Item } from "../translate/translation.ts";
-import type { SnapshotBuild } from "./build-snapshot.ts";
 
-type Items = SnapshotBuild["items"];
+/** The items of a translation by collection and id. */
+export type ItemsById = Readonly<Record<Collection, ReadonlyMap<string, Item>>>;
 
 export interface ViolationOwners {
   /** Invalid items, and why. */
@@ -20,7 +20,7 @@ export interface ViolationOwners {
 }
 
 /** @param violations With paths as `applyChange` reports them. */
-export function violationOwnersOf(violations: readonly Violation[], change: Change, items: Items): ViolationOwners {
+export function violationOwnersOf(violations: readonly Violation[], change: Change, items: ItemsById): ViolationOwners {
   const found = new Map<Item, { collection: Collection; message: string }>();
   const addresses = new Map<string, string>();
   const add = (collection: Collection, item: Item | undefined, message: string): void => {
@@ -45,7 +45,7 @@ export function violationOwnersOf(violations: readonly Violation[], change: Chan
 }
 
 /** The items that refer to an entity: they are invalid when it is removed. */
-function* dependents(items: Items, parent: Collection, id: string): Generator<readonly [Collection, Item]> {
+function* dependents(items: ItemsById, parent: Collection, id: string): Generator<readonly [Collection, Item]> {
   for (const collection of collections)
     for (const { member, to } of references[collection])
       if (to === parent)

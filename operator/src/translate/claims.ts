@@ -3,7 +3,6 @@
  * resource keeps a property; the younger gets a problem that names the owner. Claims are made in the order of age.
  */
 import { type Collection, type CredentialExtras, entities, type Route } from "@sluice/model";
-import type { ClaimInterests } from "./claim-interests.ts";
 import { routeMatchesOf } from "./route-matches.ts";
 import { type Owner, ownerKey } from "./translation.ts";
 
@@ -114,7 +113,7 @@ interface Key {
 }
 
 /** @param interests Records every claim, successful or not. */
-export function createClaimTable(interests: ClaimInterests): ClaimTable {
+export function createClaimTable(interests: { add(claimant: Claimant): void }): ClaimTable {
   const taken = new Map<string, Claimant>();
   const keys = new Map<string, Key[]>();
   const matches = new Map<string, Owner>();

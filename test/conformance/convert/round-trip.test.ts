@@ -9,8 +9,8 @@ import { CERTIFICATE, CONSUMER, ROUTE, SERVICE, UPSTREAM } from "../../../crds/c
 import { entitiesOf } from "../../../gateway/src/commands/config/entities-of.ts";
 import { fromResources } from "../../../gateway/src/commands/config/from-resources.ts";
 import { toResources } from "../../../gateway/src/commands/config/to-resources.ts";
-import type { EntityLists } from "../../../gateway/src/stores/difference.ts";
 import { declarativeText } from "../../../gateway/src/stores/file/export.ts";
+import type { EntityLists } from "../../../gateway/src/stores/read-all.ts";
 import { createTables, type Tables, write } from "../../../gateway/src/stores/tables/index.ts";
 
 /** Entities that others refer to. */

@@ -22,14 +22,16 @@ import {
   type Violation,
 } from "@sluice/model";
 import type { AdminSettings } from "../../settings/admin.ts";
-import { type EntityLists, writesBetween } from "../../stores/difference.ts";
+import { writesBetween } from "../../stores/difference.ts";
+import type { EntityLists } from "../../stores/read-all.ts";
 import { readAll } from "../../stores/read-all.ts";
 import type { Store, Write, WriteOutcome } from "../../stores/store.ts";
 import { timestampFor } from "../entities/operations/check.ts";
 import type { AdminRoute } from "../entities/routes.ts";
+import type { WriteAttempt } from "../http/errors.ts";
 import { badRequest, HttpError, writeFaultError } from "../http/errors.ts";
 import { planOfWrites } from "../plan/index.ts";
-import type { AdminRequest, AdminResponse, WriteAttempt } from "../requests.ts";
+import type { AdminRequest, AdminResponse } from "../requests.ts";
 import { safeHeaderValue } from "../writes/programmed-headers.ts";
 import { WARNING_HEADER, type WarningHeaders } from "../writes/warnings.ts";
 import { flattenErrors } from "./flatten-errors.ts";

@@ -7,7 +7,7 @@ import type { RawMembers } from "../http/decode-body.ts";
 import { etagHeader } from "../http/preconditions.ts";
 import type { EntityReader, EntityRequest, PreparedWrite } from "../requests.ts";
 import { timestampFor } from "./operations/check.ts";
-import type { EntityOperations } from "./operations/index.ts";
+import type { EntityOperations } from "./operations/entity-operations.ts";
 import { findServerName, isId } from "./resolve-url.ts";
 
 export const certificates = (derived: EntityOperations): Partial<EntityOperations> => ({

@@ -12,7 +12,7 @@ import { unstorableReason } from "../../stores/unstorable-text.ts";
 import type { RawMembers } from "../http/decode-body.ts";
 import { badRequest } from "../http/errors.ts";
 import { certificates } from "./certificates.ts";
-import type { EntityOperations, PrepareOptions } from "./operations/index.ts";
+import type { EntityOperations, PrepareOptions } from "./operations/entity-operations.ts";
 import { presentAll } from "./operations/read.ts";
 import { resolveUrl } from "./resolve-url.ts";
 

@@ -10,7 +10,8 @@ import { performWrites } from "../writes/perform-writes.ts";
 import type { WarningHeaders } from "../writes/warnings.ts";
 import { collectionOverrides } from "./collection-overrides.ts";
 import { type Endpoint, endpoints } from "./endpoints.ts";
-import { deriveOperations, type EntityOperations } from "./operations/index.ts";
+import type { EntityOperations } from "./operations/entity-operations.ts";
+import { deriveOperations } from "./operations/index.ts";
 
 export const METHODS = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"] as const;
 export type Method = (typeof METHODS)[number];

@@ -1,6 +1,6 @@
 /** The health of an upstream's targets, as seen by the nodes. */
 import type { Entity, Target, Upstream } from "@sluice/model";
-import type { Fleet } from "../../stores/open.ts";
+import type { Fleet } from "../../stores/opened-store.ts";
 import { badRequest, notFound } from "../http/errors.ts";
 import { pageOf, writeOffset } from "../http/paging.ts";
 import type { AdminRequest, AdminResponse, EntityReader } from "../requests.ts";

@@ -2,7 +2,6 @@
 import type { Log } from "@sluice/crds";
 import { type Collection, schemaViolation, type Violation } from "@sluice/model";
 import { DatabaseUnavailable, StoreUnavailable, type WriteFault } from "../../stores/store.ts";
-import type { WriteAttempt } from "../requests.ts";
 
 export type ErrorBody = Readonly<Record<string, unknown>>;
 
@@ -77,6 +76,13 @@ export function unresolvedReferences(unresolved: readonly Unresolved[]): HttpErr
 
 function codedError(status: number, code: number, name: string, rest: ErrorBody): HttpError {
   return new HttpError(status, { code, name, ...rest });
+}
+
+export interface WriteAttempt {
+  readonly verb: "create" | "create or update" | "update" | "remove";
+  readonly collection: string;
+  /** The member by which the URL names the entity; undefined: its id. */
+  readonly by: string | undefined;
 }
 
 type ErrorsByKind = {

@@ -1,7 +1,7 @@
 /** Information about the admin listener and the nodes. */
 import type { Connections } from "../../metrics/metrics.ts";
 import type { AdminSettings } from "../../settings/admin.ts";
-import type { Fleet } from "../../stores/open.ts";
+import type { Fleet } from "../../stores/opened-store.ts";
 import type { Store } from "../../stores/store.ts";
 
 /** The Kong release whose admin API is implemented: clients adapt to it. */

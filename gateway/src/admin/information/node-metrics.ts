@@ -2,7 +2,7 @@
 import { AggregatorRegistry, Gauge, type MetricObject, Registry } from "prom-client";
 import { DATA_LINES, readData } from "../../metrics/data-lines.ts";
 import { type Part, Sum, textOf } from "../../metrics/slices.ts";
-import type { Fleet, FleetNode } from "../../stores/open.ts";
+import type { Fleet, FleetNode } from "../../stores/opened-store.ts";
 
 export interface RenderedMetrics {
   readonly contentType: string;

@@ -1,6 +1,6 @@
 /** The entities of a document, with defaults filled in. */
 import { checkEntity, collections, type LoadedDocument } from "@sluice/model";
-import type { EntityLists } from "../../stores/difference.ts";
+import type { EntityLists } from "../../stores/read-all.ts";
 
 /** The document must be valid. Members under `_sluice` are left out: stores cannot hold them. */
 export function entitiesOf({ document }: Pick<LoadedDocument, "document">): EntityLists {

@@ -11,7 +11,7 @@ import {
   translate,
 } from "@sluice/crds";
 import { type Collection, checkDocument, collections, type Entity } from "@sluice/model";
-import type { EntityLists } from "../../stores/difference.ts";
+import type { EntityLists } from "../../stores/read-all.ts";
 
 export interface ReadOptions {
   readonly homeNamespace: string;

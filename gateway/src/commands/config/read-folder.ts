@@ -2,7 +2,7 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { formatPath, locatePath, type ParsedResource, parseResources } from "@sluice/crds";
-import type { EntityLists } from "../../stores/difference.ts";
+import type { EntityLists } from "../../stores/read-all.ts";
 import { Refused } from "../command.ts";
 import { fromResources, type ReadOptions } from "./from-resources.ts";
 

@@ -17,7 +17,7 @@ import {
   readSpec,
   type Violation,
 } from "@sluice/model";
-import type { EntityLists } from "../../stores/difference.ts";
+import type { EntityLists } from "../../stores/read-all.ts";
 
 export interface ResourceOptions {
   readonly namespace: string;

@@ -6,12 +6,11 @@ import type {
   RouteChains,
   RouteMatch,
   Runtime,
+  ServiceUpstream,
   UpstreamTarget,
 } from "../../compile/runtime.ts";
 import type { Exchange, HeaderEdits, Identities, Timings } from "../../exchange/exchange.ts";
 import { HeaderEditList } from "../../exchange/header-edits.ts";
-import type { Observer } from "../observability/observer.ts";
-import type { ForwardPlan } from "../pipeline.ts";
 import type { IncomingRequest } from "./request.ts";
 import type { RequestBody } from "./request-body.ts";
 import { newRequestId } from "./request-id.ts";
@@ -20,6 +19,22 @@ import { newRequestId } from "./request-id.ts";
 export interface TrafficCounters {
   readonly bytesIn: number;
   readonly bytesOut: number;
+}
+
+/** The request as it is sent to an upstream. */
+export interface ForwardPlan {
+  readonly upstream: ServiceUpstream;
+  readonly method: string;
+  /** Path and query as they are sent. */
+  readonly path: string;
+}
+
+/** Observes the attempts of an exchange. None of these methods throws. */
+export interface AttemptObserver {
+  /** An attempt at `exchange.target` begins; the upstream request has not been built yet. */
+  tried?(exchange: LiveExchange, forward: ForwardPlan): void;
+  /** The attempt failed before a response arrived. Another may follow. */
+  failed?(exchange: LiveExchange, error: Error): void;
 }
 
 export class LiveExchange implements Exchange {
@@ -50,7 +65,7 @@ export class LiveExchange implements Exchange {
   /** Id of the exchange's trace; null until it has been determined. */
   traceId: string | null = null;
   /** Null: no access log and no tracing. */
-  readonly observer: Observer | null;
+  readonly observer: AttemptObserver | null;
   readonly #traffic: TrafficCounters;
   #upstreamEdits: HeaderEditList | null = null;
   #responseEdits: HeaderEditList | null = null;
@@ -62,7 +77,7 @@ export class LiveExchange implements Exchange {
     readonly match: RouteMatch;
     readonly traffic: TrafficCounters;
     readonly started: number;
-    readonly observer: Observer | null;
+    readonly observer: AttemptObserver | null;
   }) {
     this.request = options.request;
     this.runtime = options.runtime;

@@ -3,6 +3,7 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import { connectBehind } from "../../outbound/connect.ts";
 import { createGuard } from "../../outbound/guard.ts";
+import type { OpenConnection } from "../client/open-connection.ts";
 import type { CreateProxy } from "../engine.ts";
 import { peerAddressOf } from "../exchange/trusted-proxies.ts";
 import { ClientSession, type ClientSessionContext } from "../http2/client-session.ts";
@@ -23,16 +24,6 @@ import { defaultHeadLimits } from "./parse/request-head.ts";
 import { createResponseHeads } from "./response-text.ts";
 import { createUpstreamHeads } from "./upstream/upstream-head.ts";
 import { UpstreamPool } from "./upstream/upstream-pool.ts";
-
-/** A client connection of either protocol. */
-interface OpenConnection {
-  readonly isAnswering: boolean;
-  /** Closes as soon as no request is under way. */
-  drain(): void;
-  destroy(): void;
-  /** Called periodically with the current time. Absent: the connection has no periodic checks. */
-  look?(now: number): void;
-}
 
 export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = false, ...options }) => {
   const {

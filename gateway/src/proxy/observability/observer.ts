@@ -2,8 +2,7 @@
  * Observers of served requests: access log and tracing. Without them there is no observer object, and each event costs
  * a request one comparison.
  */
-import type { LiveExchange } from "../exchange/live-exchange.ts";
-import type { ForwardPlan } from "../pipeline.ts";
+import type { AttemptObserver, LiveExchange } from "../exchange/live-exchange.ts";
 
 /** A request that was answered without becoming an exchange: its head is invalid, or no route matched. */
 export interface RejectedRequest {
@@ -25,13 +24,9 @@ export interface RejectedRequest {
 }
 
 /** None of these methods throws. */
-export interface Observer {
+export interface Observer extends AttemptObserver {
   /** The route was matched; plugins and checks have not run yet. */
   opened?(exchange: LiveExchange): void;
-  /** An attempt at `exchange.target` begins; the upstream request has not been built yet. */
-  tried?(exchange: LiveExchange, forward: ForwardPlan): void;
-  /** The attempt failed before a response arrived. Another may follow. */
-  failed?(exchange: LiveExchange, error: Error): void;
   /** The exchange is over. */
   finished?(exchange: LiveExchange): void;
   rejected?(refusal: RejectedRequest): void;

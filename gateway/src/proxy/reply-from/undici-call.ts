@@ -4,10 +4,9 @@ import type { Dispatcher } from "undici";
 import type { TargetAttempts } from "../../balance/target-attempts.ts";
 import type { UpstreamTarget } from "../../compile/runtime.ts";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
-import type { LiveExchange } from "../exchange/live-exchange.ts";
+import type { ForwardPlan, LiveExchange } from "../exchange/live-exchange.ts";
 import type { RawHeaders } from "../headers/client-headers.ts";
 import { withTargetHost } from "../headers/upstream-headers.ts";
-import type { ForwardPlan } from "../pipeline.ts";
 import {
   errorCodeOf,
   failureSignalOf,

@@ -5,9 +5,8 @@ import type { Socket } from "node:net";
 import type { UpstreamTarget } from "../../compile/runtime.ts";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import type { Connect } from "../../outbound/connect.ts";
-import type { LiveExchange } from "../exchange/live-exchange.ts";
+import type { ForwardPlan, LiveExchange } from "../exchange/live-exchange.ts";
 import { withTargetHost } from "../headers/upstream-headers.ts";
-import type { ForwardPlan } from "../pipeline.ts";
 import {
   failureSignalOf,
   gatewayErrorFor,

@@ -1,6 +1,6 @@
 /** Writes entities as a declarative file, as the file store would write them. */
 import { collections, entityNameOf } from "@sluice/model";
-import type { EntityLists } from "../difference.ts";
+import type { EntityLists } from "../read-all.ts";
 import { editTree } from "./edit.ts";
 import { createPrinter } from "./print.ts";
 import { buildFileTree } from "./tree.ts";

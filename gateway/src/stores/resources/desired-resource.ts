@@ -22,25 +22,20 @@ import {
 } from "@sluice/model";
 import type { Tables } from "../tables/index.ts";
 import { changeEntries, childrenAfter, nestings } from "./nested-entries.ts";
-import { configFromOf, splitConfig } from "./plugin-secrets.ts";
-import { certificatePairSecret, foreignNamespaceViolation, keySecret } from "./secrets.ts";
-import type { EntityInResource, ResourceView } from "./view.ts";
+import { configFromOf, type PluginSecretOptions, splitConfig } from "./plugin-secrets.ts";
+import { type CollectedSecrets, certificatePairSecret, foreignNamespaceViolation, keySecret } from "./secrets.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
-export interface DesiredResourceOptions {
+export interface DesiredResourceOptions extends PluginSecretOptions {
   readonly kind: ResourceKind;
   readonly id: string;
   /** The desired entity of the resource; undefined: an invalid one, which stays unchanged. */
   readonly entity: Entity | undefined;
-  /** Undefined: the resource is to be created. */
-  readonly held: EntityInResource | undefined;
-  readonly view: ResourceView;
   readonly next: Tables;
   /** `<collection> <id>` of the removed entities. */
   readonly removed: ReadonlySet<string>;
   readonly place: (kind: ResourceKind, id: string) => ResourceLocation | undefined;
-  readonly homeNamespace: string;
   readonly class: string | undefined;
 }
 
@@ -111,12 +106,7 @@ export function desiredResource(options: DesiredResourceOptions): DesiredResourc
   return { annotations, without, spec, resource, secrets };
 }
 
-export interface Collected {
-  readonly secrets: Resource[];
-  readonly violations: Violation[];
-}
-
-function makeResource(options: DesiredResourceOptions, entity: Entity, found: Collected) {
+function makeResource(options: DesiredResourceOptions, entity: Entity, found: CollectedSecrets) {
   const { kind, id, held, next, place, homeNamespace, class: ofClass } = options;
   const nesting = nestings[kind];
   const children = nesting ? childrenAfter(nesting, id, next) : [];
@@ -140,7 +130,7 @@ function makeResource(options: DesiredResourceOptions, entity: Entity, found: Co
   return { value: { ...made.value, spec: { ...spec, ...(configFrom.length > 0 && { configFrom }) } } };
 }
 
-function pairOf(options: DesiredResourceOptions, certificate: Certificate, { secrets, violations }: Collected) {
+function pairOf(options: DesiredResourceOptions, certificate: Certificate, { secrets, violations }: CollectedSecrets) {
   const { held, view, homeNamespace } = options;
   const before = held?.entity as Certificate | undefined;
   const isSame = (["cert", "key", "cert_alt", "key_alt"] as const).every(
@@ -160,7 +150,7 @@ function pairOf(options: DesiredResourceOptions, certificate: Certificate, { sec
 function keyEntry(
   options: DesiredResourceOptions,
   credential: Credential,
-  { before, secrets, violations }: Collected & { readonly before: unknown },
+  { before, secrets, violations }: CollectedSecrets & { readonly before: unknown },
 ): KeyAuthEntry | undefined {
   const { held, view, homeNamespace } = options;
   const { id, tags, ttl } = credential;

@@ -1,10 +1,17 @@
 /** Moves the secret values of a plugin's config to a Secret, to which the resource refers (`configFrom`). */
 import type { Resource } from "@sluice/crds";
 import { type ConfigFrom, type Plugin, secretMembers } from "@sluice/model";
-import type { Collected, DesiredResourceOptions } from "./desired-resource.ts";
-import { configSecret, foreignNamespaceViolation } from "./secrets.ts";
+import { type CollectedSecrets, configSecret, foreignNamespaceViolation } from "./secrets.ts";
+import type { EntityInResource, ResourceView } from "./view.ts";
 
 type Members = Readonly<Record<string, unknown>>;
+
+export interface PluginSecretOptions {
+  /** Undefined: the resource is to be created. */
+  readonly held: EntityInResource | undefined;
+  readonly view: ResourceView;
+  readonly homeNamespace: string;
+}
 
 export interface SplitConfig {
   /** Without the values that go into a Secret. */
@@ -14,7 +21,7 @@ export interface SplitConfig {
 }
 
 /** A value that a user wrote in clear into the resource stays there as long as it is unchanged. */
-export function splitConfig({ held }: DesiredResourceOptions, plugin: Plugin): SplitConfig {
+export function splitConfig({ held }: PluginSecretOptions, plugin: Plugin): SplitConfig {
   const clear = Object(held?.resource.spec?.config) as Members;
   const values = new Map<string, string>();
   let { config } = plugin;
@@ -28,9 +35,9 @@ export function splitConfig({ held }: DesiredResourceOptions, plugin: Plugin): S
 }
 
 interface ConfigPlace {
-  readonly options: DesiredResourceOptions;
+  readonly options: PluginSecretOptions;
   readonly namespace: string;
-  readonly found: Collected;
+  readonly found: CollectedSecrets;
 }
 
 /** Users' own references are kept for unset members; the admin listener's follow from the values. */

@@ -31,6 +31,12 @@ export interface SecretPlace {
   readonly secrets: Resources["Secret"];
 }
 
+/** The Secrets to create for a resource, and what prevents that. */
+export interface CollectedSecrets {
+  readonly secrets: Resource[];
+  readonly violations: Violation[];
+}
+
 interface Made<Reference> {
   readonly secret: Resource;
   readonly reference: Reference;

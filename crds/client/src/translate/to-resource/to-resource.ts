@@ -21,18 +21,12 @@ import { CHILD_TIMES, CREATED_AT, UPDATED_AT, writeChildTimes } from "../timesta
 import { writeHeaders } from "../to-entities/upstream-headers.ts";
 import { pluginParts, writeChildren } from "./kind-members.ts";
 import { resourceName } from "./resource-name.ts";
-import { type ResourceLocation, writeReferences } from "./write-references.ts";
+import { type WriteReferencesOptions, writeReferences } from "./write-references.ts";
 
 /** Collections with a kind of their own. The others are nested in the resource of their parent. */
 export type ResourceCollection = Exclude<Collection, "keyauth_credentials" | "targets" | "snis">;
 
-export interface ToResourceOptions {
-  /** The namespace of a new resource that refers to no other resource: the home namespace. */
-  readonly namespace: string;
-  /** The resource of an entity; undefined when there is none. */
-  readonly locate: (kind: ResourceKind, id: string) => ResourceLocation | undefined;
-  /** The previous resource: its name stays, and so do members that entities lack (backendRef, configFrom, class). */
-  readonly previous?: Resource;
+export interface ToResourceOptions extends WriteReferencesOptions {
   /** `spec.class` of a new resource. Default unset. */
   readonly class?: string;
   /** Consumers: the keys, from `credentialSecret`. Default: those of `previous`. */

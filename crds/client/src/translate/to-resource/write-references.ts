@@ -1,11 +1,20 @@
 /** An entity's references in the form of the resource, and the namespace that they require. */
 import { type Collection, type NameRef, type ResourceKind, targetMembers, type Violation } from "@sluice/model";
-import type { ToResourceOptions } from "./to-resource.ts";
+import type { Resource } from "../../resource.ts";
 
 /** The namespace and name of a resource. */
 export interface ResourceLocation {
   readonly namespace: string;
   readonly name: string;
+}
+
+export interface WriteReferencesOptions {
+  /** The namespace of a new resource that refers to no other resource: the home namespace. */
+  readonly namespace: string;
+  /** The resource of an entity; undefined when there is none. */
+  readonly locate: (kind: ResourceKind, id: string) => ResourceLocation | undefined;
+  /** The previous resource: its name stays, and so do members that entities lack (backendRef, configFrom, class). */
+  readonly previous?: Resource;
 }
 
 interface WrittenReferences {
@@ -17,7 +26,11 @@ interface WrittenReferences {
 
 type Members = Readonly<Record<string, unknown>>;
 
-export function writeReferences(collection: Collection, entity: object, options: ToResourceOptions): WrittenReferences {
+export function writeReferences(
+  collection: Collection,
+  entity: object,
+  options: WriteReferencesOptions,
+): WrittenReferences {
   const found = referencesOf(collection, entity as Members).map(({ kind, member, id }) => {
     return { kind, member, place: options.locate(kind, id) };
   });
@@ -51,7 +64,7 @@ const singleRefs: {
 
 /** An existing cross-namespace reference stays; the operator decides whether it is allowed. */
 function wasReferredTo(
-  previous: ToResourceOptions["previous"],
+  previous: Resource | undefined,
   { kind, place }: { readonly kind: ResourceKind; readonly place: ResourceLocation },
 ): boolean {
   const { serviceRef, clientCertificateRef, targetRefs } = previous?.spec ?? {};

@@ -7,7 +7,7 @@ import type { EntityRequest, PreparedWrite } from "../../requests.ts";
 import { resolveReferences } from "../resolve-references.ts";
 import { resolveUrl } from "../resolve-url.ts";
 import { checkedEntity, updatedAtNow } from "./check.ts";
-import type { EntityOperations } from "./index.ts";
+import type { EntityOperations } from "./entity-operations.ts";
 import { memberOf, tagOf } from "./upsert.ts";
 import { presentWritten } from "./written.ts";
 

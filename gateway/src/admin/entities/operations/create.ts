@@ -4,7 +4,7 @@ import type { EntityRequest, PreparedWrite } from "../../requests.ts";
 import { resolveReferences } from "../resolve-references.ts";
 import { resolveParent } from "../resolve-url.ts";
 import { checkedEntity, updatedAtNow, withFreeId } from "./check.ts";
-import type { EntityOperations } from "./index.ts";
+import type { EntityOperations } from "./entity-operations.ts";
 import { presentWritten } from "./written.ts";
 
 export async function create(operations: EntityOperations, call: EntityRequest): Promise<PreparedWrite> {

@@ -5,7 +5,7 @@ import { pageOf, tagFilterOf, writeOffset } from "../../http/paging.ts";
 import { etagHeader, isNotModified } from "../../http/preconditions.ts";
 import type { AdminResponse, EntityReader, EntityRequest } from "../../requests.ts";
 import { resolveParent, resolveUrl } from "../resolve-url.ts";
-import type { EntityOperations } from "./index.ts";
+import type { EntityOperations } from "./entity-operations.ts";
 
 /** As in Kong, lists below a parent are not filtered by tags, and their next page has the default size. */
 export async function list(operations: EntityOperations, call: EntityRequest): Promise<AdminResponse> {

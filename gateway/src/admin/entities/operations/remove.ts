@@ -4,7 +4,7 @@ import { methodNotAllowed, notFound } from "../../http/errors.ts";
 import { requirePreconditions } from "../../http/preconditions.ts";
 import type { EntityRequest, PreparedWrite } from "../../requests.ts";
 import { lookupForSegment, resolveUrl } from "../resolve-url.ts";
-import type { EntityOperations } from "./index.ts";
+import type { EntityOperations } from "./entity-operations.ts";
 import { memberOf, tagOf } from "./upsert.ts";
 
 export async function remove(operations: EntityOperations, call: EntityRequest): Promise<PreparedWrite> {

@@ -7,7 +7,7 @@ import type { EntityRequest, PreparedWrite } from "../../requests.ts";
 import { resolveReferences } from "../resolve-references.ts";
 import { resolveUrl, type UrlTarget } from "../resolve-url.ts";
 import { checkedEntity, updatedAtNow, withFreeId } from "./check.ts";
-import type { EntityOperations } from "./index.ts";
+import type { EntityOperations } from "./entity-operations.ts";
 import { presentWritten } from "./written.ts";
 
 /** As in Kong, an entity of another parent is moved to the parent in the URL. */

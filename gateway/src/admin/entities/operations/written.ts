@@ -2,7 +2,7 @@
 import type { Entity } from "@sluice/model";
 import { etagHeader } from "../../http/preconditions.ts";
 import type { AdminResponse, EntityRequest } from "../../requests.ts";
-import type { EntityOperations } from "./index.ts";
+import type { EntityOperations } from "./entity-operations.ts";
 
 export async function presentWritten(
   operations: EntityOperations,

@@ -4,7 +4,9 @@ import { fault } from "./faults.ts";
 import { FieldSection, STRIDE, scanFields } from "./fields.ts";
 import { CHUNKED_BODY, CLOSE, findFraming, found, KEEP_ALIVE, LENGTH_BODY, NO_BODY, UPGRADE } from "./framing.ts";
 import { hostEnd, sameAuthority } from "./host.ts";
-import { method, NOT_YET, scanRequestLine } from "./start-line.ts";
+import type { RequestLineParts } from "./request-line.ts";
+import { NOT_YET, scanRequestLine } from "./request-line.ts";
+import { method } from "./start-line.ts";
 import { ABSOLUTE_FORM, ORIGIN_FORM } from "./target.ts";
 
 export interface HeadLimits {
@@ -22,7 +24,7 @@ export const defaultHeadLimits: HeadLimits = { line: 8_192, fields: 32_768, coun
  * Reused for every request of a connection, or of a process: it holds only the state of one head. All offsets are
  * absolute in `fields.bytes`. Members other than those of the scan are valid once `parse` returned more than 0.
  */
-export class RequestHead {
+export class RequestHead implements RequestLineParts {
   readonly fields: FieldSection;
   readonly maxLine: number;
   methodStart = NOT_YET;

@@ -2,7 +2,6 @@
 import { ASTERISK, COLON, DOT, isWord, PLAIN_PATH, QUESTION, SLASH } from "./bytes.ts";
 import { fault } from "./faults.ts";
 import { hostEnd } from "./host.ts";
-import type { RequestHead } from "./request-head.ts";
 import { method, methodId } from "./start-line.ts";
 
 /** `/path?query` */
@@ -14,8 +13,23 @@ export const AUTHORITY_FORM = 2;
 /** `*`, for OPTIONS only. */
 export const ASTERISK_FORM = 3;
 
+/** The members of `RequestHead` that describe its target, and the offsets from which they follow. */
+export interface RequestTargetParts {
+  readonly methodStart: number;
+  readonly methodEnd: number;
+  readonly targetEnd: number;
+  method: number;
+  targetForm: number;
+  secureTarget: boolean;
+  pathStart: number;
+  pathEnd: number;
+  plainPath: boolean;
+  authorityStart: number;
+  authorityEnd: number;
+}
+
 /** Parses the target of a complete line. Returns 0 or a fault. */
-export function readTarget(head: RequestHead, bytes: Buffer): number {
+export function readTarget(head: RequestTargetParts, bytes: Buffer): number {
   const start = head.methodEnd + 1;
   const end = head.targetEnd;
   const id = methodId(bytes, head.methodStart, head.methodEnd);
@@ -39,7 +53,7 @@ export function readTarget(head: RequestHead, bytes: Buffer): number {
   return readAbsoluteForm(head, bytes);
 }
 
-function readAuthorityForm(head: RequestHead, bytes: Buffer): number {
+function readAuthorityForm(head: RequestTargetParts, bytes: Buffer): number {
   const start = head.methodEnd + 1;
   const end = head.targetEnd;
   head.targetForm = AUTHORITY_FORM;
@@ -51,7 +65,7 @@ function readAuthorityForm(head: RequestHead, bytes: Buffer): number {
   return colon < 0 || colon + 1 >= end ? fault.target : 0;
 }
 
-function readAbsoluteForm(head: RequestHead, bytes: Buffer): number {
+function readAbsoluteForm(head: RequestTargetParts, bytes: Buffer): number {
   const start = head.methodEnd + 1;
   const end = head.targetEnd;
   let colon = start;
@@ -72,7 +86,7 @@ function readAbsoluteForm(head: RequestHead, bytes: Buffer): number {
 }
 
 /** Finds the end of the path, and whether it is plain: no escapes, empty segments or dot segments. */
-function readPath(head: RequestHead, bytes: Buffer, start: number): void {
+function readPath(head: RequestTargetParts, bytes: Buffer, start: number): void {
   const end = head.targetEnd;
   let plain = true;
   let afterSlash = false;

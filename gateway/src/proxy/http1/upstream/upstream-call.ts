@@ -6,8 +6,7 @@ import type { TargetAttempts } from "../../../balance/target-attempts.ts";
 import type { UpstreamTarget } from "../../../compile/runtime.ts";
 import type { GatewayErrorName } from "../../../exchange/gateway-errors.ts";
 import type { BodySink, ClientBody } from "../../client/client-body.ts";
-import type { LiveExchange } from "../../exchange/live-exchange.ts";
-import type { ForwardPlan } from "../../pipeline.ts";
+import type { ForwardPlan, LiveExchange } from "../../exchange/live-exchange.ts";
 import type { Slab } from "../../sockets/slab.ts";
 import {
   failureSignalOf,

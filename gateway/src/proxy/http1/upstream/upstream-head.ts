@@ -2,10 +2,9 @@
 
 import type { UpstreamTarget } from "../../../compile/runtime.ts";
 import { CachedLineHeaderName } from "../../../exchange/header-name.ts";
-import type { LiveExchange } from "../../exchange/live-exchange.ts";
+import type { ForwardPlan, LiveExchange } from "../../exchange/live-exchange.ts";
 import type { HeaderStyle } from "../../headers/header-names.ts";
 import { addGatewayUpstreamHeaders, isStrippedHeader, upstreamHostFor } from "../../headers/upstream-headers.ts";
-import type { ForwardPlan } from "../../pipeline.ts";
 import type { ClientHead } from "../client-head.ts";
 import { type DropTable, HeadText, passedLines } from "../head-text.ts";
 import { known } from "../parse/names.ts";

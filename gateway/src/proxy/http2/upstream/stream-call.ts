@@ -6,9 +6,9 @@ import type { TargetAttempts } from "../../../balance/target-attempts.ts";
 import type { UpstreamTarget } from "../../../compile/runtime.ts";
 import type { BodySink, ClientBody } from "../../client/client-body.ts";
 import { isGrpc } from "../../exchange/grpc.ts";
-import type { LiveExchange } from "../../exchange/live-exchange.ts";
+import type { ForwardPlan, LiveExchange } from "../../exchange/live-exchange.ts";
 import { withTargetHost } from "../../headers/upstream-headers.ts";
-import type { ForwardPlan, Pipeline } from "../../pipeline.ts";
+import type { Pipeline } from "../../pipeline.ts";
 import type { Slab } from "../../sockets/slab.ts";
 import { IdleTimer } from "../../timers/idle-timer.ts";
 import {

@@ -3,8 +3,7 @@
  * Host and User-Agent.
  */
 import type { Attributes } from "@opentelemetry/api";
-import type { LiveExchange } from "../../exchange/live-exchange.ts";
-import type { ForwardPlan } from "../../pipeline.ts";
+import type { ForwardPlan, LiveExchange } from "../../exchange/live-exchange.ts";
 
 /** Methods of the conventions: clients must not be able to create arbitrary values. */
 const METHODS: ReadonlySet<string> = new Set([
