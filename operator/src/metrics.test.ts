@@ -8,7 +8,7 @@ for (const [term, value] of [
   [7, 1],
   [null, 0],
 ] as const)
-  test(`who leads is told by the name of the Lease, as others tell it: ${value} with the term ${term}`, async () => {
+  test(`the leader election metric has the name of the Lease: ${value} with the term ${term}`, async () => {
     const { registry } = createOperatorMetrics();
     registerOperatorGauges(registry, {
       revision: none,

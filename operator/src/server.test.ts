@@ -103,12 +103,16 @@ test("the wait endpoint returns the waiter's result", async () => {
 
 const refused: readonly (readonly [string, object, RegExp])[] = [
   ["without resources", {}, /required property 'resources'/],
-  ["for nothing", { resources: [] }, /must NOT have fewer than 1 items/],
-  ["for too much", { resources: Array.from({ length: 5001 }, () => written) }, /must NOT have more than 5000 items/],
+  ["for an empty list", { resources: [] }, /must NOT have fewer than 1 items/],
+  [
+    "for too many resources",
+    { resources: Array.from({ length: 5001 }, () => written) },
+    /must NOT have more than 5000 items/,
+  ],
   ["for a resource without a name", { resources: [{ kind: "Route", namespace: "default" }] }, /'name'/],
-  ["for a kind that nobody watches", { resources: [{ ...written, kind: "constructor" }] }, /allowed values/],
+  ["for a kind that is not watched", { resources: [{ ...written, kind: "constructor" }] }, /allowed values/],
   ["for longer than half a minute", { resources: [written], timeout: 30_001 }, /must be <= 30000/],
-  ["for a generation that there cannot be", { resources: [{ ...written, generation: -1 }] }, /must be >= 0/],
+  ["for a negative generation", { resources: [{ ...written, generation: -1 }] }, /must be >= 0/],
 ];
 for (const [what, payload, message] of refused)
   test(`a wait ${what} is refused`, async () => {

@@ -146,7 +146,7 @@ const broken: readonly (readonly [what: string, (good: Set) => Set])[] = [
   ],
 ];
 for (const [what, breaking] of broken)
-  test(`what is ${what} is made anew`, async () => {
+  test(`a certificate set, ${what}, is issued again`, async () => {
     const found = breaking(await at(null, begin));
     assert.equal(isUsable(found, begin), false);
     const next = await at(found, begin);

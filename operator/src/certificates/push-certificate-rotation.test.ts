@@ -106,7 +106,7 @@ test("nodes get their certificate and the trusted authorities, and the authority
   assert.ok(isValidPair({ certificate: cert, key }, ca));
   assert.ok(isValidPair({ certificate: `${nodes["gateway.crt"]}`, key: `${nodes["gateway.key"]}` }, ca));
   for (const text of Object.values(nodes)) assert.ok(!text.includes(`${authority["ca.key"]}`.trim().slice(30, 80)));
-  assert.deepEqual(told, [], "a first start is no news");
+  assert.deepEqual(told, [], "a first start records no Event");
   const namespaces = ["push", "push-authority"].map((name) => secrets.get(name)?.metadata.namespace);
   assert.deepEqual(namespaces, ["sluice", "sluice-operator"]);
 });
@@ -159,7 +159,7 @@ test("a new authority is trusted before it signs, and the old one until everythi
     const { ca, cert } = shown[2 + index] ?? {};
     assert.equal(countOf(ca), trusted);
     assert.equal(cert === signedBefore, isOld);
-    await waitFor(() => secrets.texts("push")?.["ca.crt"] === ca, { what: "the nodes to be told" });
+    await waitFor(() => secrets.texts("push")?.["ca.crt"] === ca, { what: "the nodes to get the authorities" });
   }
 });
 
@@ -198,7 +198,7 @@ const breaks: readonly (readonly [what: string, (secrets: Secrets) => unknown, t
   ],
 ];
 for (const [what, breaking, line, trusted] of breaks)
-  test(`${what} is made anew and told; nodes and operator go on understanding each other`, async (t) => {
+  test(`${what}: it is recreated with an Event, and nodes and operator keep trusting each other`, async (t) => {
     const secrets = createSecrets();
     const { shows, shown, told } = operator(t, secrets);
     await shows(1);
@@ -215,7 +215,7 @@ for (const [what, breaking, line, trusted] of breaks)
     assert.equal(told.length, 1);
   });
 
-test("a start without an authority creates everything anew", async (t) => {
+test("a start without an authority creates all certificates", async (t) => {
   const secrets = createSecrets();
   await operator(t, secrets).shows(1);
   const other = createSecrets();

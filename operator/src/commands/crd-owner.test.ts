@@ -23,7 +23,7 @@ describe("the owner of a definition", () => {
     ["of the API server", { managedFields: [{ manager: "pulumi-kubernetes-1", subresource: "status" }] }],
     ["without any marks", {}],
   ] as const)
-    test(`is nobody for one ${what}`, () => {
+    test(`is absent for a CRD ${what}`, () => {
       const named = { name: "routes.sluice.dev", ...metadata };
       assert.equal(crdOwnerOf({ apiVersion: "v1", kind: "CustomResourceDefinition", metadata: named }), null);
     });

@@ -1,4 +1,4 @@
-/** What waiting for its turn means for a node that is to get a whole document, and for those who wait behind it. */
+/** The limits on concurrent full pushes: which nodes wait, and when they count as silent. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { applyChange, emptySnapshot, type NodeState, type PushDocument } from "@sluice/model";
@@ -79,7 +79,7 @@ async function scene(t: TestContext, count: number) {
   };
 }
 
-test("more nodes than there are places are programmed when the last of them has the document, however long that takes", async (t) => {
+test("with more nodes than concurrent full pushes, the revision is programmed when the last node has the document", async (t) => {
   const { publisher, puts, publish, end, pass } = await scene(t, 3 * MAX_FULL_PUSHES);
   const revision = await publish(one);
   for (let served = 0; served < 3 * MAX_FULL_PUSHES; served += MAX_FULL_PUSHES) {
@@ -94,7 +94,7 @@ test("more nodes than there are places are programmed when the last of them has 
   assert.equal(publisher.acknowledgedRevision(), revision);
 });
 
-test("a node that leaves a document unanswered is silent two seconds after its turn came", async (t) => {
+test("a node that leaves a document unanswered is silent two seconds after it was admitted", async (t) => {
   const { addresses, publisher, puts, publish, end, pass } = await scene(t, MAX_FULL_PUSHES + 1);
   const revision = await publish(one);
   await pass(1500);
@@ -111,7 +111,7 @@ test("a node that leaves a document unanswered is silent two seconds after its t
   assert.ok(publisher.acknowledgement(revision).programmed);
 });
 
-test("a node that has waited long is polled before the push: a dead one is sent nothing", async (t) => {
+test("a node that has waited long is polled before the push: nothing is sent to a dead node", async (t) => {
   const { addresses, publisher, puts, looks, gone, publish, end, pass } = await scene(t, MAX_FULL_PUSHES + 3);
   const revision = await publish(one);
   const [brief = "", dead = "", alive = ""] = addresses.slice(-3);
@@ -154,7 +154,7 @@ test("nodes that refuse quickly wait in the regular queue, and do not count as s
   assert.deepEqual([programmed, lagging.length, silent], [false, MAX_FULL_PUSHES, []]);
 });
 
-test("nodes that leave every document unanswered take no places from others, and count as silent", async (t) => {
+test("nodes that leave every document unanswered do not delay the others, and count as silent", async (t) => {
   const hanging = 2 * MAX_FULL_PUSHES;
   const { addresses, publisher, puts, publish, end, pass } = await scene(t, hanging);
   const revision = await publish(one);

@@ -68,7 +68,7 @@ test("a refused document throws PushRefusedError with the first violation", asyn
 });
 
 for (const status of [401, 408, 429, 500, 503])
-  test(`an answer of ${status} may pass by itself: it is no refusal`, async (t) => {
+  test(`a response of ${status} may be temporary: it is not a refusal`, async (t) => {
     const { client, node } = await scene(t);
     node.answerWith(status);
     await assert.rejects(client.put({ revision: 1, document }), (error: Error) => {
@@ -146,7 +146,7 @@ test("a closed connection of an idle node is reported, but not after the node is
   await client.state();
   assert.deepEqual(broken, []);
   await node.restart();
-  await waitFor(() => broken.length > 0, { what: "the end of the connection to be told" });
+  await waitFor(() => broken.length > 0, { what: "the closed connection to be reported" });
   await client.state();
   abort.abort();
   const told = broken.length;

@@ -34,7 +34,7 @@ const others: readonly (readonly [what: string, ...texts: readonly string[]])[] 
   ].map((wrong) => [JSON.stringify(wrong), JSON.stringify({ ...state, ...wrong })] as const),
 ];
 for (const [what, ...texts] of others)
-  test(`does not take for a node what answers ${what}`, () =>
+  test(`refuses the response ${what}`, () =>
     assert.rejects(read(...texts), /^Error: the response is not from a node: /));
 
 test("stops reading a response that is too long", async () => {

@@ -10,7 +10,7 @@ import { waitFor } from "../../../tools/process/index.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { createNodeConnector } from "./node-client.ts";
 
-/** A node that answers who asks, once it is told to. */
+/** A node that answers each call when the test releases it. */
 async function scene(t: TestContext) {
   const authority = await makeAuthority();
   const { certificate, key } = await authority.issue({ name: "node", sans: ["node"], usage: "server" });

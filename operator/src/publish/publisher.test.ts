@@ -132,7 +132,7 @@ test("a node that restarts empty gets the full document again", async () => {
   });
 });
 
-test("one node that is down does not keep the others from a revision, and is named after two seconds", async () => {
+test("one node that is down does not delay the revision of the others, and is named after two seconds", async () => {
   const [up, down] = [fakeNode([one.hash]), fakeNode([one.hash])];
   down.down = true;
   await withPublisher({ up, down }, async (publisher, clock) => {
@@ -142,7 +142,7 @@ test("one node that is down does not keep the others from a revision, and is nam
     assert.deepEqual([publisher.acknowledgement(revision).programmed, publisher.acknowledgedRevision()], [false, 0]);
     const before = clock.changes;
     clock.now += SILENT_AFTER + 1;
-    await waitFor(() => clock.changes > before, { what: "the silence to be told" });
+    await waitFor(() => clock.changes > before, { what: "the silence to be reported" });
     await waitFor(() => publisher.acknowledgement(revision).programmed, { what: "the wait to be over" });
     assert.deepEqual(publisher.acknowledgement(revision).silent, ["down"]);
     assert.equal(publisher.acknowledgedRevision(), revision);
@@ -196,7 +196,7 @@ test("a node that computes another hash is reported, and is not pushed to repeat
     assert.equal(publisher.acknowledgement(1).programmed, false);
     const looked = publisher.nodes()[0]?.lastAnswerAt;
     clock.now++;
-    await waitFor(() => publisher.nodes()[0]?.lastAnswerAt !== looked, { what: "another look" });
+    await waitFor(() => publisher.nodes()[0]?.lastAnswerAt !== looked, { what: "another poll" });
     assert.deepEqual(node.calls, ["put 1"]);
   });
 });
@@ -235,7 +235,7 @@ test("after a restart the operator continues the nodes' revisions and pushes not
     await waitFor(programmed(publisher, publisher.publish(two)), { what: "the second revision" });
   });
   await withPublisher({ a: node }, async (publisher) => {
-    await waitFor(() => publisher.nodes()[0]?.state?.revision === 2, { what: "the first look" });
+    await waitFor(() => publisher.nodes()[0]?.state?.revision === 2, { what: "the first poll" });
     const revision = publisher.publish(two);
     assert.equal(revision, 3);
     await waitFor(programmed(publisher, revision), { what: "the acknowledgement by hash" });
@@ -257,7 +257,7 @@ test("while another operator leads, nodes are polled and nothing is pushed; from
   publisher.setNodes(["a"]);
   try {
     const before = publisher.publish(one);
-    await waitFor(() => publisher.nodes()[0]?.state?.revision === 0, { what: "a look at the node" });
+    await waitFor(() => publisher.nodes()[0]?.state?.revision === 0, { what: "a poll of the node" });
     assert.deepEqual(node.calls, []);
     term = 1;
     publisher.termChanged();

@@ -81,7 +81,7 @@ const faults: readonly (readonly [string, Readonly<Record<string, string>>, RegE
   ],
 ];
 for (const [what, env, line] of faults)
-  test(`${what} is told in one line`, async () => {
+  test(`${what} is reported in one line`, async () => {
     const settings = settingsOf(env);
     const error = await loadPushCredentials(settings).then(
       () => assert.fail("it was taken"),

@@ -57,12 +57,12 @@ const olderAndNewer: readonly Kept[] = [
   { what: "an older generation", kept: version("one", 1), wins: false },
   { what: "the same generation", kept: version("one", 2), wins: false },
   { what: "a newer generation", kept: version("one", 3), wins: true },
-  { what: "an object of before", kept: version("before", 9), now: version("one", 2), wins: false },
-  { what: "the object that is there now", kept: version("later", 1), now: version("later", 2), wins: true },
-  { what: "another object, while nobody knows what is there", kept: version("later", 1), wins: false },
+  { what: "a deleted object", kept: version("before", 9), now: version("one", 2), wins: false },
+  { what: "the current object", kept: version("later", 1), now: version("later", 2), wins: true },
+  { what: "another object, while the current one is unknown", kept: version("later", 1), wins: false },
 ];
 for (const { what, kept, now, wins } of olderAndNewer)
-  test(`${what} that was kept ${wins ? "takes the place of" : "does not replace"} what is known`, () => {
+  test(`a saved version of ${what} ${wins ? "replaces" : "does not replace"} the known version`, () => {
     const valid = createLastValidVersions();
     const known = version("one", 2);
     valid.record(key, known);
@@ -110,7 +110,7 @@ test("new, first and deleted objects change the version; statuses and generation
     ["a Secret", () => valid.recordSecret(key, secret), true],
     ["the same Secret", () => valid.recordSecret(key, secret), false],
     ["another Secret", () => valid.recordSecret(key, { ...version("t", 1), kind: "Secret" }), true],
-    ["what was kept", () => void valid.restore(new Map([["Route/default/b", version("b", 1)]])), false],
+    ["a saved version", () => void valid.restore(new Map([["Route/default/b", version("b", 1)]])), false],
     ["none that goes", () => valid.keepOnly(valid.all()), false],
     ["one that goes", () => valid.forget(key), true],
     ["one that was not there", () => valid.forget(key), false],

@@ -1,4 +1,4 @@
-/** Another operator leads, and knows less of what was valid than the one before it. */
+/** A new leader that knows fewer valid versions than the previous one. */
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
@@ -12,11 +12,11 @@ import { createStateStore } from "./state-store.ts";
 import { operatorsOver, type Told } from "./testing-operator.ts";
 import { testStore } from "./testing-store.ts";
 
-const operators = await operatorsOver("takeover");
+const operators = await operatorsOver("publish-gate");
 const { folder, node, log, write, paths } = operators;
 const route = (path: string) => write("route", { serviceRef: { name: "users" }, paths: [path] });
 
-/** An operator that leads when the test says so. */
+/** An operator whose leadership the test controls. */
 async function start(store: StateBackend) {
   let term: number | null = null;
   let hooks: LeaderElectionHooks | undefined;
@@ -38,7 +38,7 @@ async function start(store: StateBackend) {
 
 const keptBy = async (store: StateBackend) => JSON.parse((await store.manifest())?.text ?? "{}") as Partial<Told>;
 
-/** The first leads, and keeps what it serves now; what it serves from here on it keeps when it ends. */
+/** The first operator leads and has saved its state. It saves later changes when it is closed. */
 async function scene() {
   rmSync(join(folder, "route.json"), { force: true });
   write("users", { url: "http://users.test" }, "Service");
@@ -46,7 +46,9 @@ async function scene() {
   const store = testStore();
   const first = await start(store);
   first.lead(1);
-  await waitFor(async () => (await keptBy(store)).hash === (await first.told()).hash, { what: "something to be kept" });
+  await waitFor(async () => (await keptBy(store)).hash === (await first.told()).hash, {
+    what: "the state to be saved",
+  });
   return { store, first };
 }
 
@@ -78,12 +80,12 @@ test("a route that was valid only under another leader, and is invalid now, is s
     const pushes = node.pushes.length;
     second.lead(2);
     await asked.promise;
-    // It would take whatever the second has.
+    // It would accept any document of the second operator.
     await node.restart();
     await waitFor(async () => (await second.told()).nodes[0]?.hash === null, { what: "the second to see it empty" });
     holds = false;
     answer.resolve();
-    await waitFor(async () => (await keptBy(store)).term === 2, { what: "the second to keep what it serves" });
+    await waitFor(async () => (await keptBy(store)).term === 2, { what: "the second to save its state" });
     assert.deepEqual(paths(), ["/valid"]);
     assert.equal(node.pushes.length, pushes + 1, "nothing without the route was pushed before");
     assert.ok((await createStateStore({ store, log }).read())?.has("Route/default/route"));
@@ -106,7 +108,7 @@ test("a leader that knows all saved state reads no part again, and publishes at 
     await first.close();
     parts.length = 0;
     second.lead(2);
-    await waitFor(async () => (await keptBy(store)).term === 2, { what: "the second to keep what it serves" });
+    await waitFor(async () => (await keptBy(store)).term === 2, { what: "the second to save its state" });
     assert.deepEqual(parts, []);
   } finally {
     await second.close();
@@ -121,12 +123,12 @@ interface Step {
 function gate() {
   const state = { term: null as number | null, isRead: true };
   const terms = createEmitter<number | null>();
-  const takeover = createPublishGate({
+  const publishGate = createPublishGate({
     leadership: { term: () => state.term, terms },
     savedState: { isRead: () => state.isRead },
   });
   return {
-    takeover,
+    publishGate,
     unread: () => {
       state.isRead = false;
     },
@@ -134,42 +136,42 @@ function gate() {
       state.term = term;
       terms.emit(term);
     },
-    /** Has a term, and has told nobody yet. */
+    /** Has a term, and has not reported it yet. */
     gets: (term: number | null) => {
       state.term = term;
     },
     read(isNews: boolean) {
       state.isRead = true;
-      takeover.stateRestored(isNews);
+      publishGate.stateRestored(isNews);
     },
   };
 }
 
 const races: Readonly<Record<string, readonly Step[]>> = {
-  "a translation that was under way when something was restored does not count": [
-    { does: ({ takeover }) => takeover.translationStarted(), publishes: false },
+  "a translation that was in progress when state was restored does not count": [
+    { does: ({ publishGate }) => publishGate.translationStarted(), publishes: false },
     { does: ({ unread, lead }) => [unread(), lead(1)], publishes: false },
     { does: ({ read }) => read(true), publishes: false },
-    { does: ({ takeover }) => takeover.translationPublished(), publishes: false },
-    { does: ({ takeover }) => takeover.translationStarted(), publishes: false },
-    { does: ({ takeover }) => takeover.translationPublished(), publishes: true },
+    { does: ({ publishGate }) => publishGate.translationPublished(), publishes: false },
+    { does: ({ publishGate }) => publishGate.translationStarted(), publishes: false },
+    { does: ({ publishGate }) => publishGate.translationPublished(), publishes: true },
   ],
-  "what was restored and cannot be translated keeps nobody from what stands ready": [
+  "restored state that cannot be translated does not block publishing the existing document": [
     { does: ({ unread, lead }) => [unread(), lead(1)], publishes: false },
-    { does: ({ takeover }) => takeover.translationStarted(), publishes: false },
+    { does: ({ publishGate }) => publishGate.translationStarted(), publishes: false },
     { does: ({ read }) => read(true), publishes: false },
-    { does: ({ takeover }) => takeover.translationFailed(), publishes: false },
-    { does: ({ takeover }) => takeover.translationStarted(), publishes: false },
-    { does: ({ takeover }) => takeover.translationFailed(), publishes: true },
+    { does: ({ publishGate }) => publishGate.translationFailed(), publishes: false },
+    { does: ({ publishGate }) => publishGate.translationStarted(), publishes: false },
+    { does: ({ publishGate }) => publishGate.translationFailed(), publishes: true },
   ],
-  "a term that ends while it is read publishes nothing, and the next one waits for its own reading": [
+  "a term that ends during the read publishes nothing, and the next term waits for its own read": [
     { does: ({ unread, lead }) => [unread(), lead(1)], publishes: false },
     { does: ({ lead }) => lead(null), publishes: false },
     { does: ({ read }) => read(false), publishes: false },
     { does: ({ unread, lead }) => [unread(), lead(3)], publishes: false },
     { does: ({ read }) => read(false), publishes: true },
   ],
-  "a term that is over, or another one, publishes nothing before that is told": [
+  "a term that has ended or changed publishes nothing before the change is reported": [
     { does: ({ lead }) => lead(1), publishes: true },
     { does: ({ gets }) => gets(null), publishes: false },
     { does: ({ gets }) => gets(3), publishes: false },
@@ -182,6 +184,6 @@ for (const [what, steps] of Object.entries(races))
     const scene = gate();
     for (const [index, { does, publishes }] of steps.entries()) {
       does(scene);
-      assert.equal(scene.takeover.term() !== null, publishes, `step ${index + 1}`);
+      assert.equal(scene.publishGate.term() !== null, publishes, `step ${index + 1}`);
     }
   });

@@ -1,4 +1,4 @@
-/** An operator that was started anew knows what the one before had published. */
+/** A restarted operator knows what the previous one had published. */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { operatorsOver } from "./testing-operator.ts";
 const operators = await operatorsOver("durable");
 const { folder, node, write, paths } = operators;
 
-/** @param options.hears What is kept can be read only after the operator has heard of the node. */
+/** @param options.hears The saved state can be read only after the operator has polled the node. */
 async function start({ interval = "50ms", hears = false } = {}) {
   const store = createDirectoryStateBackend(folder, "document");
   const heard = Promise.withResolvers<void>();
@@ -18,7 +18,9 @@ async function start({ interval = "50ms", hears = false } = {}) {
   const manifest = () => heard.promise.then(store.manifest);
   const operator = await operators.start({ store: { ...store, manifest }, interval });
   if (hears)
-    await waitFor(async () => (await operator.told()).nodes[0]?.hash, { what: "the operator to hear of the node" });
+    await waitFor(async () => (await operator.told()).nodes[0]?.hash, {
+      what: "the operator to know the node's document",
+    });
   heard.resolve();
   return operator;
 }
@@ -34,7 +36,7 @@ test("an operator that shuts down gracefully saves the last acknowledged state",
   try {
     await waitFor(() => paths().includes("/first"), { what: "the node to serve the route" });
     hash = (await operator.told()).hash;
-    await waitFor(() => manifest().hash === hash, { what: "the document to be kept" });
+    await waitFor(() => manifest().hash === hash, { what: "the document to be saved" });
     write("route", { serviceRef: { name: "users" }, paths: ["/second"] });
     await waitFor(() => paths().includes("/second"), { what: "the node to serve the change" });
     ({ hash } = await operator.told());
@@ -50,7 +52,7 @@ test("the next operator saves acknowledged state that the previous one did not s
   const operator = await start({ hears: true });
   try {
     const isKept = async () => (await operator.told()).hash === manifest().hash;
-    await waitFor(() => isKept().catch(() => false), { what: "the document to be kept" });
+    await waitFor(() => isKept().catch(() => false), { what: "the document to be saved" });
     assert.equal(manifest().hash, node.snapshot?.hash);
   } finally {
     await operator.close();
@@ -72,7 +74,7 @@ test("a route that became invalid while no operator ran is served as last acknow
     await waitFor(() => paths().includes("/valid"), { what: "the node to serve the route" });
     const told = await first.told();
     term = told.term ?? 0;
-    await waitFor(() => manifest().hash === told.hash, { what: "the document to be kept" });
+    await waitFor(() => manifest().hash === told.hash, { what: "the document to be saved" });
     assert.equal(manifest().term, told.term);
   } finally {
     await first.close();
@@ -86,7 +88,7 @@ test("a route that became invalid while no operator ran is served as last acknow
   const second = await start();
   try {
     await waitFor(() => paths().includes("/valid"), { what: "the node to serve the last valid route" });
-    assert.ok(((await second.told()).term ?? 0) > term, "the term goes on");
+    assert.ok(((await second.told()).term ?? 0) > term, "the term grows");
   } finally {
     await second.close();
   }

@@ -1,4 +1,4 @@
-/** When what was kept is read, and when it is kept. */
+/** When saved state is read, and when state is saved. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { ApiServerError, type Resource } from "@sluice/crds";
@@ -21,39 +21,39 @@ const key = "Route/default/a";
 
 interface Scene {
   readonly store?: TestStore;
-  readonly wraps?: (keeper: StateStore) => StateStore;
-  readonly patience?: number;
+  readonly wraps?: (stateStore: StateStore) => StateStore;
+  readonly refusalGrace?: number;
 }
 
-function scene({ store = testStore(), wraps = (keeper) => keeper, patience }: Scene = {}) {
+function scene({ store = testStore(), wraps = (stateStore) => stateStore, refusalGrace }: Scene = {}) {
   const state = { term: null as number | null };
   const valid = createLastValidVersions();
   const warnings: string[] = [];
-  /** How much was read each time. */
+  /** The number of resources of each read. */
   const reads: number[] = [];
   const log = { info() {}, warn: (_details: object, message?: string) => void warnings.push(message ?? "") };
   let writes = 0;
   let asked = 0;
-  const keeper = wraps(createStateStore({ store, log }));
+  const stateStore = wraps(createStateStore({ store, log }));
   const terms = createEmitter<number | null>();
   const closing = new AbortController();
   const reader = createStateReader({
-    store: keeper,
+    store: stateStore,
     leadership: { terms },
     signal: closing.signal,
     log,
     retryInterval: 1,
-    ...(patience === undefined ? {} : { refusalGrace: patience }),
+    ...(refusalGrace === undefined ? {} : { refusalGrace }),
   });
   reader.restored.subscribe((saved) => {
     reads.push(saved?.size ?? 0);
     if (saved) valid.restore(saved);
   });
-  const durable = createStateSaver({
+  const saver = createStateSaver({
     store: {
-      ...keeper,
+      ...stateStore,
       async write(acknowledged) {
-        await keeper.write(acknowledged);
+        await stateStore.write(acknowledged);
         writes++;
       },
     },
@@ -70,7 +70,7 @@ function scene({ store = testStore(), wraps = (keeper) => keeper, patience }: Sc
   });
   started.push(() => {
     closing.abort();
-    return durable.close();
+    return saver.close();
   });
   return {
     store,
@@ -78,9 +78,9 @@ function scene({ store = testStore(), wraps = (keeper) => keeper, patience }: Sc
     warnings,
     reads,
     reader,
-    durable,
+    saver,
     writes: () => writes,
-    /** How often it was asked what there is to be kept. */
+    /** How often the acknowledged state was requested. */
     asked: () => asked,
     lead(term: number | null) {
       state.term = term;
@@ -91,68 +91,68 @@ function scene({ store = testStore(), wraps = (keeper) => keeper, patience }: Sc
 }
 
 const refusals: Readonly<Record<string, Error>> = {
-  "a verb that is missing": new ApiServerError(403, { message: "configmaps is forbidden: role not found" }),
-  "a token that is not known": new ApiServerError(401, { message: "Unauthorized" }),
-  "an answer that cannot be read": new SyntaxError("Unexpected token '<'"),
+  "a missing verb": new ApiServerError(403, { message: "configmaps is forbidden: role not found" }),
+  "an unknown token": new ApiServerError(401, { message: "Unauthorized" }),
+  "an unreadable response": new SyntaxError("Unexpected token '<'"),
   "a credential plugin that failed": new Error("exec plugin: exit 1"),
 };
 for (const [what, refusal] of Object.entries(refusals)) {
-  const refusing = (times: number) => (keeper: StateStore) => {
+  const refusing = (times: number) => (stateStore: StateStore) => {
     let left = times;
-    return { ...keeper, read: () => (left-- > 0 ? Promise.reject(refusal) : keeper.read()) };
+    return { ...stateStore, read: () => (left-- > 0 ? Promise.reject(refusal) : stateStore.read()) };
   };
 
-  test(`${what} at the start costs nothing of what was kept when it passes, and is told once`, async () => {
+  test(`${what} at the start loses no saved state when it is temporary, and is logged once`, async () => {
     const { store, ...first } = scene();
     first.valid.record(key, route("one", 1));
     first.lead(1);
-    await waitFor(() => first.writes() === 1, { what: "it to be kept" });
+    await waitFor(() => first.writes() === 1, { what: "the state to be saved" });
     const { reads, warnings, reader } = scene({ store, wraps: refusing(5) });
     assert.equal(reader.isRead(), false);
-    await waitFor(() => reader.isRead(), { what: "it to be read" });
+    await waitFor(() => reader.isRead(), { what: "the state to be read" });
     assert.deepEqual([reads, warnings], [[1], ["cannot read the saved state"]]);
   });
 
-  test(`${what} that stays is waited for no longer than so long, at the start and in each term`, async () => {
-    const { reads, warnings, reader, lead } = scene({ wraps: refusing(Number.POSITIVE_INFINITY), patience: 20 });
-    await waitFor(() => reader.isRead(), { what: "it to give up" });
+  test(`${what} that is permanent delays the start and each term for a limited time only`, async () => {
+    const { reads, warnings, reader, lead } = scene({ wraps: refusing(Number.POSITIVE_INFINITY), refusalGrace: 20 });
+    await waitFor(() => reader.isRead(), { what: "the reader to give up" });
     assert.deepEqual([reads, warnings], [[0], ["cannot read the saved state", "continuing without the saved state"]]);
     lead(1);
-    await waitFor(() => reader.isRead(), { what: "it to go on at once" });
+    await waitFor(() => reader.isRead(), { what: "the reader to continue at once" });
     assert.deepEqual(reads, [0, 0]);
   });
 }
 
 const silences: Readonly<Record<string, Error>> = {
-  "a connection that breaks": Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" }),
-  "a time that is up": new DOMException("aborted due to timeout", "TimeoutError"),
-  "a server that has too much to do": new ApiServerError(429, { message: "slow down" }),
+  "a broken connection": Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" }),
+  "a timeout": new DOMException("aborted due to timeout", "TimeoutError"),
+  "an overloaded server": new ApiServerError(429, { message: "slow down" }),
   "a server that fails": new ApiServerError(503, { message: "etcd has no leader" }),
 };
 for (const [what, silence] of Object.entries(silences))
-  test(`${what} is no refusal: nothing is published before there is an answer`, async () => {
+  test(`${what} is not a refusal: nothing is published before the store answers`, async () => {
     let asked = 0;
-    const wraps = (keeper: StateStore) => ({
-      ...keeper,
-      read: () => (++asked <= 20 ? Promise.reject(silence) : keeper.read()),
+    const wraps = (stateStore: StateStore) => ({
+      ...stateStore,
+      read: () => (++asked <= 20 ? Promise.reject(silence) : stateStore.read()),
     });
-    const { reader, reads } = scene({ wraps, patience: 0 });
-    await waitFor(() => reader.isRead(), { what: "it to be read" });
+    const { reader, reads } = scene({ wraps, refusalGrace: 0 });
+    await waitFor(() => reader.isRead(), { what: "the state to be read" });
     assert.deepEqual([asked, reads], [21, [0]]);
   });
 
 test("when a term begins, state saved by another operator is read before the state counts as read", async () => {
   const store = testStore();
   const [one, two] = [scene({ store }), scene({ store })];
-  await waitFor(() => one.reader.isRead() && two.reader.isRead(), { what: "both to have looked" });
+  await waitFor(() => one.reader.isRead() && two.reader.isRead(), { what: "both to have read" });
   one.valid.record(key, route("one", 3));
   two.valid.record(key, route("one", 1));
   one.lead(1);
-  await waitFor(() => one.writes() === 1, { what: "the first to keep it" });
+  await waitFor(() => one.writes() === 1, { what: "the first to save" });
   one.lead(null);
   two.lead(2);
   assert.equal(two.reader.isRead(), false);
-  await waitFor(() => two.writes() === 1, { what: "the second to keep it" });
+  await waitFor(() => two.writes() === 1, { what: "the second to save" });
   assert.equal(two.valid.get(key, "one")?.metadata.generation, 3);
   assert.equal((await two.kept())?.metadata.generation, 3);
 });
@@ -160,15 +160,15 @@ test("when a term begins, state saved by another operator is read before the sta
 test("a term that begins during a read causes another read", async () => {
   const store = testStore();
   const one = scene({ store });
-  await waitFor(() => one.reader.isRead(), { what: "the first to have looked" });
+  await waitFor(() => one.reader.isRead(), { what: "the first to have read" });
   const answer = Promise.withResolvers<void>();
   let isSlow = true;
   const two = scene({
     store,
-    wraps: (keeper) => ({
-      ...keeper,
+    wraps: (stateStore) => ({
+      ...stateStore,
       async read() {
-        const found = await keeper.read();
+        const found = await stateStore.read();
         if (isSlow) await answer.promise;
         return found;
       },
@@ -176,11 +176,11 @@ test("a term that begins during a read causes another read", async () => {
   });
   one.valid.record(key, route("one", 1));
   one.lead(1);
-  await waitFor(() => one.writes() === 1, { what: "the first to keep it" });
+  await waitFor(() => one.writes() === 1, { what: "the first to save" });
   two.lead(2);
   isSlow = false;
   answer.resolve();
-  await waitFor(() => two.reader.isRead(), { what: "the second to have looked twice" });
+  await waitFor(() => two.reader.isRead(), { what: "the second to have read twice" });
   assert.deepEqual(two.reads, [0, 1]);
 });
 
@@ -188,28 +188,28 @@ test("state that could not be read in time is read before it would be replaced",
   const { store, ...first } = scene();
   first.valid.record(key, route("one", 1));
   first.lead(1);
-  await waitFor(() => first.writes() === 1, { what: "it to be kept" });
+  await waitFor(() => first.writes() === 1, { what: "the state to be saved" });
   let isRefused = true;
   const refusal = new ApiServerError(403, { message: "forbidden" });
-  const wraps = (keeper: StateStore) => ({
-    ...keeper,
-    read: () => (isRefused ? Promise.reject(refusal) : keeper.read()),
+  const wraps = (stateStore: StateStore) => ({
+    ...stateStore,
+    read: () => (isRefused ? Promise.reject(refusal) : stateStore.read()),
   });
-  const next = scene({ store, wraps, patience: 0 });
+  const next = scene({ store, wraps, refusalGrace: 0 });
   next.lead(2);
-  await waitFor(() => next.reader.isRead(), { what: "it to give up" });
+  await waitFor(() => next.reader.isRead(), { what: "the reader to give up" });
   isRefused = false;
-  await waitFor(() => next.writes() === 1, { what: "it to keep something" });
+  await waitFor(() => next.writes() === 1, { what: "the state to be saved" });
   assert.ok(await next.kept());
 });
 
 test("a write that was started in another term does not count for this term", async () => {
   const begun = Promise.withResolvers<void>();
   const goes = Promise.withResolvers<void>();
-  const wraps = (keeper: StateStore): StateStore => ({
-    ...keeper,
+  const wraps = (stateStore: StateStore): StateStore => ({
+    ...stateStore,
     async write(acknowledged) {
-      await keeper.write(acknowledged);
+      await stateStore.write(acknowledged);
       begun.resolve();
       await goes.promise;
     },
@@ -219,26 +219,26 @@ test("a write that was started in another term does not count for this term", as
   await begun.promise;
   lead(3);
   goes.resolve();
-  await waitFor(() => writes() === 2, { what: "it to be kept again" });
+  await waitFor(() => writes() === 2, { what: "the state to be saved again" });
   assert.equal(JSON.parse((await store.manifest())?.text ?? "").term, 3);
 });
 
 test("a recreated object causes a save although the document is the same; generations and statuses do not", async (t) => {
-  const { valid, durable, writes, asked, kept, lead } = scene();
+  const { valid, saver, writes, asked, kept, lead } = scene();
   valid.record(key, route("one", 1));
   lead(1);
-  await waitFor(() => writes() === 1, { what: "it to be kept" });
+  await waitFor(() => writes() === 1, { what: "the state to be saved" });
   const before = asked();
   t.mock.timers.enable({ apis: ["setTimeout"] });
   valid.refresh(key, { ...route("one", 1), status: { conditions: [] } });
   valid.record(key, route("one", 2));
-  durable.schedule();
+  saver.schedule();
   t.mock.timers.tick(60_000);
-  assert.equal(asked(), before, "nothing is to be kept");
+  assert.equal(asked(), before, "nothing is due");
   t.mock.timers.reset();
   valid.record(key, route("two", 1));
-  durable.schedule();
-  await waitFor(() => writes() === 2, { what: "the new object to be kept" });
+  saver.schedule();
+  await waitFor(() => writes() === 2, { what: "the new object to be saved" });
   assert.equal((await kept())?.metadata.uid, "two");
 });
 
@@ -249,7 +249,7 @@ test("a key that is replaced while an operator leads is used without a change of
   await waitFor(() => reader.isRead() && writes() > 0, { what: "a write" });
   const before = writes();
   store.loseKey();
-  await waitFor(() => writes() > before, { what: "all to be kept anew" });
+  await waitFor(() => writes() > before, { what: "all parts to be saved again" });
   assert.equal((await kept())?.metadata.generation, 1);
   assert.deepEqual(warnings, ["the encryption key of the saved state has changed: encrypting all of it again"]);
 });
@@ -270,7 +270,7 @@ test("an unreadable key is logged once, and does not stop the operator", async (
   lead(1);
   await waitFor(() => writes() > 0, { what: "a write" });
   fails = true;
-  await waitFor(() => warnings.length > 0, { what: "it to be told" });
+  await waitFor(() => warnings.length > 0, { what: "the warning" });
   assert.deepEqual([...new Set(warnings)], ["cannot read the encryption key of the saved state"]);
   fails = false;
   const before = writes();

@@ -103,7 +103,7 @@ test("a replaced key is used: everything is encrypted again, and a later operato
     "nothing is left that the key of before opens",
   );
   assert.deepEqual([...((await keeper().read()) ?? [])].map(([name]) => name).sort(), [...resources.keys()].sort());
-  assert.equal(warnings.length, 1, "it is told once");
+  assert.equal(warnings.length, 1, "it is logged once");
 });
 
 test("an operator that has read nothing yet, or does not write, uses the current key", async () => {
@@ -127,7 +127,7 @@ const damages: readonly (readonly [what: string, damage: (store: TestStore, part
   ],
 ];
 for (const [what, damage] of damages)
-  test(`a part that ${what} costs what it held, and is told`, async () => {
+  test(`a part that ${what} loses only its own content, and is logged`, async () => {
     const { store, keeper, warnings } = scene();
     await keeper().write(document(many(200)));
     damage(store, store.puts[3] ?? "");
