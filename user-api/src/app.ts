@@ -11,26 +11,25 @@ import { type Context, makeResolvers, subscribers } from "./directory/resolvers.
 import { schema as text } from "./directory/schema.ts";
 import { codeOf, codesOf, failure, type Occasion, present } from "./errors.ts";
 import type { Events } from "./events/events.ts";
-import { makeQuick } from "./execution/quick.ts";
-import { UnderWay } from "./execution/under-way.ts";
+import { UnderWay } from "./execution/pending-work.ts";
+import { makeQuick } from "./execution/recurring-queries.ts";
+import { refusalOf } from "./http/cross-site.ts";
 import { serveGraphiql } from "./http/graphiql.ts";
 import { serveGraphql } from "./http/route.ts";
 import { makeDocuments } from "./limits/documents.ts";
 import type { Limits } from "./limits/limits.ts";
+import { defaultLiveLimits, type LiveLimits } from "./limits/limits.ts";
 import { countRequests, keyOf, TooManyRequests, tooManyRequests } from "./limits/rate.ts";
-import { makeInTime } from "./limits/time.ts";
+import { makeTimeLimit } from "./limits/time-limit.ts";
 import type { TrustedDocuments } from "./limits/trusted.ts";
 import { serveHealth } from "./operations/health.ts";
-import { bindingsOf, LogOfRequest, requestIdOf } from "./operations/log.ts";
+import { bindingsOf, LogOfRequest, RequestLog, requestIdOf } from "./operations/log.ts";
 import { LONGEST_NAME, makeMetrics, serveMetrics } from "./operations/metrics.ts";
-import { RequestLog } from "./operations/request-log.ts";
+import { type Asker, makeWhoAsks } from "./policy/caller.ts";
 import { applyPolicy, type Policy } from "./policy/policy.ts";
-import { type Asker, makeWhoAsks } from "./policy/who-asks.ts";
 import type { UserStore } from "./store/store.ts";
 import { askerOfInit } from "./subscriptions/init-identity.ts";
-import { type Live, makeLive } from "./subscriptions/live.ts";
-import { defaultLiveLimits, type LiveLimits } from "./subscriptions/live-limits.ts";
-import { refusalOf } from "./subscriptions/upgrade.ts";
+import { type Live, makeLive } from "./subscriptions/subscriptions.ts";
 
 export interface AppOptions {
   /** Closed with the application, after the last request. */
@@ -126,7 +125,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     done(null, payload);
   });
 
-  const inTime = makeInTime(limits.milliseconds);
+  const limitTime = makeTimeLimit(limits.milliseconds);
   const resolvers = makeResolvers({ store, page: limits.page, created: (user) => events.publish(user) });
   const creating = new UnderWay();
   const createUser: typeof resolvers.Mutation.createUser = (root, given) =>
@@ -216,7 +215,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
         const began = performance.now();
         const context = contextOf(caller) as unknown as Record<string, unknown>;
         const work = app.graphql(operation.source, context, variables, operationName);
-        const { data, errors } = (await inTime(work)) as ExecutionResult;
+        const { data, errors } = (await limitTime(work)) as ExecutionResult;
         const presented = errors?.map((error) => present(error, caller));
         metrics.answered(operation, (performance.now() - began) / 1_000, codesOf(presented));
         return { data, errors: presented };

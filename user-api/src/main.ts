@@ -1,12 +1,14 @@
 #!/usr/bin/env node
 /** The command `sluice-user-api`: what it is to do, and its settings. */
+import { X509Certificate } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { parseArgs } from "node:util";
 import manifest from "../package.json" with { type: "json" };
-import { StartFailure } from "./commands/failure.ts";
+import { StartFailure, wordsOf } from "./commands/failure.ts";
 import { migrate } from "./commands/migrate.ts";
 import { seed } from "./commands/seed.ts";
 import { serve } from "./commands/serve.ts";
-import { trustCertificates } from "./commands/trust-certificates.ts";
 import { makeLog } from "./operations/log.ts";
 import { didYouMean } from "./setting-readers.ts";
 import { readSettings, type Settings, variableNames } from "./settings.ts";
@@ -69,6 +71,28 @@ const options = { help: { type: "boolean", short: "h" }, version: { type: "boole
 function refuse(message: string): void {
   process.stderr.write(`sluice-user-api: ${message}\nTry 'sluice-user-api --help'.\n`);
   process.exitCode = 2;
+}
+
+/**
+ * Trusts authorities for Redis and Postgres, in addition to those of Node.
+ *
+ * @throws StartFailure when the file cannot be read or holds no certificate.
+ */
+async function trustCertificates(file: string): Promise<void> {
+  const text = await readFile(file, "utf8").catch((error: unknown) => {
+    throw new StartFailure(`cannot read the file of SLUICE_USER_API_TRUSTED_CERTIFICATES: ${wordsOf(error)}`);
+  });
+  const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  if (blocks.length === 0)
+    throw new StartFailure(`the file of SLUICE_USER_API_TRUSTED_CERTIFICATES holds no PEM certificate`);
+  try {
+    for (const block of blocks) new X509Certificate(block);
+  } catch (error) {
+    throw new StartFailure(
+      `the file of SLUICE_USER_API_TRUSTED_CERTIFICATES holds a certificate that cannot be read: ${wordsOf(error)}`,
+    );
+  }
+  setDefaultCACertificates([...getCACertificates("default"), ...blocks]);
 }
 
 async function main(args: readonly string[]): Promise<void> {

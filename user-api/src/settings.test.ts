@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { defaultLimits } from "./limits/limits.ts";
+import { defaultLimits, defaultLiveLimits, type LiveLimits } from "./limits/limits.ts";
 import { readSettings, type Settings } from "./settings.ts";
-import { defaultLiveLimits, type LiveLimits } from "./subscriptions/live-limits.ts";
 
 /** All programs on a machine count as one client. */
 const live: LiveLimits = { ...defaultLiveLimits, clientConnections: 0 };

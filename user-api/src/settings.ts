@@ -1,6 +1,6 @@
 /** Start-up settings, from the environment. */
 import { levels } from "pino";
-import { defaultLimits, type Limits } from "./limits/limits.ts";
+import { defaultLimits, defaultLiveLimits, type Limits, type LiveLimits } from "./limits/limits.ts";
 import { type Access, accesses, type Policy } from "./policy/policy.ts";
 import {
   address,
@@ -16,7 +16,6 @@ import {
   secret,
   unknownVariables,
 } from "./setting-readers.ts";
-import { defaultLiveLimits, type LiveLimits } from "./subscriptions/live-limits.ts";
 
 /** `production`: only the gateway is served, and no internals are exposed. `development`: loopback is served too. */
 export type Mode = "production" | "development";

@@ -2,10 +2,9 @@
 import { randomUUIDv7 } from "node:crypto";
 import { type FieldNode, type GraphQLError, Kind } from "graphql";
 import { failure } from "../errors.ts";
-import type { Consumer } from "../policy/consumer.ts";
+import type { Consumer } from "../policy/caller.ts";
 import type { Post, User, UserStore, UserWithPosts } from "../store/store.ts";
-import { checkNewUser, type NewUser, type Violation } from "./new-user.ts";
-import { checkPage, type GivenPage, tooMany } from "./page.ts";
+import { checkNewUser, checkPage, type GivenPage, type NewUser, tooMany, type Violation } from "./arguments.ts";
 
 export interface ResolverOptions {
   readonly store: UserStore;

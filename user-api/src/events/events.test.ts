@@ -5,8 +5,8 @@ import { setImmediate } from "node:timers/promises";
 import type { User } from "../store/store.ts";
 import { arrayStore } from "../testing.ts";
 import { openEvents, openProcessEvents } from "./events.ts";
-import { type Message, readMessage } from "./message.ts";
 import { eventsSuite } from "./suite.ts";
+import { type Message, readMessage } from "./transport.ts";
 
 eventsSuite({ name: "this process alone", open: async () => openProcessEvents() });
 

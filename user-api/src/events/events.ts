@@ -3,12 +3,11 @@
  * outage of the transport, missed users are read from the store, because ids are in the order of creation (UUIDv7).
  */
 import type { FastifyBaseLogger } from "fastify";
-import { UnderWay } from "../execution/under-way.ts";
+import { UnderWay } from "../execution/pending-work.ts";
 import type { User, UserStore } from "../store/store.ts";
-import { type Message, readMessage, writeMessage } from "./message.ts";
-import { makeRecent } from "./recent.ts";
 import { earlier, makeRepair } from "./repair.ts";
 import type { OpenTransport } from "./transport.ts";
+import { type Message, readMessage, writeMessage } from "./transport.ts";
 
 export interface Events {
   /**
@@ -71,15 +70,21 @@ export function openProcessEvents(): Events {
  * reading starts a while before the given id.
  */
 const ON_THE_WAY = 1_000;
+/** Delivered ids that are remembered: a replica receives its own messages too, and repair reads overlap. */
+const DELIVERED = 100_000;
 /** How long closing waits for the other replicas to be notified, in milliseconds. */
 const LAST_WORDS = 2_000;
 
 /** For replicas that share a store. Resolves once the existing users are known; see `Repair.begin`. */
 export async function openEvents({ through, open, store, log }: EventsOptions): Promise<Events> {
   const listeners: Listeners = new Set();
-  const recent = makeRecent(100_000);
+  const delivered = new Set<string>();
   const deliver = (user: User): void => {
-    if (recent.add(user.id)) tell(listeners, user);
+    if (delivered.has(user.id)) return;
+    const [oldest] = delivered.size >= DELIVERED ? delivered : [];
+    if (oldest !== undefined) delivered.delete(oldest);
+    delivered.add(user.id);
+    tell(listeners, user);
   };
   const onTheWay = new UnderWay();
   const send = (message: Message): Promise<void> => transport.publish(writeMessage(message));

@@ -2,16 +2,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type ExecutionResult, GraphQLError, OperationTypeNode } from "graphql";
 import { codesOf, failure, present } from "../errors.ts";
-import type { Quick } from "../execution/quick.ts";
+import type { Quick } from "../execution/recurring-queries.ts";
 import type { Ask, Documents, Operation } from "../limits/documents.ts";
 import type { Limits } from "../limits/limits.ts";
 import { TooManyRequests } from "../limits/rate.ts";
-import { makeInTime } from "../limits/time.ts";
-import { HttpFault, largeBody, refusalFor } from "./answer.ts";
-import { asAsk, asAskOfUrl } from "./ask.ts";
-import { CONTENT_TYPES, parseBodies } from "./body.ts";
+import { makeTimeLimit } from "../limits/time-limit.ts";
 import { isCrossSite } from "./cross-site.ts";
+import { HttpFault, largeBody, refusalFor } from "./error-response.ts";
 import { JSON_TYPE, type MediaType, mediaTypeOf, wantsEvents } from "./negotiate.ts";
+import { asAsk, asAskOfUrl, CONTENT_TYPES, parseBodies } from "./request.ts";
 
 /** An executed operation, for log and metrics. */
 export interface Answered {
@@ -50,7 +49,7 @@ const QUERY_TYPES = CONTENT_TYPES.join(", ");
 /** Registers the endpoint with its own parsers and error handler; call it in a Fastify scope of its own. */
 export function serveGraphql(scope: FastifyInstance, options: GraphqlRouteOptions): void {
   const { path, documents, limits, origins, quick, contextOf, stream, onAnswered, onRefused } = options;
-  const inTime = makeInTime(limits.milliseconds);
+  const limitTime = makeTimeLimit(limits.milliseconds);
   parseBodies(scope);
 
   function refuse(faults: readonly Error[], request: FastifyRequest, reply: FastifyReply): FastifyReply {
@@ -96,7 +95,7 @@ export function serveGraphql(scope: FastifyInstance, options: GraphqlRouteOption
       onAnswered(request, { operation, seconds: (performance.now() - began) / 1_000, codes: codesOf(presented) });
       send(reply.code(200), mediaType, presented === undefined ? { data } : { errors: presented, data });
     };
-    inTime(resultOf(ask, operation, { request, reply }))
+    limitTime(resultOf(ask, operation, { request, reply }))
       .then(deliver)
       .catch((error: Error) => reply.send(error));
   }

@@ -15,14 +15,21 @@ import {
   type ValidationRule,
   validate,
 } from "graphql";
+import { lru } from "tiny-lru";
 import { failure } from "../errors.ts";
-import { cost, type Variables } from "./cost.ts";
 import { beyond, type Limits } from "./limits.ts";
-import { depth, isIntrospection, type Measure, measure, rootFields } from "./measures.ts";
-import { Recent } from "./recent.ts";
+import {
+  cost,
+  depth,
+  isIntrospection,
+  type Measure,
+  measure,
+  nestsDeeper,
+  rootFields,
+  type Variables,
+} from "./measures.ts";
 import { faultOfRoots } from "./root-field.ts";
 import type { TrustedDocuments } from "./trusted.ts";
-import { nestsDeeper } from "./variables.ts";
 
 /** A client's request with members of the right types; `asAsk` makes it from the parsed body. */
 export interface Ask {
@@ -79,7 +86,7 @@ const KEPT = 256;
 
 export function makeDocuments({ schema, limits, introspection, trusted }: DocumentsOptions): Documents {
   const rules = introspection ? [] : [NoSchemaIntrospectionCustomRule];
-  const kept = new Recent<Kept>(KEPT);
+  const kept = lru<Kept>(KEPT);
 
   function keep(source: string): Kept | Refused {
     const document = parsed(source, limits);

@@ -1,4 +1,4 @@
-/** Limits for one request. Each is a setting. */
+/** Limits for one request, and for sockets and event streams. Each is a setting. */
 import type { GraphQLError } from "graphql";
 import { failure } from "../errors.ts";
 
@@ -11,7 +11,7 @@ export interface Limits {
   readonly aliases: number;
   /** Fields of the root type in one operation. */
   readonly rootFields: number;
-  /** Field values that a result may hold, as estimated in advance (see cost.ts). */
+  /** Field values that a result may hold, as estimated in advance (see measures.ts). */
   readonly cost: number;
   /** Nesting depth of lists and objects in the variables. */
   readonly variablesDepth: number;
@@ -45,3 +45,35 @@ export function beyond(limit: keyof Limits, limits: Limits, unit: string): Graph
   const maximum = limits[limit];
   return failure("LIMIT_EXCEEDED", `${unit}; the limit is ${maximum}`, { limit, maximum });
 }
+
+/** Bounds on what clients may hold. */
+export interface LiveLimits {
+  /** Sockets and event streams that may be open at a time. */
+  readonly connections: number;
+  /** Sockets and event streams per client; 0: unlimited. */
+  readonly clientConnections: number;
+  /** Bytes of memory for the requests and documents of one client's operations. */
+  readonly clientBytes: number;
+  /** Concurrent operations per socket. */
+  readonly operations: number;
+  /** Bytes that may be buffered for one operation of a socket. */
+  readonly operationBytes: number;
+  /** Bytes that may be buffered for one socket or event stream. */
+  readonly connectionBytes: number;
+  /** The time for a client to send `connection_init`. */
+  readonly initMilliseconds: number;
+  /** The interval of pings and comments by which both sides detect a dead connection. */
+  readonly heartbeatMilliseconds: number;
+}
+
+export const defaultLiveLimits: LiveLimits = {
+  connections: 20_000,
+  // All users behind one API key are one consumer, so it gets a quarter of all connections.
+  clientConnections: 5_000,
+  clientBytes: 8 * 1024 * 1024,
+  operations: 100,
+  operationBytes: 256 * 1024,
+  connectionBytes: 1024 * 1024,
+  initMilliseconds: 3_000,
+  heartbeatMilliseconds: 20_000,
+};

@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { buildSchema, type FragmentDefinitionNode, Kind, parse } from "graphql";
-import { cost, UNPAGED } from "./cost.ts";
-import { depth, type Measure, measure, rootFields } from "./measures.ts";
-import { nestsDeeper } from "./variables.ts";
+import { cost, depth, type Measure, measure, nestsDeeper, rootFields, UNPAGED } from "./measures.ts";
 
 const schema = buildSchema(
   "type Query { a: A, name: String, many(first: Int): [A!]!, few: [A] } type A { a: A, name: String, few: [A] }",

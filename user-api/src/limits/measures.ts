@@ -1,4 +1,4 @@
-/** Measures a document before validation, so its fields may be unknown to the schema. */
+/** Measures a document before validation, so its fields may be unknown to the schema; measures its variables too. */
 import {
   type FieldNode,
   type FragmentDefinitionNode,
@@ -7,6 +7,8 @@ import {
   getNamedType,
   isInterfaceType,
   isIntrospectionType,
+  isListType,
+  isNonNullType,
   isObjectType,
   Kind,
   type SelectionNode,
@@ -97,3 +99,52 @@ export const depth: Measure = {
 
 /** The number of fields on the first level, including those of fragments. */
 export const rootFields: Measure = { field: () => 1, join: (one, other) => one + other };
+
+export const UNPAGED = 10;
+
+export type Variables = Readonly<Record<string, unknown>>;
+
+const isList = ({ type }: GraphQLField<unknown, unknown>): boolean =>
+  isListType(isNonNullType(type) ? type.ofType : type);
+
+export interface CostOptions {
+  /** The maximum length of a paged list. */
+  readonly page: number;
+  readonly variables: Variables;
+  /** Called when the cost depends on a variable. */
+  readonly onVariable?: () => void;
+}
+
+export function cost({ page, variables, onVariable = () => {} }: CostOptions): Measure {
+  function itemsOf(node: FieldNode, { field }: Known): number {
+    if (field === undefined || !isList(field)) return 1;
+    if (!field.args.some(({ name }) => name === "first")) return UNPAGED;
+    const value = node.arguments?.find(({ name }) => name.value === "first")?.value;
+    if (value?.kind === Kind.VARIABLE) onVariable();
+    const first = value?.kind === Kind.VARIABLE ? variables[value.name.value] : undefined;
+    const count = value?.kind === Kind.INT ? Number(value.value) : first;
+    // A value that is no number is rejected later, or the variable's default applies.
+    return typeof count === "number" && count >= 0 ? Math.min(count, page) : page;
+  }
+
+  return {
+    field: (node, below, known) => (isIntrospection(node) ? 0 : itemsOf(node, known) * (1 + below)),
+    join: (one, other) => one + other,
+  };
+}
+
+const isNest = (value: unknown): value is object => typeof value === "object" && value !== null;
+
+/** Whether lists and objects nest deeper than `limit` in a JSON value. Iterative, and stops at that depth. */
+export function nestsDeeper(value: unknown, limit: number): boolean {
+  let level = isNest(value) ? [value] : [];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth === limit) return true;
+    const below: object[] = [];
+    for (const nest of level) {
+      for (const member of Object.values(nest)) if (isNest(member)) below.push(member);
+    }
+    level = below;
+  }
+  return false;
+}

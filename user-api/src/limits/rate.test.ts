@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { type FastifyInstance, type FastifyRequest, fastify } from "fastify";
-import type { Asker } from "../policy/who-asks.ts";
+import type { Asker } from "../policy/caller.ts";
 import { fromGateway, testApp } from "../testing.ts";
 import { countRequests } from "./rate.ts";
 

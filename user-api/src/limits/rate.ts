@@ -2,7 +2,7 @@
 import rateLimit, { normalizeIP, type RateLimitPluginOptions } from "@fastify/rate-limit";
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from "fastify";
 import { Redis, ReplyError } from "ioredis";
-import type { Asker } from "../policy/who-asks.ts";
+import type { Asker } from "../policy/caller.ts";
 import { makeOutage, type Outage } from "./outage.ts";
 
 export interface RateOptions {

@@ -1,9 +1,9 @@
-/** The log: one JSON object per line. */
+/** The log: one JSON object per line, and one line for each request. */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { FastifyBaseLogger } from "fastify";
+import { type FastifyReply, type FastifyRequest, LogController } from "fastify";
 import { type DestinationStream, type LevelWithSilent as Level, type Logger, pino } from "pino";
-import { faultOf } from "./fault.ts";
 
 /** The logged members of a request. Headers and the query string are left out: they hold credentials and queries. */
 function requestOf(request: { readonly method?: string; readonly url?: string; readonly ip?: string }) {
@@ -103,4 +103,55 @@ export function requestIdOf({ headers }: Pick<IncomingMessage, "headers">): stri
   return typeof given === "string" && /^[\w.:-]{1,128}$/.test(given)
     ? given
     : `${thisProcess}-${(requests++).toString(36)}`;
+}
+
+/** Members that classify errors of Node, Fastify and Postgres. */
+const members = ["code", "errno", "syscall", "address", "port", "statusCode", "severity", "routine"] as const;
+
+/** Redis repeats the arguments of an unknown command, and some versions do not know HELLO or AUTH. */
+const ARGUMENTS = /(, with args beginning with: ).*/g;
+
+const withoutArguments = (text: string): string => text.replace(ARGUMENTS, "$1[redacted]");
+
+/** A serializer for pino: type, message and stack, also of the causes, and the listed members. */
+export function faultOf(error: unknown): Readonly<Record<string, unknown>> {
+  if (!(error instanceof Error)) return { message: withoutArguments(String(error)) };
+  const { type, message, stack } = pino.stdSerializers.err(error);
+  const told = members.filter((name) => name in error).map((name) => [name, Reflect.get(error, name)]);
+  return {
+    type,
+    message: withoutArguments(message),
+    stack: withoutArguments(stack),
+    ...(error instanceof AggregateError ? { aggregateErrors: error.errors.map(faultOf) } : {}),
+    ...Object.fromEntries(told),
+  };
+}
+
+/** The logged members of an executed operation. */
+export interface AnsweredOperation {
+  readonly operation?: string;
+  readonly type: string;
+}
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** The operation that was executed. */
+    answered: AnsweredOperation | null;
+  }
+}
+
+/** Replaces Fastify's request log, which writes two lines and does not know operations. */
+export class RequestLog extends LogController {
+  constructor() {
+    super({ requestIdLogLabel: "requestId" });
+  }
+
+  override incomingRequest(): void {}
+
+  override requestCompleted(error: Error | null, request: FastifyRequest, reply: FastifyReply): void {
+    const milliseconds = Math.round(reply.elapsedTime * 10) / 10;
+    const line = { req: request, status: reply.statusCode, milliseconds, ...request.answered };
+    if (error) request.log.error({ ...line, err: error }, "the answer could not be sent");
+    else request.log.info(line, "answered");
+  }
 }

@@ -4,7 +4,7 @@ import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { isCode } from "../errors.ts";
 import type { Events } from "../events/events.ts";
 import type { Operation } from "../limits/documents.ts";
-import type { LiveCounts } from "../subscriptions/live.ts";
+import type { LiveCounts } from "../subscriptions/subscriptions.ts";
 
 /** Operation names with a label value of their own. Clients choose names, so further ones are counted as `other`. */
 const NAMES = 100;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { consumerOf } from "./consumer.ts";
+import { consumerOf } from "./caller.ts";
 
 describe("the consumer in the gateway's headers", () => {
   const cases = [

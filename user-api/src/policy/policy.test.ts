@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { buildSchema, graphql } from "graphql";
-import type { Consumer } from "./consumer.ts";
+import type { Consumer } from "./caller.ts";
 import { accesses, applyPolicy, type Demand, demandOf, enforce, unknownFields } from "./policy.ts";
 
 const consumer = (...tags: string[]): Consumer => ({ id: "1", username: "demo", tags });

@@ -1,7 +1,7 @@
 /** Access control by field. It wraps the resolvers, so it applies to every path to a field. */
 import { defaultFieldResolver, type GraphQLFieldResolver, type GraphQLSchema, isObjectType } from "graphql";
 import { failure } from "../errors.ts";
-import type { Consumer } from "./consumer.ts";
+import type { Consumer } from "./caller.ts";
 
 /** What a field requires of the caller. */
 export type Demand =

@@ -1,7 +1,6 @@
 /** Runs PGlite in a worker thread: it is Postgres in WebAssembly, and a query blocks its thread. */
 import { parentPort, workerData } from "node:worker_threads";
 import { PGlite } from "@electric-sql/pglite";
-import type { Answer, Call } from "./pglite-protocol.ts";
 
 const port = parentPort;
 if (port === null) throw new Error("pglite-worker.ts is started by pglite.ts as a thread, not by itself");
@@ -39,3 +38,15 @@ pglite.waitReady.then(
   () => say({ id: 0, rows: [] }),
   (error: unknown) => say({ id: 0, failure: sentence(error) }),
 );
+
+export interface Call {
+  readonly id: number;
+  readonly method: "query" | "script" | "close";
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
+/** `id` 0 is the response to the start. */
+export type Answer =
+  | { readonly id: number; readonly rows: readonly Readonly<Record<string, unknown>>[]; readonly failure?: undefined }
+  | { readonly id: number; readonly rows?: undefined; readonly failure: string };

@@ -4,7 +4,7 @@ import { extname, join } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Database, Row } from "./database.ts";
 import { lockFolder } from "./folder-lock.ts";
-import type { Answer, Call } from "./pglite-protocol.ts";
+import type { Answer, Call } from "./pglite-worker.ts";
 
 export interface PgliteOptions {
   /** The data folder; created when missing. Unset: in memory, lost when the process ends. */

@@ -1,7 +1,8 @@
 /** The store on a database: the same SQL for a Postgres server and for PGlite. */
+
+import { type GatherOptions, gather } from "./batch-lookups.ts";
 import type { Database, Row } from "./database.ts";
 import { emailKey, formerEmailKey } from "./email-key.ts";
-import { type GatherOptions, gather } from "./gather.ts";
 import { migrateTables, requireMigrated } from "./migrations.ts";
 import type { Post, User, UserStore, UserWithPosts } from "./store.ts";
 

@@ -11,7 +11,7 @@ import {
 import type { Created } from "../directory/resolvers.ts";
 import type { Events } from "../events/events.ts";
 import { momentOf } from "../events/repair.ts";
-import { makeInTime } from "../limits/time.ts";
+import { makeTimeLimit } from "../limits/time-limit.ts";
 import type { User } from "../store/store.ts";
 import type { Receiver } from "./receiver.ts";
 
@@ -90,7 +90,7 @@ const newGroup = (following: Following): Group => ({
 /** Executes a subscription once for each event and group, however many receivers it has. Keeps the order of events. */
 export function makeFeed({ schema, events, present, milliseconds, overrun }: FeedOptions): Feed {
   const groups = new Map<string, Group>();
-  const inTime = makeInTime(milliseconds);
+  const limitTime = makeTimeLimit(milliseconds);
 
   async function executed(following: Following, user: User): Promise<ExecutionResult> {
     const { document, operationName, variables, context } = following;
@@ -106,7 +106,7 @@ export function makeFeed({ schema, events, present, milliseconds, overrun }: Fee
   }
 
   async function resultOf(following: Following, user: User): Promise<string> {
-    const result = await inTime(executed(following, user)).catch((fault: Error) => ({
+    const result = await limitTime(executed(following, user)).catch((fault: Error) => ({
       errors: [fault instanceof GraphQLError ? fault : new GraphQLError(fault.message, { originalError: fault })],
     }));
     return JSON.stringify(present(result));

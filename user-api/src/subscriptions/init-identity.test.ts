@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { afterEach, describe, it } from "node:test";
-import { type Asker, makeWhoAsks } from "../policy/who-asks.ts";
+import { type Asker, makeWhoAsks } from "../policy/caller.ts";
 import { fromGateway, GATEWAY_SECRET } from "../testing.ts";
 import { askerOfInit } from "./init-identity.ts";
 import { acknowledged, bareSocket, create, endAll, listening, nextMessage, subscribe } from "./testing.ts";

@@ -1,8 +1,8 @@
 /** Identifies the caller of a WebSocket by the payload of `connection_init`. */
 import type { IncomingHttpHeaders } from "node:http";
 import { isDeepStrictEqual } from "node:util";
-import { type Consumer, consumerOf } from "../policy/consumer.ts";
-import type { Asker, WhoAsks } from "../policy/who-asks.ts";
+import type { Asker, WhoAsks } from "../policy/caller.ts";
+import { type Consumer, consumerOf } from "../policy/caller.ts";
 import type { Payload } from "./socket-message.ts";
 
 /** Payload members that claim an identity: the gateway's headers, in any case. */

@@ -10,14 +10,14 @@ import {
   OperationTypeNode,
 } from "graphql";
 import { failure, type Occasion, present } from "../errors.ts";
-import { UnderWay } from "../execution/under-way.ts";
-import type { Variables } from "../limits/cost.ts";
+import { UnderWay } from "../execution/pending-work.ts";
 import type { Ask, Documents, Operation } from "../limits/documents.ts";
-import type { Consumer } from "../policy/consumer.ts";
-import { Begun } from "./begun.ts";
+import type { Variables } from "../limits/measures.ts";
+import type { Consumer } from "../policy/caller.ts";
+import type { Share } from "./client-quota.ts";
 import type { Feed } from "./feed.ts";
 import type { Receiver } from "./receiver.ts";
-import type { Share } from "./shares.ts";
+import { Begun } from "./receiver.ts";
 
 /** The caller of an operation. */
 export interface Caller extends Occasion {

@@ -1,5 +1,5 @@
 /** The messages that a client of graphql-transport-ws may send. */
-import type { Variables } from "../limits/cost.ts";
+import type { Variables } from "../limits/measures.ts";
 
 /** A JSON object from the client. */
 export type Payload = Readonly<Record<string, unknown>>;

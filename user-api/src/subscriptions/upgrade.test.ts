@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { refusalOf } from "./upgrade.ts";
+import { refusalOf } from "../http/cross-site.ts";
 
 const consumer = { id: "1", username: "demo", tags: [] };
 const protocol = { "sec-websocket-protocol": "graphql-transport-ws" };

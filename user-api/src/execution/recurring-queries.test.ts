@@ -10,7 +10,7 @@ import {
   specifiedRules,
   validate,
 } from "graphql";
-import { makeQuick } from "./quick.ts";
+import { makeQuick } from "./recurring-queries.ts";
 
 const schema = buildSchema(`
   type Query { me: User  users(first: Int = 2, of: Team): [User]  names: [String!]!  odd: Odd  either: Either  sum(of: [Int!]!): Int }

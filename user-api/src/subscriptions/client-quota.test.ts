@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { afterEach, describe, it } from "node:test";
 import { arrayStore, ask, fromGateway } from "../testing.ts";
-import { makeShares } from "./shares.ts";
+import { makeShares } from "./client-quota.ts";
 import {
   acknowledged,
   bareSocket,

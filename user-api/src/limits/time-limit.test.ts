@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mock, suite, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { makeInTime } from "./time.ts";
+import { makeTimeLimit } from "./time-limit.ts";
 
 /** Work that a test ends. */
 function work<Result>() {
@@ -12,9 +12,9 @@ const code = (error: unknown): unknown => (error as { extensions?: { code?: unkn
 
 suite("the time of operations", () => {
   test("gives what the work gives, a failure as well", async () => {
-    const inTime = makeInTime(1_000);
-    assert.equal(await inTime(Promise.resolve(7)), 7);
-    await assert.rejects(inTime(Promise.reject(new Error("broken"))), /broken/);
+    const limitTime = makeTimeLimit(1_000);
+    assert.equal(await limitTime(Promise.resolve(7)), 7);
+    await assert.rejects(limitTime(Promise.reject(new Error("broken"))), /broken/);
   });
 
   test("fails with TIMEOUT what takes longer, each at its own time, and nothing else", async (t) => {
@@ -27,7 +27,7 @@ suite("the time of operations", () => {
       mock.timers.tick(milliseconds);
       await setImmediate();
     };
-    const inTime = makeInTime(100);
+    const limitTime = makeTimeLimit(100);
     const ended: string[] = [];
     const follow = (name: string, one: Promise<unknown>) =>
       one.then(
@@ -35,10 +35,10 @@ suite("the time of operations", () => {
         (error: unknown) => ended.push(`${name} ${code(error)}`),
       );
     const [slow, quick, later] = [work(), work(), work()];
-    follow("slow", inTime(slow.promise));
-    follow("quick", inTime(quick.promise));
+    follow("slow", limitTime(slow.promise));
+    follow("quick", limitTime(quick.promise));
     await pass(60);
-    follow("later", inTime(later.promise));
+    follow("later", limitTime(later.promise));
     quick.resolve(1);
     await pass(39);
     assert.deepEqual(ended, ["quick"]);
@@ -56,9 +56,9 @@ suite("the time of operations", () => {
   });
 
   test("does so for many that end in any order", async () => {
-    const inTime = makeInTime(60_000);
+    const limitTime = makeTimeLimit(60_000);
     const works = Array.from({ length: 1_000 }, () => work<number>());
-    const results = Promise.all(works.map(({ promise }) => inTime(promise)));
+    const results = Promise.all(works.map(({ promise }) => limitTime(promise)));
     for (const index of works.keys()) works[(index * 7) % 1_000]?.resolve(index);
     assert.equal(new Set(await results).size, 1_000);
   });

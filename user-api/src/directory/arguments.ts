@@ -1,5 +1,9 @@
-/** Validates the name and the email address of a new user. */
+/** Validates the arguments of fields: a new user's name and email address, and which users a list has. */
+
+import type { GraphQLError } from "graphql";
+import { failure } from "../errors.ts";
 import { asciiDomain } from "../store/email-key.ts";
+import type { Page } from "../store/store.ts";
 
 export const MAX_NAME = 200;
 /** RFC 5321, 4.5.3.1.3: a path is at most 256 octets, including two angle brackets. */
@@ -69,3 +73,35 @@ export function checkNewUser(
   }
   return violations.length > 0 ? { violations } : { value: { name, email } };
 }
+
+/** The arguments as GraphQL passes them: absent, null, or of their types. */
+export interface GivenPage {
+  readonly first?: number | null;
+  readonly after?: string | null;
+}
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** The page, or all errors of the arguments. `maximum` is the most users in one list. */
+export function checkPage(
+  { first, after }: GivenPage,
+  maximum: number,
+): { readonly value: Page } | { readonly violations: readonly Violation[] } {
+  const violations: Violation[] = [];
+  if (typeof first === "number" && (first < 1 || first > maximum)) {
+    violations.push({ path: ["first"], message: `must be a whole number from 1 to ${maximum}` });
+  }
+  if (typeof after === "string" && !UUID.test(after)) {
+    violations.push({ path: ["after"], message: "must be the id of the last user of the page before" });
+  }
+  return violations.length > 0 ? { violations } : { value: { first: first ?? undefined, after: after ?? undefined } };
+}
+
+/** The error for a complete list that would be longer than the limit. */
+export const tooMany = (maximum: number): GraphQLError =>
+  failure(
+    "LIMIT_EXCEEDED",
+    `There are more than ${maximum} users: ask for a page by users(first: ${maximum}), and for the next one by adding ` +
+      "after: with the id of the last user",
+    { limit: "page", maximum },
+  );

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { type GatherOptions, gather } from "./gather.ts";
+import { type GatherOptions, gather } from "./batch-lookups.ts";
 
 function rig(options: Partial<GatherOptions> = {}) {
   const asked: (readonly string[])[] = [];

@@ -4,7 +4,6 @@ import type { IncomingHttpHeaders } from "node:http";
 import { BlockList, isIP, isIPv6 } from "node:net";
 import type { GraphQLError } from "graphql";
 import { failure } from "../errors.ts";
-import { type Consumer, consumerOf, single } from "./consumer.ts";
 
 /** Carries the secret that the gateway shares with this service: `upstream_headers` of its Service adds it. */
 export const SECRET_HEADER = "x-gateway-secret";
@@ -80,3 +79,32 @@ export function makeWhoAsks({ gatewaySecret, directCalls }: TrustOptions): WhoAs
 }
 
 const refused = (message: string) => ({ refusal: failure("UNAUTHENTICATED", message) });
+
+export interface Consumer {
+  readonly id: string;
+  /** The id, for a consumer without a name. */
+  readonly username: string;
+  /** The policy's scopes. */
+  readonly tags: readonly string[];
+}
+
+export function single(value: string | string[] | undefined): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+const listed = (value: string | undefined): readonly string[] =>
+  (value ?? "")
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
+
+/** Null without a credential, and for the gateway's anonymous consumer, which presented no credential. */
+export function consumerOf(headers: IncomingHttpHeaders): Consumer | null {
+  const id = single(headers["x-consumer-id"]);
+  if (id === undefined || single(headers["x-anonymous-consumer"]) === "true") return null;
+  return {
+    id,
+    username: single(headers["x-consumer-username"]) ?? id,
+    tags: listed(single(headers["x-consumer-tags"])),
+  };
+}

@@ -1,7 +1,11 @@
-/** Validates the members of a GraphQL request and converts them to an `Ask`. */
+/** Reads GraphQL requests from bodies and URLs: valid UTF-8 only, and members of the right types. */
+
+import { isUtf8 } from "node:buffer";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { GraphQLError } from "graphql";
 import { failure } from "../errors.ts";
 import type { Ask } from "../limits/documents.ts";
+import { HttpFault } from "./error-response.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -62,4 +66,37 @@ export function asAskOfUrl(query: unknown): Ask | GraphQLError {
     }
   }
   return asAsk(members);
+}
+
+/** The types of POST and QUERY bodies. Pages of other sites cannot send these without a preflight request. */
+export const CONTENT_TYPES = ["application/json", "application/graphql"] as const;
+
+/** Node replaces invalid bytes by U+FFFD when it decodes UTF-8, and users would get such names. */
+function textOf({ headers }: Pick<FastifyRequest, "headers">, body: Buffer): string {
+  const coding = headers["content-encoding"];
+  if (coding !== undefined && coding !== "identity") {
+    // A small compressed body may unpack to a large one, and documents are small without compression.
+    throw new HttpFault(415, "The body must be sent as it is, without a Content-Encoding", {
+      "accept-encoding": "identity",
+    });
+  }
+  if (!isUtf8(body)) throw new HttpFault(400, "The body must be UTF-8");
+  return body.toString();
+}
+
+/** Replaces the content type parsers of the scope. */
+export function parseBodies(scope: FastifyInstance): void {
+  scope.removeAllContentTypeParsers();
+  // Bodies with a member `__proto__` are refused.
+  const parse = scope.getDefaultJsonParser("error", "error");
+  scope.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, body, done) => {
+    parse(request, textOf(request, body as Buffer), done);
+  });
+  scope.addContentTypeParser(
+    "application/graphql",
+    { parseAs: "buffer" },
+    async (request: FastifyRequest, body: unknown) => ({
+      query: textOf(request, body as Buffer),
+    }),
+  );
 }

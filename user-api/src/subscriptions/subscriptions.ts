@@ -5,17 +5,17 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ExecutionResult, GraphQLError, GraphQLSchema } from "graphql";
 import { failure, present } from "../errors.ts";
 import type { Events } from "../events/events.ts";
-import { asAsk } from "../http/ask.ts";
+import { SUBPROTOCOL } from "../http/cross-site.ts";
+import { asAsk } from "../http/request.ts";
 import type { Ask } from "../limits/documents.ts";
+import type { LiveLimits } from "../limits/limits.ts";
+import { makeShares, type Share } from "./client-quota.ts";
 import { makeEventStreams } from "./event-stream.ts";
 import { makeFeed } from "./feed.ts";
-import type { LiveLimits } from "./live-limits.ts";
 import { type Caller, makeOperations, type OperationsOptions } from "./operations.ts";
-import { makeShares, type Share } from "./shares.ts";
 import type { Payload } from "./socket-message.ts";
 import type { Closing } from "./socket-session.ts";
 import { GOING, makeSockets, type Peer, SLOW } from "./sockets.ts";
-import { SUBPROTOCOL } from "./upgrade.ts";
 
 export interface LiveOptions extends Pick<OperationsOptions, "check" | "execute" | "onFollow" | "contextOf"> {
   readonly schema: GraphQLSchema;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type Asker, isLoopback, makeWhoAsks } from "./who-asks.ts";
+import { type Asker, isLoopback, makeWhoAsks } from "./caller.ts";
 
 type Case = readonly [
   name: string,

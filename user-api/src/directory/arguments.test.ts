@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { checkNewUser, MAX_EMAIL, MAX_NAME } from "./new-user.ts";
+import { checkNewUser, MAX_EMAIL, MAX_NAME } from "./arguments.ts";
 
 const email = "ann@example.org";
 const name = "Ann";
