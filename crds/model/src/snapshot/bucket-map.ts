@@ -106,14 +106,8 @@ export class BucketMap<Value> implements ReadonlyMap<string, Value> {
     for (const bucket of this.buckets) if (bucket.size > 0) yield* bucket;
   }
 
-  /** @param after Only the keys after this one; for maps by id. */
-  *keys(after?: string): MapIterator<string> {
-    const first = after === undefined ? 0 : this.keyHash(after) >> this.#shift;
-    for (let at = first; at < this.buckets.length; at++) {
-      const keys = this.buckets[at]?.keys() ?? [];
-      if (after === undefined || at > first) yield* keys;
-      else for (const key of keys) if (key > after) yield key;
-    }
+  *keys(): MapIterator<string> {
+    for (const bucket of this.buckets) if (bucket.size > 0) yield* bucket.keys();
   }
 
   *values(): MapIterator<Value> {

@@ -52,7 +52,7 @@ export interface EntryChange {
 
 /** The parent's children after the write, ordered by id. */
 export function childrenAfter({ child, member }: Nesting, parentId: string, next: Tables): readonly Entity[] {
-  const ids = next.referring.get(referenceKey(child, { member, id: parentId })) ?? [];
+  const ids = next.ids.get(referenceKey(child, { member, id: parentId })) ?? [];
   return ids.flatMap((id) => next.rows[child].get(id) ?? []);
 }
 

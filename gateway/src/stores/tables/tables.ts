@@ -2,7 +2,6 @@
 import {
   BucketMap,
   byHash,
-  byId,
   type Collection,
   type Entity,
   perCollection,
@@ -21,8 +20,8 @@ export interface Tables {
   readonly rows: Readonly<Record<Collection, BucketMap<Entity>>>;
   /** By `claimKey`; of several entities with the same claim, the first. */
   readonly claims: BucketMap<PlacedEntity>;
-  /** By `referenceKey`: the sorted ids of the entities that refer to an entity. */
-  readonly referring: BucketMap<readonly string[]>;
+  /** Sorted ids: by collection, of all its entities; by `referenceKey`, of those that refer to an entity. */
+  readonly ids: BucketMap<readonly string[]>;
   /**
    * Invalid entities by the `claimKey` of each claim: neither found nor listed, but they keep id and name, and can be
    * removed.
@@ -34,9 +33,9 @@ export const referenceKey = (collection: Collection, { member, id }: { member: s
   `${collection} ${member} ${id}`;
 
 const none: Tables = {
-  rows: perCollection(() => new BucketMap<Entity>(byId)),
+  rows: perCollection(() => new BucketMap<Entity>(byHash)),
   claims: new BucketMap(byHash),
-  referring: new BucketMap(byHash),
+  ids: new BucketMap(byHash),
   faulty: new BucketMap(byHash),
 };
 
@@ -82,14 +81,14 @@ export class TablesDraft {
   readonly claims: MapDraft<PlacedEntity>;
   readonly faulty: MapDraft<PlacedEntity>;
   readonly #rows: Readonly<Record<Collection, MapDraft<Entity>>>;
-  readonly #referring: MapDraft<readonly string[]>;
-  /** Changes to the referring ids, by `referenceKey`: whether an id refers now. */
+  readonly #ids: MapDraft<readonly string[]>;
+  /** Changes to the ids: whether an id belongs to the list now. */
   readonly #moved = new Map<string, Map<string, boolean>>();
 
-  constructor({ rows, claims, referring, faulty }: Tables) {
+  constructor({ rows, claims, ids, faulty }: Tables) {
     this.#rows = perCollection((collection) => new MapDraft(rows[collection]));
     this.claims = new MapDraft(claims);
-    this.#referring = new MapDraft(referring);
+    this.#ids = new MapDraft(ids);
     this.faulty = new MapDraft(faulty);
   }
 
@@ -99,14 +98,14 @@ export class TablesDraft {
 
   /** Entities of a collection whose member refers to this id, ordered by id. */
   referringTo(collection: Collection, by: { member: string; id: string }): readonly Entity[] {
-    return this.#referringIds(referenceKey(collection, by)).flatMap((id) => this.get(collection, id) ?? []);
+    return this.#idsOf(referenceKey(collection, by)).flatMap((id) => this.get(collection, id) ?? []);
   }
 
   put(placed: PlacedEntity): void {
     const { collection, entity } = placed;
     this.#rows[collection].set(entity.id, entity);
     for (const key of claimKeysOf(collection, entity)) if (!this.claims.get(key)) this.claims.set(key, placed);
-    for (const key of referenceKeys(placed)) this.#movedOf(key).set(entity.id, true);
+    for (const key of listKeys(placed)) this.#movedOf(key).set(entity.id, true);
   }
 
   drop(placed: PlacedEntity): void {
@@ -114,19 +113,19 @@ export class TablesDraft {
     this.#rows[collection].set(entity.id, undefined);
     for (const key of claimKeysOf(collection, entity))
       if (this.claims.get(key)?.entity.id === entity.id) this.claims.set(key, undefined);
-    for (const key of referenceKeys(placed)) this.#movedOf(key).set(entity.id, false);
+    for (const key of listKeys(placed)) this.#movedOf(key).set(entity.id, false);
   }
 
   finish(): Tables {
     for (const key of this.#moved.keys()) {
-      const ids = this.#referringIds(key);
-      this.#referring.set(key, ids.length > 0 ? ids : undefined);
+      const ids = this.#idsOf(key);
+      this.#ids.set(key, ids.length > 0 ? ids : undefined);
     }
     this.#moved.clear();
     return {
       rows: perCollection((collection) => this.#rows[collection].finish()),
       claims: this.claims.finish(),
-      referring: this.#referring.finish(),
+      ids: this.#ids.finish(),
       faulty: this.faulty.finish(),
     };
   }
@@ -137,31 +136,47 @@ export class TablesDraft {
     return moved;
   }
 
-  #referringIds(key: string): readonly string[] {
-    const before = this.#referring.get(key) ?? [];
+  #idsOf(key: string): readonly string[] {
+    const before = this.#ids.get(key) ?? [];
     const moved = this.#moved.get(key);
-    if (!moved) return before;
-    const added = [...moved].flatMap(([id, isReferring]) => (isReferring ? [id] : []));
-    return mergeSorted(
-      before.filter((id) => !moved.has(id)),
-      added.sort(),
-    );
+    return moved ? changeSorted(before, moved) : before;
   }
 }
 
-function mergeSorted(one: readonly string[], other: readonly string[]): readonly string[] {
-  const merged: string[] = [];
-  let index = 0;
-  for (const key of one) {
-    for (let next = other[index]; next !== undefined && next < key; next = other[++index]) merged.push(next);
-    merged.push(key);
+/** Up to this number of changes are made one by one. */
+const FEW = 64;
+
+function changeSorted(ids: readonly string[], moved: ReadonlyMap<string, boolean>): readonly string[] {
+  if (moved.size > FEW) {
+    const added = [...moved].flatMap(([id, isPresent]) => (isPresent ? [id] : []));
+    return [...ids.filter((id) => !moved.has(id)), ...added].sort();
   }
-  return [...merged, ...other.slice(index)];
+  const changed = [...ids];
+  for (const [id, isPresent] of moved) {
+    const at = indexAfter(changed, id);
+    const wasPresent = changed[at - 1] === id;
+    if (isPresent && !wasPresent) changed.splice(at, 0, id);
+    if (!isPresent && wasPresent) changed.splice(at - 1, 1);
+  }
+  return changed;
 }
 
-function referenceKeys({ collection, entity }: PlacedEntity): readonly string[] {
-  return references[collection].flatMap(({ member }) => {
+/** The index of the first id after `after` in a sorted list. */
+export function indexAfter(ids: readonly string[], after: string): number {
+  let [low, high] = [0, ids.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((ids[middle] ?? "") <= after) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The keys of the lists of ids that the entity belongs to. */
+function listKeys({ collection, entity }: PlacedEntity): readonly string[] {
+  const keys = references[collection].flatMap(({ member }) => {
     const id = referencedId(entity, member);
     return id === undefined ? [] : [referenceKey(collection, { member, id })];
   });
+  return [collection, ...keys];
 }
