@@ -3,18 +3,18 @@
  * would go to the host that the name resolves to in DNS, bypassing targets, health checks and client certificate.
  */
 import type { Problem } from "../status/conditions.ts";
+import type { EntityTranslation } from "./translate-resource.ts";
 import type { Owner } from "./translation.ts";
-import type { TranslatedEntity } from "./translation-cache.ts";
 
 export interface ClosedHosts {
   /** Called for every Upstream that is served. */
-  open(piece: TranslatedEntity): void;
+  open(piece: EntityTranslation): void;
   /** Called for every Upstream that is not served, with the reason. */
-  close(owner: Owner, piece: TranslatedEntity, why: string | undefined): void;
+  close(owner: Owner, piece: EntityTranslation, why: string | undefined): void;
   /** Whether an Upstream with this name is not served. */
   has(host: unknown): boolean;
   /** Why a Service of this namespace must not be served; null: it may be. */
-  problemOf(owner: Owner, piece: TranslatedEntity): Problem | null;
+  problemOf(owner: Owner, piece: EntityTranslation): Problem | null;
 }
 
 interface Closed {

@@ -1,23 +1,18 @@
 /** Index of ReferenceGrants, updated one at a time. A grant applies to references into its own namespace. */
-import { type CrossNamespaceReference, kindNames, type Resource, resourceKey } from "@sluice/crds";
+import {
+  type CrossNamespaceReference,
+  type GrantLookups,
+  grantsFromKey,
+  grantsIntoKey,
+  kindNames,
+  type Resource,
+  resourceKey,
+} from "@sluice/crds";
 
-export interface GrantIndex {
-  /** Whether the referenced namespace allows the reference. */
-  allows(crossing: CrossNamespaceReference): boolean;
-  /**
-   * Other namespaces that allow Consumers of this namespace to refer to their Routes, sorted: their routes accept these
-   * Consumers' keys. A grant for single Routes does not count: keys apply to whole namespaces.
-   */
-  opened(namespace: string): readonly string[];
+export interface GrantIndex extends GrantLookups {
   /** Updates a grant (`namespace/name`); undefined: it was deleted. Returns the keys of all answers that may change. */
   set(key: string, grant: Resource | undefined): readonly string[];
 }
-
-/** The key on which an answer of `allows` depends, in the form of an `ownerKey`. */
-export const grantsIntoKey = (namespace: string): string => `ReferenceGrant/in/${namespace}`;
-
-/** The key on which an answer of `opened` depends, in the form of an `ownerKey`. */
-export const grantsFromKey = (namespace: string): string => `ReferenceGrant/for/${namespace}`;
 
 interface Grant {
   /** Where it lies. */
@@ -86,7 +81,7 @@ export function createGrantIndex(all: Iterable<Resource>): GrantIndex {
 
   for (const grant of all) enter(resourceKey(grant), grant);
   return {
-    allows({ from, to }) {
+    isReferenceAllowed({ from, to }) {
       for (const grant of byNamespace.get(to.namespace)?.values() ?? []) {
         const isFrom = grant.from.some((side) => isKind(side, from.kind) && side.namespace === from.namespace);
         const isTo = grant.to.some((side) => isKind(side, to.kind) && (!isNamed(side) || side.name === to.name));
@@ -94,7 +89,9 @@ export function createGrantIndex(all: Iterable<Resource>): GrantIndex {
       }
       return false;
     },
-    opened: (namespace) => [...(open.get(namespace)?.keys() ?? [])].filter((other) => other !== namespace).sort(),
+    // Sorted. A grant for single Routes does not count: keys apply to whole namespaces.
+    namespacesOpenTo: (namespace) =>
+      [...(open.get(namespace)?.keys() ?? [])].filter((other) => other !== namespace).sort(),
     set(key, grant) {
       const namespaces = [...leave(key), ...(grant ? enter(key, grant) : [])];
       return [grantsIntoKey(key.slice(0, key.indexOf("/"))), ...new Set(namespaces.map(grantsFromKey))];

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { CrossNamespaceReference } from "@sluice/crds";
-import { createGrantIndex, grantsFromKey, grantsIntoKey } from "./grant-index.ts";
+import { type CrossNamespaceReference, grantsFromKey, grantsIntoKey } from "@sluice/crds";
+import { createGrantIndex } from "./grant-index.ts";
 import { granting, testClusterState } from "./testing-cluster-state.ts";
 
 type Kind = CrossNamespaceReference["to"]["kind"];
@@ -77,13 +77,16 @@ for (const [what, members, asked, allowed] of cases)
   test(`a grant of ${what} ${allowed ? "lets in" : "does not let in"} a ${asked.from.kind} that refers to a ${asked.to.kind}`, () => {
     const { clusterState, put } = testClusterState();
     put("ReferenceGrant", "shop/grant", members);
-    assert.equal(createGrantIndex(clusterState.ReferenceGrant.values()).allows(asked), allowed);
+    assert.equal(createGrantIndex(clusterState.ReferenceGrant.values()).isReferenceAllowed(asked), allowed);
   });
 
 test("a grant applies only to its own namespace", () => {
   const { clusterState, put } = testClusterState();
   put("ReferenceGrant", "other/grant", granting(team("Route"), [{ kind: "Service" }]));
-  assert.equal(createGrantIndex(clusterState.ReferenceGrant.values()).allows(crossing("Route", "Service")), false);
+  assert.equal(
+    createGrantIndex(clusterState.ReferenceGrant.values()).isReferenceAllowed(crossing("Route", "Service")),
+    false,
+  );
 });
 
 test("keys open the routes of namespaces that allow their Consumers, until the last such grant is deleted", () => {
@@ -97,11 +100,11 @@ test("keys open the routes of namespaces that allow their Consumers, until the l
   told("bank/one", consumers);
   told("team/own", consumers);
   told("park/named", granting(team("Consumer"), [{ kind: "Route", name: "a" }]));
-  assert.deepEqual(grants.opened("team"), ["bank", "shop"]);
-  assert.deepEqual(grants.opened("shop"), []);
+  assert.deepEqual(grants.namespacesOpenTo("team"), ["bank", "shop"]);
+  assert.deepEqual(grants.namespacesOpenTo("shop"), []);
   assert.deepEqual(grants.set("shop/one", undefined), [grantsIntoKey("shop"), grantsFromKey("team")]);
-  assert.deepEqual(grants.opened("team"), ["bank", "shop"]);
+  assert.deepEqual(grants.namespacesOpenTo("team"), ["bank", "shop"]);
   told("shop/two", granting(team("Route"), [{ kind: "Route" }]));
-  assert.deepEqual(grants.opened("team"), ["bank"]);
+  assert.deepEqual(grants.namespacesOpenTo("team"), ["bank"]);
   assert.deepEqual(grants.set("shop/absent", undefined), [grantsIntoKey("shop")]);
 });

@@ -3,31 +3,34 @@
  * comes from the last version; references, Secrets and grants are current, so that revoked access stays revoked. A
  * missing reference is no reason: that resource is valid, and its requests are answered 503.
  */
-
-import type { CheckedTranslation, Resource, translateTracked } from "@sluice/crds";
+import type { CheckedTranslation, Resource, TrackedTranslation } from "@sluice/crds";
 import { mayProtect } from "@sluice/model";
 
-type Noted = ReturnType<typeof translateTracked>;
-
-export interface Quarantine extends Noted {
+export interface Quarantine {
+  /** Of the current version. */
+  readonly tracked: TrackedTranslation;
   readonly resource: Resource;
   /** Its last valid version; undefined: none is known. */
   readonly last: Resource | undefined;
-  readonly translate: (resource: Resource) => Noted;
+  readonly translate: (resource: Resource) => TrackedTranslation;
 }
 
-export function withLastValid({ translated, isCurrent: holds, resource, last, translate }: Quarantine): Noted {
-  const [faulty] = translated;
+export function withLastValid({ tracked, resource, last, translate }: Quarantine): TrackedTranslation {
+  const [faulty] = tracked.translated;
   const isInvalid = faulty && !faulty.entity && faulty.violations.some(({ condition }) => condition === "Accepted");
-  if (!isInvalid || !last || last === resource) return { translated, isCurrent: holds };
+  if (!isInvalid || !last || last === resource) return tracked;
   const before = translate(last);
   const [kept, ...others] = before.translated;
-  const both: Noted["isCurrent"] = (ask) => holds(ask) && before.isCurrent(ask);
+  const both: TrackedTranslation = {
+    translated: tracked.translated,
+    dependencies: tracked.dependencies.union(before.dependencies),
+    isCurrent: (lookups) => tracked.isCurrent(lookups) && before.isCurrent(lookups),
+  };
   // Others refer to it by the id that it says now.
-  if (!kept?.entity || kept.item.id !== faulty.item.id) return { translated, isCurrent: both };
+  if (!kept?.entity || kept.item.id !== faulty.item.id) return both;
   // A version that does not protect is no substitute for one that may: serving it would leave the route open.
   const isPlugin = faulty.collection === "plugins";
-  if (isPlugin && mayProtect(faulty.item.name) && !mayProtect(kept.item.name)) return { translated, isCurrent: both };
+  if (isPlugin && mayProtect(faulty.item.name) && !mayProtect(kept.item.name)) return both;
   const { generation } = last.metadata;
   const which =
     generation === undefined ? "its last valid version" : `its last valid version, generation ${generation},`;
@@ -35,5 +38,5 @@ export function withLastValid({ translated, isCurrent: holds, resource, last, tr
     ...violation,
     message: `${violation.message}; ${which} is served until there is another`,
   }));
-  return { translated: [{ ...kept, violations }, ...others], isCurrent: both };
+  return { ...both, translated: [{ ...kept, violations }, ...others] };
 }

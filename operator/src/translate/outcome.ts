@@ -1,7 +1,7 @@
 /** Describes what is served of a resource with problems, as the end of a sentence for its condition. Pure. */
 import type { Problem } from "../status/conditions.ts";
+import type { ResourceTranslation } from "./translate-resource.ts";
 import type { Owner } from "./translation.ts";
-import type { CachedTranslation } from "./translation-cache.ts";
 
 export const LEFT_OUT = "it is left out";
 export const THE_REST = "the rest of it is served";
@@ -19,7 +19,7 @@ export interface ServingState {
 
 /** Undefined: the problem messages say it, because the last valid version is served. */
 export function outcomeOf(
-  { cached: { owner, entities } }: { readonly cached: CachedTranslation },
+  { cached: { owner, entities } }: { readonly cached: ResourceTranslation },
   fate: ServingState,
 ): string | undefined {
   if (fate.isClosed) return closedOutcome(owner);

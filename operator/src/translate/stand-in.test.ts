@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createStandIns, reasonFor } from "./stand-in.ts";
 import { testClusterState } from "./testing-cluster-state.ts";
+import { createResourceTranslations, type EntityTranslation } from "./translate-resource.ts";
 import type { Item, Owner } from "./translation.ts";
-import { createTranslationCache, type TranslatedEntity } from "./translation-cache.ts";
 
 const owner: Owner = { kind: "Plugin", namespace: "default", name: "mine" };
 const never = () => false;
 
 /** The first piece of a resource in a world where every reference has the id of `services`. */
-function pieceOf(kind: "Plugin" | "Route", spec: object, namespace = "default"): TranslatedEntity {
+function pieceOf(kind: "Plugin" | "Route", spec: object, namespace = "default"): EntityTranslation {
   const { put } = testClusterState();
   const resource = put(kind, `${namespace}/mine`, { spec: { ...spec } });
   const ask = {
@@ -18,11 +18,11 @@ function pieceOf(kind: "Plugin" | "Route", spec: object, namespace = "default"):
     isReferenceAllowed: () => false,
     namespacesOpenTo: () => [],
   };
-  const [piece] = createTranslationCache("default").translateOne(kind, resource, ask).entities;
+  const [piece] = createResourceTranslations("default").translate(resource, ask).entities;
   assert.ok(piece);
   return piece;
 }
-const plugin = (piece: TranslatedEntity, isTaken: (id: string) => boolean = never): Item["entity"] | undefined =>
+const plugin = (piece: EntityTranslation, isTaken: (id: string) => boolean = never): Item["entity"] | undefined =>
   createStandIns().plugin(piece, { owner, reason: "why", isTaken });
 
 const service = [{ kind: "Service", name: "users" }];

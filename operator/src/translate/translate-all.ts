@@ -3,7 +3,13 @@
  * the cache, which saves work and keeps the last valid Secret of a Certificate (last-secret.ts). Parents come before
  * children and older resources before younger ones. One invalid resource never blocks the others.
  */
-import { createAgeOrder, describeResourceViolation, type SluiceKind } from "@sluice/crds";
+import {
+  createAgeOrder,
+  describeResourceViolation,
+  type ResourceLookups,
+  type SluiceKind,
+  type TranslationCache,
+} from "@sluice/crds";
 import { BucketMap, byHash, byId, type Collection, type Endpoint, perCollection } from "@sluice/model";
 import type { Problem } from "../status/conditions.ts";
 import type { TimeSliced } from "../time-slicing.ts";
@@ -14,18 +20,17 @@ import { createClaimTable } from "./claims.ts";
 import { type ClosedHosts, createClosedHosts } from "./closed-hosts.ts";
 import { createEndpointSliceIndex, type EndpointSliceIndex } from "./endpoint-slice-index.ts";
 import { createGrantIndex, type GrantIndex } from "./grant-index.ts";
-import type { ResourceLookups } from "./lookups.ts";
 import { outcomeOf, withOutcome } from "./outcome.ts";
 import { createStandIns, reasonFor } from "./stand-in.ts";
+import type { EntityTranslation, ResourceTranslation } from "./translate-resource.ts";
 import { type Item, type Owner, ownerKey, type Translation } from "./translation.ts";
-import type { CachedTranslation, TranslatedEntity, TranslationCache } from "./translation-cache.ts";
 
 /** Parents before children. */
 export const kindOrder: readonly SluiceKind[] = ["Certificate", "Upstream", "Service", "Route", "Consumer", "Plugin"];
 
 /** The translation of one resource. */
 export interface TranslatedResource {
-  readonly cached: CachedTranslation;
+  readonly cached: ResourceTranslation;
   /** Its creationTimestamp. */
   readonly createdAt: string | undefined;
   /**
@@ -36,7 +41,7 @@ export interface TranslatedResource {
 }
 
 /** The problems of an entity by itself. */
-export const faultsOf = ({ violations }: TranslatedEntity): readonly Problem[] =>
+export const faultsOf = ({ violations }: EntityTranslation): readonly Problem[] =>
   violations.map((violation) => {
     const { condition, reason } = violation;
     return { condition, reason, message: describeResourceViolation(violation) };
@@ -54,7 +59,7 @@ export interface FullTranslation {
 }
 
 export interface TranslateAllOptions {
-  readonly cache: TranslationCache;
+  readonly cache: TranslationCache<ResourceTranslation>;
   readonly lookups: ResourceLookups;
 }
 
@@ -82,7 +87,7 @@ export function createTranslateAll({ cache, lookups }: TranslateAllOptions): Tra
     const closedHosts = createClosedHosts();
     const slices = createEndpointSliceIndex(clusterState.EndpointSlice.values());
     const grants = createGrantIndex(clusterState.ReferenceGrant.values());
-    const ask = lookups.askIn(clusterState, grants);
+    const found = lookups.lookupsIn(clusterState, grants);
     /** Placeholders come after all valid entities of their kind, so that they take nothing from them. */
     let postponed: (() => void)[] = [];
 
@@ -93,12 +98,12 @@ export function createTranslateAll({ cache, lookups }: TranslateAllOptions): Tra
       else problems.set(key, [problem]);
     }
 
-    function addFaults(owner: Owner, entity: TranslatedEntity): void {
+    function addFaults(owner: Owner, entity: EntityTranslation): void {
       for (const problem of faultsOf(entity)) addProblem(owner, problem);
     }
 
     /** Why a referenced resource exists and is not served; null when all references are served. */
-    function unserved(owner: Owner, { references: targets }: TranslatedEntity): Problem | null {
+    function unserved(owner: Owner, { references: targets }: EntityTranslation): Problem | null {
       for (const { kind, namespace, name, key } of targets) {
         if (served.has(key)) continue;
         const isOwn = namespace === owner.namespace;
@@ -115,7 +120,7 @@ export function createTranslateAll({ cache, lookups }: TranslateAllOptions): Tra
     }
 
     /** Replaces a route that cannot be served by a stand-in that answers 503. */
-    function standInForRoute(owner: Owner, original: TranslatedEntity, reason: string): void {
+    function standInForRoute(owner: Owner, original: EntityTranslation, reason: string): void {
       const entity = standIns.route(original, reason);
       if (!entity) return;
       claims.reserve({ owner, collection: "routes", entity });
@@ -131,7 +136,7 @@ export function createTranslateAll({ cache, lookups }: TranslateAllOptions): Tra
      * Replaces a protecting plugin by a stand-in: its requests are answered 503, unless another plugin protects
      * them.
      */
-    function standInForPlugin(owner: Owner, original: TranslatedEntity, reason: string): void {
+    function standInForPlugin(owner: Owner, original: EntityTranslation, reason: string): void {
       postponed.push(() => {
         // The plugin's target is not served, and another resource's entity may have the id.
         if (unserved(owner, original)) return;
@@ -148,14 +153,14 @@ export function createTranslateAll({ cache, lookups }: TranslateAllOptions): Tra
       });
     }
 
-    function standIn(owner: Owner, entity: TranslatedEntity, messages: readonly string[]): void {
+    function standIn(owner: Owner, entity: EntityTranslation, messages: readonly string[]): void {
       const reason = reasonFor(owner, messages);
       if (entity.collection === "routes") standInForRoute(owner, entity, reason);
       if (entity.collection === "plugins") standInForPlugin(owner, entity, reason);
     }
 
     /** Serves one entity of a resource, or adds the problem. Returns whether it is served as it stands. */
-    function serveOrReport(owner: Owner, entity: TranslatedEntity): boolean {
+    function serveOrReport(owner: Owner, entity: EntityTranslation): boolean {
       const { collection, violations, validItem } = entity;
       addFaults(owner, entity);
       if (!validItem) {
@@ -182,7 +187,7 @@ export function createTranslateAll({ cache, lookups }: TranslateAllOptions): Tra
     }
 
     /** Leaves out a dependent entity of one that is not served. Its server names stay reserved. */
-    function leaveOut(owner: Owner, entity: TranslatedEntity): void {
+    function leaveOut(owner: Owner, entity: EntityTranslation): void {
       addFaults(owner, entity);
       if (entity.collection === "snis" && entity.validItem)
         claims.reserve({ owner, collection: "snis", entity: entity.validItem.entity });
@@ -191,7 +196,7 @@ export function createTranslateAll({ cache, lookups }: TranslateAllOptions): Tra
     for (const kind of kindOrder) {
       for (const resource of oldestFirst.get(kind)?.(clusterState[kind]) ?? []) {
         yield;
-        const cached = cache.translateOne(kind, resource, ask);
+        const cached = cache.translate(resource, found);
         const { owner, key, entities } = cached;
         owners.set(key, owner);
         // The first entity is the main one. Without it the others (keys, targets, server names) have no effect.

@@ -5,16 +5,23 @@
  */
 
 import { isDeepStrictEqual } from "node:util";
-import { isSluiceKind, type Resource, type SluiceKind } from "@sluice/crds";
+import {
+  DependencyIndex,
+  keyOf,
+  parseRefKey,
+  type Resource,
+  type ResourceLookups,
+  type SluiceKind,
+  type TranslationCache,
+} from "@sluice/crds";
 import { type Endpoint, perCollection } from "@sluice/model";
 import type { Problem } from "../status/conditions.ts";
 import type { ClusterState } from "../watch/cluster-state.ts";
 import { backendEndpoints } from "./backend-endpoints.ts";
-import type { ResourceLookups } from "./lookups.ts";
 import { outcomeOf, withOutcome } from "./outcome.ts";
 import { type FullTranslation, faultsOf, kindOrder, type TranslatedResource } from "./translate-all.ts";
-import { type Item, type Owner, parseOwnerKey, type Translation } from "./translation.ts";
-import type { TranslatedEntity, TranslationCache } from "./translation-cache.ts";
+import type { EntityTranslation, ResourceTranslation } from "./translate-resource.ts";
+import type { Item, Owner, Translation } from "./translation.ts";
 
 /** Returns undefined when everything has to be translated again. */
 export type TranslateIncremental = (
@@ -24,9 +31,12 @@ export type TranslateIncremental = (
 
 export interface TranslateIncrementalOptions {
   readonly last: FullTranslation;
-  readonly cache: TranslationCache;
+  readonly cache: TranslationCache<ResourceTranslation>;
   readonly lookups: ResourceLookups;
 }
+
+/** The key on which the addresses of a core Service (`namespace/name`) depend. */
+const endpointSlicesKey = (service: string): string => `EndpointSlice/${service}`;
 
 /**
  * The keys of everything that a resource's translation depends on: its references, and the EndpointSlices of its core
@@ -34,7 +44,7 @@ export interface TranslateIncrementalOptions {
  */
 function dependenciesOf({ cached: { dependencies: asked, entities } }: TranslatedResource): ReadonlySet<string> {
   const backend = entities[0]?.backend;
-  return backend ? new Set([...asked, `EndpointSlice/${backend.namespace}/${backend.name}`]) : asked;
+  return backend ? new Set([...asked, endpointSlicesKey(keyOf(backend.namespace, backend.name))]) : asked;
 }
 
 interface ResourceChange {
@@ -50,57 +60,34 @@ export function createTranslateIncremental({
 }: TranslateIncrementalOptions): TranslateIncremental {
   const { resources, interests, closedHosts, slices, grants } = last;
   let { translation } = last;
-  /** The keys of dependent resources, by the key of the referenced resource, which may not exist. */
-  const dependents = new Map<string, Set<string>>();
-  for (const [key, part] of resources) addDependencies(key, part);
+  const index = new DependencyIndex();
+  for (const [key, part] of resources) index.add(key, dependenciesOf(part));
 
-  function addDependencies(key: string, part: TranslatedResource): void {
-    for (const one of dependenciesOf(part)) {
-      const all = dependents.get(one);
-      if (all) all.add(key);
-      else dependents.set(one, new Set([key]));
-    }
-  }
-
-  function removeDependencies(key: string, part: TranslatedResource): void {
-    for (const one of dependenciesOf(part)) {
-      const all = dependents.get(one);
-      all?.delete(key);
-      if (all?.size === 0) dependents.delete(one);
+  /** The keys of everything that changed on which translations depend. Updates the indexes. */
+  function* changedDependencies(changed: ReadonlySet<string>, clusterState: ClusterState): Generator<string> {
+    for (const key of changed) {
+      const { kind, key: name } = parseRefKey(key);
+      if (kind === "EndpointSlice")
+        for (const service of slices.set(name, clusterState.EndpointSlice.get(name))) yield endpointSlicesKey(service);
+      else if (kind === "ReferenceGrant") yield* grants.set(name, clusterState.ReferenceGrant.get(name));
+      else yield key;
     }
   }
 
   /** The keys of all custom resources to translate again. */
   function affectedBy(changed: ReadonlySet<string>, clusterState: ClusterState): ReadonlySet<string> {
-    const affected = new Set<string>();
-    const addDependents = (key: string) => {
-      for (const asker of dependents.get(key) ?? []) affected.add(asker);
+    const hasNewId = (key: string): boolean => {
+      const { kind, key: name } = parseRefKey(key);
+      return (
+        resources.get(key)?.cached.entities[0]?.item.id !== lookups.idOf(clusterState[kind as SluiceKind].get(name))
+      );
     };
-    for (const key of changed) {
-      const { kind, name } = parseOwnerKey(key);
-      if (kind === "EndpointSlice")
-        for (const service of slices.set(name, clusterState.EndpointSlice.get(name)))
-          addDependents(`EndpointSlice/${service}`);
-      else if (kind === "ReferenceGrant")
-        grants.set(name, clusterState.ReferenceGrant.get(name)).forEach(addDependents);
-      else if (kind === "Secret" || kind === "CoreService") addDependents(key);
-      else if (isSluiceKind(kind)) {
-        affected.add(key);
-        // Dependents read only its id.
-        if (resources.get(key)?.cached.entities[0]?.item.id !== lookups.idOf(clusterState[kind].get(name)))
-          addDependents(key);
-      }
-    }
-    return affected;
+    return index.affectedBy(changedDependencies(changed, clusterState), hasNewId);
   }
 
-  function translateNow(
-    kind: SluiceKind,
-    resource: Resource | undefined,
-    clusterState: ClusterState,
-  ): TranslatedResource | undefined {
+  function translateNow(resource: Resource | undefined, clusterState: ClusterState): TranslatedResource | undefined {
     if (!resource || lookups.idOf(resource) === undefined) return undefined;
-    const cached = cache.translateOne(kind, resource, lookups.askIn(clusterState, grants));
+    const cached = cache.translate(resource, lookups.lookupsIn(clusterState, grants));
     return { cached, createdAt: resource.metadata.creationTimestamp, isPlain: true };
   }
 
@@ -110,7 +97,7 @@ export function createTranslateIncremental({
     const problems = new Map<string, readonly Problem[] | undefined>();
     const owners = new Map<string, Owner | undefined>();
 
-    function serveAddresses({ item, backend }: TranslatedEntity): void {
+    function serveAddresses({ item, backend }: EntityTranslation): void {
       if (!backend) return;
       const before = translation.endpoints.get(item.id);
       const now = backendEndpoints(backend, { clusterState, slices });
@@ -130,11 +117,11 @@ export function createTranslateIncremental({
       problems.set(key, undefined);
       owners.set(key, undefined);
       resources.delete(key);
-      removeDependencies(key, part);
+      index.remove(key, dependenciesOf(part));
       return true;
     }
 
-    const isServed = ({ references: targets }: TranslatedEntity): boolean =>
+    const isServed = ({ references: targets }: EntityTranslation): boolean =>
       targets.every(({ key }) => resources.get(key)?.isPlain);
 
     /** Returns false when it is not served as it stands, or when another resource is affected by what it claims. */
@@ -158,16 +145,16 @@ export function createTranslateIncremental({
       }
       owners.set(key, owner);
       resources.set(key, part);
-      addDependencies(key, part);
+      index.add(key, dependenciesOf(part));
       return true;
     }
 
     const pending: ResourceChange[] = [];
-    const byKind = Map.groupBy(affectedBy(changed, clusterState), (key) => parseOwnerKey(key).kind);
+    const byKind = Map.groupBy(affectedBy(changed, clusterState), (key) => parseRefKey(key).kind);
     for (const kind of kindOrder) {
       for (const key of byKind.get(kind) ?? []) {
         const before = resources.get(key);
-        const after = translateNow(kind, clusterState[kind].get(parseOwnerKey(key).name), clusterState);
+        const after = translateNow(clusterState[kind].get(parseRefKey(key).key), clusterState);
         if (before && !before.isPlain) return undefined;
         if (before && after && isSame(before, after)) for (const piece of before.cached.entities) serveAddresses(piece);
         else if (before ?? after) pending.push({ key, before, after });

@@ -2,15 +2,14 @@
  * Translates the cluster state. The full translation defines the result (translate-all.ts). When few resources have
  * changed, the last translation is continued (translate-incremental.ts), with the same result.
  */
-import type { Resource } from "@sluice/crds";
+import { classOf as byItself, createResourceLookups, isFewChanges, type Resource } from "@sluice/crds";
 import type { LastValidVersions } from "../saved-state/last-valid-versions.ts";
 import { runToCompletion, type TimeSliced } from "../time-slicing.ts";
 import type { ClusterState } from "../watch/cluster-state.ts";
-import { createResourceLookups } from "./lookups.ts";
 import { createTranslateAll, type FullTranslation } from "./translate-all.ts";
 import { createTranslateIncremental, type TranslateIncremental } from "./translate-incremental.ts";
+import { createResourceTranslations } from "./translate-resource.ts";
 import type { Translation } from "./translation.ts";
-import { createTranslationCache } from "./translation-cache.ts";
 
 export interface TranslatorOptions {
   readonly homeNamespace: string;
@@ -34,16 +33,13 @@ export interface Translator {
   translateAll(clusterState: ClusterState): TimeSliced<Translation>;
 }
 
-/** Above this share of changed resources, a full translation costs less. */
-const MAX_CHANGED_SHARE = 1 / 4;
-/** So few changes are always translated incrementally. */
-const MIN_CHANGED_LIMIT = 16;
 /** More changes than this take too long for one turn of the event loop; a full translation is sliced. */
 const MAX_CHANGED_LIMIT = 1000;
 
 export function createTranslator(options: TranslatorOptions): Translator {
-  const cache = createTranslationCache(options.homeNamespace, options.lastValid);
-  const lookups = createResourceLookups(options);
+  const cache = createResourceTranslations(options.homeNamespace, options.lastValid);
+  const { homeNamespace, classOf = byItself } = options;
+  const lookups = createResourceLookups({ homeNamespace, isOwn: (resource) => classOf(resource) === options.class });
   const translateAll = createTranslateAll({ cache, lookups });
   let last: FullTranslation | undefined;
   /** Continues the last translation; created when first needed. */
@@ -51,10 +47,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
 
   return {
     translateIncremental(clusterState, changed) {
-      if (
-        !last ||
-        changed.size > Math.min(Math.max(MIN_CHANGED_LIMIT, last.resources.size * MAX_CHANGED_SHARE), MAX_CHANGED_LIMIT)
-      )
+      if (!last || changed.size > MAX_CHANGED_LIMIT || !isFewChanges(changed.size, last.resources.size))
         return undefined;
       const translate = translateIncremental ?? createTranslateIncremental({ last, cache, lookups });
       // An incremental translation that failed midway must not be continued.

@@ -1,5 +1,5 @@
 /** Creation and update times of an entity according to its resource, as Unix time in seconds. */
-import type { Metadata } from "../resource.ts";
+import type { Metadata, Resource } from "../resource.ts";
 
 /** Written by the admin listener, because the API server sets its own creation times. */
 export const CREATED_AT = "sluice.dev/created-at";
@@ -62,6 +62,14 @@ export function updatedAt(metadata: Metadata): number | undefined {
   const times = [told, ...writes].filter((time) => time !== undefined);
   return times.length > 0 ? Math.max(...times) : createdAt(metadata);
 }
+
+/** Changes with everything in a resource that its entities for the admin listener depend on. A status does not count. */
+export const timedVersionOf = ({ metadata }: Resource): string => {
+  const { generation, resourceVersion, annotations } = metadata;
+  return [generation ?? resourceVersion, createdAt(metadata), updatedAt(metadata), annotations?.[CHILD_TIMES]].join(
+    " ",
+  );
+};
 
 const annotated = (value: string | undefined): number | undefined =>
   value !== undefined && /^\d{1,12}$/.test(value) ? Number(value) : undefined;

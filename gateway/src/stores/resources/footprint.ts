@@ -1,8 +1,7 @@
 /** Decides which writes are independent and may run concurrently. Pure. */
-import { resourceKey } from "@sluice/crds";
+import { refKey } from "@sluice/crds";
 import { type Collection, type Entity, referencedId, references } from "@sluice/model";
 import { claimKey, claimKeysOf } from "../tables/index.ts";
-import { resourceKeyOfKind } from "./view.ts";
 import type { WritePlan } from "./write-plan.ts";
 
 /** Keys of entities, of their claims, and of resources. */
@@ -28,8 +27,8 @@ export function footprintOf({ effects, steps, secrets, unused }: WritePlan): Wri
       if (id) needs.add(claimKey(to, { id }));
     }
   }
-  for (const { kind, resource } of steps) takes.add(resourceKeyOfKind(kind, resourceKey(resource)));
-  for (const secret of [...secrets, ...unused]) takes.add(resourceKeyOfKind("Secret", resourceKey(secret)));
+  for (const { kind, resource } of steps) takes.add(refKey({ kind, ...resource.metadata }));
+  for (const secret of [...secrets, ...unused]) takes.add(refKey({ kind: "Secret", ...secret.metadata }));
   return { takes, needs };
 }
 

@@ -1,7 +1,6 @@
 /** The store over custom resources, in a cluster or in a directory, depending on the client. */
 import {
   batchMark,
-  identityOf,
   keyOf,
   type Log,
   type MutexHold,
@@ -13,7 +12,6 @@ import { DEFAULT_CLASS, type WaitResponse, type WrittenResource } from "@sluice/
 import { type Effect, type Store, StoreUnavailable, type Write, type WriteOutcome } from "../store.ts";
 import { find, list } from "../tables/index.ts";
 import { type ApplyPlanResult, applyPlan, inParallel, type MarkedMember } from "./apply-plan.ts";
-import { createCachedTranslation, memoize } from "./cached-translation.ts";
 import { caughtUpCondition, hasOrderedVersion } from "./catch-up.ts";
 import { MANAGER } from "./field-ownership.ts";
 import { footprintOf } from "./footprint.ts";
@@ -21,7 +19,7 @@ import { followResources } from "./live-resources.ts";
 import { finishBatch, recoverBatches, removeOrphanedSecrets } from "./recovery.ts";
 import { refOfSecret } from "./secrets.ts";
 import { updateView } from "./update-view.ts";
-import { buildView, type ResourceView, resourceKeyOfKind, type WatchedKind } from "./view.ts";
+import { buildView, createViewContext, type ResourceView, type WatchedKind } from "./view.ts";
 import { throwUnavailable } from "./write-faults.ts";
 import { planWrites, type WritePlan } from "./write-plan.ts";
 import { createWriteQueue, type QueuedWork } from "./write-queue.ts";
@@ -66,11 +64,10 @@ export interface ResourceStore extends Store {
 
 export function createResourceStore(options: ResourceStoreOptions): ResourceStore {
   const { homeNamespace, log, signal, orphanAge = 60_000 } = options;
-  const viewOptions = {
-    isOwn: (resource: Resource) => live.classOf(resource) === options.class,
-    translateOne: createCachedTranslation(homeNamespace),
-    idOf: memoize((resource: Resource) => identityOf(resource, homeNamespace).id),
-  };
+  const context = createViewContext({
+    homeNamespace,
+    isOwn: (resource) => live.classOf(resource) === options.class,
+  });
   let built: ResourceView | undefined;
   /** Keys that have changed since the last view. */
   const news = new Set<string>();
@@ -83,7 +80,7 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
     class: options.class,
     log,
     signal,
-    onResource: (kind, key) => void news.add(resourceKeyOfKind(kind, key)),
+    onResource: (kind, key) => void news.add(`${kind}/${key}`),
   });
   const { client } = live;
 
@@ -91,8 +88,8 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
     if (!(await live.until(() => live.unsynced().length === 0, READ_TIMEOUT))) {
       throw new StoreUnavailable(`resources cannot be read for now: ${live.unsynced().join(", ")}`);
     }
-    if (!built) built = buildView(live.resources, viewOptions);
-    else if (news.size > 0) built = updateView(built, news, viewOptions);
+    if (!built) built = buildView(live.resources, context);
+    else if (news.size > 0) built = updateView(built, news, context);
     news.clear();
     return built;
   }

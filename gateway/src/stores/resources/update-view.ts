@@ -2,7 +2,7 @@
  * Updates a view incrementally: it shares the unchanged part with the previous view, so a write costs the same among
  * thousands of resources as among ten.
  */
-import { batchMark, type Resource } from "@sluice/crds";
+import { batchMark, isFewChanges, parseRefKey, type Resource, refKey } from "@sluice/crds";
 import { type ResourceKind, resourceKinds } from "@sluice/model";
 import { claimKey, MapDraft, TablesDraft } from "../tables/index.ts";
 import {
@@ -10,97 +10,64 @@ import {
   claimsIn,
   entityIdKey,
   type ResourceView,
-  resourceKeyOfKind,
-  type TranslatedResource,
   translateForView,
-  type ViewOptions,
+  type ViewContext,
+  type ViewPart,
   type ViewParts,
 } from "./view.ts";
-
-/** Above this share of changed resources, the view is built anew. */
-const MAX_CHANGED_SHARE = 1 / 4;
-/** Up to this number of changes, the update is always incremental. */
-const ALWAYS_INCREMENTAL = 16;
 
 /**
  * Equal to `buildView` of the current resources.
  *
- * @param changed `partKey`s of all resources that were changed or removed since the previous view.
+ * @param changed `refKey`s of all resources that were changed or removed since the previous view.
  */
-export function updateView(before: ResourceView, changed: ReadonlySet<string>, options: ViewOptions): ResourceView {
+export function updateView(before: ResourceView, changed: ReadonlySet<string>, context: ViewContext): ResourceView {
   const { resources, parts } = before;
-  if (!parts || changed.size > Math.max(ALWAYS_INCREMENTAL, parts.byResource.size * MAX_CHANGED_SHARE))
-    return buildView(resources, options);
-  const same = new Map<string, TranslatedResource>();
-  for (const key of changed) {
-    const part = parts.byResource.get(key);
-    const found = part && resourceOf(before, key);
-    if (found && options.isOwn(found.resource) && isStatusChangeOnly(part.resource, found.resource))
-      same.set(key, withResource(part, found.resource));
-  }
-  const others = [...changed].filter((key) => !same.has(key));
-  const askers = others.flatMap((key) => [...(parts.askers.get(key) ?? [])]);
-  const news = new Map<string, TranslatedResource | undefined>();
-  for (const key of new Set([...others, ...askers])) {
+  if (!parts || !isFewChanges(changed.size, parts.byResource.size)) return buildView(resources, context);
+  const { cache, lookups } = context;
+  const hasNewId = (key: string): boolean =>
+    parts.byResource.get(key)?.held[0]?.entity.id !== lookups.idOf(resourceOf(before, key)?.resource);
+  const news = new Map<string, ViewPart | undefined>();
+  for (const key of parts.dependencies.affectedBy(changed, hasNewId)) {
     const found = resourceOf(before, key);
     // Removals of a complete batch affect all other claims.
-    if (found && batchMark(found.resource)) return buildView(resources, options);
-    news.set(
-      key,
-      found && options.isOwn(found.resource)
-        ? translateForView(resources, { ...found, gone: new Set() }, options)
-        : undefined,
-    );
+    if (found && batchMark(found.resource)) return buildView(resources, context);
+    const isOwn = lookups.idOf(found?.resource) !== undefined;
+    news.set(key, found && isOwn ? translateForView(resources, found, context) : undefined);
   }
   const draft = createViewDraft(before, parts);
-  for (const [key, part] of same) if (!news.has(key)) draft.move(key, part);
+  for (const [key, part] of news) {
+    if (!part) cache.forget(key);
+    // Most changes only concern the status: two of them follow every write.
+    if (!part || part.translation !== parts.byResource.get(key)?.translation) continue;
+    draft.move(key, part);
+    news.delete(key);
+  }
   // Removed entities first: a new one may have the same name.
   for (const key of news.keys()) draft.drop(key);
   // A conflict between two claims depends on age and on all other claims, so the view is built anew.
-  for (const [key, part] of news) if (part && !draft.put(key, part)) return buildView(resources, options);
+  for (const [key, part] of news) if (part && !draft.put(key, part)) return buildView(resources, context);
   return draft.finish();
 }
 
 function resourceOf({ resources }: ResourceView, key: string): { kind: ResourceKind; resource: Resource } | undefined {
-  const [ofKind, name = ""] = key.split(" ");
+  const { kind: ofKind, key: name } = parseRefKey(key);
   const kind = resourceKinds.find((one) => one === ofKind);
   const resource = kind && resources[kind].get(name);
   return resource && { kind, resource };
 }
 
-/** Most changes only concern the status: two of them follow every write. */
-function isStatusChangeOnly({ metadata: one }: Resource, { metadata: other }: Resource): boolean {
-  return (
-    one.uid === other.uid &&
-    one.generation !== undefined &&
-    one.generation === other.generation &&
-    one.creationTimestamp === other.creationTimestamp &&
-    JSON.stringify([one.annotations, one.labels]) === JSON.stringify([other.annotations, other.labels])
-  );
-}
-
-/** The same entities at a newer version of their resource. */
-const withResource = (part: TranslatedResource, resource: Resource): TranslatedResource => ({
-  ...part,
-  resource,
-  held: part.held.map((held) => ({ ...held, resource })),
-});
-
 function createViewDraft(before: ResourceView, parts: ViewParts) {
   const tables = new TablesDraft(before.tables);
   const byResource = new MapDraft(parts.byResource);
   const byId = new MapDraft(parts.byId);
-  const askers = new MapDraft(parts.askers);
+  const { dependencies } = parts;
 
   function drop(key: string): void {
     const part = byResource.get(key);
     if (!part) return;
     byResource.set(key, undefined);
-    for (const one of part.asked) {
-      const others = new Set(askers.get(one));
-      others.delete(key);
-      askers.set(one, others.size > 0 ? others : undefined);
-    }
+    dependencies.remove(key, part.translation.dependencies);
     for (const held of part.held) {
       byId.set(entityIdKey(held), undefined);
       if (!held.isFaulty) tables.drop(held);
@@ -108,15 +75,15 @@ function createViewDraft(before: ResourceView, parts: ViewParts) {
     }
   }
 
-  function move(key: string, part: TranslatedResource): void {
+  function move(key: string, part: ViewPart): void {
     byResource.set(key, part);
     for (const held of part.held) byId.set(entityIdKey(held), held);
   }
 
   /** False when another entity holds one of its claims. */
-  function put(key: string, part: TranslatedResource): boolean {
+  function put(key: string, part: ViewPart): boolean {
     byResource.set(key, part);
-    for (const one of part.asked) askers.set(one, new Set([...(askers.get(one) ?? []), key]));
+    dependencies.add(key, part.translation.dependencies);
     for (const held of part.held) {
       const claims = claimsIn(held);
       if (byId.get(entityIdKey(held)) || claims.some((claim) => tables.claims.get(claim) ?? tables.faulty.get(claim)))
@@ -129,14 +96,13 @@ function createViewDraft(before: ResourceView, parts: ViewParts) {
   }
 
   function finish(): ResourceView {
-    const next: ViewParts = { byResource: byResource.finish(), byId: byId.finish(), askers: askers.finish() };
+    const next: ViewParts = { byResource: byResource.finish(), byId: byId.finish(), dependencies };
     return {
       ...before,
       tables: tables.finish(),
       held: (collection, id) => next.byId.get(claimKey(collection, { id })),
       within(resource) {
-        const { namespace, name } = resource.metadata;
-        const part = next.byResource.get(resourceKeyOfKind(resource.kind as ResourceKind, `${namespace}/${name}`));
+        const part = next.byResource.get(refKey({ kind: resource.kind as ResourceKind, ...resource.metadata }));
         return part?.resource === resource ? part.held : [];
       },
       parts: next,

@@ -4,9 +4,19 @@ import {
   batchMark,
   byAge,
   type CheckedTranslation,
-  keyOf,
+  createResourceLookups,
+  createTranslationCache,
+  DependencyIndex,
+  type GrantLookups,
+  type LookupsOptions,
   type Resource,
+  type ResourceLookups,
+  refKey,
   type SluiceKind,
+  type TrackedTranslation,
+  type TranslationCache,
+  timedVersionOf,
+  translateTracked,
 } from "@sluice/crds";
 import {
   BucketMap,
@@ -19,7 +29,6 @@ import {
   resourceKinds,
 } from "@sluice/model";
 import { claimKey, claimKeysOf, createTables, type PlacedEntity, type Tables } from "../tables/index.ts";
-import type { TranslateResource, TranslationLookups } from "./cached-translation.ts";
 
 export type WatchedKind = SluiceKind | "Secret";
 export type Resources = Readonly<Record<WatchedKind, ReadonlyMap<string, Resource>>>;
@@ -55,43 +64,60 @@ export interface ResourceView {
 
 /** The part of each resource in a view without conflicting claims and without batches. */
 export interface ViewParts {
-  /** By `partKey`. */
-  readonly byResource: BucketMap<TranslatedResource>;
+  /** By `refKey`. */
+  readonly byResource: BucketMap<ViewPart>;
   /** By `claimKey` of the id. */
   readonly byId: BucketMap<EntityInResource>;
-  /** From the `partKey` of a dependency to the `partKey`s of the resources that read it. */
-  readonly askers: BucketMap<ReadonlySet<string>>;
+  /** Changes with each update: only the newest view can be updated. */
+  readonly dependencies: DependencyIndex;
 }
 
-export interface TranslatedResource {
+/** The entities of one resource. */
+export interface ViewPart {
   readonly resource: Resource;
+  readonly translation: TrackedTranslation;
   readonly held: readonly EntityInResource[];
-  /** The `partKey`s of all resources that its translation looked up, found or not. */
-  readonly asked: ReadonlySet<string>;
 }
 
-/** @param key `namespace/name`. */
-export const resourceKeyOfKind = (kind: WatchedKind, key: string): string => `${kind} ${key}`;
+/** What views are built with. */
+export interface ViewContext {
+  readonly cache: TranslationCache<TrackedTranslation>;
+  readonly lookups: ResourceLookups;
+}
 
-export interface ViewOptions {
-  /** Whether a resource is of this Sluice's class. */
-  readonly isOwn: (resource: Resource) => boolean;
-  readonly translateOne: TranslateResource;
-  /** The id of the resource's entity. */
-  readonly idOf: (resource: Resource) => string;
+export function createViewContext(options: LookupsOptions): ViewContext {
+  const { homeNamespace } = options;
+  return {
+    lookups: createResourceLookups(options),
+    cache: createTranslationCache({
+      versionOf: timedVersionOf,
+      translate(resource, lookups) {
+        const value = translateTracked(resource, { homeNamespace, audience: "admin" }, lookups);
+        return { value, isCurrent: value.isCurrent };
+      },
+    }),
+  };
 }
 
 /** Builds a view from scratch. Errors of an invalid entity are reported in the conditions of its resource. */
-export function buildView(resources: Resources, options: ViewOptions): ResourceView {
-  const marked = markedOf(resources, options.isOwn);
+export function buildView(resources: Resources, context: ViewContext): ResourceView {
+  const { cache, lookups } = context;
+  const marked = markedOf(resources, context);
   const gone = removedBy(marked);
-  const parts = new Map<string, TranslatedResource>();
+  const present = gone.size === 0 ? resources : without(resources, gone);
+  const parts = new Map<string, ViewPart>();
+  const dependencies = new DependencyIndex();
   for (const kind of resourceKinds) {
-    const ours = [...resources[kind]].filter(([, resource]) => options.isOwn(resource) && !gone.has(resource));
+    const own = [...present[kind].values()].filter((resource) => lookups.idOf(resource) !== undefined);
     // The oldest resource gets what several claim.
-    for (const [key, resource] of ours.sort(([, one], [, other]) => byAge(one, other)))
-      parts.set(resourceKeyOfKind(kind, key), translateForView(resources, { kind, resource, gone }, options));
+    for (const resource of own.sort(byAge)) {
+      const key = refKey({ kind, ...resource.metadata });
+      const part = translateForView(present, { kind, resource }, context);
+      parts.set(key, part);
+      dependencies.add(key, part.translation.dependencies);
+    }
   }
+  cache.keepOnly(parts);
   const byId = new Map<string, EntityInResource>();
   const faulty = new Map<string, EntityInResource>();
   const claimed = new Set<string>();
@@ -122,69 +148,42 @@ export function buildView(resources: Resources, options: ViewOptions): ResourceV
     parts:
       isContested || marked.length > 0
         ? null
-        : {
-            byResource: BucketMap.of(parts, byHash),
-            byId: BucketMap.of(byId, byHash),
-            askers: BucketMap.of(askersOf(parts), byHash),
-          },
+        : { byResource: BucketMap.of(parts, byHash), byId: BucketMap.of(byId, byHash), dependencies },
   };
 }
 
-interface TranslatePlace {
-  readonly kind: ResourceKind;
-  readonly resource: Resource;
-  /** Resources that count as removed. */
-  readonly gone: ReadonlySet<Resource>;
-}
+/**
+ * The operator checks references. Here they are allowed, except to Secrets of other namespaces, whose content is not
+ * shown.
+ */
+const grants: GrantLookups = {
+  isReferenceAllowed: ({ to }) => to.kind !== "Secret",
+  namespacesOpenTo: () => [],
+};
 
 export function translateForView(
   resources: Resources,
-  { kind, resource, gone }: TranslatePlace,
-  options: ViewOptions,
-): TranslatedResource {
-  const asked = new Set<string>();
-  const ask: TranslationLookups = {
-    resolve(of, namespace, name) {
-      const key = keyOf(namespace, name);
-      asked.add(resourceKeyOfKind(of, key));
-      const found = resources[of].get(key);
-      return !found || !options.isOwn(found) || gone.has(found) ? undefined : options.idOf(found);
-    },
-    // The admin listener never looks up core Services.
-    read(of, namespace, name) {
-      if (of !== "Secret") return undefined;
-      const key = keyOf(namespace, name);
-      asked.add(resourceKeyOfKind(of, key));
-      return resources[of].get(key);
-    },
-    // The operator checks references. Here they are allowed, except to Secrets of other namespaces, whose content is
-    // not shown.
-    isReferenceAllowed: ({ to }) => to.kind !== "Secret",
-    namespacesOpenTo: () => [],
-  };
-  const held = options.translateOne(resource, ask).map(({ collection, entity, item, basePath }): EntityInResource => {
-    return {
+  { kind, resource }: { readonly kind: ResourceKind; readonly resource: Resource },
+  { cache, lookups }: ViewContext,
+): ViewPart {
+  const translation = cache.translate(resource, lookups.lookupsIn(resources, grants));
+  const held = translation.translated.map(
+    ({ collection, entity, item, basePath }): EntityInResource => ({
       collection,
       entity: entity ?? (item as unknown as Entity),
       resource,
       kind,
       base: basePath,
       isFaulty: !entity,
-    };
-  });
-  return { resource, held, asked };
+    }),
+  );
+  return { resource, translation, held };
 }
 
-function askersOf(parts: ReadonlyMap<string, TranslatedResource>): ReadonlyMap<string, ReadonlySet<string>> {
-  const askers = new Map<string, Set<string>>();
-  for (const [key, { asked }] of parts)
-    for (const one of asked) {
-      const known = askers.get(one);
-      if (known) known.add(key);
-      else askers.set(one, new Set([key]));
-    }
-  return askers;
-}
+const without = (resources: Resources, gone: ReadonlySet<Resource>): Resources =>
+  Object.fromEntries(
+    Object.entries(resources).map(([kind, all]) => [kind, new Map([...all].filter(([, one]) => !gone.has(one)))]),
+  ) as unknown as Resources;
 
 export const entityIdKey = ({ collection, entity }: EntityInResource): string =>
   claimKey(collection, { id: entity.id });
@@ -198,11 +197,11 @@ export function claimsIn({ collection, entity, isFaulty }: EntityInResource): re
   return claims.map((claim) => claimKey(collection, claim));
 }
 
-const markedOf = (resources: Resources, isOwn: ViewOptions["isOwn"]): readonly MarkedResource[] =>
+const markedOf = (resources: Resources, { lookups }: ViewContext): readonly MarkedResource[] =>
   resourceKinds.flatMap((kind) =>
     [...resources[kind].values()].flatMap((resource): MarkedResource[] => {
       const mark = batchMark(resource);
-      return mark && isOwn(resource) ? [{ kind, resource, mark }] : [];
+      return mark && lookups.idOf(resource) !== undefined ? [{ kind, resource, mark }] : [];
     }),
   );
 

@@ -1,4 +1,5 @@
-/** A translation that records its lookups, so that callers can cache it until one of them changes. */
+/** A translation that records its lookups, so that callers can cache it until the result of one of them changes. */
+import { refKey } from "../../keys.ts";
 import type { Resource } from "../../resource.ts";
 import { type CheckedTranslation, translate } from "../translate.ts";
 import type { CrossNamespaceReference, TranslateOptions } from "../translation.ts";
@@ -7,32 +8,49 @@ export type TranslationLookups = Pick<TranslateOptions, "resolve" | "read" | "is
 
 export interface TrackedTranslation {
   readonly translated: readonly CheckedTranslation[];
-  /** Whether all lookups (references, Secrets, core Services) still have the same results. */
-  isCurrent(ask: TranslationLookups): boolean;
+  /** The keys of everything that was looked up, whether or not it exists: `refKey`s and keys of grants. */
+  readonly dependencies: ReadonlySet<string>;
+  /** Whether all lookups (references, Secrets, core Services, grants) still have the same results. */
+  isCurrent(lookups: TranslationLookups): boolean;
 }
+
+/** The key of the ReferenceGrants on which an answer of `isReferenceAllowed` depends. */
+export const grantsIntoKey = (namespace: string): string => `ReferenceGrant/in/${namespace}`;
+
+/** The key of the ReferenceGrants on which an answer of `namespacesOpenTo` depends. */
+export const grantsFromKey = (namespace: string): string => `ReferenceGrant/for/${namespace}`;
+
+/** Shared by all translations without any lookup. */
+const noDependencies: ReadonlySet<string> = new Set();
 
 export function translateTracked(
   resource: Resource,
   options: Omit<TranslateOptions, keyof TranslationLookups>,
-  ask: TranslationLookups,
+  lookups: TranslationLookups,
 ): TrackedTranslation {
-  const questions: RecordedLookup[] = [];
-  const note = <Answer>(again: (from: TranslationLookups) => Answer): Answer => {
-    const answer = again(ask);
-    questions.push({ again, answer });
+  const recorded: RecordedLookup[] = [];
+  const dependencies = new Set<string>();
+  const record = <Answer>(key: string, again: (from: TranslationLookups) => Answer): Answer => {
+    const answer = again(lookups);
+    recorded.push({ again, answer });
+    dependencies.add(key);
     return answer;
   };
   const translated = translate(resource, {
     ...options,
-    resolve: (kind, namespace, name) => note(resolving(kind, namespace, name)),
-    read: (kind, namespace, name) => note(reading(kind, namespace, name)),
-    isReferenceAllowed: (crossing) => note(allowing(crossing)),
+    resolve: (kind, namespace, name) => record(refKey({ kind, namespace, name }), resolving(kind, namespace, name)),
+    read: (kind, namespace, name) => record(refKey({ kind, namespace, name }), reading(kind, namespace, name)),
+    isReferenceAllowed: (crossing) => record(grantsIntoKey(crossing.to.namespace), allowing(crossing)),
     namespacesOpenTo(namespace) {
-      note(opening(namespace));
-      return ask.namespacesOpenTo(namespace);
+      record(grantsFromKey(namespace), opening(namespace));
+      return lookups.namespacesOpenTo(namespace);
     },
   });
-  return { translated, isCurrent: currencyCheck(questions) };
+  return {
+    translated,
+    dependencies: dependencies.size === 0 ? noDependencies : dependencies,
+    isCurrent: currencyCheck(recorded),
+  };
 }
 
 interface RecordedLookup {
@@ -54,5 +72,5 @@ const opening = (namespace: string) => (from: TranslationLookups) => from.namesp
 
 const always = () => true;
 
-const currencyCheck = (questions: readonly RecordedLookup[]): TrackedTranslation["isCurrent"] =>
-  questions.length === 0 ? always : (from) => questions.every(({ again, answer }) => again(from) === answer);
+const currencyCheck = (recorded: readonly RecordedLookup[]): TrackedTranslation["isCurrent"] =>
+  recorded.length === 0 ? always : (from) => recorded.every(({ again, answer }) => again(from) === answer);

@@ -1,0 +1,50 @@
+/** Which resources have to be translated again when others change. */
+import { parseRefKey } from "../../keys.ts";
+import { isSluiceKind } from "../../kinds.ts";
+
+export class DependencyIndex {
+  /** The keys of dependent resources, by the key that they looked up, which may not exist. */
+  readonly #dependents = new Map<string, Set<string>>();
+
+  add(key: string, dependencies: Iterable<string>): void {
+    for (const dependency of dependencies) {
+      const dependents = this.#dependents.get(dependency);
+      if (dependents) dependents.add(key);
+      else this.#dependents.set(dependency, new Set([key]));
+    }
+  }
+
+  remove(key: string, dependencies: Iterable<string>): void {
+    for (const dependency of dependencies) {
+      const dependents = this.#dependents.get(dependency);
+      dependents?.delete(key);
+      if (dependents?.size === 0) this.#dependents.delete(dependency);
+    }
+  }
+
+  /**
+   * The custom resources to translate again: those that changed, and dependents.
+   *
+   * @param changed Keys of resources that changed or were deleted, and other dependencies that changed.
+   * @param hasNewId Whether the entity of a custom resource has another id than before: dependents read only its id.
+   */
+  affectedBy(changed: Iterable<string>, hasNewId: (key: string) => boolean): ReadonlySet<string> {
+    const affected = new Set<string>();
+    for (const key of changed) {
+      const isTranslated = isSluiceKind(parseRefKey(key).kind);
+      if (isTranslated) affected.add(key);
+      if (isTranslated && !hasNewId(key)) continue;
+      for (const dependent of this.#dependents.get(key) ?? []) affected.add(dependent);
+    }
+    return affected;
+  }
+}
+
+/** Above this share of changed resources, translating everything costs less. */
+const MAX_CHANGED_SHARE = 1 / 4;
+/** So few changes are always translated incrementally. */
+const MIN_CHANGED_LIMIT = 16;
+
+/** Whether translating only the changed resources and their dependents costs less than translating all. */
+export const isFewChanges = (changed: number, all: number): boolean =>
+  changed <= Math.max(MIN_CHANGED_LIMIT, all * MAX_CHANGED_SHARE);

@@ -1,0 +1,46 @@
+/** Lookups of translations in resources that are kept in memory. */
+import { keyOf } from "../../keys.ts";
+import type { Kind, Resource } from "../../resource.ts";
+import { identityOf } from "../identity.ts";
+import type { TranslationLookups } from "./tracked-translation.ts";
+
+/** Answers from ReferenceGrants. */
+export type GrantLookups = Pick<TranslationLookups, "isReferenceAllowed" | "namespacesOpenTo">;
+
+/** Resources by kind and `keyOf`. A kind that is missing counts as empty. */
+export type ResourcesByKind = Readonly<Partial<Record<Kind, ReadonlyMap<string, Resource>>>>;
+
+export interface ResourceLookups {
+  lookupsIn(resources: ResourcesByKind, grants: GrantLookups): TranslationLookups;
+  /** The id of a resource's entity; undefined without a resource, and for one of another class. */
+  idOf(resource: Resource | undefined): string | undefined;
+}
+
+export interface LookupsOptions {
+  readonly homeNamespace: string;
+  /** Whether a resource is of this Sluice's class: others count as absent. */
+  readonly isOwn: (resource: Resource) => boolean;
+}
+
+export function createResourceLookups({ homeNamespace, isOwn }: LookupsOptions): ResourceLookups {
+  const ids = new WeakMap<Resource, string>();
+
+  function idOf(resource: Resource | undefined): string | undefined {
+    if (!resource || !isOwn(resource)) return undefined;
+    const known = ids.get(resource);
+    if (known !== undefined) return known;
+    const { id } = identityOf(resource, homeNamespace);
+    ids.set(resource, id);
+    return id;
+  }
+
+  return {
+    lookupsIn: (resources, grants) => ({
+      resolve: (kind, namespace, name) => idOf(resources[kind]?.get(keyOf(namespace, name))),
+      read: (kind, namespace, name) => resources[kind]?.get(keyOf(namespace, name)),
+      isReferenceAllowed: grants.isReferenceAllowed,
+      namespacesOpenTo: grants.namespacesOpenTo,
+    }),
+    idOf,
+  };
+}

@@ -1,0 +1,79 @@
+/**
+ * Caches the translation of each resource. An entry is valid while the resource is unchanged and all lookups of its
+ * translation have the same results. A valid entry returns the identical value, by which later stages detect that
+ * nothing changed.
+ */
+import { refKey } from "../../keys.ts";
+import type { Kind, Resource } from "../../resource.ts";
+import type { TranslationLookups } from "./tracked-translation.ts";
+
+export interface CacheableTranslation<Value> {
+  readonly value: Value;
+  /** Whether all lookups still have the same results. */
+  readonly isCurrent: (lookups: TranslationLookups) => boolean;
+}
+
+/** The last translation under a key. */
+export interface PreviousTranslation<Value> {
+  readonly value: Value;
+  /** Whether it is of the same object, not of an earlier one with this name. */
+  readonly isSameObject: boolean;
+}
+
+export interface TranslationCacheOptions<Value> {
+  readonly translate: (
+    resource: Resource,
+    lookups: TranslationLookups,
+    previous: PreviousTranslation<Value> | undefined,
+  ) => CacheableTranslation<Value>;
+  /** Changes with every part of a resource that its translation reads. */
+  readonly versionOf: (resource: Resource) => unknown;
+}
+
+export interface TranslationCache<Value> {
+  translate(resource: Resource, lookups: TranslationLookups): Value;
+  /** @param key A `refKey`. */
+  forget(key: string): void;
+  /** Removes the entries of all other resources. */
+  keepOnly(keys: ReadonlyMap<string, unknown>): void;
+}
+
+interface Entry<Value> extends CacheableTranslation<Value> {
+  readonly uid: string | undefined;
+  readonly version: unknown;
+}
+
+export function createTranslationCache<Value>({
+  translate,
+  versionOf,
+}: TranslationCacheOptions<Value>): TranslationCache<Value> {
+  const entries = new Map<string, Entry<Value>>();
+  /** A faster lookup for a resource that is the identical object. */
+  const byResource = new WeakMap<Resource, Entry<Value>>();
+
+  return {
+    translate(resource, lookups) {
+      const same = byResource.get(resource);
+      if (same?.isCurrent(lookups)) return same.value;
+      const { namespace, name, uid } = resource.metadata;
+      const version = versionOf(resource);
+      const key = refKey({ kind: resource.kind as Kind, namespace, name });
+      const before = entries.get(key);
+      const isUsable = before && before !== same && before.uid === uid && before.version === version;
+      if (isUsable && before.isCurrent(lookups)) {
+        byResource.set(resource, before);
+        return before.value;
+      }
+      const previous = before && { value: before.value, isSameObject: before.uid === uid };
+      const { value, isCurrent } = translate(resource, lookups, previous);
+      const entry: Entry<Value> = { value, isCurrent, uid, version };
+      entries.set(key, entry);
+      byResource.set(resource, entry);
+      return value;
+    },
+    forget: (key) => void entries.delete(key),
+    keepOnly(keys) {
+      for (const key of entries.keys()) if (!keys.has(key)) entries.delete(key);
+    },
+  };
+}

@@ -1,0 +1,141 @@
+/**
+ * Translates single resources, with the last valid version in place of an invalid one. Results are cached: an unchanged
+ * resource has the identical translation.
+ */
+import {
+  type CheckedTranslation,
+  createTranslationCache,
+  type Resource,
+  type ResourceReference,
+  refKey,
+  type SluiceKind,
+  type TranslationCache,
+  type TranslationLookups,
+  translate,
+  translateTracked,
+} from "@sluice/crds";
+import type { LastValidVersions } from "../saved-state/last-valid-versions.ts";
+import { withLastSecret } from "./last-secret.ts";
+import { withLastValid } from "./last-valid.ts";
+import type { Item, Owner } from "./translation.ts";
+
+/** One entity of a resource, with what a full translation needs of it repeatedly. */
+export interface EntityTranslation extends Pick<CheckedTranslation, "collection" | "item" | "violations" | "backend"> {
+  /** Undefined when there are violations, except for a certificate that continues with its last valid Secret. */
+  readonly validItem: Item | undefined;
+  /** `refersTo` with keys. */
+  readonly references: readonly (ResourceReference & { readonly key: string })[];
+}
+
+export interface ResourceTranslation {
+  readonly owner: Owner;
+  /** `refKey` of the owner. */
+  readonly key: string;
+  readonly entities: readonly EntityTranslation[];
+  /** The keys of everything that was read, existing or not. */
+  readonly dependencies: ReadonlySet<string>;
+  /** Of a Certificate: its last valid Secret. */
+  readonly secret: Resource | undefined;
+}
+
+/** Shared by all entities without any. */
+const none: readonly never[] = [];
+
+function entityTranslationOf(owner: Owner, checked: CheckedTranslation): EntityTranslation {
+  const { collection, item, violations, backend, entity, references } = checked;
+  const filled = entity as unknown as Item["entity"] | undefined;
+  return {
+    collection,
+    // Only one of the two is kept: the entity has the same content, and there are very many.
+    item: filled ?? item,
+    violations: violations.length === 0 ? none : violations,
+    ...(backend && { backend }),
+    validItem: filled && { owner, entity: filled },
+    references: references?.map((reference) => ({ ...reference, key: refKey(reference) })) ?? none,
+  };
+}
+
+type IsCurrent = (lookups: TranslationLookups) => boolean;
+
+interface LastValidKey {
+  readonly lastValid: LastValidVersions;
+  readonly key: string;
+  readonly uid: string | undefined;
+}
+
+/** The substitute of an invalid resource may change when saved state is restored. */
+function currentUntilRestored(isCurrent: IsCurrent, { lastValid, key, uid }: LastValidKey): IsCurrent {
+  const [version, secret] = [lastValid.get(key, uid), lastValid.secretOf(key, uid)];
+  return (lookups) =>
+    isCurrent(lookups) && lastValid.get(key, uid) === version && lastValid.secretOf(key, uid) === secret;
+}
+
+/** @param lastValid The last valid versions, which replace invalid ones. Absent: nothing does. */
+export function createResourceTranslations(
+  homeNamespace: string,
+  lastValid?: LastValidVersions,
+): TranslationCache<ResourceTranslation> {
+  const options = { homeNamespace, audience: "nodes" } as const;
+  const cache = createTranslationCache<ResourceTranslation>({
+    versionOf: ({ metadata }) => metadata.generation ?? metadata.resourceVersion,
+    translate(resource, lookups, previous) {
+      const { namespace, name, uid } = resource.metadata;
+      const owner: Owner = previous?.value.owner ?? { kind: resource.kind as SluiceKind, namespace, name };
+      const key = refKey(owner);
+      let secret: Resource | undefined;
+      const readingSecret: TranslationLookups = {
+        ...lookups,
+        read(...of) {
+          const found = lookups.read(...of);
+          if (of[0] === "Secret") secret = found;
+          return found;
+        },
+      };
+      const current = translateTracked(resource, options, readingSecret);
+      const { translated, last } =
+        owner.kind === "Certificate"
+          ? withLastSecret({
+              translated: current.translated,
+              secret,
+              last: lastValid?.secretOf(key, uid) ?? (previous?.isSameObject ? previous.value.secret : undefined),
+              translateAgain: (others) => translate(resource, { ...options, ...others }),
+              ask: lookups,
+            })
+          : { translated: current.translated, last: undefined };
+      const tracked = { ...current, translated };
+      const served = lastValid
+        ? withLastValid({
+            tracked,
+            resource,
+            last: lastValid.get(key, uid),
+            translate: (older) => translateTracked(older, options, lookups),
+          })
+        : tracked;
+      if (served.translated === translated && translated[0]?.entity) lastValid?.record(key, resource);
+      if (last) lastValid?.recordSecret(key, last);
+      const isFaulty = !current.translated[0]?.entity;
+      const { isCurrent, dependencies } = served;
+      return {
+        value: {
+          owner,
+          key,
+          entities: served.translated.map((checked) => entityTranslationOf(owner, checked)),
+          dependencies,
+          secret: last,
+        },
+        isCurrent: isFaulty && lastValid ? currentUntilRestored(isCurrent, { lastValid, key, uid }) : isCurrent,
+      };
+    },
+  });
+  return {
+    translate: cache.translate,
+    forget(key) {
+      cache.forget(key);
+      lastValid?.forget(key);
+    },
+    keepOnly(keys) {
+      lastValid?.keepOnly(keys);
+      cache.keepOnly(keys);
+    },
+  };
+}
