@@ -94,7 +94,7 @@ export function registerOperatorGauges(registry: Registry, gauges: OperatorGauge
   });
   new Gauge({
     name: "leader_election_master_status",
-    help: "1 for the operator that leads, 0 for those that are ready to. The name is controller-runtime's.",
+    help: "1 for the leader, 0 for the other operators. The name is controller-runtime's.",
     labelNames: ["name"],
     registers,
     collect() {
@@ -103,7 +103,7 @@ export function registerOperatorGauges(registry: Registry, gauges: OperatorGauge
   });
   new Gauge({
     name: "sluice_operator_term",
-    help: "Number of the term in which this operator leads; 0 while another does.",
+    help: "The term in which this operator leads; 0 while another leads.",
     registers,
     collect() {
       this.set(gauges.term() ?? 0);
@@ -111,7 +111,7 @@ export function registerOperatorGauges(registry: Registry, gauges: OperatorGauge
   });
   new Gauge({
     name: "sluice_operator_document_kept_timestamp_seconds",
-    help: "When what the nodes acknowledged was kept last; 0: not by this process.",
+    help: "When this process last saved the acknowledged state; 0: it has not.",
     registers,
     collect() {
       this.set((gauges.savedAt() ?? 0) / 1000);
@@ -135,13 +135,13 @@ export function createRestMetrics(registry: Registry): (answered: CompletedReque
   const registers = [registry];
   const requests = new Counter({
     name: "rest_client_requests_total",
-    help: "Requests to the API server, by method, host and the answer's status; code <error> when there was no answer.",
+    help: "Requests to the API server, by method, host and status code; code <error> when there was no response.",
     labelNames: ["code", "method", "host"],
     registers,
   });
   const latencies = new Histogram({
     name: "rest_client_request_duration_seconds",
-    help: "Time until the API server's answer began, by method and host.",
+    help: "Time until the response of the API server began, by method and host.",
     buckets: [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60],
     labelNames: ["verb", "host"],
     registers,

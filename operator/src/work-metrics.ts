@@ -36,7 +36,7 @@ export function registerQueueGauges(registry: Registry, gauges: Readonly<Record<
   const registers = [registry];
   new Gauge({
     name: "workqueue_depth",
-    help: "Items that wait to be worked on.",
+    help: "Queued items.",
     labelNames: ["name", "controller"],
     registers,
     collect() {
@@ -45,7 +45,7 @@ export function registerQueueGauges(registry: Registry, gauges: Readonly<Record<
   });
   new Gauge({
     name: "controller_runtime_max_concurrent_reconciles",
-    help: "Items that are worked on at once at the most.",
+    help: "Maximum number of items that are processed concurrently.",
     labelNames: ["controller"],
     registers,
     collect() {
@@ -58,40 +58,40 @@ export function createWorkMetrics(registry: Registry): Readonly<Record<Controlle
   const registers = [registry];
   const ofQueue = { labelNames: ["name", "controller"], registers } as const;
   const ofController = { labelNames: ["controller"], registers } as const;
-  const adds = new Counter({ name: "workqueue_adds_total", help: "Items that were added.", ...ofQueue });
-  const retries = new Counter({ name: "workqueue_retries_total", help: "Items that were tried again.", ...ofQueue });
+  const adds = new Counter({ name: "workqueue_adds_total", help: "Items added to the queue.", ...ofQueue });
+  const retries = new Counter({ name: "workqueue_retries_total", help: "Items retried after a failure.", ...ofQueue });
   const waits = new Histogram({
     name: "workqueue_queue_duration_seconds",
-    help: "Time that an item waited before it was worked on.",
+    help: "Time that an item waited in the queue.",
     buckets: seconds,
     ...ofQueue,
   });
   const works = new Histogram({
     name: "workqueue_work_duration_seconds",
-    help: "Time that an item was worked on.",
+    help: "Time to process an item.",
     buckets: seconds,
     ...ofQueue,
   });
   const total = new Counter({
     name: "controller_runtime_reconcile_total",
-    help: "Items that were worked on, by the result.",
+    help: "Processed items, by result.",
     labelNames: ["controller", "result"],
     registers,
   });
   const errors = new Counter({
     name: "controller_runtime_reconcile_errors_total",
-    help: "Items whose work failed.",
+    help: "Items whose processing failed.",
     ...ofController,
   });
   const times = new Histogram({
     name: "controller_runtime_reconcile_time_seconds",
-    help: "Time that an item was worked on.",
+    help: "Time to process an item.",
     buckets: seconds,
     ...ofController,
   });
   const active = new Gauge({
     name: "controller_runtime_active_workers",
-    help: "Items that are worked on now.",
+    help: "Items being processed.",
     ...ofController,
   });
   function workOf(controller: ControllerName): WorkQueueMetrics {

@@ -4,19 +4,14 @@
  */
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
-import { setTimeout as sleep } from "node:timers/promises";
 import { createLeaseStore, READS_ANNOTATION } from "@sluice/crds";
 import { CLASS_LABEL } from "@sluice/model";
 import type { Logger } from "pino";
+import { abortableDelay } from "../abortable-delay.ts";
 import type { OperatorSettings } from "../settings.ts";
 import { leaseTiming, ownObjectName, readsAllNamespaces } from "../start-checks.ts";
 import { type StartLeaderElection, soleLeader } from "./leader-election.ts";
-import { type ElectionClock, leaseElection } from "./lease-election.ts";
-
-const monotonicClock: ElectionClock = {
-  now: () => performance.now(),
-  sleep: (milliseconds, signal) => sleep(milliseconds, undefined, { signal }).catch(() => undefined),
-};
+import { leaseElection } from "./lease-election.ts";
 
 /** @throws SettingsError, KubeconfigError */
 export function configuredElection(settings: OperatorSettings, log: Logger): StartLeaderElection {
@@ -33,6 +28,6 @@ export function configuredElection(settings: OperatorSettings, log: Logger): Sta
     identity: settings.identity ?? `${hostname()}_${randomUUID()}`,
     timing: leaseTiming(settings),
     log,
-    clock: monotonicClock,
+    clock: { now: () => performance.now(), sleep: abortableDelay },
   });
 }

@@ -1,4 +1,4 @@
-/** A publisher to many nodes of the test's, on a clock of the test's. */
+/** A publisher to many fake nodes, on a fake clock. */
 import type { TestContext } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import type { ConnectNode } from "./node-client.ts";
@@ -7,13 +7,13 @@ import { createPublisher, type Publisher } from "./publisher.ts";
 export interface TestPublisher {
   readonly publisher: Publisher;
   readonly addresses: readonly string[];
-  /** Lets everything run that waits for nothing but promises. */
+  /** Runs everything that can run without time passing. */
   settle(): Promise<void>;
-  /** Time passes in steps of so many milliseconds, and in between everything runs. Default 100. */
+  /** Advances the clock in steps of this many milliseconds, and settles after each. Default 100. */
   pass(milliseconds: number, step?: number): Promise<void>;
 }
 
-/** Publishes in term 1 to so many nodes, and lets go of them when the test is over. */
+/** Publishes in term 1 to `count` nodes, which are removed at the end of the test. */
 export async function testPublisher(t: TestContext, count: number, connect: ConnectNode): Promise<TestPublisher> {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   let now = 0;

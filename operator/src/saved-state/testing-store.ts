@@ -1,4 +1,4 @@
-/** An in-memory OwnStore. */
+/** A StateBackend in memory. */
 import { randomBytes } from "node:crypto";
 import { Conflict, type StateBackend } from "@sluice/crds";
 
@@ -30,7 +30,7 @@ export function testStore(): TestStore {
     key: async () => key,
     manifest: async () => manifest,
     async putManifest(text, before) {
-      if ((manifest?.version ?? null) !== before) throw new Conflict("changed", "somebody was faster");
+      if ((manifest?.version ?? null) !== before) throw new Conflict("changed", "another process wrote first");
       manifest = { text, version: `${++versions}` };
       return manifest.version;
     },
