@@ -11,17 +11,17 @@ import {
 import { DEFAULT_CLASS, type WaitResponse, type WrittenResource } from "@sluice/model";
 import { type Effect, type Store, StoreUnavailable, type Write, type WriteOutcome } from "../store.ts";
 import { find, list } from "../tables/index.ts";
-import { type ApplyPlanResult, applyPlan, inParallel, type MarkedMember } from "./apply-plan.ts";
-import { caughtUpCondition, hasOrderedVersion } from "./catch-up.ts";
-import { MANAGER } from "./field-ownership.ts";
-import { footprintOf } from "./footprint.ts";
-import { followResources } from "./live-resources.ts";
-import { finishBatch, recoverBatches, removeOrphanedSecrets } from "./recovery.ts";
-import { refOfSecret } from "./secrets.ts";
-import { updateView } from "./update-view.ts";
-import { buildView, createViewContext, type ResourceView, type WatchedKind } from "./view.ts";
-import { throwUnavailable } from "./write-faults.ts";
-import { planWrites, type WritePlan } from "./write-plan.ts";
+import { type ApplyPlanResult, applyPlan, inParallel, type MarkedMember } from "./apply/apply-plan.ts";
+import { finishBatch, recoverBatches, removeOrphanedSecrets } from "./apply/recovery.ts";
+import { throwUnavailable } from "./apply/write-faults.ts";
+import { MANAGER } from "./plan/field-ownership.ts";
+import { footprintOf } from "./plan/footprint.ts";
+import { refOfSecret } from "./plan/secrets.ts";
+import { planWrites, type WritePlan } from "./plan/write-plan.ts";
+import { buildView, createViewContext, type ResourceView, type WatchedKind } from "./view/build-view.ts";
+import { caughtUpCondition, hasOrderedVersion } from "./view/catch-up.ts";
+import { followResources } from "./view/live-resources.ts";
+import { updateView } from "./view/update-view.ts";
 import { createWriteQueue, type QueuedWork } from "./write-queue.ts";
 
 export interface ResourceStoreOptions {

@@ -4,7 +4,7 @@
  * that may still fail.
  */
 import type { MutexHold } from "@sluice/crds";
-import { footprintsOverlap, type WriteFootprint } from "./footprint.ts";
+import { footprintsOverlap, type WriteFootprint } from "./plan/footprint.ts";
 
 /** A planned write. */
 export interface QueuedWork {

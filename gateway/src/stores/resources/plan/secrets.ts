@@ -23,7 +23,7 @@ import {
   type Plugin,
   type Violation,
 } from "@sluice/model";
-import type { Resources } from "./view.ts";
+import type { Resources } from "../view/build-view.ts";
 
 export interface SecretPlace {
   readonly namespace: string;

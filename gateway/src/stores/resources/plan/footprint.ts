@@ -1,7 +1,7 @@
 /** Decides which writes are independent and may run concurrently. Pure. */
 import { refKey } from "@sluice/crds";
 import { type Collection, type Entity, referencedId, references } from "@sluice/model";
-import { claimKey, claimKeysOf } from "../tables/index.ts";
+import { claimKey, claimKeysOf } from "../../tables/index.ts";
 import type { WritePlan } from "./write-plan.ts";
 
 /** Keys of entities, of their claims, and of resources. */

@@ -1,7 +1,7 @@
 /** Translates client errors to write faults. */
 import { ApiServerError, Conflict, type Kind, Rejected, UnknownKind } from "@sluice/crds";
-import { StoreUnavailable, type WriteFault } from "../store.ts";
-import { systemReason } from "../system-error.ts";
+import { StoreUnavailable, type WriteFault } from "../../store.ts";
+import { systemReason } from "../../system-error.ts";
 
 /** A fault of the entity as a whole, with the message of the component that rejects it. */
 export const refusedFault = (message: string): WriteFault => ({

@@ -1,13 +1,13 @@
 /** Plans a write to resources completely before anything is written. Pure except for the generated names of Secrets. */
 import { keyOf, type Resource, type ResourceLocation } from "@sluice/crds";
 import { type Collection, type Entity, kinds, type ResourceKind, resourceKinds } from "@sluice/model";
-import type { Effect, Write, WriteFault } from "../store.ts";
-import { type TableWriteResult as TableWrite, write } from "../tables/index.ts";
+import type { Effect, Write, WriteFault } from "../../store.ts";
+import { type TableWriteResult as TableWrite, write } from "../../tables/index.ts";
+import type { EntityInResource, ResourceView } from "../view/build-view.ts";
 import { type DesiredState, desiredResource } from "./desired-resource.ts";
 import { divideByOwner, type OwnershipDivision, otherOwners } from "./field-ownership.ts";
 import { ownerOf } from "./nested-entries.ts";
 import { secretNames, unusedSecrets } from "./secrets.ts";
-import type { EntityInResource, ResourceView } from "./view.ts";
 
 export interface WritePlanOptions {
   readonly homeNamespace: string;

@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Metadata, Resource } from "@sluice/crds";
 import { canonicalJson, kinds, type ResourceKind, type SpecNode } from "@sluice/model";
-import type { FieldOwner } from "../store.ts";
+import type { FieldOwner } from "../../store.ts";
 import { type ManagedFields, type Path, transferFields } from "./transfer-fields.ts";
 
 /** The field manager of all writes of the admin listener. */

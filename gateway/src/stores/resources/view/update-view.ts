@@ -4,7 +4,7 @@
  */
 import { batchMark, isFewChanges, parseRefKey, type Resource, refKey } from "@sluice/crds";
 import { type ResourceKind, resourceKinds } from "@sluice/model";
-import { claimKey, MapDraft, TablesDraft } from "../tables/index.ts";
+import { claimKey, MapDraft, TablesDraft } from "../../tables/index.ts";
 import {
   buildView,
   claimsIn,
@@ -14,7 +14,7 @@ import {
   type ViewContext,
   type ViewPart,
   type ViewParts,
-} from "./view.ts";
+} from "./build-view.ts";
 
 /**
  * Equal to `buildView` of the current resources.

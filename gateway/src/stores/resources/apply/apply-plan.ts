@@ -15,12 +15,12 @@ import {
   type ResourceClient,
 } from "@sluice/crds";
 import { entities, entityNameOf, kinds, type ResourceKind, type WrittenResource } from "@sluice/model";
-import type { WriteFault } from "../store.ts";
-import { hasOrderedVersion } from "./catch-up.ts";
-import { divideByOwner, MANAGER } from "./field-ownership.ts";
-import { refOfSecret } from "./secrets.ts";
+import type { WriteFault } from "../../store.ts";
+import { divideByOwner, MANAGER } from "../plan/field-ownership.ts";
+import { refOfSecret } from "../plan/secrets.ts";
+import type { ResourceStep, WritePlan } from "../plan/write-plan.ts";
+import { hasOrderedVersion } from "../view/catch-up.ts";
 import { changedFault, throwUnavailable, toWriteFault } from "./write-faults.ts";
-import type { ResourceStep, WritePlan } from "./write-plan.ts";
 
 /** A resource of a batch with its batch mark. */
 export interface MarkedMember {

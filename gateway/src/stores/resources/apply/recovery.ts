@@ -1,8 +1,8 @@
 /** Cleans up after writes: batches to be finished and, after a crash, batches and Secrets of the dead writer. */
 import { BATCH_COMPLETE, type Log, type ResourceClient } from "@sluice/crds";
+import { refOfSecret, unusedSecrets } from "../plan/secrets.ts";
+import { groupByBatch, isBatchComplete, type ResourceView } from "../view/build-view.ts";
 import { finishMember, inParallel, type MarkedMember, undoBatch } from "./apply-plan.ts";
-import { refOfSecret, unusedSecrets } from "./secrets.ts";
-import { groupByBatch, isBatchComplete, type ResourceView } from "./view.ts";
 
 /**
  * The record that marks the batch as complete comes last: as long as it exists, the batch cannot be mistaken for an

@@ -10,7 +10,7 @@ import {
   trackClasses,
 } from "@sluice/crds";
 import { CREDENTIAL_LABEL, type ResourceKind, resourceKinds } from "@sluice/model";
-import type { Resources, WatchedKind } from "./view.ts";
+import type { Resources, WatchedKind } from "./build-view.ts";
 
 export interface LiveResources {
   readonly resources: Resources;

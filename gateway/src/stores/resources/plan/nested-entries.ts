@@ -2,9 +2,9 @@
 import type { Resource } from "@sluice/crds";
 import type { Collection, Entity, ResourceKind } from "@sluice/model";
 import { referencedId } from "@sluice/model";
-import type { Tables } from "../tables/index.ts";
-import { referenceKey } from "../tables/tables.ts";
-import type { ResourceView } from "./view.ts";
+import type { Tables } from "../../tables/index.ts";
+import { referenceKey } from "../../tables/tables.ts";
+import type { ResourceView } from "../view/build-view.ts";
 
 export interface Nesting {
   readonly child: Collection;

@@ -1,9 +1,9 @@
 /** Waits until the watches have seen the writes of others. */
 import { type Resource, type ResourceClient, reflectsWrite, resourceKey } from "@sluice/crds";
 import { CREDENTIAL_LABEL, TLS_SECRET_TYPE, type WrittenResource } from "@sluice/model";
+import { throwUnavailable } from "../apply/write-faults.ts";
+import type { WatchedKind } from "./build-view.ts";
 import type { LiveResources } from "./live-resources.ts";
-import type { WatchedKind } from "./view.ts";
-import { throwUnavailable } from "./write-faults.ts";
 
 /** Whether versions are increasing numbers: a directory's versions have no order. */
 export const hasOrderedVersion = ({ resourceVersion = "" }: Pick<WrittenResource, "resourceVersion">): boolean =>

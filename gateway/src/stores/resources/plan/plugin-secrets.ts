@@ -1,8 +1,8 @@
 /** Moves the secret values of a plugin's config to a Secret, to which the resource refers (`configFrom`). */
 import type { Resource } from "@sluice/crds";
 import { type ConfigFrom, type Plugin, secretMembers } from "@sluice/model";
+import type { EntityInResource, ResourceView } from "../view/build-view.ts";
 import { type CollectedSecrets, configSecret, foreignNamespaceViolation } from "./secrets.ts";
-import type { EntityInResource, ResourceView } from "./view.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 

@@ -20,7 +20,7 @@ import {
   type Target,
   type Violation,
 } from "@sluice/model";
-import type { Tables } from "../tables/index.ts";
+import type { Tables } from "../../tables/index.ts";
 import { changeEntries, childrenAfter, nestings } from "./nested-entries.ts";
 import { configFromOf, type PluginSecretOptions, splitConfig } from "./plugin-secrets.ts";
 import { type CollectedSecrets, certificatePairSecret, foreignNamespaceViolation, keySecret } from "./secrets.ts";

@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { classOf, keyOf, type Resource } from "@sluice/crds";
 import { collections, type ResourceKind, resourceKinds } from "@sluice/model";
 import fc from "fast-check";
+import { buildView, createViewContext, type Resources, type ResourceView } from "./build-view.ts";
 import { updateView } from "./update-view.ts";
-import { buildView, createViewContext, type Resources, type ResourceView } from "./view.ts";
 
 type Mutable = Record<keyof Resources, Map<string, Resource>>;
 

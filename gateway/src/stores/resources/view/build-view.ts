@@ -28,7 +28,7 @@ import {
   type ResourceKind,
   resourceKinds,
 } from "@sluice/model";
-import { claimKey, claimKeysOf, createTables, type PlacedEntity, type Tables } from "../tables/index.ts";
+import { claimKey, claimKeysOf, createTables, type PlacedEntity, type Tables } from "../../tables/index.ts";
 
 export type WatchedKind = SluiceKind | "Secret";
 export type Resources = Readonly<Record<WatchedKind, ReadonlyMap<string, Resource>>>;
