@@ -13,8 +13,8 @@ import {
 } from "@sluice/model";
 import type { Problem } from "../status/conditions.ts";
 import { runToCompletion, type TimeSliced } from "../time-slicing.ts";
-import { closedOutcome, LEFT_OUT } from "../translate/outcome.ts";
-import { reasonFor } from "../translate/stand-in.ts";
+import { closedOutcome, LEFT_OUT } from "../translate/fallback/outcome.ts";
+import { reasonFor } from "../translate/fallback/unavailable-entities.ts";
 import { type Item, ownerKey } from "../translate/translation.ts";
 import { applyChangeSliced } from "./apply-in-slices.ts";
 import { type ItemsById, violationOwnersOf } from "./violation-owners.ts";

@@ -1,7 +1,7 @@
 /**
  * The last valid version of each resource. A resource that becomes invalid is served in this version. The versions are
  * saved, so that they survive restarts (state-store.ts). A Certificate's entry includes the last Secret that was valid
- * for it (translate/last-secret.ts).
+ * for it (translate/fallback/last-secret.ts).
  */
 import type { Resource } from "@sluice/crds";
 

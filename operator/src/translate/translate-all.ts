@@ -1,6 +1,6 @@
 /**
  * Translates the complete cluster state into the document's items and the problems of all resources. Pure except for
- * the cache, which saves work and keeps the last valid Secret of a Certificate (last-secret.ts). Parents come before
+ * the cache, which saves work and keeps the last valid Secret of a Certificate (fallback/last-secret.ts). Parents come before
  * children and older resources before younger ones. One invalid resource never blocks the others.
  */
 import {
@@ -14,14 +14,14 @@ import { BucketMap, byHash, byId, type Collection, type Endpoint, perCollection 
 import type { Problem } from "../status/conditions.ts";
 import type { TimeSliced } from "../time-slicing.ts";
 import type { ClusterState } from "../watch/cluster-state.ts";
-import { backendEndpoints } from "./backend-endpoints.ts";
-import { type ClaimInterests, createClaimInterests } from "./claim-interests.ts";
-import { createClaimTable } from "./claims.ts";
-import { type ClosedHosts, createClosedHosts } from "./closed-hosts.ts";
-import { createEndpointSliceIndex, type EndpointSliceIndex } from "./endpoint-slice-index.ts";
-import { createGrantIndex, type GrantIndex } from "./grant-index.ts";
-import { outcomeOf, withOutcome } from "./outcome.ts";
-import { createStandIns, reasonFor } from "./stand-in.ts";
+import { type ClaimInterests, createClaimInterests } from "./conflicts/claim-interests.ts";
+import { createClaimTable } from "./conflicts/claims.ts";
+import { outcomeOf, withOutcome } from "./fallback/outcome.ts";
+import { createStandIns, reasonFor } from "./fallback/unavailable-entities.ts";
+import { createUnservedUpstreams, type UnservedUpstreams } from "./fallback/unserved-upstreams.ts";
+import { backendEndpoints } from "./references/backend-endpoints.ts";
+import { createEndpointSliceIndex, type EndpointSliceIndex } from "./references/endpoint-slice-index.ts";
+import { createGrantIndex, type GrantIndex } from "./references/grant-index.ts";
 import type { EntityTranslation, ResourceTranslation } from "./translate-resource.ts";
 import { type Item, type Owner, ownerKey, type Translation } from "./translation.ts";
 
@@ -53,7 +53,7 @@ export interface FullTranslation {
   /** By `ownerKey`. */
   readonly resources: Map<string, TranslatedResource>;
   readonly interests: ClaimInterests;
-  readonly closedHosts: ClosedHosts;
+  readonly unservedUpstreams: UnservedUpstreams;
   readonly slices: EndpointSliceIndex;
   readonly grants: GrantIndex;
 }
@@ -84,7 +84,7 @@ export function createTranslateAll({ cache, lookups }: TranslateAllOptions): Tra
     const translated = new Map<string, TranslatedResource>();
     const interests = createClaimInterests();
     const claims = createClaimTable(interests);
-    const closedHosts = createClosedHosts();
+    const unservedUpstreams = createUnservedUpstreams();
     const slices = createEndpointSliceIndex(clusterState.EndpointSlice.values());
     const grants = createGrantIndex(clusterState.ReferenceGrant.values());
     const found = lookups.lookupsIn(clusterState, grants);
@@ -168,7 +168,7 @@ export function createTranslateAll({ cache, lookups }: TranslateAllOptions): Tra
         return false;
       }
       const blocked =
-        unserved(owner, entity) ?? (collection === "services" ? closedHosts.problemOf(owner, entity) : null);
+        unserved(owner, entity) ?? (collection === "services" ? unservedUpstreams.problemOf(owner, entity) : null);
       if (blocked) {
         addProblem(owner, blocked);
         standIn(owner, entity, [blocked.message]);
@@ -207,13 +207,13 @@ export function createTranslateAll({ cache, lookups }: TranslateAllOptions): Tra
           else if (serveOrReport(owner, entity)) {
             if (index > 0) continue;
             served.add(key);
-            if (kind === "Upstream") closedHosts.open(entity);
+            if (kind === "Upstream") unservedUpstreams.addServed(entity);
             if (entity.backend)
               endpoints.set(entity.item.id, backendEndpoints(entity.backend, { clusterState, slices }));
           } else if (index === 0) {
             open = false;
             isPlain = false;
-            if (kind === "Upstream") closedHosts.close(owner, entity, problems.get(key)?.[0]?.message);
+            if (kind === "Upstream") unservedUpstreams.addUnserved(owner, entity, problems.get(key)?.[0]?.message);
           } else if (entity.validItem) isPlain = false;
         }
         translated.set(key, { cached, createdAt: resource.metadata.creationTimestamp, isPlain });
@@ -234,6 +234,6 @@ export function createTranslateAll({ cache, lookups }: TranslateAllOptions): Tra
       problems: new BucketMap<readonly Problem[]>(byHash).with(reported),
       owners: new BucketMap<Owner>(byHash).with(owners),
     };
-    return { translation, resources: translated, interests, closedHosts, slices, grants };
+    return { translation, resources: translated, interests, unservedUpstreams, slices, grants };
   };
 }

@@ -17,8 +17,8 @@ import {
 import { type Endpoint, perCollection } from "@sluice/model";
 import type { Problem } from "../status/conditions.ts";
 import type { ClusterState } from "../watch/cluster-state.ts";
-import { backendEndpoints } from "./backend-endpoints.ts";
-import { outcomeOf, withOutcome } from "./outcome.ts";
+import { outcomeOf, withOutcome } from "./fallback/outcome.ts";
+import { backendEndpoints } from "./references/backend-endpoints.ts";
 import { type FullTranslation, faultsOf, kindOrder, type TranslatedResource } from "./translate-all.ts";
 import type { EntityTranslation, ResourceTranslation } from "./translate-resource.ts";
 import type { Item, Owner, Translation } from "./translation.ts";
@@ -58,7 +58,7 @@ export function createTranslateIncremental({
   cache,
   lookups,
 }: TranslateIncrementalOptions): TranslateIncremental {
-  const { resources, interests, closedHosts, slices, grants } = last;
+  const { resources, interests, unservedUpstreams, slices, grants } = last;
   let { translation } = last;
   const index = new DependencyIndex();
   for (const [key, part] of resources) index.add(key, dependenciesOf(part));
@@ -110,7 +110,7 @@ export function createTranslateIncremental({
       for (const { collection, item, validItem } of entities) {
         if (!validItem) continue;
         if (!interests.removeExclusive({ owner, collection, entity: validItem.entity })) return false;
-        if (collection === "upstreams" && closedHosts.has(item.name)) return false;
+        if (collection === "upstreams" && unservedUpstreams.has(item.name)) return false;
         items[collection].set(validItem.entity.id, undefined);
       }
       if (entities[0]?.backend) endpoints.set(entities[0].item.id, undefined);
@@ -134,8 +134,8 @@ export function createTranslateIncremental({
         faults.push(...faultsOf(piece));
         if (!validItem) continue;
         if (!isServed(piece) || !interests.addExclusive({ owner, collection, entity: validItem.entity })) return false;
-        if (collection === "services" && closedHosts.has(item.host)) return false;
-        if (collection === "upstreams" && closedHosts.has(item.name)) return false;
+        if (collection === "services" && unservedUpstreams.has(item.host)) return false;
+        if (collection === "upstreams" && unservedUpstreams.has(item.name)) return false;
         items[collection].set(validItem.entity.id, validItem);
         if (index === 0) serveAddresses(piece);
       }

@@ -15,8 +15,8 @@ import {
   translateTracked,
 } from "@sluice/crds";
 import type { LastValidVersions } from "../saved-state/last-valid-versions.ts";
-import { withLastSecret } from "./last-secret.ts";
-import { withLastValid } from "./last-valid.ts";
+import { withLastSecret } from "./fallback/last-secret.ts";
+import { withLastValid } from "./fallback/last-valid.ts";
 import type { Item, Owner } from "./translation.ts";
 
 /** One entity of a resource, with what a full translation needs of it repeatedly. */

@@ -1,7 +1,7 @@
 /** Describes what is served of a resource with problems, as the end of a sentence for its condition. Pure. */
-import type { Problem } from "../status/conditions.ts";
-import type { ResourceTranslation } from "./translate-resource.ts";
-import type { Owner } from "./translation.ts";
+import type { Problem } from "../../status/conditions.ts";
+import type { ResourceTranslation } from "../translate-resource.ts";
+import type { Owner } from "../translation.ts";
 
 export const LEFT_OUT = "it is left out";
 export const THE_REST = "the rest of it is served";

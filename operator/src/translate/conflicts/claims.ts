@@ -3,8 +3,8 @@
  * resource keeps a property; the younger gets a problem that names the owner. Claims are made in the order of age.
  */
 import { type Collection, type CredentialExtras, entities, type Route } from "@sluice/model";
+import { type Owner, ownerKey } from "../translation.ts";
 import { routeMatchesOf } from "./route-matches.ts";
-import { type Owner, ownerKey } from "./translation.ts";
 
 export interface Claimant {
   readonly owner: Owner;

@@ -5,7 +5,7 @@
  */
 import type { CheckedTranslation } from "@sluice/crds";
 import { checkEntity, deriveId, mayProtect, type PluginName, plugins } from "@sluice/model";
-import type { Item, Owner } from "./translation.ts";
+import type { Item, Owner } from "../translation.ts";
 
 type Entity = Item["entity"];
 type Entry = Pick<CheckedTranslation, "item" | "violations">;

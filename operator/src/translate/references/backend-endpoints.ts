@@ -1,7 +1,7 @@
 /** The endpoints of a Service that refers to a core Service. */
 import { type BackendService, clusterAddressOf, endpointsOf, keyOf } from "@sluice/crds";
 import type { Endpoint } from "@sluice/model";
-import type { ClusterState } from "../watch/cluster-state.ts";
+import type { ClusterState } from "../../watch/cluster-state.ts";
 import type { EndpointSliceIndex } from "./endpoint-slice-index.ts";
 
 interface Places {

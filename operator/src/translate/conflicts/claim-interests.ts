@@ -1,6 +1,7 @@
 /** Tracks which resources claim a key. When only one resource claims it, no other resource depends on that claim. */
+
+import type { Owner } from "../translation.ts";
 import { type Claimant, claimKeysOf } from "./claims.ts";
-import type { Owner } from "./translation.ts";
 
 export interface ClaimInterests {
   /** Records the owner for all keys that the entity claims. */

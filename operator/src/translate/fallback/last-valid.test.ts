@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Resource } from "@sluice/crds";
-import { createLastValidVersions, type LastValidVersions } from "../saved-state/last-valid-versions.ts";
-import { secret, testClusterState } from "./testing-cluster-state.ts";
-import { createTranslate } from "./translator.ts";
+import { createLastValidVersions, type LastValidVersions } from "../../saved-state/last-valid-versions.ts";
+import { secret, testClusterState } from "../testing-cluster-state.ts";
+import { createTranslate } from "../translator.ts";
 
 function scene(lastValid: LastValidVersions = createLastValidVersions()) {
   const made = testClusterState();

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createStandIns, reasonFor } from "./stand-in.ts";
-import { testClusterState } from "./testing-cluster-state.ts";
-import { createResourceTranslations, type EntityTranslation } from "./translate-resource.ts";
-import type { Item, Owner } from "./translation.ts";
+import { testClusterState } from "../testing-cluster-state.ts";
+import { createResourceTranslations, type EntityTranslation } from "../translate-resource.ts";
+import type { Item, Owner } from "../translation.ts";
+import { createStandIns, reasonFor } from "./unavailable-entities.ts";
 
 const owner: Owner = { kind: "Plugin", namespace: "default", name: "mine" };
 const never = () => false;

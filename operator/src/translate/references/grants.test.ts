@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type CrossNamespaceReference, grantsFromKey, grantsIntoKey } from "@sluice/crds";
+import { granting, testClusterState } from "../testing-cluster-state.ts";
 import { createGrantIndex } from "./grant-index.ts";
-import { granting, testClusterState } from "./testing-cluster-state.ts";
 
 type Kind = CrossNamespaceReference["to"]["kind"];
 const crossing = (from: CrossNamespaceReference["from"]["kind"], to: Kind, name = "a"): CrossNamespaceReference => ({

@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Resource } from "@sluice/crds";
 import { TLS_SECRET_TYPE } from "@sluice/model";
-import { first, second } from "../../../tools/programs/pairs.ts";
-import { createLastValidVersions } from "../saved-state/last-valid-versions.ts";
-import { decodePart, encodePart, splitIntoParts } from "../saved-state/state-parts.ts";
-import { testClusterState } from "./testing-cluster-state.ts";
-import { ownerKey, type Translation } from "./translation.ts";
-import { createTranslate } from "./translator.ts";
+import { first, second } from "../../../../tools/programs/pairs.ts";
+import { createLastValidVersions } from "../../saved-state/last-valid-versions.ts";
+import { decodePart, encodePart, splitIntoParts } from "../../saved-state/state-parts.ts";
+import { testClusterState } from "../testing-cluster-state.ts";
+import { ownerKey, type Translation } from "../translation.ts";
+import { createTranslate } from "../translator.ts";
 
 const tls = (pair: { readonly cert: string; readonly key: string }): Partial<Resource> => ({
   type: TLS_SECRET_TYPE,

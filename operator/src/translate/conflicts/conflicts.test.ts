@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Kind, Resource } from "@sluice/crds";
-import { granting, secret, testClusterState } from "./testing-cluster-state.ts";
-import type { Translation } from "./translation.ts";
-import { createTranslate } from "./translator.ts";
+import { granting, secret, testClusterState } from "../testing-cluster-state.ts";
+import type { Translation } from "../translation.ts";
+import { createTranslate } from "../translator.ts";
 
 type Spec = NonNullable<Resource["spec"]>;
 const key = { keyAuth: [{ secretRef: { name: "key", key: "key" } }] };
