@@ -6,12 +6,19 @@ import { describe, it, type TestContext } from "node:test";
 import { dial, send, sendRaw, signal, until } from "./client.ts";
 import { type Engine, listen, portOf, startRig } from "./rig.ts";
 
-/** An upstream that responds to each request with the same bytes. */
+/**
+ * An upstream that responds to each request with the same bytes. `sockets` are the connections on which it responded:
+ * undici opens another one after an abort, and keeps it idle for a minute.
+ */
 async function startSaying(test: TestContext, answer: string): Promise<{ port: number; sockets: Set<Socket> }> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
-    sockets.add(socket);
-    socket.on("error", () => {}).on("data", () => socket.write(answer, "latin1"));
+    socket
+      .on("error", () => {})
+      .on("data", () => {
+        sockets.add(socket);
+        socket.write(answer, "latin1");
+      });
   });
   return { port: portOf(await listen(test, server)), sockets };
 }

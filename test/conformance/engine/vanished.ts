@@ -68,7 +68,8 @@ async function startSilent(test: TestContext, engine: Engine) {
 }
 
 function http2Suite(engine: Engine): void {
-  describe(`clients of HTTP/2 that vanish (${engine.name})`, () => {
+  // At a time, because each waits for intervals.
+  describe(`clients of HTTP/2 that vanish (${engine.name})`, { concurrency: true }, () => {
     const asked = [
       ["wait for a response", flag.endStream, plainRequest],
       [
