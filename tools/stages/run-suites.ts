@@ -6,9 +6,13 @@ import { root } from "../check/source-files.ts";
 import { type Counts, failedOf, faultsOf, type Result } from "./result.ts";
 import type { Suites } from "./stages.ts";
 
+/** The number of files whose durations are printed. */
+const SLOWEST = 5;
+
 /** Runs test files with Node's runner, each in a process of its own, and prints its report. */
 export async function runSuites(stage: Suites, files: readonly string[]): Promise<Omit<Result, "seconds">> {
   const tests = new Map(files.map((file) => [file, 0]));
+  const durations: [file: string, milliseconds: number][] = [];
   let counts: Counts | undefined;
   let success = true;
   if (files.length > 0) {
@@ -26,11 +30,17 @@ export async function runSuites(stage: Suites, files: readonly string[]): Promis
       // A test counts for the file that ran it, even if a shared suite defines it. A file without any test reports no
       // summary.
       if (summary.file === undefined) ({ counts, success } = summary);
-      else tests.set(relative(root, summary.file), summary.counts.tests);
+      else {
+        const file = relative(root, summary.file);
+        tests.set(file, summary.counts.tests);
+        durations.push([file, summary.duration_ms]);
+      }
     });
     const report = events.compose(new spec());
     report.pipe(process.stdout, { end: false });
     await once(report, "end");
+    const slowest = durations.toSorted(([, one], [, other]) => other - one).slice(0, SLOWEST);
+    for (const [file, duration] of slowest) console.log(`${(duration / 1000).toFixed(1).padStart(6)} s  ${file}`);
   }
   const failed = counts === undefined ? 0 : failedOf(counts);
   const faults = faultsOf(counts, tests);

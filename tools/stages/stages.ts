@@ -51,7 +51,7 @@ export const suites: readonly Suites[] = [
     name: "images",
     what: "what is in the images, and that they start from it alone",
     folders: ["tools/images", "test/images"],
-    concurrency: 1,
+    concurrency: 2,
     minutes: 20,
     tools: ["redis-server"],
   },
