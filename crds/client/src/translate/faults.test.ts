@@ -55,7 +55,7 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
     "Upstream",
     { name: "payments.internal" },
     "team",
-    ["spec.name: begin it with team. - other names are only allowed in the namespace home"],
+    ["spec.name: must begin with team. - other names are allowed only in the namespace home"],
     ["NotAllowed"],
   ],
   [
@@ -95,7 +95,7 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
     "Service",
     { url: "http://x", port: 1 },
     "home",
-    ["spec.port: url says the port already: leave it out"],
+    ["spec.port: url contains the port: remove it"],
     ["Invalid"],
   ],
   [
@@ -157,7 +157,7 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
       ],
     },
     "home",
-    ["spec.targetRefs[1].kind: there is a Service among the targets already: one is allowed"],
+    ["spec.targetRefs[1].kind: targetRefs already has a Service: only one is allowed"],
     ["Invalid"],
   ],
   [
@@ -185,7 +185,7 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
       configFrom: [{ path: "redis.password", secretRef: { name: "keys", key: "good" } }],
     },
     "home",
-    ["spec.configFrom[0].path: config has a redis.password already, or something else on the way to it"],
+    ["spec.configFrom[0].path: config already has a value at redis.password or at one of its parents"],
     ["Invalid"],
   ],
   [
@@ -197,7 +197,7 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
       configFrom: [{ path: "redis.host", secretRef: { name: "keys", key: "host" } }],
     },
     "home",
-    ["spec.config.redis.host: the value from the Secret is not valid here"],
+    ["spec.config.redis.host: the value in the Secret is invalid"],
     ["Invalid"],
   ],
   [

@@ -67,8 +67,8 @@ export function crossNamespaceViolation(
   return {
     path,
     message:
-      `the namespace ${to.namespace} lets no ${from.kind} of the namespace ${from.namespace} refer to its ` +
-      `${words[to.kind]} ${to.name}: that takes a ReferenceGrant there (gateway.networking.k8s.io/v1beta1, whose CRD ` +
+      `the namespace ${to.namespace} does not allow a ${from.kind} of the namespace ${from.namespace} to refer to its ` +
+      `${words[to.kind]} ${to.name}: create a ReferenceGrant there (gateway.networking.k8s.io/v1beta1, whose CRD ` +
       "has to be installed)",
     condition: "ResolvedRefs",
     reason: "RefNotPermitted",

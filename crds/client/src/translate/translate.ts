@@ -23,5 +23,5 @@ export function translate(resource: Resource, options: TranslateOptions): readon
 /** Violations quote the invalid value, and conditions, Events and logs have more readers than Secrets. */
 function withoutSecret({ path, message }: Violation, secretPaths: TranslatedEntity["secretPaths"] = []): Violation {
   const secret = secretPaths.some((own) => own.every((step, index) => step === path[index]));
-  return { path, message: secret ? "the value from the Secret is not valid here" : message };
+  return { path, message: secret ? "the value in the Secret is invalid" : message };
 }

@@ -16,11 +16,11 @@ const name = (value: string) =>
 const tag = (value: string) =>
   `invalid tag '${value}': expected printable ascii (except \`,\` and \`/\`) or valid utf-8 sequences`;
 const header = (value: string) => `bad header name '${value}', allowed characters are A-Z, a-z, 0-9, '_', and '-'`;
-const framing = (value: string) =>
-  `cannot be '${value}': the gateway itself says where a message goes and where it ends`;
-const identity = (value: string) => `cannot be '${value}': the gateway itself says who asks`;
-const CONTROLS = "a header's value has no line breaks and no other control characters";
-const SPACES = "a header's value neither starts nor ends with a space";
+const framing = (value: string) => `cannot be '${value}': the gateway itself sets headers for routing and framing`;
+const identity = (value: string) =>
+  `cannot be '${value}': the gateway itself sets headers with the consumer's identity`;
+const CONTROLS = "must not contain line breaks or other control characters";
+const SPACES = "must not start or end with whitespace";
 const characters = (value: string) =>
   `invalid path: '${value}' (characters outside of the reserved list of RFC 3986 found)`;
 const POSITION = "invalid wildcard: must be placed at leftmost or rightmost label";

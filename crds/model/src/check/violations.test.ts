@@ -78,7 +78,7 @@ const cases: readonly (readonly [collection: Collection, raw: unknown, ...faults
     },
     "upstream_headers.2.value: length must be at least 1",
     "upstream_headers.3.value: length must be at most 4096",
-    "upstream_headers.1.name: there is one of this name already",
+    "upstream_headers.1.name: the list already has a header with this name",
   ],
   [
     "services",

@@ -195,7 +195,7 @@ const faulty: readonly [string, string, readonly string[]][] = [
     "a parent that is named again, and children that Sluice does not have",
     `${head}services:\n- name: a\n  host: h\n  routes:\n  - hosts: [a.b]\n    service: a\nconsumers:\n- username: c\n  acls: [{group: g}]\n`,
     [
-      "k.yaml:7:5: services[0].routes[0].service: unknown field (the enclosing service says it already)",
+      "k.yaml:7:5: services[0].routes[0].service: unknown field (already defined by the enclosing service)",
       "k.yaml:10:3: consumers[0].acls: not supported: Sluice has no 'acls' yet",
     ],
   ],

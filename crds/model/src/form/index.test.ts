@@ -77,8 +77,8 @@ const refused: readonly (readonly [body: string, path: readonly (string | number
   ["a=%", ["a"], "not percent-encoded UTF-8"],
   ["a=%ff", ["a"], "not percent-encoded UTF-8"],
   ["a%ff=1", ["a%ff"], "not percent-encoded UTF-8"],
-  ["config=1&config.a=1", ["config"], "given both with members and as a value of its own"],
-  ["a[1]=1&a.b=1", ["a"], "given both with members and as a value of its own"],
+  ["config=1&config.a=1", ["config"], "has both a value and members"],
+  ["a[1]=1&a.b=1", ["a"], "has both a value and members"],
   ["a[0]=1", ["a"], "list positions are between 1 and 1000, not 0"],
   // The violation is at the list: an error body with as many positions as a client requests would exhaust memory.
   ["a[999999999999].b=1", ["a"], "list positions are between 1 and 1000, not 999999999999"],

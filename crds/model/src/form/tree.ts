@@ -133,7 +133,7 @@ function gather(at: Branch, path: Violation["path"], violations: Violation[]): F
   const { texts, members, items } = at;
   if (members.size > 0) {
     if (texts.length > 0 || items.size > 0) {
-      violations.push({ path, message: "given both with members and as a value of its own" });
+      violations.push({ path, message: "has both a value and members" });
     }
     return gatherMembers(at, path, violations);
   }

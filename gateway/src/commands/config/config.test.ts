@@ -284,7 +284,7 @@ const resources: readonly [string, string, string][] = [
       .join("---\n"),
     "a.yml:9:1: spec: uniqueness violation: 'services' entity with name set to 's' already declared",
   ],
-  ["broken YAML", "a: [\n", "a.yml:1:4: this [ is not closed: its ] is missing, or indented less than what holds it"],
+  ["broken YAML", "a: [\n", "a.yml:1:4: this [ is not closed: its ] is missing or not indented enough"],
 ];
 
 for (const [what, text, fault] of resources) {

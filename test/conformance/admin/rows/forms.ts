@@ -187,7 +187,7 @@ export const forms: Table = {
       ask: "PATCH /routes/base",
       form: "service=x&service.id=y",
       status: 400,
-      has: { fields: { service: "given both with members and as a value of its own" } },
+      has: { fields: { service: "has both a value and members" } },
     },
     {
       does: "has no list position 0",

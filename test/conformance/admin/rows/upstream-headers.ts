@@ -62,14 +62,14 @@ export const upstreamHeaders: Table = {
         name: "schema violation",
         fields: {
           upstream_headers: [
-            { name: "cannot be 'Transfer-Encoding': the gateway itself says where a message goes and where it ends" },
-            { name: "cannot be 'X_Consumer_ID': the gateway itself says who asks" },
+            { name: "cannot be 'Transfer-Encoding': the gateway itself sets headers for routing and framing" },
+            { name: "cannot be 'X_Consumer_ID': the gateway itself sets headers with the consumer's identity" },
             {
               name: "bad header name 'X Y', allowed characters are A-Z, a-z, 0-9, '_', and '-'",
-              value: "a header's value has no line breaks and no other control characters",
+              value: "must not contain line breaks or other control characters",
             },
             null,
-            { name: "there is one of this name already" },
+            { name: "the list already has a header with this name" },
             { value: "required field missing" },
           ],
         },

@@ -38,7 +38,7 @@ export function configWithSecrets(
     else if (written) secretPaths.push(["config", ...steps]);
     else
       violations.push(
-        invalidField([...place, "path"], `config has a ${path} already, or something else on the way to it`),
+        invalidField([...place, "path"], `config already has a value at ${path} or at one of its parents`),
       );
     value = written ?? value;
   }

@@ -79,7 +79,7 @@ function targetsOf({ namespace, resource, own, identity }: TranslatorInput, opti
     if (refuses((own as Partial<PluginSpec>).plugin, member))
       violations.push(invalidField([...place, "kind"], `${own.plugin} cannot be attached to a ${kind}`));
     if (members[member]) {
-      violations.push(invalidField([...place, "kind"], `there is a ${kind} among the targets already: one is allowed`));
+      violations.push(invalidField([...place, "kind"], `targetRefs already has a ${kind}: only one is allowed`));
       continue;
     }
     const resolved = resolveReference(kind, ref, { from, path: place }, options);

@@ -56,7 +56,7 @@ function sourceViolations({ members, resource: { spec = {} } }: TranslatorInput)
   const doubled = (member: string, by: string) =>
     (members[member] ?? null) === null || !given.includes(by)
       ? []
-      : [invalidField(["spec", member], `${by} says the ${member} already: leave it out`)];
+      : [invalidField(["spec", member], `${by} contains the ${member}: remove it`)];
   return [
     ...(given.length === 1 ? [] : [invalidField(["spec"], "set exactly one of url, host and backendRef")]),
     ...["protocol", "port", "path"].flatMap((member) => doubled(member, "url")),

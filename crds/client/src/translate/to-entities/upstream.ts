@@ -36,7 +36,7 @@ function nameViolations(
 ): readonly ResourceViolation[] {
   const { name } = own;
   if (namespace === homeNamespace || typeof name !== "string" || name.startsWith(`${namespace}.`)) return [];
-  const message = `begin it with ${namespace}. - other names are only allowed in the namespace ${homeNamespace}`;
+  const message = `must begin with ${namespace}. - other names are allowed only in the namespace ${homeNamespace}`;
   return [{ path: ["spec", "name"], message, condition: "Accepted", reason: "NotAllowed" }];
 }
 

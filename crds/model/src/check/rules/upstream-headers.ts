@@ -29,8 +29,8 @@ const IDENTITY = /^(x-consumer-.*|x-credential-.*|x-anonymous-consumer)$/;
 
 export const upstreamHeaderName: TextRule = (value) => {
   const name = spelled(value);
-  if (FRAMING.has(name)) return `cannot be '${value}': the gateway itself says where a message goes and where it ends`;
-  if (IDENTITY.test(name)) return `cannot be '${value}': the gateway itself says who asks`;
+  if (FRAMING.has(name)) return `cannot be '${value}': the gateway itself sets headers for routing and framing`;
+  if (IDENTITY.test(name)) return `cannot be '${value}': the gateway itself sets headers with the consumer's identity`;
   return headerName(value);
 };
 
@@ -39,9 +39,9 @@ const CONTROL = /[\x00-\x08\x0a-\x1f\x7f]/;
 
 /** Never quotes the value: it may be a secret. */
 export const upstreamHeaderValue: TextRule = (value) => {
-  if (CONTROL.test(value)) return "a header's value has no line breaks and no other control characters";
+  if (CONTROL.test(value)) return "must not contain line breaks or other control characters";
   if (!value.isWellFormed()) return "invalid utf-8 character sequence";
-  return value === value.trim() ? undefined : "a header's value neither starts nor ends with a space";
+  return value === value.trim() ? undefined : "must not start or end with whitespace";
 };
 
 /** Names that occur twice in the list. */
@@ -52,7 +52,7 @@ export function repeatedHeaders(list: unknown): readonly Violation[] {
     if (!isRecord(item) || typeof item.name !== "string") return [];
     const name = spelled(item.name);
     if (seen.has(name))
-      return [{ path: ["upstream_headers", index, "name"], message: "there is one of this name already" }];
+      return [{ path: ["upstream_headers", index, "name"], message: "the list already has a header with this name" }];
     seen.add(name);
     return [];
   });

@@ -77,7 +77,7 @@ function openEntry(
     if (member === at.parent?.member) {
       const { singular } = entities[at.parent.entry.collection];
       if (value !== null)
-        violations.push({ path, message: `unknown field (the enclosing ${singular} says it already)` });
+        violations.push({ path, message: `unknown field (already defined by the enclosing ${singular})` });
     } else if (unsupportedCollections.has(member) && !(member in entities[collection].schema.properties)) {
       if (isEmptyList(value)) warnings.push({ path, message: emptyCollection(member) });
       else violations.push({ path, message: `not supported: Sluice has no '${member}' yet` });

@@ -67,7 +67,7 @@ function openingOf(token: CST.Token): string | undefined {
     const open = token.start.source;
     const close = closers[open];
     if (token.end.some(({ source }) => source === close)) return undefined;
-    return `this ${open} is not closed: its ${close} is missing, or indented less than what holds it`;
+    return `this ${open} is not closed: its ${close} is missing or not indented enough`;
   }
   if (token.type !== "double-quoted-scalar" && token.type !== "single-quoted-scalar") return undefined;
   const { source } = token;

@@ -46,17 +46,17 @@ const unreadable: readonly [string, string, readonly string[]][] = [
   [
     "an unclosed bracket, by the line on which it is opened",
     "services:\n- name: a\n  routes:\n  - name: b\n    paths: [/b\n    methods: [GET]\n  - name: c\n",
-    ["5:12  this [ is not closed: its ] is missing, or indented less than what holds it"],
+    ["5:12  this [ is not closed: its ] is missing or not indented enough"],
   ],
   [
     "brackets of which others are closed, or that are closed by another one's end",
     "a: [[1, 2]\nb: {c: [1}\nd: 3\n",
-    ["1:4", "2:8"].map((at) => `${at}  this [ is not closed: its ] is missing, or indented less than what holds it`),
+    ["1:4", "2:8"].map((at) => `${at}  this [ is not closed: its ] is missing or not indented enough`),
   ],
   [
     "a missing bracket in JSON",
     '{"services": [{"name": "a", "tags": ["x", "y"}],\n "routes": []}\n',
-    ["1:37  this [ is not closed: its ] is missing, or indented less than what holds it"],
+    ["1:37  this [ is not closed: its ] is missing or not indented enough"],
   ],
   [
     "faults before an unclosed bracket, and none behind it",
@@ -64,7 +64,7 @@ const unreadable: readonly [string, string, readonly string[]][] = [
     [
       "1:4  Nested mappings are not allowed in compact mappings",
       "1:4  Implicit keys need to be on a single line",
-      "3:4  this [ is not closed: its ] is missing, or indented less than what holds it",
+      "3:4  this [ is not closed: its ] is missing or not indented enough",
     ],
   ],
   ["two documents", "a: 1\n---\nb: 1\n", ["2:1  a file holds one document only"]],
