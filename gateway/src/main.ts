@@ -17,29 +17,29 @@ import { version } from "./settings/version.ts";
 interface Listed {
   readonly summary: string;
   /** Each command loads its own modules: a node does not need the memory of a Kubernetes client. */
-  readonly load: () => Promise<{ readonly command: Command }>;
+  readonly load: () => Promise<Command>;
 }
 
 const commands: Readonly<Record<string, Listed>> = {
   start: {
     summary: "a node and the admin API in one process, over a database or a declarative file",
-    load: () => import("./commands/start.ts"),
+    load: async () => (await import("./commands/start.ts")).startCommand,
   },
   gateway: {
     summary: "a node: takes clients' requests, and documents from the operator, a database or a file",
-    load: () => import("./commands/gateway.ts"),
+    load: async () => (await import("./commands/gateway.ts")).gatewayCommand,
   },
   admin: {
     summary: "the admin listener: Kong's admin API, over custom resources, a database or a file",
-    load: () => import("./commands/admin.ts"),
+    load: async () => (await import("./commands/admin.ts")).adminCommand,
   },
   migrations: {
     summary: "makes and changes the tables of the database",
-    load: () => import("./commands/migrations-command.ts"),
+    load: async () => (await import("./commands/migrations-command.ts")).migrationsCommand,
   },
   config: {
     summary: "checks, converts, imports and exports declarative files",
-    load: () => import("./commands/config/index.ts"),
+    load: async () => (await import("./commands/config/index.ts")).configCommand,
   },
 };
 
@@ -58,7 +58,7 @@ const [given = "", ...rest] = process.argv.slice(2);
 const [name = "", ...args] = given === "help" && rest.length > 0 ? [...rest, "--help"] : [given, ...rest];
 const listed = Object.hasOwn(commands, name) ? commands[name] : undefined;
 if (listed) {
-  const [{ runCommand }, { command }] = await Promise.all([import("./commands/run.ts"), listed.load()]);
+  const [{ runCommand }, command] = await Promise.all([import("./commands/run.ts"), listed.load()]);
   await runCommand(command, { name: `sluice ${name}`, args });
 } else {
   const read = readArguments(name === "" ? [] : [name, ...args], {

@@ -10,7 +10,7 @@ import type { OpenedStore } from "../stores/opened-store.ts";
 import { openAccess } from "./access/open-access.ts";
 import { configRoutes } from "./config/routes.ts";
 import type { SetHealth } from "./entities/target-health.ts";
-import { KONG_VERSION, type ListenerInfo, type ProxyListener } from "./information/facts.ts";
+import { KONG_VERSION, type ListenerInfo, type ProxyAddress } from "./information/facts.ts";
 import { nodesMetrics } from "./information/node-metrics.ts";
 import { informationRoutes } from "./information/routes.ts";
 import { createListener } from "./listener.ts";
@@ -23,7 +23,7 @@ export interface AdminOptions {
   /** Absent: no node runs in this process. */
   readonly setHealth?: SetHealth;
   /** Addresses of the proxy in this process. Default: there is none. */
-  readonly proxies?: readonly ProxyListener[];
+  readonly proxies?: readonly ProxyAddress[];
   readonly log: Log;
   /** The version of Sluice. */
   readonly version: string;

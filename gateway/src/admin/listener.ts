@@ -17,7 +17,7 @@ import type { AdminRequest, AdminResponse } from "./requests.ts";
 import { adminRoutes, type RoutesOptions } from "./routes.ts";
 import { programmedHeaders } from "./writes/programmed-headers.ts";
 
-export interface ListenerOptions extends RoutesOptions {
+export interface AdminListenerOptions extends RoutesOptions {
   readonly log: Log;
   readonly access: Pick<AdminAccess, "authorize" | "tls">;
   readonly browserPolicy: BrowserPolicy;
@@ -36,7 +36,7 @@ const BODY_LIMIT = 10 * 1024 * 1024;
 /** Longer than any percent-encoded key. */
 const MAX_PARAMETER = 8192;
 
-export function createListener(options: ListenerOptions): FastifyInstance {
+export function createListener(options: AdminListenerOptions): FastifyInstance {
   const { log, access, browserPolicy: doors, serverName, latencyName, metrics, wait, closing } = options;
   const app: FastifyInstance = Fastify({
     ...(access.tls && { https: httpsOptions(access.tls) }),

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Violation } from "@sluice/model";
 import type { Effect, Store, Write, WriteFault, WriteOutcome } from "../stores/store.ts";
-import type { Endpoint } from "./entities/endpoints.ts";
+import type { AdminEndpoint } from "./entities/endpoints.ts";
 import type { RawMembers } from "./http/decode-body.ts";
 import type { WriteAttempt } from "./http/errors.ts";
 import type { Query } from "./http/paging.ts";
@@ -31,7 +31,7 @@ export type EntityReader = Pick<Store, "list" | "find" | "database">;
 /** A request to an endpoint of a collection. */
 export interface EntityRequest {
   readonly store: EntityReader;
-  readonly endpoint: Endpoint;
+  readonly endpoint: AdminEndpoint;
   readonly params: { readonly entity?: string; readonly child?: string };
   readonly path: string;
   readonly query: Query;

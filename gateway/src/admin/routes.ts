@@ -3,11 +3,11 @@ import type { Store } from "../stores/store.ts";
 import { batchRoutes } from "./batch/index.ts";
 import { type AdminRoute, entityRoutes } from "./entities/routes.ts";
 import { tagRoutes } from "./entities/tags.ts";
-import { type HealthOptions, healthRoutes } from "./entities/target-health.ts";
+import { healthRoutes, type TargetHealthOptions } from "./entities/target-health.ts";
 import { unsupportedRoutes } from "./information/unsupported-endpoints.ts";
 import type { WarningHeaders } from "./writes/warnings.ts";
 
-export interface RoutesOptions extends HealthOptions {
+export interface RoutesOptions extends TargetHealthOptions {
   readonly store: Store;
   readonly warnings: WarningHeaders;
   /** URLs other than those of entities. */

@@ -1,14 +1,14 @@
 /** An in-memory store, for suites that test the admin listener without a real store. */
 import type { Collection } from "@sluice/model";
 import type { OpenedStore } from "../stores/opened-store.ts";
-import type { ListOptions, Lookup, Store, Write, WriteFault, WriteOptions } from "../stores/store.ts";
-import { createTables, find, list, write } from "../stores/tables/index.ts";
+import type { ListOptions, Lookup, Store, StoreWriteOptions, Write, WriteFault } from "../stores/store.ts";
+import { createTables, findInTables, listFromTables, write } from "../stores/tables/index.ts";
 
 export interface TestingStore extends OpenedStore {
   /** Faults for the next writes, one each, returned before the writes are examined. */
   readonly refuse: (WriteFault | (() => Promise<void>))[];
   /** All write calls, including plans. */
-  readonly written: { readonly writes: readonly Write[]; readonly options: WriteOptions }[];
+  readonly written: { readonly writes: readonly Write[]; readonly options: StoreWriteOptions }[];
 }
 
 export function createTestingStore(): TestingStore {
@@ -17,9 +17,9 @@ export function createTestingStore(): TestingStore {
   const written: TestingStore["written"] = [];
   const store: Store = {
     list: async <Name extends Collection>(collection: Name, options: ListOptions) =>
-      list(tables, collection, { ...options, now: Date.now() }),
+      listFromTables(tables, collection, { ...options, now: Date.now() }),
     find: async <Name extends Collection>(collection: Name, by: Lookup) =>
-      find(tables, collection, { by, now: Date.now() }),
+      findInTables(tables, collection, { by, now: Date.now() }),
     async write(writes, options = {}) {
       written.push({ writes, options });
       const next = refuse.shift();

@@ -5,7 +5,7 @@ import { version } from "../settings/version.ts";
 import { openStore } from "../stores/open.ts";
 import { defineCommand } from "./command.ts";
 
-export const command = defineCommand({
+export const adminCommand = defineCommand({
   usage: `usage: sluice admin
 
 The admin listener: Kong's admin API, over custom resources, a database or a file.

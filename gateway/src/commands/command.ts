@@ -16,7 +16,7 @@ export interface Running {
   readonly reopenLogs?: (() => void) | null;
 }
 
-export interface Call<Values> {
+export interface CommandCall<Values> {
   readonly settings: Values;
   readonly given: GivenArguments;
   readonly log: Logger;
@@ -37,7 +37,7 @@ export interface Command {
   readonly ends: boolean;
   readonly settings: (env: Readonly<Record<string, string | undefined>>) => Checked<Values & { logLevel: string }>;
   /** Resolves to a running command, or to the exit code; undefined means 0. */
-  readonly run: (call: Call<Values>) => Promise<Running | number | undefined>;
+  readonly run: (call: CommandCall<Values>) => Promise<Running | number | undefined>;
 }
 
 interface Description<Declared extends Declarations> {
@@ -46,8 +46,8 @@ interface Description<Declared extends Declarations> {
   readonly arguments?: CommandArguments;
   readonly settings: Declared;
   readonly ends?: boolean;
-  /** @throws Refused, or SettingsError, for errors that the user can fix. */
-  readonly run: (call: Call<SettingsOf<Declared>>) => Promise<Running | number | undefined>;
+  /** @throws CommandError, or SettingsError, for errors that the user can fix. */
+  readonly run: (call: CommandCall<SettingsOf<Declared>>) => Promise<Running | number | undefined>;
 }
 
 /** `settings` must have a `logLevel`. */
@@ -59,13 +59,13 @@ export function defineCommand<const Declared extends Declarations>(description: 
     declarations: settings,
     ends,
     settings: (env) => readSettings(settings, env) as Checked<Values & { logLevel: string }>,
-    run: (call) => run(call as unknown as Call<SettingsOf<Declared>>),
+    run: (call) => run(call as unknown as CommandCall<SettingsOf<Declared>>),
   };
 }
 
 /** The command failed for a reason that the user can fix. */
-export class Refused extends Error {
-  override readonly name = "Refused";
+export class CommandError extends Error {
+  override readonly name = "CommandError";
   /** Each error with its position, in the format that editors parse. */
   readonly faults: readonly string[];
 

@@ -3,7 +3,7 @@ import { startGateway } from "../node/start-gateway.ts";
 import { gatewaySettings } from "../settings/gateway.ts";
 import { defineCommand } from "./command.ts";
 
-export const command = defineCommand({
+export const gatewayCommand = defineCommand({
   usage: `usage: sluice gateway
 
 A node: takes clients' requests, and documents from the operator, a database or a file.

@@ -4,7 +4,7 @@ import { migrationsSettings } from "../settings/migrations.ts";
 import { defineCommand } from "./command.ts";
 import { migrationsArguments, migrationsUsage, runMigrations } from "./migrations.ts";
 
-export const command = defineCommand({
+export const migrationsCommand = defineCommand({
   usage: migrationsUsage,
   arguments: migrationsArguments,
   settings: migrationsSettings,

@@ -4,7 +4,7 @@ import { pino } from "pino";
 import { SettingsError } from "../settings/error.ts";
 import { version } from "../settings/version.ts";
 import { StoreUnavailable } from "../stores/store.ts";
-import { type Command, Misused, Refused, type Running } from "./command.ts";
+import { type Command, CommandError, Misused, type Running } from "./command.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -35,7 +35,7 @@ export async function runCommand(command: Command, { name, args }: Invocation): 
   } catch (error) {
     if (error instanceof Misused) {
       refuseArguments(misuse(name, error.message));
-    } else if (error instanceof Refused) {
+    } else if (error instanceof CommandError) {
       fail(error.message);
       for (const fault of error.faults) process.stderr.write(`${fault}\n`);
     } else fail(explain(error as SystemError, settings.value, command.declarations));

@@ -10,7 +10,7 @@ import { temporaryFolder } from "../../../tools/process/index.ts";
 import { withNodeDatabase } from "../../../tools/programs/embedded-database.ts";
 import { SettingsError } from "../settings/error.ts";
 import { runMigrations } from "./migrations.ts";
-import { command } from "./start.ts";
+import { startCommand } from "./start.ts";
 
 interface Started {
   readonly proxy: string;
@@ -24,7 +24,7 @@ const noArguments = { kind: "given", subcommands: [], positionals: [], options: 
 
 async function start(context: TestContext, env: Readonly<Record<string, string>>): Promise<Started> {
   const upstream = await startUpstream(context, (incoming, response) => response.end(`got ${incoming.url}`));
-  const settings = command.settings({
+  const settings = startCommand.settings({
     SLUICE_PROXY_LISTEN: "127.0.0.1:0",
     SLUICE_STATUS_LISTEN: "127.0.0.1:0",
     SLUICE_ADMIN_LISTEN: "127.0.0.1:0",
@@ -38,7 +38,7 @@ async function start(context: TestContext, env: Readonly<Record<string, string>>
     { level: "info" },
     new Writable({ write: (chunk, _encoding, done) => done(void lines.push(String(chunk))) }),
   );
-  const running = await command.run({ settings: settings.value, given: noArguments, log, print() {} });
+  const running = await startCommand.run({ settings: settings.value, given: noArguments, log, print() {} });
   assert.ok(typeof running === "object");
   let closing: Promise<void> | undefined;
   const close = () => {

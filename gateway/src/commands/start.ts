@@ -2,7 +2,7 @@
 
 import type { SetHealth } from "../admin/entities/target-health.ts";
 import { startAdmin } from "../admin/index.ts";
-import type { Query } from "../counters/database-counters.ts";
+import type { DatabaseQuery } from "../counters/database-counters.ts";
 import { type Gateway, startGateway } from "../node/start-gateway.ts";
 import { adminSettings } from "../settings/admin.ts";
 import { gatewaySettings } from "../settings/gateway.ts";
@@ -16,7 +16,7 @@ import { defineCommand } from "./command.ts";
 interface Shared extends OpenedStore {
   source(node: NodeStatusSource): Source;
   /** Runs one statement of a database, for rate-limiting with policy `cluster`. */
-  readonly query?: Query;
+  readonly query?: DatabaseQuery;
 }
 
 async function share(settings: StartSettings, log: SourceLog): Promise<Shared> {
@@ -28,7 +28,7 @@ async function share(settings: StartSettings, log: SourceLog): Promise<Shared> {
   return shareDatabase(settings, log);
 }
 
-export const command = defineCommand({
+export const startCommand = defineCommand({
   usage: `usage: sluice start
 
 A node and the admin API in one process, over a database or a declarative file.

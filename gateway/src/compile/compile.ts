@@ -7,7 +7,7 @@ import type { Balancer } from "../balance/balancer.ts";
 import { Balancers, type BalancerTools } from "./balancers.ts";
 import { Certificates } from "./certificates.ts";
 import { CompiledRoutes } from "./compiled-routes.ts";
-import { Identities } from "./identities.ts";
+import { CompiledIdentities } from "./identities.ts";
 import { PluginTable, type PluginTools } from "./plugin-chains.ts";
 import { Router } from "./router/router.ts";
 import type { CompiledRoute, RoutableRequest, RouteMatch, Runtime } from "./runtime.ts";
@@ -27,7 +27,7 @@ export function compile(previous: Runtime | null, snapshot: Snapshot, tools: Com
 
 class CompiledRuntime implements Runtime {
   readonly snapshot: Snapshot;
-  readonly identities: Identities;
+  readonly identities: CompiledIdentities;
   readonly certificates: Certificates;
   readonly #balancers: Balancers;
   readonly upstreams: CompiledUpstreams;
@@ -41,7 +41,10 @@ class CompiledRuntime implements Runtime {
       differences(before ? collection(before) : new Map<string, Value>(), collection(snapshot));
     const routes = changed((of) => of.routes);
     this.snapshot = snapshot;
-    this.identities = Identities.of(snapshot, { previous: previous?.identities ?? null, now: tools.services.now });
+    this.identities = CompiledIdentities.of(snapshot, {
+      previous: previous?.identities ?? null,
+      now: tools.services.now,
+    });
     this.certificates = (previous?.certificates ?? Certificates.empty).with(snapshot);
     this.#plugins = (previous === null ? PluginTable.empty : previous.#plugins).with(
       changed((of) => of.plugins),

@@ -27,7 +27,7 @@ const nothing: Indexes = {
   usernames: new GroupIndex(({ username }) => username ?? undefined),
 };
 
-export class Identities implements IdentityIndex {
+export class CompiledIdentities implements IdentityIndex {
   readonly #indexes: Indexes;
   readonly #now: () => number;
 
@@ -39,12 +39,12 @@ export class Identities implements IdentityIndex {
   /** Shares unchanged indexes with the previous version. */
   static of(
     { consumers, keyauth_credentials }: Snapshot,
-    { previous, now }: { readonly previous: Identities | null; readonly now: () => number },
-  ): Identities {
+    { previous, now }: { readonly previous: CompiledIdentities | null; readonly now: () => number },
+  ): CompiledIdentities {
     const { snapshot, credentials, usernames } = previous === null ? nothing : previous.#indexes;
     if (previous && snapshot.consumers === consumers && snapshot.keyauth_credentials === keyauth_credentials)
       return previous;
-    return new Identities(
+    return new CompiledIdentities(
       {
         snapshot: { consumers, keyauth_credentials },
         credentials: credentials.with(differences(snapshot.keyauth_credentials, keyauth_credentials)),

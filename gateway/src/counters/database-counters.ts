@@ -6,10 +6,13 @@ import { hash } from "node:crypto";
 import type { Counter, Counters, Taken, Warn } from "./counters.ts";
 
 /** Runs one statement with `$1` parameters. */
-export type Query = (text: string, values: readonly unknown[]) => Promise<readonly Readonly<Record<string, unknown>>[]>;
+export type DatabaseQuery = (
+  text: string,
+  values: readonly unknown[],
+) => Promise<readonly Readonly<Record<string, unknown>>[]>;
 
 export interface DatabaseCountersOptions {
-  readonly query: Query;
+  readonly query: DatabaseQuery;
   /** Called when the database is lost and when it is back. */
   readonly warn: Warn;
   /** Milliseconds between removals of expired counters; default 1000. */
@@ -25,7 +28,7 @@ const TAKE = "select admitted, counts::float8[] as counts from take_counters($1:
 const TIDY = "delete from counters where expires < extract(epoch from clock_timestamp()) * 1000 - $1::int";
 
 export class DatabaseCounters implements Counters {
-  readonly #query: Query;
+  readonly #query: DatabaseQuery;
   readonly #warn: Warn;
   readonly #tidying: number;
   readonly #patience: number;

@@ -2,7 +2,7 @@
 import { isIP, type Socket } from "node:net";
 import type { RateLimitingConfig } from "@sluice/model";
 import type { Redis, RedisOptions } from "ioredis";
-import type { Connect, ConnectOptions } from "../outbound/connect.ts";
+import type { Connect, OutboundConnectOptions } from "../outbound/connect.ts";
 import type { Warn } from "./counters.ts";
 import { RedisBatch } from "./redis-batch.ts";
 
@@ -187,7 +187,7 @@ export function redisOptions(config: RedisConfig): RedisOptions {
 }
 
 /** The address and TLS options of a config's Redis. */
-export function destinationOf({ host, port, ssl, ssl_verify, server_name }: RedisConfig): ConnectOptions {
+export function destinationOf({ host, port, ssl, ssl_verify, server_name }: RedisConfig): OutboundConnectOptions {
   if (host === null) throw new Error("config.redis.host is not set");
   if (!ssl) return { host, port };
   const servername = server_name ?? (isIP(host) === 0 ? host : undefined);

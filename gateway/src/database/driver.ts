@@ -3,30 +3,30 @@
  */
 
 /** A row by column names. int8 is returned as a number, json and jsonb parsed, arrays as arrays. */
-export type Row = Readonly<Record<string, unknown>>;
+export type DatabaseRow = Readonly<Record<string, unknown>>;
 
 /**
  * Runs statements.
  *
  * @throws DatabaseFault when the database rejects a statement. @throws DatabaseUnreachable when the outcome is unknown.
  */
-export interface Connection {
+export interface DatabaseConnection {
   /** Runs one statement with `$1` parameters; all values are parameters. Prepared once per connection. */
-  query(text: string, values?: readonly unknown[]): Promise<readonly Row[]>;
+  query(text: string, values?: readonly unknown[]): Promise<readonly DatabaseRow[]>;
   /** Runs several statements without parameters in one call; in a transaction of their own unless one is open. */
   script(text: string): Promise<void>;
 }
 
 export type OnNotification = (payload: string | null) => void;
 
-export interface Database extends Connection {
+export interface Database extends DatabaseConnection {
   /** The schema of the tables. Statements name no schema. */
   readonly schema: string;
   /**
    * BEGIN, `run`, COMMIT; or ROLLBACK when `run` rejects. Every statement sees what was committed before it began (READ
    * COMMITTED); a caller that needs more must lock. `run` must use the connection that it is given.
    */
-  transaction<Result>(run: (connection: Connection) => Promise<Result>): Promise<Result>;
+  transaction<Result>(run: (connection: DatabaseConnection) => Promise<Result>): Promise<Result>;
   /**
    * Calls `onSignal` with the payload of each NOTIFY on the channel, and with null after a reconnect, because
    * notifications may have been missed. Resolves once it listens, to a function that stops it; rejects when the

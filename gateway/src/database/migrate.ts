@@ -1,5 +1,5 @@
 /** Migrates the tables of a database to this version, in the two phases of Kong's migrations. */
-import type { Connection, Database } from "./driver.ts";
+import type { Database, DatabaseConnection } from "./driver.ts";
 import { migrations as all, type Migration } from "./migrations/index.ts";
 
 export interface MigrationState {
@@ -21,7 +21,7 @@ export type MigrationResult =
 /** The key of the advisory lock: arbitrary, unless another program uses it on the same database. */
 const LOCK = 7_582_340;
 
-export async function readMigrationState(connection: Connection, migrations = all): Promise<MigrationState> {
+export async function readMigrationState(connection: DatabaseConnection, migrations = all): Promise<MigrationState> {
   const [there] = await connection.query("select to_regclass('migrations') is not null as there");
   const rows = there?.there ? await connection.query("select name, pending from migrations order by name") : [];
   const names = (pending: boolean) => rows.filter((row) => row.pending === pending).map(({ name }) => String(name));
@@ -102,19 +102,19 @@ const FUNCTIONS = [
 ];
 
 /** One process at a time; the next one sees the results of the previous one. */
-const alone = <Result>(database: Database, run: (connection: Connection) => Promise<Result>): Promise<Result> =>
+const alone = <Result>(database: Database, run: (connection: DatabaseConnection) => Promise<Result>): Promise<Result> =>
   database.transaction(async (connection) => {
     await connection.query("select pg_advisory_xact_lock($1)", [LOCK]);
     return run(connection);
   });
 
 /** `create schema if not exists` requires the CREATE privilege even if the schema exists. */
-async function makeSchema(connection: Connection, schema: string): Promise<void> {
+async function makeSchema(connection: DatabaseConnection, schema: string): Promise<void> {
   const [there] = await connection.query("select to_regnamespace(quote_ident($1)) is not null as there", [schema]);
   if (!there?.there) await connection.script(`create schema "${schema.replaceAll('"', '""')}"`);
 }
 
-const record = (connection: Connection, name: string, pending: boolean) =>
+const record = (connection: DatabaseConnection, name: string, pending: boolean) =>
   connection.query(
     `insert into migrations (name, pending) values ($1, $2)
        on conflict (name) do update set pending = excluded.pending, executed_at = now()`,

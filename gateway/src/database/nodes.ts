@@ -2,7 +2,7 @@
  * The nodes that are registered in the database: each sends a heartbeat twice a second with the revision that it
  * serves.
  */
-import type { Connection, Row } from "./driver.ts";
+import type { DatabaseConnection, DatabaseRow } from "./driver.ts";
 import type { Revision } from "./read-changes.ts";
 
 /** Payload `<revision> <id>` when a node serves another revision; empty when a node has been removed. */
@@ -25,7 +25,7 @@ export interface NodeRecord {
   readonly revision: number;
 }
 
-export interface NodeState extends NodeRecord {
+export interface RegisteredNode extends NodeRecord {
   /** No heartbeat for 2 s. */
   readonly silent: boolean;
 }
@@ -45,13 +45,17 @@ const [saySame, sayNews] = [say(""), say(`, pg_notify('${NODES_CHANNEL}', $5 || 
  * Sends a node's heartbeat; with `news` it also notifies the processes that wait for nodes. Resolves to the newest
  * revision.
  */
-export async function sendHeartbeat(connection: Connection, node: NodeRecord, news: boolean): Promise<Revision> {
+export async function sendHeartbeat(
+  connection: DatabaseConnection,
+  node: NodeRecord,
+  news: boolean,
+): Promise<Revision> {
   const { id, address, status, version, revision } = node;
   const [row] = await connection.query(news ? sayNews : saySame, [id, address, status, version, `${revision}`]);
   return { number: Number(row?.number), epoch: String(row?.epoch) };
 }
 
-export async function removeNode(connection: Connection, id: string): Promise<void> {
+export async function removeNode(connection: DatabaseConnection, id: string): Promise<void> {
   await connection.query(
     `with gone as (delete from nodes where id = $1 or last_seen < clock_timestamp() - interval '${FORGOTTEN} s')
        select pg_notify('${NODES_CHANNEL}', '')`,
@@ -59,7 +63,7 @@ export async function removeNode(connection: Connection, id: string): Promise<vo
   );
 }
 
-export async function readNodes(connection: Connection): Promise<readonly NodeState[]> {
+export async function readNodes(connection: DatabaseConnection): Promise<readonly RegisteredNode[]> {
   const rows = await connection.query(
     `select id, address, status, version, revision,
          last_seen < clock_timestamp() - interval '${SILENT} s' as silent
@@ -71,7 +75,7 @@ export async function readNodes(connection: Connection): Promise<readonly NodeSt
   return nodes.filter(({ silent, address }) => !silent || !live.has(address));
 }
 
-const seenNode = ({ id, address, status, version, revision, silent }: Row): NodeState => ({
+const seenNode = ({ id, address, status, version, revision, silent }: DatabaseRow): RegisteredNode => ({
   id: String(id),
   address: String(address),
   status: typeof status === "string" ? status : null,

@@ -9,7 +9,7 @@ import { dataFolder, FolderInUse, hasDatabase } from "./embedded/folder.ts";
 import { readMigrationState } from "./migrate.ts";
 import { openPostgres } from "./postgres.ts";
 
-export interface OpenOptions {
+export interface OpenDatabaseOptions {
   /** Called for every broken connection to a server. */
   readonly onLost?: (reason: string) => void;
   /** The embedded database must exist: its folder is not created. */
@@ -19,7 +19,7 @@ export interface OpenOptions {
 }
 
 /** @throws SettingsError for invalid settings, or when another process uses the folder. */
-export async function openDatabase(settings: DatabaseSettings, options: OpenOptions = {}): Promise<Database> {
+export async function openDatabase(settings: DatabaseSettings, options: OpenDatabaseOptions = {}): Promise<Database> {
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(settings.pgSchema))
     throw new SettingsError(`${names.pgSchema.variable}: lower-case letters, digits and _, not '${settings.pgSchema}'`);
   if (settings.database === "embedded") {

@@ -3,12 +3,12 @@ import { hash } from "node:crypto";
 import pg from "pg";
 import { isServerState, withAdvice } from "./describe-error.ts";
 import {
-  type Connection,
   type Database,
+  type DatabaseConnection,
   DatabaseFault,
+  type DatabaseRow,
   DatabaseUnreachable,
   DEFAULT_SCHEMA,
-  type Row,
 } from "./driver.ts";
 import { sqlErrorDetails } from "./fault-facts.ts";
 import { createPostgresListener } from "./postgres-listener.ts";
@@ -73,10 +73,10 @@ export function openPostgres(options: PostgresOptions): Database {
     }
   }
 
-  const connectionOf = (client: pg.PoolClient): Connection => ({
+  const connectionOf = (client: pg.PoolClient): DatabaseConnection => ({
     async query(text, values = []) {
       try {
-        return (await client.query<Row>({ name: nameOf(text), text, values: [...values] })).rows;
+        return (await client.query<DatabaseRow>({ name: nameOf(text), text, values: [...values] })).rows;
       } catch (error) {
         throw refusal(error);
       }

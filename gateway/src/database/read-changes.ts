@@ -3,7 +3,7 @@
  * tables.
  */
 import { type Change, type Collection, collections, type Document } from "@sluice/model";
-import type { Connection, Row } from "./driver.ts";
+import type { DatabaseConnection, DatabaseRow } from "./driver.ts";
 import { type EntityRow, entityOf } from "./rows.ts";
 
 /** A state of the tables: its number, and the epoch of the numbering (a reset starts a new one). */
@@ -33,7 +33,7 @@ const everything = [
 ].join("\nunion all ");
 
 /** The changes since a revision; everything if the log does not go back that far, or the epoch has changed. */
-export async function readChanges(connection: Connection, since: Revision | null): Promise<ChangesReading> {
+export async function readChanges(connection: DatabaseConnection, since: Revision | null): Promise<ChangesReading> {
   if (since === null) return readEverything(connection);
   const rows = await connection.query(changed, [since.number]);
   const [first] = rows;
@@ -56,7 +56,7 @@ export async function readChanges(connection: Connection, since: Revision | null
   };
 }
 
-async function readEverything(connection: Connection): Promise<ChangesReading> {
+async function readEverything(connection: DatabaseConnection): Promise<ChangesReading> {
   const rows = await connection.query(everything);
   const head = rows.find(({ collection }) => collection === null);
   if (!head) throw new Error("the table revision is empty");
@@ -64,9 +64,9 @@ async function readEverything(connection: Connection): Promise<ChangesReading> {
   return { revision: revisionOf(head), document };
 }
 
-const revisionOf = ({ number, epoch }: Row): Revision => ({ number: Number(number), epoch: String(epoch) });
+const revisionOf = ({ number, epoch }: DatabaseRow): Revision => ({ number: Number(number), epoch: String(epoch) });
 
-function group(rows: readonly Row[]): Readonly<Partial<Record<Collection, readonly unknown[]>>> {
+function group(rows: readonly DatabaseRow[]): Readonly<Partial<Record<Collection, readonly unknown[]>>> {
   const lists: Partial<Record<Collection, unknown[]>> = {};
   for (const { collection, row } of rows) {
     const name = collection as Collection;

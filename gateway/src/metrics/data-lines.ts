@@ -3,17 +3,17 @@
  * one per part of the request metrics. Writing or reading a line takes a fraction of a millisecond.
  */
 import type { MetricObject } from "prom-client";
-import type { Part } from "./slices.ts";
+import type { MetricsPart } from "./slices.ts";
 
 /** The media type that the admin listener requests from the status listener. */
 export const DATA_LINES = "application/x-ndjson";
 
 /** One line. */
-export type Datum = { readonly gauges: readonly MetricObject[] } | { readonly part: Part };
+export type Datum = { readonly gauges: readonly MetricObject[] } | { readonly part: MetricsPart };
 
 export async function* writeData(
   gauges: readonly MetricObject[],
-  parts: Iterable<Part> | AsyncIterable<Part>,
+  parts: Iterable<MetricsPart> | AsyncIterable<MetricsPart>,
 ): AsyncGenerator<string> {
   yield `${JSON.stringify({ gauges })}\n`;
   for await (const part of parts) {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createMetrics, type MetricsOptions } from "./metrics.ts";
+import { createMetrics, type GatewayMetricsOptions } from "./metrics.ts";
 import { textOf } from "./slices.ts";
 
-const node = (members: Partial<MetricsOptions> = {}) =>
+const node = (members: Partial<GatewayMetricsOptions> = {}) =>
   createMetrics({ compat: false, nodeId: "node-1", version: "1.2.3", ...members });
 
 const labels = (route: string) => ({ service: "s", route, consumer: "" });

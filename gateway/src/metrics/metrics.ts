@@ -48,7 +48,7 @@ export interface Reloads {
   readonly succeeded: number | null;
 }
 
-export interface Metrics {
+export interface GatewayMetrics {
   /** Counts a request that was answered before a route matched; the reason is from a fixed set. */
   countUnrouted(reason: string): void;
   /** Sets the function that is called at every scrape for the expiry of the served certificates. */
@@ -81,7 +81,7 @@ export interface Metrics {
   readonly contentType: string;
 }
 
-export interface MetricsOptions {
+export interface GatewayMetricsOptions {
   /** Kong's names instead of Sluice's (SLUICE_COMPAT=kong). */
   readonly compat: boolean;
   readonly nodeId: string;
@@ -95,7 +95,7 @@ const upstreamBuckets = [25, 50, 80, 100, 250, 400, 700, 1000, 2000, 5000, 10_00
 
 const HEALTH_STATES = ["healthchecks_off", "healthy", "unhealthy"] as const;
 
-export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: MetricsOptions): Metrics {
+export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: GatewayMetricsOptions): GatewayMetrics {
   const registry = new Registry();
   const registers = [registry];
   const { name, source } = naming(compat);

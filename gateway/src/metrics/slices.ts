@@ -12,7 +12,7 @@ const SLICE_CHARACTERS = 112 * 1024;
 const SLICE_SERIES = 500;
 
 /** The counts of some series of one metric, as plain data. */
-export interface Part {
+export interface MetricsPart {
   readonly shape: Shape;
   /** One list per series. */
   readonly labels: readonly (readonly string[])[];
@@ -39,7 +39,7 @@ export async function* textOf(tables: readonly Table[]): AsyncGenerator<string> 
 }
 
 /** Includes a metric without series, so that it is known. */
-export async function* partsOf(tables: readonly Table[]): AsyncGenerator<Part> {
+export async function* partsOf(tables: readonly Table[]): AsyncGenerator<MetricsPart> {
   for (const table of tables) {
     let some: Cell[] = [];
     for (const cell of table.cells()) {
@@ -53,7 +53,7 @@ export async function* partsOf(tables: readonly Table[]): AsyncGenerator<Part> {
   }
 }
 
-function partOf(table: Table, cells: readonly Cell[]): Part {
+function partOf(table: Table, cells: readonly Cell[]): MetricsPart {
   const numbers = new Float64Array(cells.length * table.width);
   for (const [at, cell] of cells.entries()) table.read(cell, numbers, at * table.width);
   return { shape: table.shape, labels: cells.map(({ labels }) => labels), numbers };
@@ -68,7 +68,7 @@ export class Sum {
     return [...this.#tables.values()];
   }
 
-  add({ shape, labels, numbers }: Part): void {
+  add({ shape, labels, numbers }: MetricsPart): void {
     let table = this.#tables.get(shape.name);
     if (table === undefined) {
       table = createTable(shape, Number.POSITIVE_INFINITY);
@@ -78,7 +78,7 @@ export class Sum {
   }
 
   /** One part per turn of the event loop. */
-  async addAll(parts: Iterable<Part> | AsyncIterable<Part>): Promise<void> {
+  async addAll(parts: Iterable<MetricsPart> | AsyncIterable<MetricsPart>): Promise<void> {
     for await (const part of parts) {
       this.add(part);
       await nextTurn();

@@ -1,7 +1,7 @@
 /** Opens the source of documents that the settings select. */
 import { PemError, readPemFiles } from "@sluice/model/serving";
 import type { Logger } from "pino";
-import type { Query } from "../counters/database-counters.ts";
+import type { DatabaseQuery } from "../counters/database-counters.ts";
 import { SettingsError } from "../settings/error.ts";
 import { type GatewaySettings, gatewaySettings as names } from "../settings/gateway.ts";
 import type { NodeStatusSource, Source } from "../sources/source.ts";
@@ -10,7 +10,7 @@ import type { NodeStatusSource, Source } from "../sources/source.ts";
 interface OpenedSource {
   readonly source: Source;
   /** Runs one statement of the source's database. */
-  readonly query?: Query;
+  readonly query?: DatabaseQuery;
 }
 
 /** Loads only the modules of the configured source. */

@@ -6,7 +6,7 @@ import { ActiveHealthChecks } from "../balance/active-checks.ts";
 import type { HealthTransition } from "../balance/balancer.ts";
 import { healthReportOf, targetHealthSamples } from "../balance/health-report.ts";
 import type { Counters } from "../counters/counters.ts";
-import type { Query } from "../counters/database-counters.ts";
+import type { DatabaseQuery } from "../counters/database-counters.ts";
 import { createMetrics } from "../metrics/metrics.ts";
 import { createRuntimeMetrics } from "../metrics/runtime-metrics.ts";
 import { connectBehind } from "../outbound/connect.ts";
@@ -34,7 +34,7 @@ export interface GatewayOptions {
   /** The source of documents. Default: chosen by the settings. */
   readonly source?: (node: NodeStatusSource) => Source;
   /** Runs one statement of the database, for rate-limiting with policy `cluster`. Default: the database source's. */
-  readonly query?: Query;
+  readonly query?: DatabaseQuery;
   /** Other listeners of this process; upstream addresses must not point to them. */
   readonly ownListeners?: readonly ListenAddress[];
 }
@@ -183,7 +183,7 @@ const showsTargets = ({ plugins }: Snapshot): boolean =>
     .some(({ name, enabled, config }) => enabled && name === "prometheus" && config.upstream_health_metrics === true);
 
 /** The counters of rate-limiting with policy `cluster`. Loaded only by a node with a database. */
-async function createClusterCounters(query: Query, log: Logger): Promise<Counters> {
+async function createClusterCounters(query: DatabaseQuery, log: Logger): Promise<Counters> {
   const { DatabaseCounters } = await import("../counters/database-counters.ts");
   return new DatabaseCounters({ query, warn: (message, facts) => log.warn(facts, message) });
 }

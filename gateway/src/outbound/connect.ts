@@ -13,7 +13,7 @@ import {
 } from "node:tls";
 import type { Guard } from "./guard.ts";
 
-export interface ConnectOptions {
+export interface OutboundConnectOptions {
   /** Host name or address. */
   readonly host: string;
   readonly port: number;
@@ -25,7 +25,7 @@ export interface ConnectOptions {
 }
 
 /** Returns a connecting socket. It never throws: a refused address results in an "error" event. */
-export type Connect = (options: ConnectOptions) => Socket | TLSSocket;
+export type Connect = (options: OutboundConnectOptions) => Socket | TLSSocket;
 
 /**
  * @param authorities PEM certificates of CAs that are trusted in addition to Node's default ones, on connections that

@@ -2,12 +2,12 @@
 import type { PluginConfigs, PluginName } from "@sluice/model";
 import type { Counters } from "../counters/counters.ts";
 import type { DirectResponse, Exchange } from "../exchange/exchange.ts";
-import type { Metrics } from "../metrics/metrics.ts";
+import type { GatewayMetrics } from "../metrics/metrics.ts";
 
 /** Services of the node for plugins; they live as long as the node. */
 export interface PluginServices {
   readonly counters: Counters;
-  readonly metrics: Metrics;
+  readonly metrics: GatewayMetrics;
   /** Milliseconds since the epoch; a fake in tests. */
   now(): number;
 }

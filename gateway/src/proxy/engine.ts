@@ -4,7 +4,7 @@ import type { Runtime } from "../compile/runtime.ts";
 import type { GatewayErrorName } from "../exchange/gateway-errors.ts";
 import type { Connections } from "../metrics/metrics.ts";
 import type { Guard } from "../outbound/guard.ts";
-import type { Observer } from "./observability/observer.ts";
+import type { RequestObserver } from "./observability/observer.ts";
 import type { ProxyLog } from "./pipeline.ts";
 import type { ListenAddress, ProxySettings } from "./settings.ts";
 
@@ -21,7 +21,7 @@ export interface ProxyOptions {
   readonly guard?: Guard;
   readonly log: ProxyLog;
   /** Default null: no access log and no tracing. */
-  readonly observer?: Observer | null;
+  readonly observer?: RequestObserver | null;
   /** Called for every request that is answered before a route matched. */
   readonly onUnrouted?: (fault: GatewayErrorName) => void;
   /** Returns the runtime that a new request uses. */

@@ -21,7 +21,7 @@ import { clientHeaders, type RawHeaders } from "./headers/client-headers.ts";
 import { type HeaderStyle, headerStyle } from "./headers/header-names.ts";
 import { upstreamHeaders } from "./headers/upstream-headers.ts";
 import { LogLimiter } from "./observability/log-limiter.ts";
-import type { Observer } from "./observability/observer.ts";
+import type { RequestObserver } from "./observability/observer.ts";
 import { createGatewayResponse, type GatewayResponse } from "./response/gateway-response.ts";
 import type { ProxySettings } from "./settings.ts";
 
@@ -49,7 +49,7 @@ export class Pipeline {
   readonly #runtime: () => Runtime;
   readonly #log: ProxyLog;
   readonly #trust: ReturnType<typeof createTrustedProxies>;
-  readonly #observer: Observer | null;
+  readonly #observer: RequestObserver | null;
   readonly #lines = new LogLimiter();
   readonly #onUnrouted: (fault: GatewayErrorName) => void;
   readonly style: HeaderStyle;
@@ -59,7 +59,7 @@ export class Pipeline {
     readonly settings: ProxySettings;
     readonly log: ProxyLog;
     /** Default null: no access log and no tracing. */
-    readonly observer?: Observer | null;
+    readonly observer?: RequestObserver | null;
     /** Called for every request that is answered before a route matched. */
     readonly onUnrouted?: (fault: GatewayErrorName) => void;
   }) {

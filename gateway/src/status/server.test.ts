@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { request } from "node:http";
 import { test } from "node:test";
-import { type Answers, startStatusServer, Text } from "./server.ts";
+import { type StatusRoutes, startStatusServer, Text } from "./server.ts";
 
-const answers: Answers = {
+const answers: StatusRoutes = {
   "/a": () => ({ body: { a: 1 } }),
   "/busy": () => ({ status: 503, body: { message: "busy" } }),
   "/text": () => ({

@@ -11,7 +11,7 @@ import { pipeline } from "node:stream/promises";
 /** Loaded without an import; see proxy/response/reason-phrases.ts. */
 const { createServer } = process.getBuiltinModule("node:http");
 
-export interface Answer {
+export interface StatusResponse {
   /** Default 200. */
   readonly status?: number;
   /** An object is sent as JSON. */
@@ -30,7 +30,9 @@ export class Text {
 }
 
 /** By path, without a trailing slash. */
-export type Answers = Readonly<Record<string, (headers: IncomingHttpHeaders) => Answer | Promise<Answer>>>;
+export type StatusRoutes = Readonly<
+  Record<string, (headers: IncomingHttpHeaders) => StatusResponse | Promise<StatusResponse>>
+>;
 
 export interface StatusServer {
   readonly address: { readonly host: string; readonly port: number };
@@ -43,7 +45,7 @@ const KEEP_ALIVE = 72_000;
 
 /** Rejects when the address cannot be listened on. */
 export async function startStatusServer(
-  answers: Answers,
+  answers: StatusRoutes,
   { host, port }: { readonly host: string; readonly port: number },
 ): Promise<StatusServer> {
   const server = createServer((request, response) => void respond(answers, request, response));
@@ -62,7 +64,7 @@ export async function startStatusServer(
   };
 }
 
-async function respond(answers: Answers, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function respond(answers: StatusRoutes, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { status = 200, body } = await answerTo(answers, request);
   if (body instanceof Text) {
     response.writeHead(status, { "content-type": body.contentType });
@@ -77,7 +79,10 @@ async function respond(answers: Answers, request: IncomingMessage, response: Ser
   response.end(request.method === "HEAD" ? undefined : text);
 }
 
-async function answerTo(answers: Answers, { method, url = "", headers }: IncomingMessage): Promise<Answer> {
+async function answerTo(
+  answers: StatusRoutes,
+  { method, url = "", headers }: IncomingMessage,
+): Promise<StatusResponse> {
   const path = url.split("?", 1)[0]?.replace(/(?<=.)\/$/, "") ?? "";
   const reads = method === "GET" || method === "HEAD";
   const answer = reads && Object.hasOwn(answers, path) ? answers[path] : undefined;

@@ -4,7 +4,7 @@
  */
 import { type Collection, checkEntity, collections, type Entity, references } from "@sluice/model";
 import type { EntityLists } from "./read-all.ts";
-import { claimKey, claimKeysOf, claimsOf } from "./tables/claims.ts";
+import { claimKey, claimsOf, entityClaimKeys } from "./tables/claims.ts";
 
 type References = Readonly<Record<string, { readonly id: string } | null>>;
 
@@ -17,7 +17,7 @@ export function adoptIds(before: EntityLists, after: EntityLists): EntityLists {
     const entities = (after[collection] ?? []).map((entity: Entity) => {
       const referring = refer(collection, entity, renamed);
       if (known.ids.has(entity.id)) return referring;
-      const like = claimKeysOf(collection, referring).flatMap((claim) => known.byClaim.get(claim) ?? [])[0];
+      const like = entityClaimKeys(collection, referring).flatMap((claim) => known.byClaim.get(claim) ?? [])[0];
       if (like === undefined || taken.has(like) || !isDerived(collection, entity)) return referring;
       taken.add(like);
       renamed.set(`${collection} ${entity.id}`, like);

@@ -6,7 +6,7 @@ import { writesBetween } from "./difference.ts";
 import type { EntityLists } from "./read-all.ts";
 import { readAll } from "./read-all.ts";
 import type { Write } from "./store.ts";
-import { createTables, list, type Tables, write } from "./tables/index.ts";
+import { createTables, listFromTables, type Tables, write } from "./tables/index.ts";
 
 const id = (number: number): string => `00000000-0000-4000-8000-${String(number).padStart(12, "0")}`;
 
@@ -29,7 +29,7 @@ const tablesOf = (entities: EntityLists): Tables =>
   );
 
 const readTables = (tables: Tables): Promise<EntityLists> =>
-  readAll({ list: async (collection, options) => list(tables, collection, { ...options, now: 0 }) });
+  readAll({ list: async (collection, options) => listFromTables(tables, collection, { ...options, now: 0 }) });
 
 const told = (writes: readonly Write[]): readonly string[] =>
   writes.map((one) => {

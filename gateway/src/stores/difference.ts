@@ -4,7 +4,7 @@ import { adoptIds } from "./adopt-ids.ts";
 import { etagOf } from "./etag.ts";
 import type { EntityLists } from "./read-all.ts";
 import type { Write } from "./store.ts";
-import { claimKeysOf } from "./tables/claims.ts";
+import { entityClaimKeys } from "./tables/claims.ts";
 
 export interface DifferenceOptions {
   /** Unix time in seconds for entities without timestamps in the document: those with 0. */
@@ -104,10 +104,10 @@ interface Tangle {
 function untangle({ gone, changed, fresh }: Tangle) {
   const holders = new Map<string, Step>();
   for (const step of [...gone, ...changed]) {
-    for (const claim of step.was ? claimKeysOf(step.collection, step.was) : []) holders.set(claim, step);
+    for (const claim of step.was ? entityClaimKeys(step.collection, step.was) : []) holders.set(claim, step);
   }
   const holdersOf = (step: Step): readonly Step[] =>
-    (step.will ? claimKeysOf(step.collection, step.will) : []).flatMap((claim) => {
+    (step.will ? entityClaimKeys(step.collection, step.will) : []).flatMap((claim) => {
       const holder = holders.get(claim);
       return holder && holder !== step ? [holder] : [];
     });

@@ -27,7 +27,7 @@ export interface TagFilter {
   readonly match: "every" | "some";
 }
 
-export interface Page<Name extends Collection> {
+export interface EntityPage<Name extends Collection> {
   readonly entities: readonly Entities[Name][];
   /** There are more: continue with `after` set to the last id. */
   readonly more: boolean;
@@ -64,7 +64,7 @@ export interface Effect {
   readonly along: readonly { readonly collection: Collection; readonly entity: Entity }[];
 }
 
-export interface WriteOptions {
+export interface StoreWriteOptions {
   /** Also changes fields of other managers. */
   readonly force?: boolean;
   /** Checks everything and returns the effects, but writes nothing. */
@@ -122,10 +122,10 @@ export type WriteOutcome =
  * @throws StoreUnavailable while entities cannot be read or written.
  */
 export interface Store {
-  list<Name extends Collection>(collection: Name, options: ListOptions): Promise<Page<Name>>;
+  list<Name extends Collection>(collection: Name, options: ListOptions): Promise<EntityPage<Name>>;
   find<Name extends Collection>(collection: Name, by: Lookup): Promise<Entities[Name] | null>;
   /** Does all of the writes, in order, each seeing those before it; or none of them. */
-  write(writes: readonly Write[], options?: WriteOptions): Promise<WriteOutcome>;
+  write(writes: readonly Write[], options?: StoreWriteOptions): Promise<WriteOutcome>;
   /** Entities are in a database (`database` of the model's CheckOptions). Default: no. */
   readonly database?: boolean;
   /** What cannot be read at present, and why; empty without a problem. */

@@ -1,9 +1,9 @@
 /** Merges the metrics of a node with the counts of its workers. */
 import { AggregatorRegistry, type MetricObject } from "prom-client";
 import { writeData } from "../metrics/data-lines.ts";
-import type { Metrics } from "../metrics/metrics.ts";
+import type { GatewayMetrics } from "../metrics/metrics.ts";
 import type { RuntimeMetrics } from "../metrics/runtime-metrics.ts";
-import { type Part, partsOf, Sum, textOf } from "../metrics/slices.ts";
+import { type MetricsPart, partsOf, Sum, textOf } from "../metrics/slices.ts";
 
 /** Each piece is generated in its own turn of the event loop: send the pieces as they come. */
 export interface NodeMetrics {
@@ -18,14 +18,14 @@ export interface NodeMetrics {
 /** Read at every scrape. */
 export interface MetricSources {
   /** Null when the node's own metrics are complete. */
-  readonly counted: () => Promise<AsyncIterable<Part> | null>;
+  readonly counted: () => Promise<AsyncIterable<MetricsPart> | null>;
   /** The runtime metrics of this thread. */
   readonly runtime: RuntimeMetrics;
   /** The runtime metrics of other threads, as of the last request for their counts. */
   readonly otherRuntimes: () => readonly MetricObject[];
 }
 
-export function mergeMetrics(own: Metrics, { counted, runtime, otherRuntimes }: MetricSources): NodeMetrics {
+export function mergeMetrics(own: GatewayMetrics, { counted, runtime, otherRuntimes }: MetricSources): NodeMetrics {
   async function tables() {
     const parts = await counted();
     if (parts === null) return own.tables;

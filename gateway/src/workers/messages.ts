@@ -5,7 +5,7 @@ import type { HealthUpdate } from "../balance/balancer.ts";
 import type { Counter, Taken } from "../counters/counters.ts";
 import type { CountersMemory } from "../counters/shared-counters.ts";
 import type { Connections, Heap } from "../metrics/metrics.ts";
-import type { Part } from "../metrics/slices.ts";
+import type { MetricsPart } from "../metrics/slices.ts";
 import type { RefusedDestination } from "../outbound/refused-destinations.ts";
 import type { ListenAddress } from "../proxy/settings.ts";
 import type { ConnectionLimitsMemory } from "../shared-memory/connection-limits.ts";
@@ -55,7 +55,7 @@ export type WorkerMessage =
   | { readonly kind: "health"; readonly news: HealthUpdate }
   | { readonly kind: "report"; readonly report: WorkerThreadReport }
   /** A part of the counts; `counted` follows the last part. */
-  | { readonly kind: "part"; readonly part: Part }
+  | { readonly kind: "part"; readonly part: MetricsPart }
   | { readonly kind: "counted"; readonly runtime: readonly MetricObject[] }
   | {
       readonly kind: "take";

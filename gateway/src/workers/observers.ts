@@ -1,7 +1,7 @@
 /** The access log and tracing of a worker. Only the enabled ones are loaded. */
 import type { Snapshot } from "@sluice/model";
 import type { AccessLogPlan } from "../proxy/observability/access-log/access-log.ts";
-import { combineObservers, type Observer } from "../proxy/observability/observer.ts";
+import { combineObservers, type RequestObserver } from "../proxy/observability/observer.ts";
 import type { TracingPlan } from "../proxy/observability/tracing/tracing.ts";
 import type { ProxyLog } from "../proxy/pipeline.ts";
 
@@ -15,8 +15,8 @@ export interface ObserversPlan {
 export async function openObservers(
   { accessLog, tracing }: ObserversPlan,
   options: { readonly snapshot: () => Snapshot; readonly log: ProxyLog },
-): Promise<Observer | null> {
-  const observers: Observer[] = [];
+): Promise<RequestObserver | null> {
+  const observers: RequestObserver[] = [];
   // First, so that the access log can record the traces that tracing began.
   if (tracing !== null)
     observers.push((await import("../proxy/observability/tracing/tracing.ts")).openTracing(tracing, options.log));

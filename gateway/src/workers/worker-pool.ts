@@ -10,7 +10,7 @@ import { healthy } from "../balance/health.ts";
 import { Balancers } from "../compile/balancers.ts";
 import { createCountersMemory } from "../counters/shared-counters.ts";
 import type { Connections } from "../metrics/metrics.ts";
-import { type Part, partsOf, Sum } from "../metrics/slices.ts";
+import { type MetricsPart, partsOf, Sum } from "../metrics/slices.ts";
 import { mergeRefused } from "../outbound/refused-destinations.ts";
 import type { ListenAddress } from "../proxy/settings.ts";
 import { SettingsError } from "../settings/error.ts";
@@ -36,7 +36,7 @@ const MAX_RESTART_DELAY = 10_000;
 export interface WorkerPool extends Workers {
   /** The threads that are running now. */
   threads(): readonly WorkerThread[];
-  metricParts(): Promise<AsyncIterable<Part>>;
+  metricParts(): Promise<AsyncIterable<MetricsPart>>;
 }
 
 /** Rejects when an address cannot be listened on. */
@@ -135,14 +135,14 @@ class ThreadPool implements WorkerPool {
     };
   }
 
-  async metricParts(): Promise<AsyncIterable<Part>> {
+  async metricParts(): Promise<AsyncIterable<MetricsPart>> {
     await Promise.all(this.threads().map((thread) => thread.refreshMetrics()));
     return this.#parts();
   }
 
   runtimeMetrics = () => this.threads().flatMap(({ runtime }) => runtime);
 
-  async *#parts(): AsyncGenerator<Part> {
+  async *#parts(): AsyncGenerator<MetricsPart> {
     yield* this.#retired.parts();
     for (const thread of this.threads()) yield* thread.parts;
   }
@@ -264,7 +264,7 @@ class RetiredThreads {
   connections: Connections = addConnections([]);
   readonly #sum = new Sum();
 
-  add(report: WorkerThreadReport | null, parts: readonly Part[]): void {
+  add(report: WorkerThreadReport | null, parts: readonly MetricsPart[]): void {
     for (const part of parts) this.#sum.add(part);
     if (report === null) return;
     const { accepted, handled, requests } = report.connections;
@@ -273,7 +273,7 @@ class RetiredThreads {
     this.connections = addConnections([this.connections, { accepted, handled, requests, ...none }]);
   }
 
-  parts(): AsyncIterable<Part> {
+  parts(): AsyncIterable<MetricsPart> {
     return partsOf(this.#sum.tables);
   }
 }

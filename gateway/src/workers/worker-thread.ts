@@ -5,7 +5,7 @@ import type { Snapshot } from "@sluice/model";
 import type { MetricObject } from "prom-client";
 import type { HealthUpdate } from "../balance/balancer.ts";
 import type { Counter, Counters } from "../counters/counters.ts";
-import type { Part } from "../metrics/slices.ts";
+import type { MetricsPart } from "../metrics/slices.ts";
 import type { ListenAddress } from "../proxy/settings.ts";
 import {
   type ControlMessage,
@@ -49,8 +49,8 @@ export class WorkerThread {
   /** The last report; null before the first. */
   report: WorkerThreadReport | null = null;
   /** Its counts as of the last request. */
-  parts: readonly Part[] = [];
-  #counted: Part[] = [];
+  parts: readonly MetricsPart[] = [];
+  #counted: MetricsPart[] = [];
   readonly #options: Pick<WorkerThreadOptions, "onHealthUpdate" | "clusterCounters">;
   readonly #worker: Worker;
   readonly #listening = Promise.withResolvers<ListenAddresses>();

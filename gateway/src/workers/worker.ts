@@ -51,8 +51,8 @@ export interface RunningWorker {
 
 /** Only the configured engine is loaded. */
 const engines: Readonly<Record<WorkerPlan["engine"], () => Promise<CreateProxy>>> = {
-  http1: async () => (await import("../proxy/http1/listener.ts")).createProxy,
-  "reply-from": async () => (await import("../proxy/reply-from/listener.ts")).createProxy,
+  http1: async () => (await import("../proxy/http1/listener.ts")).createHttp1Proxy,
+  "reply-from": async () => (await import("../proxy/reply-from/listener.ts")).createReplyFromProxy,
 };
 
 /** Rejects when an address cannot be listened on. */

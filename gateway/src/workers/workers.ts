@@ -5,8 +5,8 @@ import type { MetricObject } from "prom-client";
 import type { Balancer } from "../balance/balancer.ts";
 import type { BalancerTools } from "../compile/balancers.ts";
 import type { Counters } from "../counters/counters.ts";
-import type { Connections, Heap, Metrics } from "../metrics/metrics.ts";
-import type { Part } from "../metrics/slices.ts";
+import type { Connections, GatewayMetrics, Heap } from "../metrics/metrics.ts";
+import type { MetricsPart } from "../metrics/slices.ts";
 import type { RefusedDestination } from "../outbound/refused-destinations.ts";
 import type { ListenAddress } from "../proxy/settings.ts";
 import type { WorkerPlan } from "./worker.ts";
@@ -15,7 +15,7 @@ export interface StartWorkersOptions extends Pick<BalancerTools, "onHealthTransi
   readonly plan: WorkerPlan;
   readonly log: Logger;
   /** The metrics of the node; a worker in this thread counts there directly. */
-  readonly metrics: Metrics;
+  readonly metrics: GatewayMetrics;
   readonly metricsOptions: { readonly compat: boolean; readonly nodeId: string; readonly version: string };
   /** Milliseconds after which a thread with a blocked event loop is replaced. */
   readonly workerTimeout: number;
@@ -33,7 +33,7 @@ export interface Workers {
   balancers(): ReadonlyMap<string, Balancer>;
   report(): Promise<WorkersReport>;
   /** The counts of the threads; null when everything is counted in the control thread. */
-  metricParts(): Promise<AsyncIterable<Part> | null>;
+  metricParts(): Promise<AsyncIterable<MetricsPart> | null>;
   /** The `nodejs_*` metrics of the threads as of the last request for their counts; empty without threads. */
   runtimeMetrics(): readonly MetricObject[];
   /** The reason why no worker accepts requests; null when one does. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
-import { DatabaseCounters, type Query } from "../../../gateway/src/counters/database-counters.ts";
+import { DatabaseCounters, type DatabaseQuery } from "../../../gateway/src/counters/database-counters.ts";
 import type { Database } from "../../../gateway/src/database/driver.ts";
 import { openEmbedded } from "../../../gateway/src/database/embedded/embedded.ts";
 import { bootstrap } from "../../../gateway/src/database/migrate.ts";
@@ -56,7 +56,7 @@ it("two nodes that count together admit exactly the limit, and do not wait for e
 it("a database that does not answer is asked by one request a while, and told of once", async () => {
   const told: string[] = [];
   let [asked, answers] = [0, false];
-  const query = (): ReturnType<Query> => {
+  const query = (): ReturnType<DatabaseQuery> => {
     asked += 1;
     return answers ? Promise.resolve([{ admitted: true, counts: [1] }]) : new Promise(() => {});
   };

@@ -1,4 +1,4 @@
-import { createProxy } from "../../../gateway/src/proxy/http1/listener.ts";
+import { createHttp1Proxy } from "../../../gateway/src/proxy/http1/listener.ts";
 import { engineSuite } from "./suite.ts";
 
-engineSuite({ name: "http1", createProxy });
+engineSuite({ name: "http1", createProxy: createHttp1Proxy });

@@ -1,4 +1,4 @@
-import { createProxy } from "../../../gateway/src/proxy/reply-from/listener.ts";
+import { createReplyFromProxy } from "../../../gateway/src/proxy/reply-from/listener.ts";
 import { engineSuite } from "./suite.ts";
 
-engineSuite({ name: "reply-from", createProxy });
+engineSuite({ name: "reply-from", createProxy: createReplyFromProxy });

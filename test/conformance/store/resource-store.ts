@@ -2,7 +2,7 @@
 import type { Log, ResourceClient } from "@sluice/crds";
 import type { Collection, Entity, WaitResponse, WrittenResource } from "@sluice/model";
 import { createResourceStore } from "../../../gateway/src/stores/resources/index.ts";
-import type { Lookup, Store, WriteOptions, WriteOutcome } from "../../../gateway/src/stores/store.ts";
+import type { Lookup, Store, StoreWriteOptions, WriteOutcome } from "../../../gateway/src/stores/store.ts";
 
 export const quiet: Log = { info() {}, warn() {}, error() {} };
 
@@ -55,11 +55,11 @@ const programmed: WaitResponse = {
   problems: [],
 };
 
-export const create = (store: Store, collection: Collection, entity: Entity, options?: WriteOptions) =>
+export const create = (store: Store, collection: Collection, entity: Entity, options?: StoreWriteOptions) =>
   store.write([{ op: "create", collection, entity }], options);
-export const replace = (store: Store, collection: Collection, entity: Entity, options?: WriteOptions) =>
+export const replace = (store: Store, collection: Collection, entity: Entity, options?: StoreWriteOptions) =>
   store.write([{ op: "replace", collection, entity }], options);
-export const remove = (store: Store, collection: Collection, by: Lookup, options?: WriteOptions) =>
+export const remove = (store: Store, collection: Collection, by: Lookup, options?: StoreWriteOptions) =>
   store.write([{ op: "remove", collection, by }], options);
 
 /** Whether an entity was removed. */

@@ -5,9 +5,9 @@ import { type Collection, collections, type Entities, type Entity, type WaitResp
 import type {
   Effect,
   Store,
+  StoreWriteOptions,
   Write,
   WriteFault,
-  WriteOptions,
   WriteOutcome,
 } from "../../../gateway/src/stores/store.ts";
 import { batches } from "./batches.ts";
@@ -30,7 +30,7 @@ export interface Case {
   /** Opens a store as another process would. */
   open(): Promise<Store>;
   /** Writes that must succeed. */
-  write(writes: readonly Write[], options?: WriteOptions): Promise<readonly Effect[]>;
+  write(writes: readonly Write[], options?: StoreWriteOptions): Promise<readonly Effect[]>;
   create<Name extends Collection>(collection: Name, entity: Entities[Name]): Promise<Entities[Name]>;
   replace<Name extends Collection>(collection: Name, entity: Entities[Name]): Promise<Entities[Name]>;
   remove(collection: Collection, id: string): Promise<Effect>;
@@ -83,7 +83,7 @@ function caseOf(store: Store, open: () => Promise<Store>): Case {
     Object.fromEntries(
       await Promise.all(collections.map(async (name) => [name, (await all(name)) as readonly Entity[]] as const)),
     );
-  const write = async (writes: readonly Write[], options?: WriteOptions) => {
+  const write = async (writes: readonly Write[], options?: StoreWriteOptions) => {
     const outcome = await store.write(writes, options);
     assert.equal(outcome.fault, undefined, JSON.stringify(outcome.fault));
     checkOutcome(outcome);

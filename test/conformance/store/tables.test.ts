@@ -1,13 +1,13 @@
 import type { Store } from "../../../gateway/src/stores/store.ts";
-import { createTables, find, list, write } from "../../../gateway/src/stores/tables/index.ts";
+import { createTables, findInTables, listFromTables, write } from "../../../gateway/src/stores/tables/index.ts";
 import { describeStore } from "./suite.ts";
 
 /** The minimal store: the suite compares the other stores with the effects that the tables compute. */
 describeStore("tables in memory", async () => {
   let tables = createTables([]);
   const store: Store = {
-    list: async (collection, options) => list(tables, collection, { ...options, now: Date.now() }),
-    find: async (collection, by) => find(tables, collection, { by, now: Date.now() }),
+    list: async (collection, options) => listFromTables(tables, collection, { ...options, now: Date.now() }),
+    find: async (collection, by) => findInTables(tables, collection, { by, now: Date.now() }),
     async write(writes, { plan = false } = {}) {
       const written = write(tables, writes);
       if (written.fault) return written;

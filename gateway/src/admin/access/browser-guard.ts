@@ -55,8 +55,8 @@ export const isAllowedOrigin = (origin: string, origins: readonly string[]): boo
 function isOwnHost(host: string | undefined, { listenHost: own, hosts }: BrowserPolicy): boolean {
   const [, bracketed, plain] = /^(?:\[([^\]]+)\]|([^:]*))(?::\d+)?$/.exec(host ?? "") ?? [];
   const name = (bracketed ?? plain ?? "").toLowerCase();
-  if (name === "" || isLoopback(name)) return name !== "";
-  if (isIP(name) !== 0 && !isLoopback(own.toLowerCase())) return true;
+  if (name === "" || isLoopbackHost(name)) return name !== "";
+  if (isIP(name) !== 0 && !isLoopbackHost(own.toLowerCase())) return true;
   return [own, ...hosts].some((one) => one.toLowerCase() === name);
 }
 
@@ -64,7 +64,7 @@ const isSameOrigin = (origin: string, host: string | undefined, { scheme }: Brow
   host !== undefined && origin.toLowerCase() === `${scheme}://${host.toLowerCase()}`;
 
 /** Names and addresses that can only be reached from this machine. */
-export function isLoopback(host: string): boolean {
+export function isLoopbackHost(host: string): boolean {
   if (host === "localhost" || host === "::1") return true;
   return isIP(host) === 4 && host.startsWith("127.");
 }

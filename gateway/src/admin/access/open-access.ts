@@ -6,7 +6,7 @@ import type { AccessSettings } from "../../settings/access.ts";
 import { type AdminSettings, adminSettings as names } from "../../settings/admin.ts";
 import { SettingsError } from "../../settings/error.ts";
 import { type Authorizer, createAuthorizer } from "./authorizer.ts";
-import { isLoopback } from "./browser-guard.ts";
+import { isLoopbackHost } from "./browser-guard.ts";
 
 export interface AdminAccess {
   readonly authorize: Authorizer;
@@ -50,7 +50,7 @@ export async function openAccess(settings: AccessOptions, log: Log): Promise<Adm
 /** Minimum characters of a token for a listener that is reachable over a network. */
 const MIN_TOKEN = 16;
 
-const isReachable = ({ listen }: AccessOptions): boolean => !isLoopback(listen.host.toLowerCase());
+const isReachable = ({ listen }: AccessOptions): boolean => !isLoopbackHost(listen.host.toLowerCase());
 
 const formatAddress = ({ host, port }: AccessOptions["listen"]): string =>
   `${host.includes(":") ? `[${host}]` : host}:${port}`;

@@ -7,7 +7,7 @@
  */
 import type { ResourceAttributes } from "@sluice/crds";
 import type { Collection } from "@sluice/model";
-import { type Endpoint, endpoints } from "../entities/endpoints.ts";
+import { type AdminEndpoint, endpoints } from "../entities/endpoints.ts";
 import { unsupportedRoutes } from "../information/unsupported-endpoints.ts";
 
 type Verb = ResourceAttributes["verb"];
@@ -55,7 +55,7 @@ const unrestrictedUrls: ReadonlySet<string> = new Set([
   ...unsupportedRoutes.map(({ url }) => url),
 ]);
 
-const byUrl = new Map<string, Endpoint>(endpoints.map((endpoint) => [endpoint.url, endpoint]));
+const byUrl = new Map<string, AdminEndpoint>(endpoints.map((endpoint) => [endpoint.url, endpoint]));
 
 /** @param url The matched route: `/services/:entity`; empty when there is none. */
 export function requiredRights(method: string, url: string, home: string): readonly ResourceAttributes[] {

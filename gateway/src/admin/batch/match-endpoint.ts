@@ -1,8 +1,8 @@
 /** Finds the endpoint of a path, for writes inside a batch. */
-import { type Endpoint, endpoints } from "../entities/endpoints.ts";
+import { type AdminEndpoint, endpoints } from "../entities/endpoints.ts";
 
 export interface MatchedEndpoint {
-  readonly endpoint: Endpoint;
+  readonly endpoint: AdminEndpoint;
   readonly params: Readonly<Record<string, string>>;
 }
 

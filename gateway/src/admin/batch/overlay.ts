@@ -1,6 +1,6 @@
 /** A read-only view of a store as it will be after some writes. */
 import { type Collection, type Entities, type Entity, entities, referencedId, references } from "@sluice/model";
-import type { ListOptions, Lookup, Page, Write } from "../../stores/store.ts";
+import type { EntityPage, ListOptions, Lookup, Write } from "../../stores/store.ts";
 import type { EntityReader } from "../requests.ts";
 
 export interface Overlay extends EntityReader {
@@ -53,7 +53,7 @@ export function createOverlay(base: EntityReader): Overlay {
   }
 
   /** Handlers only list children of a parent; all pages are read. */
-  async function list<Name extends Collection>(collection: Name, options: ListOptions): Promise<Page<Name>> {
+  async function list<Name extends Collection>(collection: Name, options: ListOptions): Promise<EntityPage<Name>> {
     const { size, after = "", where, tags } = options;
     const found = new Map<string, Entity>();
     for (let from: string | undefined; ; ) {

@@ -2,7 +2,7 @@
 import { type Collection, collections, entities, nestedLists, references } from "@sluice/model";
 
 /** With the parameters `:entity` (the entity, the parent or the holder) and `:child`. */
-export type Endpoint = ListEndpoint | EntityEndpoint | ReferenceEndpoint;
+export type AdminEndpoint = ListEndpoint | EntityEndpoint | ReferenceEndpoint;
 
 /** The entities of a collection, or those of a parent. */
 export interface ListEndpoint {
@@ -45,9 +45,9 @@ const nestedSegment = (collection: Collection): string => segments[collection]?.
 /** Kong has no such URLs: a certificate is found by server name as `/certificates/:entity`. */
 const withoutForeign: ReadonlySet<Collection> = new Set(["snis"]);
 
-export const endpoints: readonly Endpoint[] = collections.flatMap((collection): readonly Endpoint[] => {
+export const endpoints: readonly AdminEndpoint[] = collections.flatMap((collection): readonly AdminEndpoint[] => {
   const top = `/${topSegment(collection)}`;
-  const nested = nestedLists[collection].flatMap(({ child, member }): readonly Endpoint[] => {
+  const nested = nestedLists[collection].flatMap(({ child, member }): readonly AdminEndpoint[] => {
     const url = `${top}/:entity/${nestedSegment(child)}`;
     const parent = { collection, member };
     return [

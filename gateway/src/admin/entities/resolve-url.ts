@@ -6,7 +6,7 @@ import { unstorableReason } from "../../stores/unstorable-text.ts";
 import type { RawMembers } from "../http/decode-body.ts";
 import { invalidUnique, notFound, serverNameNotFound } from "../http/errors.ts";
 import type { EntityReader, EntityRequest } from "../requests.ts";
-import type { Endpoint, ReferenceEndpoint } from "./endpoints.ts";
+import type { AdminEndpoint, ReferenceEndpoint } from "./endpoints.ts";
 
 export interface UrlTarget {
   readonly entity: Entity | null;
@@ -73,7 +73,7 @@ export const resolveUrl = (call: EntityRequest): Promise<UrlTarget> =>
 
 async function resolveEntityUrl(
   call: EntityRequest,
-  { collection }: Exclude<Endpoint, ReferenceEndpoint>,
+  { collection }: Exclude<AdminEndpoint, ReferenceEndpoint>,
 ): Promise<UrlTarget> {
   const { store, params } = call;
   const parent = await resolveParent(call);

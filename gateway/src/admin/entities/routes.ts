@@ -9,7 +9,7 @@ import type { AdminRequest, AdminResponse, EntityReader, EntityRequest, Prepared
 import { performWrites } from "../writes/perform-writes.ts";
 import type { WarningHeaders } from "../writes/warnings.ts";
 import { collectionOverrides } from "./collection-overrides.ts";
-import { type Endpoint, endpoints } from "./endpoints.ts";
+import { type AdminEndpoint, endpoints } from "./endpoints.ts";
 import type { EntityOperations } from "./operations/entity-operations.ts";
 import { deriveOperations } from "./operations/index.ts";
 
@@ -32,12 +32,12 @@ export const operations = Object.fromEntries(
 type ReadHandler = (call: EntityRequest) => Promise<AdminResponse>;
 export type WriteHandler = (call: EntityRequest) => Promise<PreparedWrite>;
 
-export function writeHandlersOf({ kind, collection }: Endpoint): Partial<Record<Method, WriteHandler>> {
+export function writeHandlersOf({ kind, collection }: AdminEndpoint): Partial<Record<Method, WriteHandler>> {
   const { create, upsert, change, remove } = operations[collection];
   return kind === "list" ? { POST: create } : { PUT: upsert, PATCH: change, DELETE: remove };
 }
 
-const readHandlerOf = ({ kind, collection }: Endpoint): ReadHandler =>
+const readHandlerOf = ({ kind, collection }: AdminEndpoint): ReadHandler =>
   operations[collection][kind === "list" ? "list" : "show"];
 
 export interface EntityRouteOptions {
@@ -60,7 +60,7 @@ export const entityRoutes = (options: EntityRouteOptions): readonly AdminRoute[]
 
 async function answerWrite(
   { store, warnings }: EntityRouteOptions,
-  endpoint: Endpoint,
+  endpoint: AdminEndpoint,
   { write, received }: { readonly write: WriteHandler; readonly received: AdminRequest },
 ): Promise<AdminResponse> {
   const plan = parseBooleanOption("dry_run", received.query.get("dry_run"));
@@ -75,7 +75,7 @@ async function answerWrite(
 }
 
 interface CallOptions {
-  readonly endpoint: Endpoint;
+  readonly endpoint: AdminEndpoint;
   readonly store: EntityReader;
   readonly taken: ReadonlySet<string>;
 }

@@ -6,7 +6,7 @@ import { checkEntity, type Target, type Upstream } from "@sluice/model";
 import { HttpError } from "../http/errors.ts";
 import type { AdminRequest, AdminResponse } from "../requests.ts";
 import { createTestingStore } from "../testing-store.ts";
-import { type HealthChange, type HealthOptions, healthRoutes } from "./target-health.ts";
+import { type HealthChange, healthRoutes, type TargetHealthOptions } from "./target-health.ts";
 
 const upstream = checkEntity("upstreams", { name: "u" }).value as Upstream;
 const targetOf = (target: string) => checkEntity("targets", { target, upstream: { id: upstream.id } }).value as Target;
@@ -22,7 +22,7 @@ async function filled() {
   return store;
 }
 
-async function ask(options: HealthOptions, method: "GET" | "PUT", url: string, received: Partial<AdminRequest>) {
+async function ask(options: TargetHealthOptions, method: "GET" | "PUT", url: string, received: Partial<AdminRequest>) {
   const handler = healthRoutes(options).find((route) => route.url === url)?.handlers[method];
   assert.ok(handler, url);
   const request = {

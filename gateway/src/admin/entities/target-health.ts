@@ -18,7 +18,7 @@ export interface HealthChange {
 /** Sets the health in the node of this process; resolves to an error message, undefined on success. */
 export type SetHealth = (change: HealthChange) => Promise<string | undefined>;
 
-export interface HealthOptions {
+export interface TargetHealthOptions {
   readonly store: EntityReader;
   readonly fleet: Pick<Fleet, "nodes">;
   /** The node of this process. */
@@ -29,7 +29,7 @@ export interface HealthOptions {
 
 const PARAMS = "/upstreams/:entity/targets/:child";
 
-export function healthRoutes(options: HealthOptions): readonly AdminRoute[] {
+export function healthRoutes(options: TargetHealthOptions): readonly AdminRoute[] {
   const put = (healthy: boolean): MethodHandlers => ({ PUT: (received) => setTarget(options, received, healthy) });
   const all = { GET: (received: AdminRequest) => listTargets(options, received) };
   return [
@@ -43,7 +43,7 @@ export function healthRoutes(options: HealthOptions): readonly AdminRoute[] {
 }
 
 /** As `/upstreams/:entity/targets`, so including targets of weight 0. */
-async function listTargets({ store }: HealthOptions, received: AdminRequest): Promise<AdminResponse> {
+async function listTargets({ store }: TargetHealthOptions, received: AdminRequest): Promise<AdminResponse> {
   const { targets, next } = await targetsOf(store, received);
   return { status: 200, body: { data: targets, ...next } };
 }
@@ -75,7 +75,10 @@ type NodeHealth = Readonly<Record<string, Readonly<Record<string, TargetHealth>>
 /** The worst state that any node reports is the target's: one node that cannot reach it is worth knowing. */
 const WORST_FIRST = ["DNS_ERROR", "UNHEALTHY", "HEALTHY", "HEALTHCHECKS_OFF"];
 
-async function answerHealth({ store, fleet, node }: HealthOptions, received: AdminRequest): Promise<AdminResponse> {
+async function answerHealth(
+  { store, fleet, node }: TargetHealthOptions,
+  received: AdminRequest,
+): Promise<AdminResponse> {
   const { upstream, targets, next } = await targetsOf(store, received);
   const told = await askNodes(await fleet.nodes());
   const of = (target: Target) => told.flatMap(({ body }) => body[upstream.id]?.[target.id] ?? []);
@@ -115,7 +118,7 @@ async function ask(status: string): Promise<{ readonly body: NodeHealth } | unde
 }
 
 async function setTarget(
-  { store, setHealth }: HealthOptions,
+  { store, setHealth }: TargetHealthOptions,
   { params }: AdminRequest,
   healthy: boolean,
 ): Promise<AdminResponse> {

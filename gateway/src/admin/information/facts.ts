@@ -8,7 +8,7 @@ import type { Store } from "../../stores/store.ts";
 export const KONG_VERSION = "3.9.1";
 
 /** An address that accepts client requests. */
-export interface ProxyListener {
+export interface ProxyAddress {
   readonly host: string;
   readonly port: number;
   readonly tls: boolean;
@@ -24,7 +24,7 @@ export interface ListenerInfo {
   /** Hash of the served configuration; absent if it is not one document. */
   readonly hash?: () => string | null;
   /** Addresses of the node in this process; empty without one. */
-  readonly proxies: readonly ProxyListener[];
+  readonly proxies: readonly ProxyAddress[];
   readonly address: () => { readonly host: string; readonly port: number };
   /** Connections of the admin listener itself. */
   readonly connections: () => Connections;

@@ -1,7 +1,7 @@
 /** GET /metrics of the admin listener: the metrics of all nodes added up. */
 import { AggregatorRegistry, Gauge, type MetricObject, Registry } from "prom-client";
 import { DATA_LINES, readData } from "../../metrics/data-lines.ts";
-import { type Part, Sum, textOf } from "../../metrics/slices.ts";
+import { type MetricsPart, Sum, textOf } from "../../metrics/slices.ts";
 import type { Fleet, FleetNode } from "../../stores/opened-store.ts";
 
 export interface RenderedMetrics {
@@ -14,7 +14,7 @@ const NODE_TIMEOUT = 2000;
 
 interface Scraped {
   readonly gauges: readonly MetricObject[];
-  readonly parts: readonly Part[];
+  readonly parts: readonly MetricsPart[];
 }
 
 async function scrape({ status }: FleetNode): Promise<Scraped | null> {
@@ -27,7 +27,7 @@ async function scrape({ status }: FleetNode): Promise<Scraped | null> {
     });
     if (!response.ok || response.body === null) return null;
     const gauges: MetricObject[] = [];
-    const parts: Part[] = [];
+    const parts: MetricsPart[] = [];
     for await (const datum of readData(response.body)) {
       if ("gauges" in datum) gauges.push(...datum.gauges);
       else parts.push(datum.part);

@@ -2,7 +2,7 @@
 import { hostname } from "node:os";
 import { type Declaration, pluginNames, plugins } from "@sluice/model";
 import { type AdminSettings, adminSettings } from "../../settings/admin.ts";
-import { isWritable, KONG_VERSION, type ListenerInfo, type ProxyListener } from "./facts.ts";
+import { isWritable, KONG_VERSION, type ListenerInfo, type ProxyAddress } from "./facts.ts";
 import { pluginsInUse } from "./plugins-in-use.ts";
 
 /** @param trusted Whether the caller may see settings and addresses; other callers can only recognise the API. */
@@ -43,9 +43,9 @@ async function detailsOf({ node, version, settings, store, address, proxies }: L
   };
 }
 
-const listenerOf = ({ host, port, tls }: ProxyListener) => ({ ip: host, port, ssl: tls, http2: false });
+const listenerOf = ({ host, port, tls }: ProxyAddress) => ({ ip: host, port, ssl: tls, http2: false });
 
-const spelled = ({ host, port, tls }: ProxyListener): string =>
+const spelled = ({ host, port, tls }: ProxyAddress): string =>
   `${host.includes(":") ? `[${host}]` : host}:${port}${tls ? " ssl" : ""}`;
 
 /** By environment variable; secrets are masked, as in Kong. */

@@ -21,7 +21,7 @@ export function fieldOf(node: SchemaNode): KongField {
   };
 }
 
-export const fieldsOf = ({ properties = {} }: SchemaNode): KongFields =>
+export const kongFieldsOf = ({ properties = {} }: SchemaNode): KongFields =>
   Object.entries(properties).map(([name, member]) => ({ [name]: fieldOf(member) }));
 
 /** A record has no default of its own: its members have them. */
@@ -33,7 +33,7 @@ function typeOf(node: SchemaNode): KongField {
   if (reference) return { type: "foreign", reference, ...(onDelete === "cascade" && { on_delete: "cascade" }) };
   if (type === "array" && items) return { type: uniqueItems ? "set" : "array", elements: elementOf(items) };
   if (type !== "object") return { type };
-  if (typeof additionalProperties !== "object") return { type: "record", fields: fieldsOf(node) };
+  if (typeof additionalProperties !== "object") return { type: "record", fields: kongFieldsOf(node) };
   return { type: "map", keys: { type: "string" }, values: elementOf(additionalProperties) };
 }
 

@@ -10,7 +10,7 @@ import {
   schemaNodeAt,
 } from "@sluice/model";
 import { entityChecks, type KongCheck, pluginChecks } from "./checks.ts";
-import { fieldOf, fieldsOf, type KongField, type KongFields } from "./field.ts";
+import { fieldOf, type KongField, type KongFields, kongFieldsOf } from "./field.ts";
 
 export interface KongSchema {
   readonly fields: KongFields;
@@ -47,7 +47,7 @@ export function entitySchema(collection: Collection): KongSchema {
 }
 
 /** Null: there is no such plugin. */
-export function pluginSchema(plugin: string): KongSchema | null {
+export function kongPluginSchema(plugin: string): KongSchema | null {
   if (!isPlugin(plugin)) return null;
   const { schema, refuses } = plugins[plugin];
   const { protocols } = schemaNode(entities.plugins.schema).properties ?? {};
@@ -55,7 +55,7 @@ export function pluginSchema(plugin: string): KongSchema | null {
   const config: KongField = {
     type: "record",
     required: true,
-    fields: fieldsOf(schemaNode(schema)),
+    fields: kongFieldsOf(schemaNode(schema)),
     ...deprecatedFields(plugin),
   };
   return {

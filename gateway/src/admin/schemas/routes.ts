@@ -15,7 +15,7 @@ import { type AdminRoute, operations } from "../entities/routes.ts";
 import { decodeBody, type RawMembers } from "../http/decode-body.ts";
 import { HttpError, invalidEntity } from "../http/errors.ts";
 import type { AdminRequest, AdminResponse } from "../requests.ts";
-import { entitySchema, pluginSchema } from "./index.ts";
+import { entitySchema, kongPluginSchema } from "./index.ts";
 
 /** @param store Determines what a POST would reject: some values are only valid in a database. */
 export const schemaRoutes = (store: Pick<Store, "database">): readonly AdminRoute[] => [
@@ -38,7 +38,7 @@ function collectionNamed(name = ""): Collection {
 }
 
 function showPlugin(name: string): AdminResponse {
-  const schema = pluginSchema(name);
+  const schema = kongPluginSchema(name);
   if (!schema) throw new HttpError(404, { message: `No plugin named '${name}'${didYouMean(name, pluginNames)}` });
   return { status: 200, body: schema };
 }

@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import { type Collection, checkConfig, checkEntity, collections, pluginNames } from "@sluice/model";
 import { describeTable } from "../testing-table.ts";
 import type { KongField, KongFields } from "./field.ts";
-import { entitySchema, pluginSchema } from "./index.ts";
+import { entitySchema, kongPluginSchema } from "./index.ts";
 
 /** Like go-kong's flattening of a schema: a record has its members, every other field its default or null. */
 const defaultsOf = (fields: KongFields): Record<string, unknown> =>
@@ -56,7 +56,7 @@ describe("a client that fills in defaults", () => {
       const given = plugin === "rate-limiting" ? { minute: 5 } : {};
       const { value: stored } = checkConfig(plugin, given);
       assert.ok(stored);
-      const config = fieldIn(pluginSchema(plugin)?.fields ?? [], "config");
+      const config = fieldIn(kongPluginSchema(plugin)?.fields ?? [], "config");
       assert.deepEqual({ ...configDefaults(config.fields as KongFields), ...given }, stored);
     });
   }
@@ -80,7 +80,7 @@ function checkField(field: KongField): void {
 
 test("every schema is of Kong's types alone, down to the last member", () => {
   for (const collection of collections) checkFields(entitySchema(collection).fields);
-  for (const plugin of pluginNames) checkFields(pluginSchema(plugin)?.fields ?? []);
+  for (const plugin of pluginNames) checkFields(kongPluginSchema(plugin)?.fields ?? []);
 });
 
 test("tells what is unique, made up, referred to and bounded", () => {
@@ -103,7 +103,10 @@ test("tells what is unique, made up, referred to and bounded", () => {
     type: "map",
     keys: { type: "string" },
   });
-  assert.partialDeepStrictEqual(fieldIn(pluginSchema("cors")?.fields ?? [], "consumer"), { type: "foreign", eq: null });
+  assert.partialDeepStrictEqual(fieldIn(kongPluginSchema("cors")?.fields ?? [], "consumer"), {
+    type: "foreign",
+    eq: null,
+  });
 });
 
 const valid = { message: "schema validation successful" };

@@ -6,8 +6,8 @@ import { type TestContext, test } from "node:test";
 import { loadText, readArguments } from "@sluice/model";
 import { pino } from "pino";
 import { temporaryFolder } from "../../../../tools/process/index.ts";
-import { Misused, Refused } from "../command.ts";
-import { command } from "./index.ts";
+import { CommandError, Misused } from "../command.ts";
+import { configCommand } from "./index.ts";
 
 interface Desk {
   readonly path: (name: string) => string;
@@ -26,13 +26,13 @@ function desk(context: TestContext, files: Readonly<Record<string, string>> = {}
     path,
     read: (name) => readFileSync(path(name), "utf8"),
     async config(words, env = {}) {
-      const settings = command.settings({ SLUICE_DATABASE_DIR: path("database"), ...env });
+      const settings = configCommand.settings({ SLUICE_DATABASE_DIR: path("database"), ...env });
       assert.ok(settings.value, JSON.stringify(settings.violations));
       const printed: string[] = [];
       const args = typeof words === "string" ? words.split(" ").filter((word) => word !== "") : words;
       const given = readArguments(
         args.map((word) => (/\.|folder/.test(word) ? path(word) : word)),
-        command.arguments,
+        configCommand.arguments,
       );
       if (given.kind !== "given") return plain(given.kind === "invalid" ? `invalid: ${given.message}` : given.kind);
       const call = {
@@ -42,11 +42,11 @@ function desk(context: TestContext, files: Readonly<Record<string, string>> = {}
         print: (text: string) => void printed.push(text),
       };
       try {
-        await command.run(call);
+        await configCommand.run(call);
         return plain(printed.join(""));
       } catch (error) {
         if (error instanceof Misused) return `invalid: ${error.message}`;
-        if (error instanceof Refused) return plain(["refused:", error.message, ...error.faults].join("\n"));
+        if (error instanceof CommandError) return plain(["refused:", error.message, ...error.faults].join("\n"));
         throw error;
       }
     },

@@ -2,9 +2,9 @@
 import { stat } from "node:fs/promises";
 import { describeViolation } from "@sluice/model";
 import { declarativeText } from "../../stores/file/export.ts";
-import { Misused, Refused } from "../command.ts";
+import { CommandError, Misused } from "../command.ts";
 import { entitiesOf } from "./entities-of.ts";
-import type { Part, PartCall } from "./part.ts";
+import type { ConfigCall, ConfigSubcommand } from "./part.ts";
 import { readDeclarative } from "./read.ts";
 import { readFolder } from "./read-folder.ts";
 import { toResources } from "./to-resources.ts";
@@ -20,7 +20,7 @@ interface Order {
 
 const forms = ["custom-resources", "declarative"] as const;
 
-export const convert: Part = async (call) => {
+export const convert: ConfigSubcommand = async (call) => {
   const [from = ""] = call.given.positionals;
   const { to: given, out } = call.given.options;
   const to = forms.find((form) => form === given);
@@ -30,8 +30,8 @@ export const convert: Part = async (call) => {
   await (to === "declarative" ? toDeclarative(order, call) : toCustomResources(order, call));
 };
 
-async function toCustomResources({ from, out }: Order, { settings, log, print }: PartCall): Promise<void> {
-  if ((await stat(from)).isDirectory()) throw new Refused(`${from} is a folder: name the declarative file`);
+async function toCustomResources({ from, out }: Order, { settings, log, print }: ConfigCall): Promise<void> {
+  if ((await stat(from)).isDirectory()) throw new CommandError(`${from} is a folder: name the declarative file`);
   const loaded = await readDeclarative(from, { warn: (sentence) => log.warn(sentence) });
   const ofClass = settings.class === "sluice" ? undefined : settings.class;
   const { resources, faults } = toResources(entitiesOf(loaded), { namespace: settings.homeNamespace, class: ofClass });
@@ -43,12 +43,12 @@ async function toCustomResources({ from, out }: Order, { settings, log, print }:
         describeViolation({ path: [...base, ...path], message, position: loaded.positionOf([...base, ...path]) }),
       );
     });
-    throw new Refused(`${from} says what custom resources cannot:`, told);
+    throw new CommandError(`${from} says what custom resources cannot:`, told);
   }
   await writeFolder(resources, { folder: out, print });
 }
 
-async function toDeclarative({ from, out }: Order, { settings, print }: PartCall): Promise<void> {
+async function toDeclarative({ from, out }: Order, { settings, print }: ConfigCall): Promise<void> {
   const lists = await readFolder(from, { homeNamespace: settings.homeNamespace, class: settings.class });
   const text = declarativeText(lists);
   if (out === undefined) return print(text);

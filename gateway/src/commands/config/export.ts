@@ -3,11 +3,11 @@
 import { declarativeText } from "../../stores/file/export.ts";
 import { openStore } from "../../stores/open.ts";
 import { readAll } from "../../stores/read-all.ts";
-import type { Part } from "./part.ts";
+import type { ConfigSubcommand } from "./part.ts";
 import { storeSettings } from "./store-settings.ts";
 import { writeNew } from "./write-new.ts";
 
-export const exportFile: Part = async ({ given, settings, log, print }) => {
+export const exportFile: ConfigSubcommand = async ({ given, settings, log, print }) => {
   const [file = "sluice.yml"] = given.positionals;
   const opened = await openStore(storeSettings({ ...settings, fileWritable: false }), log);
   try {

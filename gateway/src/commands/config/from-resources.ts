@@ -13,7 +13,7 @@ import {
 import { type Collection, checkDocument, collections, type Entity } from "@sluice/model";
 import type { EntityLists } from "../../stores/read-all.ts";
 
-export interface ReadOptions {
+export interface FromResourcesOptions {
   readonly homeNamespace: string;
   /** Resources of other classes are ignored. */
   readonly class: string;
@@ -38,7 +38,7 @@ interface Held<From> {
 
 export function fromResources<From>(
   held: readonly Held<From>[],
-  { homeNamespace, class: ofClass }: ReadOptions,
+  { homeNamespace, class: ofClass }: FromResourcesOptions,
 ): ReadResources<From> {
   const isOwn = (resource: Resource) =>
     classOf(resource, resource.metadata.namespace === homeNamespace ? ofClass : undefined) === ofClass;

@@ -4,13 +4,13 @@ import { writesBetween } from "../../stores/difference.ts";
 import { openStore } from "../../stores/open.ts";
 import { readAll } from "../../stores/read-all.ts";
 import type { Write, WriteFault } from "../../stores/store.ts";
-import { Refused } from "../command.ts";
+import { CommandError } from "../command.ts";
 import { entitiesOf } from "./entities-of.ts";
-import type { Part } from "./part.ts";
+import type { ConfigSubcommand } from "./part.ts";
 import { readDeclarative } from "./read.ts";
 import { storeSettings } from "./store-settings.ts";
 
-export const importFile: Part = async ({ given, settings, log, print }) => {
+export const importFile: ConfigSubcommand = async ({ given, settings, log, print }) => {
   const [file = ""] = given.positionals;
   const loaded = await readDeclarative(file, {
     database: settings.store === "database",
@@ -48,13 +48,13 @@ interface Refusal {
   readonly write: Write | undefined;
 }
 
-function refusal(file: string, { loaded, fault, write }: Refusal): Refused {
+function refusal(file: string, { loaded, fault, write }: Refusal): CommandError {
   const path = write && write.op !== "remove" ? pathOf(loaded, write) : undefined;
   const sentences = describeFault(fault);
   const faults = sentences.map((message) =>
     path ? describeViolation({ path, message, position: loaded.positionOf(path) }) : message,
   );
-  return new Refused(`${file} is not imported, nothing was written:`, faults);
+  return new CommandError(`${file} is not imported, nothing was written:`, faults);
 }
 
 /** The entity's path in the file: found by its id, or by its name if the store assigned the id. */

@@ -6,13 +6,13 @@ import { exportFile } from "./export.ts";
 import { importFile } from "./import.ts";
 import { init } from "./init.ts";
 import { parse } from "./parse.ts";
-import type { Part } from "./part.ts";
+import type { ConfigSubcommand } from "./part.ts";
 
 interface Listed {
   readonly usage: string;
   readonly arguments: CommandArguments;
   readonly summary: string;
-  readonly part: Part;
+  readonly part: ConfigSubcommand;
 }
 
 const parts: Readonly<Record<string, Listed>> = {
@@ -63,7 +63,7 @@ import and export work on the store that SLUICE_STORE names.
 
 const nameOf = (given: string): string => (Object.hasOwn(aliases, given) ? (aliases[given] ?? "") : given);
 
-export const command = defineCommand({
+export const configCommand = defineCommand({
   usage,
   arguments: {
     subcommands: Object.fromEntries(

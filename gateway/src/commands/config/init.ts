@@ -1,5 +1,5 @@
 /** `sluice config init`: writes an example declarative file. */
-import type { Part } from "./part.ts";
+import type { ConfigSubcommand } from "./part.ts";
 import { writeNew } from "./write-new.ts";
 
 /**
@@ -45,7 +45,7 @@ const shellWord = (file: string): string => {
   return `-- '${file.replaceAll("'", "'\\''").replaceAll(/\s/g, " ")}'`;
 };
 
-export const init: Part = async ({ given, print }) => {
+export const init: ConfigSubcommand = async ({ given, print }) => {
   const [file = "sluice.yml"] = given.positionals;
   await writeNew(file, example(file), 0o644);
   print(`${file} is written\n`);

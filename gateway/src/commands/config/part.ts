@@ -1,7 +1,7 @@
 import type { ConfigSettings } from "../../settings/config.ts";
-import type { Call } from "../command.ts";
+import type { CommandCall } from "../command.ts";
 
 /** A call of a `sluice config` subcommand. */
-export type PartCall = Call<ConfigSettings>;
+export type ConfigCall = CommandCall<ConfigSettings>;
 
-export type Part = (call: PartCall) => Promise<void>;
+export type ConfigSubcommand = (call: ConfigCall) => Promise<void>;

@@ -3,16 +3,16 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { formatPath, locatePath, type ParsedResource, parseResources } from "@sluice/crds";
 import type { EntityLists } from "../../stores/read-all.ts";
-import { Refused } from "../command.ts";
-import { fromResources, type ReadOptions } from "./from-resources.ts";
+import { CommandError } from "../command.ts";
+import { type FromResourcesOptions, fromResources } from "./from-resources.ts";
 
 interface From extends ParsedResource {
   readonly file: string;
   readonly text: string;
 }
 
-/** @throws Refused with every error and its position. */
-export async function readFolder(path: string, options: ReadOptions): Promise<EntityLists> {
+/** @throws CommandError with every error and its position. */
+export async function readFolder(path: string, options: FromResourcesOptions): Promise<EntityLists> {
   const held: { readonly from: From; readonly resource: ParsedResource["content"] }[] = [];
   const faults: string[] = [];
   for (const file of await filesOf(path)) {
@@ -28,7 +28,7 @@ export async function readFolder(path: string, options: ReadOptions): Promise<En
       return `${file}:${line}:${column}: ${formatPath(path)}: ${message}`;
     }),
   );
-  if (faults.length > 0 || !read.lists) throw new Refused(`${path} cannot be converted:`, faults);
+  if (faults.length > 0 || !read.lists) throw new CommandError(`${path} cannot be converted:`, faults);
   return read.lists;
 }
 

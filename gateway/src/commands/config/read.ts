@@ -8,24 +8,24 @@ import {
   type LoadOptions,
   loadText,
 } from "@sluice/model";
-import { Refused } from "../command.ts";
+import { CommandError } from "../command.ts";
 
-export interface ReadOptions extends Pick<LoadOptions, "database"> {
+export interface ReadDeclarativeOptions extends Pick<LoadOptions, "database"> {
   /** Called with a sentence for each warning. */
   readonly warn: (sentence: string) => void;
 }
 
-/** @throws Refused with every error and its position. */
-export async function readDeclarative(file: string, { warn, ...options }: ReadOptions): Promise<LoadedText> {
+/** @throws CommandError with every error and its position. */
+export async function readDeclarative(file: string, { warn, ...options }: ReadDeclarativeOptions): Promise<LoadedText> {
   const text = await readFile(file, "utf8");
   const loaded = good(file, loadText(text, { ...options, file }));
   for (const sentence of describeWarnings(loaded.warnings)) warn(sentence);
   return loaded;
 }
 
-/** @throws Refused with every error and its position. */
+/** @throws CommandError with every error and its position. */
 export function good<Value>(file: string, { value, violations }: Checked<Value>): Value {
   if (!violations) return value;
   const count = violations.length === 1 ? "1 fault" : `${violations.length} faults`;
-  throw new Refused(`${file} has ${count}:`, violations.map(describeViolation));
+  throw new CommandError(`${file} has ${count}:`, violations.map(describeViolation));
 }

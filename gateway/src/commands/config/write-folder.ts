@@ -2,7 +2,7 @@
 import { mkdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { printResource, type Resource } from "@sluice/crds";
-import { Refused } from "../command.ts";
+import { CommandError } from "../command.ts";
 import { writeNew } from "./write-new.ts";
 
 export interface WriteFolderOptions {
@@ -11,7 +11,7 @@ export interface WriteFolderOptions {
   readonly print: (text: string) => void;
 }
 
-/** @throws Refused when one of the files exists; then no file is written. */
+/** @throws CommandError when one of the files exists; then no file is written. */
 export async function writeFolder(
   resources: readonly Resource[],
   { folder, print }: WriteFolderOptions,
@@ -20,7 +20,7 @@ export async function writeFolder(
   const files = resources.map((resource) => ({ resource, file: join(folder, fileOf(resource)) }));
   const there = await Promise.all(files.map(({ file }) => stat(file).then(() => [file], absent)));
   const taken = there.flat();
-  if (taken.length > 0) throw new Refused("these files are there already and are not written over:", taken);
+  if (taken.length > 0) throw new CommandError("these files are there already and are not written over:", taken);
   for (const { resource, file } of files) {
     await mkdir(dirname(file), { recursive: true });
     await writeNew(file, printResource(resource), resource.kind === "Secret" ? 0o600 : 0o644);

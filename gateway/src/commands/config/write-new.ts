@@ -1,6 +1,6 @@
 /** Writes a new file. An existing file is never overwritten. */
 import { writeFile } from "node:fs/promises";
-import { Refused } from "../command.ts";
+import { CommandError } from "../command.ts";
 
 /** @param mode Mode of the file. Default: readable by the owner only, because the file contains keys. */
 export async function writeNew(file: string, text: string, mode = 0o600): Promise<void> {
@@ -8,6 +8,6 @@ export async function writeNew(file: string, text: string, mode = 0o600): Promis
     await writeFile(file, text, { flag: "wx", mode });
   } catch (error) {
     if ((error as { readonly code?: unknown }).code !== "EEXIST") throw error;
-    throw new Refused(`${file} is there already and is not written over: name another, or move it away`);
+    throw new CommandError(`${file} is there already and is not written over: name another, or move it away`);
   }
 }

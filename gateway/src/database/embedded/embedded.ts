@@ -4,12 +4,12 @@ import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { isServerState } from "../describe-error.ts";
 import {
-  type Connection,
   type Database,
+  type DatabaseConnection,
   DatabaseFault,
+  type DatabaseRow,
   DatabaseUnreachable,
   DEFAULT_SCHEMA,
-  type Row,
 } from "../driver.ts";
 import { dataFolder, lockFolder } from "./folder.ts";
 import { startMaintenance } from "./maintenance.ts";
@@ -24,7 +24,7 @@ export interface EmbeddedOptions {
 }
 
 interface Waiting {
-  resolve(rows: readonly Row[]): void;
+  resolve(rows: readonly DatabaseRow[]): void;
   reject(error: Error): void;
 }
 
@@ -79,7 +79,11 @@ export async function openEmbedded({
 
   const send = batchPerTurn((calls: readonly EmbeddedCall[]) => worker.postMessage(calls));
 
-  const call = (method: EmbeddedCall["method"], text = "", values: readonly unknown[] = []): Promise<readonly Row[]> =>
+  const call = (
+    method: EmbeddedCall["method"],
+    text = "",
+    values: readonly unknown[] = [],
+  ): Promise<readonly DatabaseRow[]> =>
     new Promise((resolve, reject) => {
       if (lost !== undefined) {
         reject(lost);
@@ -90,7 +94,7 @@ export async function openEmbedded({
       send({ id: last, method, text, values });
     });
 
-  const connection: Connection = {
+  const connection: DatabaseConnection = {
     query: (text, values) => call("query", text, values),
     async script(text) {
       await call("script", text);
@@ -98,7 +102,7 @@ export async function openEmbedded({
   };
 
   /** Earlier statements run before this transaction; statements that come while it is open wait for its end. */
-  async function transaction<Result>(run: (connection: Connection) => Promise<Result>): Promise<Result> {
+  async function transaction<Result>(run: (connection: DatabaseConnection) => Promise<Result>): Promise<Result> {
     const before = turn;
     const { promise, resolve: end } = Promise.withResolvers<void>();
     turn = promise;
@@ -123,13 +127,13 @@ export async function openEmbedded({
   }
 
   try {
-    await new Promise<readonly Row[]>((resolve, reject) => waiting.set(0, { resolve, reject }));
+    await new Promise<readonly DatabaseRow[]>((resolve, reject) => waiting.set(0, { resolve, reject }));
   } catch (error) {
     await stop();
     throw error;
   }
 
-  const outside: Connection = {
+  const outside: DatabaseConnection = {
     async query(text, values) {
       await turn;
       return connection.query(text, values);

@@ -2,7 +2,7 @@
  * The background work of a Postgres server that PGlite does not do: without checkpoints the write-ahead log grows
  * without limit, and without vacuum the tables do.
  */
-import type { Connection } from "../driver.ts";
+import type { DatabaseConnection } from "../driver.ts";
 
 /** Milliseconds between checks. */
 const INTERVAL = 60_000;
@@ -10,7 +10,7 @@ const INTERVAL = 60_000;
 const VACUUM = 10;
 
 /** Returns the function that stops it. `connection` must keep these statements out of open transactions. */
-export function startMaintenance(connection: Connection, interval = INTERVAL): () => void {
+export function startMaintenance(connection: DatabaseConnection, interval = INTERVAL): () => void {
   let kept: unknown;
   let rounds = 0;
   let working = false;

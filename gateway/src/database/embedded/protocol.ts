@@ -2,7 +2,7 @@
  * Messages between the thread that runs PGlite and the thread that uses it. They are sent as lists, because waking a
  * thread costs more than most statements.
  */
-import type { Row, SqlErrorDetails } from "../driver.ts";
+import type { DatabaseRow, SqlErrorDetails } from "../driver.ts";
 
 export interface EmbeddedCall {
   readonly id: number;
@@ -14,7 +14,7 @@ export interface EmbeddedCall {
 
 /** The reply to the call `id`, where 0 is the start; or a notification on a channel. */
 export type EmbeddedReply =
-  | { readonly id: number; readonly rows: readonly Row[] }
+  | { readonly id: number; readonly rows: readonly DatabaseRow[] }
   | { readonly id: number; readonly failure: string; readonly facts?: SqlErrorDetails }
   | { readonly channel: string; readonly payload: string };
 

@@ -3,7 +3,7 @@
  * and a cached plan, a statement takes a quarter of the time (measured).
  */
 import { type PGlite, parse, protocol } from "@electric-sql/pglite";
-import type { Row } from "../driver.ts";
+import type { DatabaseRow } from "../driver.ts";
 
 const { serialize } = protocol;
 
@@ -22,7 +22,7 @@ const STALE = new Set(["0A000", "26000"]);
  */
 export function createStatements(
   pglite: PGlite,
-): (text: string, values: readonly unknown[]) => Promise<readonly Row[]> {
+): (text: string, values: readonly unknown[]) => Promise<readonly DatabaseRow[]> {
   const known = new Map<string, Prepared>();
   let last = 0;
 

@@ -1,7 +1,7 @@
 /** Runs PGlite in a separate thread: it is Postgres in WebAssembly, and a statement blocks the thread that runs it. */
 import { parentPort, workerData } from "node:worker_threads";
 import { PGlite, types } from "@electric-sql/pglite";
-import type { Row } from "../driver.ts";
+import type { DatabaseRow } from "../driver.ts";
 import { sqlErrorDetails } from "../fault-facts.ts";
 import { durableOptions, syncAll } from "./durable-files.ts";
 import { hasDatabase } from "./folder.ts";
@@ -23,7 +23,7 @@ const isNew = files !== undefined && !hasDatabase(files);
 const pglite = new PGlite({ ...(files !== undefined && durableOptions(files)), parsers: { [types.INT8]: Number } });
 const query = createStatements(pglite);
 
-async function run({ method, text, values }: EmbeddedCall): Promise<readonly Row[]> {
+async function run({ method, text, values }: EmbeddedCall): Promise<readonly DatabaseRow[]> {
   switch (method) {
     case "query":
       return query(text, values);

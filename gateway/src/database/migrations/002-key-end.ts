@@ -1,4 +1,4 @@
-import { writeAll } from "./base-write.ts";
+import { writeAllFunction } from "./base-write.ts";
 import type { Migration } from "./migration.ts";
 
 /**
@@ -7,5 +7,5 @@ import type { Migration } from "./migration.ts";
  */
 export const keyEnd: Migration = {
   name: "002_key_end",
-  up: writeAll("create or replace", "created_at + ttl <= extract(epoch from clock_timestamp()) - 1"),
+  up: writeAllFunction("create or replace", "created_at + ttl <= extract(epoch from clock_timestamp()) - 1"),
 };

@@ -82,10 +82,10 @@ begin
   return jsonb_build_object('before', before, 'after', after, 'along', along);
 end $$;
 
-${writeAll("create", "created_at + ttl <= extract(epoch from clock_timestamp())")}`;
+${writeAllFunction("create", "created_at + ttl <= extract(epoch from clock_timestamp())")}`;
 
 /** @param ended The SQL condition under which a key has expired. */
-export function writeAll(verb: "create" | "create or replace", ended: string): string {
+export function writeAllFunction(verb: "create" | "create or replace", ended: string): string {
   return `${verb} function write_all(writes jsonb) returns jsonb language plpgsql as $$
 declare
   effects jsonb[] := '{}';

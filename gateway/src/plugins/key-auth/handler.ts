@@ -7,7 +7,7 @@ import { StringCache } from "../../exchange/string-cache.ts";
 import type { PluginHandler } from "../plugin.ts";
 import { type BodyMembers, readMembers } from "./body.ts";
 import { type FoundKey, findKey, hideKey } from "./find-key.ts";
-import { type Identity, identify } from "./identify.ts";
+import { type AuthenticatedIdentity, applyIdentity } from "./identify.ts";
 
 type Fault = "absent" | "duplicate" | "unknown";
 
@@ -25,7 +25,7 @@ const challengeOf = (realm: string | null) =>
 const hashes = new StringCache((key) => hash("sha256", key));
 
 /** The consumer of a key; undefined for an unknown key. */
-function ownerOf({ identities }: Exchange, key: string): Identity | undefined {
+function ownerOf({ identities }: Exchange, key: string): AuthenticatedIdentity | undefined {
   const credential = identities.credential(hashes.of(key));
   const owner = credential?.consumer?.id;
   const consumer = owner === undefined ? undefined : identities.consumer(owner);
@@ -41,7 +41,7 @@ export const keyAuth: PluginHandler<"key-auth"> = (config) => {
     if (consumer === undefined) {
       return errorAnswer("unexpected", `key-auth: the consumer ${config.anonymous} of \`anonymous\` does not exist`);
     }
-    identify(exchange, { consumer, credential: null });
+    applyIdentity(exchange, { consumer, credential: null });
     return undefined;
   }
 
@@ -51,7 +51,7 @@ export const keyAuth: PluginHandler<"key-auth"> = (config) => {
     if (key === undefined) return refuse(exchange, fault);
     const owner = ownerOf(exchange, key);
     if (owner === undefined) return refuse(exchange, "unknown");
-    identify(exchange, owner);
+    applyIdentity(exchange, owner);
     return undefined;
   }
 

@@ -4,7 +4,7 @@ import type { Exchange, HeaderEdit, HeaderEditGroup } from "../../exchange/excha
 import { editGroup, removeHeaderEdit, setHeaderEdit } from "../../exchange/header-edits.ts";
 import { headerValue } from "../../exchange/header-value.ts";
 
-export interface Identity {
+export interface AuthenticatedIdentity {
   readonly consumer: Consumer;
   /** Null for the anonymous consumer. */
   readonly credential: SnapshotCredential | null;
@@ -42,7 +42,7 @@ function consumerEdits(consumer: Consumer): readonly HeaderEdit[] {
   return edits;
 }
 
-function groupOf({ consumer, credential }: Identity): HeaderEditGroup {
+function groupOf({ consumer, credential }: AuthenticatedIdentity): HeaderEditGroup {
   if (credential === null) return editGroup([...consumerEdits(consumer), ...ofNobody]);
   let made = ofCredentials.get(credential);
   if (made?.consumer !== consumer) {
@@ -53,7 +53,7 @@ function groupOf({ consumer, credential }: Identity): HeaderEditGroup {
   return made.group;
 }
 
-export function identify(exchange: Exchange, identity: Identity): void {
+export function applyIdentity(exchange: Exchange, identity: AuthenticatedIdentity): void {
   exchange.consumer = identity.consumer;
   exchange.credential = identity.credential;
   exchange.anonymous = identity.credential === null;

@@ -1,7 +1,7 @@
 /** prometheus: updates the metrics of its config at the end of an exchange. */
 import type { Consumer, Route, Service } from "@sluice/model";
 import type { Exchange, Timings } from "../../exchange/exchange.ts";
-import type { Metrics } from "../../metrics/metrics.ts";
+import type { GatewayMetrics } from "../../metrics/metrics.ts";
 import type { Recorder } from "../../metrics/recorder.ts";
 import type { PluginHandler } from "../plugin.ts";
 
@@ -25,10 +25,10 @@ interface Kept {
 
 /** Recorders by route, kept as long as the route object. */
 class Recorders {
-  readonly #metrics: Metrics;
+  readonly #metrics: GatewayMetrics;
   readonly #byRoute = new WeakMap<Route, Kept>();
 
-  constructor(metrics: Metrics) {
+  constructor(metrics: GatewayMetrics) {
     this.#metrics = metrics;
   }
 

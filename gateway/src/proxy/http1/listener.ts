@@ -25,7 +25,7 @@ import { createResponseHeads } from "./response-text.ts";
 import { createUpstreamHeads } from "./upstream/upstream-head.ts";
 import { UpstreamPool } from "./upstream/upstream-pool.ts";
 
-export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = false, ...options }) => {
+export const createHttp1Proxy: CreateProxy = async ({ listen, listenTls, reusePort = false, ...options }) => {
   const {
     settings,
     log,

@@ -24,7 +24,7 @@ export interface RejectedRequest {
 }
 
 /** None of these methods throws. */
-export interface Observer extends AttemptObserver {
+export interface RequestObserver extends AttemptObserver {
   /** The route was matched; plugins and checks have not run yet. */
   opened?(exchange: LiveExchange): void;
   /** The exchange is over. */
@@ -37,7 +37,7 @@ export interface Observer extends AttemptObserver {
 }
 
 /** Combines observers into one; null when there are none. */
-export function combineObservers(observers: readonly Observer[]): Observer | null {
+export function combineObservers(observers: readonly RequestObserver[]): RequestObserver | null {
   const [first = null] = observers;
   if (observers.length < 2) return first;
   return {

@@ -37,7 +37,7 @@ type Refused = Extract<OpenResult, { readonly exchange?: undefined }>;
 const DELIVERY = Symbol("delivery");
 type Marked = { readonly [DELIVERY]?: ReplyFromExchange };
 
-export const createProxy: CreateProxy = async ({ listen, listenTls, reusePort = false, ...options }) => {
+export const createReplyFromProxy: CreateProxy = async ({ listen, listenTls, reusePort = false, ...options }) => {
   const {
     settings,
     log,

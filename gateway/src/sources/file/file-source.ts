@@ -19,7 +19,7 @@ import type { SnapshotSink, Source, SourceLog } from "../source.ts";
 import { EntityIds } from "./entity-ids.ts";
 import { createFileText } from "./file-text.ts";
 import { findEdit } from "./find-edit.ts";
-import { lostProtection } from "./lost-protection.ts";
+import { describeLostProtection } from "./lost-protection.ts";
 import type { LoadedData } from "./read-file.ts";
 import { createReaderProcess } from "./reader-process.ts";
 import { adoptFileEdit, changeFromReading, findReferences, type ServedText } from "./served-text.ts";
@@ -36,7 +36,7 @@ export interface FileSourceOptions {
 }
 
 /** A text of the file, and its content. */
-export interface FileContent {
+export interface ServedFileContent {
   readonly text: string;
   /** Computed on the first call, unless it is known already. */
   loaded(): LoadedData;
@@ -45,7 +45,7 @@ export interface FileContent {
 /** A file source for a process that also writes the file. */
 export interface FileSource extends Source {
   /** The content that was last accepted or delivered; null before the start, and without `keepContent`. */
-  content(): FileContent | null;
+  content(): ServedFileContent | null;
   /** Hash of the snapshot that is served; null before the start. */
   hash(): string | null;
   /** Runs right after a check of the file; no other check runs at the same time. */
@@ -72,7 +72,7 @@ interface AppliedText {
   readonly warnings: LoadedData["warnings"];
 }
 
-function fileContent(text: string, load: typeof loadText, known?: LoadedData): FileContent {
+function fileContent(text: string, load: typeof loadText, known?: LoadedData): ServedFileContent {
   let loaded = known;
   return {
     text,
@@ -90,7 +90,7 @@ const loadLoader = async (): Promise<typeof loadText> => (await import("@sluice/
 export function createFileSource(options: FileSourceOptions): FileSource {
   const { file, log, interval = 1000, keepContent = false, unprotectWait = 2000 } = options;
   let sink: SnapshotSink | undefined;
-  let taken: FileContent | null = null;
+  let taken: ServedFileContent | null = null;
   let hash: string | null = null;
   let watcher: FSWatcher | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -115,7 +115,7 @@ export function createFileSource(options: FileSourceOptions): FileSource {
    * file that replaced another one is complete.
    */
   function mustPostpone(text: string, previous: Snapshot, next: Snapshot): boolean {
-    const lost = fileText.wasReplaced() ? null : lostProtection(previous, next);
+    const lost = fileText.wasReplaced() ? null : describeLostProtection(previous, next);
     if (lost === null) return false;
     const now = performance.now();
     const isNew = held?.text !== text;

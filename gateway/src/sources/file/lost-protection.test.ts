@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { loadText, type Snapshot } from "@sluice/model";
-import { lostProtection } from "./lost-protection.ts";
+import { describeLostProtection } from "./lost-protection.ts";
 
 function snapshotOf(text: string): Snapshot {
   const { value, violations } = loadText(text);
@@ -144,7 +144,7 @@ const changes: readonly (readonly [what: string, before: string, now: string, lo
 ];
 for (const [what, before, now, lost] of changes)
   test(`when ${what}, ${lost ?? "nothing"} is lost`, () =>
-    assert.equal(lostProtection(snapshotOf(before), snapshotOf(now)), lost));
+    assert.equal(describeLostProtection(snapshotOf(before), snapshotOf(now)), lost));
 
 test("no beginning of a file serves a route without what protects it in the whole file", () => {
   const whole = shop(
@@ -159,7 +159,11 @@ test("no beginning of a file serves a route without what protects it in the whol
     documents++;
     const names = new Set([...value.snapshot.plugins.values()].map(({ name }) => name));
     const open = value.snapshot.routes.size > 0 && !names.has("key-auth");
-    assert.equal(lostProtection(before, value.snapshot)?.startsWith("key-auth") ?? false, open, whole.slice(0, end));
+    assert.equal(
+      describeLostProtection(before, value.snapshot)?.startsWith("key-auth") ?? false,
+      open,
+      whole.slice(0, end),
+    );
   }
   assert.ok(documents > 10, `${documents} documents`);
 });

@@ -14,7 +14,7 @@ import {
 } from "@sluice/model/serving";
 
 /** Describes the first plugin and route that are found; null: none. The cost grows with the number of differences. */
-export function lostProtection(before: Snapshot, now: Snapshot): string | null {
+export function describeLostProtection(before: Snapshot, now: Snapshot): string | null {
   if (collections.every((name) => before[name] === now[name])) return null;
   const lost = differences<SnapshotPlugin>(before.plugins, now.plugins).flatMap(({ before: was, after }) =>
     was && protects(was) && !(after && protectsAlike(after, was)) ? [was] : [],

@@ -1,7 +1,7 @@
 /** Waits for the nodes after a write, in database mode. */
 import type { WaitResponse } from "@sluice/model";
 import type { Database } from "../../database/driver.ts";
-import { NODES_CHANNEL, type NodeState, readNodes } from "../../database/nodes.ts";
+import { NODES_CHANNEL, type RegisteredNode, readNodes } from "../../database/nodes.ts";
 
 export interface RevisionWait {
   /**
@@ -28,7 +28,7 @@ const LOOK = 100;
 export function createRevisionWait(database: Database): RevisionWait {
   const waiters = new Set<Waiter>();
   /** The nodes as last read, updated by notifications; null: they must be read. */
-  let nodes: Map<string, NodeState> | null = null;
+  let nodes: Map<string, RegisteredNode> | null = null;
   /** The nodes of this process. */
   const own = new Map<string, number>();
   let listening: Promise<(() => void) | undefined> | undefined;
@@ -122,7 +122,7 @@ export function createRevisionWait(database: Database): RevisionWait {
   };
 }
 
-function answerOf(nodes: readonly NodeState[], revision: number): WaitResponse {
+function answerOf(nodes: readonly RegisteredNode[], revision: number): WaitResponse {
   const live = nodes.filter(({ silent }) => !silent);
   const [acknowledged, lagging] = [true, false].map((has) =>
     live.filter((node) => node.revision >= revision === has).map(({ address }) => address),

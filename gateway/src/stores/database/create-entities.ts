@@ -1,6 +1,6 @@
 /** The fast path for new entities. */
 import type { Collection } from "@sluice/model";
-import { type Connection, DatabaseFault } from "../../database/driver.ts";
+import { type DatabaseConnection, DatabaseFault } from "../../database/driver.ts";
 import { type EntityRow, entityOf, rowOf } from "../../database/rows.ts";
 import type { Effect, Write } from "../store.ts";
 
@@ -15,7 +15,7 @@ export interface CreatedEntities {
  * write_all. Undefined when the writes are others, or when one is rejected: write_all then reports the reason.
  */
 export async function createEntities(
-  connection: Connection,
+  connection: DatabaseConnection,
   writes: readonly Write[],
 ): Promise<CreatedEntities | undefined> {
   const [first] = writes;

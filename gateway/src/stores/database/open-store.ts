@@ -2,7 +2,7 @@
 import { hostname } from "node:os";
 import type { Address } from "@sluice/model";
 import type { Database } from "../../database/driver.ts";
-import { type NodeState, readNodes } from "../../database/nodes.ts";
+import { type RegisteredNode, readNodes } from "../../database/nodes.ts";
 import { openDatabase, requireMigrated } from "../../database/open.ts";
 import type { DatabaseSettings } from "../../settings/database.ts";
 import { createDatabaseSource } from "../../sources/database-source.ts";
@@ -92,7 +92,7 @@ function fleetOf(database: Database): Fleet {
 }
 
 /** A loopback address of another machine cannot be reached from here. */
-function reachable({ address, status }: Pick<NodeState, "address" | "status">): string | null {
+function reachable({ address, status }: Pick<RegisteredNode, "address" | "status">): string | null {
   if (status === null || !LOOPBACK.test(new URL(status).hostname.replace(/^\[|\]$/g, ""))) return status;
   return address.startsWith(`${hostname()}:`) ? status : null;
 }

@@ -1,6 +1,6 @@
 /** Does many writes in one transaction, with as few statements as possible (migrations/base-write.ts). */
 import type { Collection, Entity } from "@sluice/model";
-import { type Connection, type Database, DatabaseFault } from "../../database/driver.ts";
+import { type Database, type DatabaseConnection, DatabaseFault } from "../../database/driver.ts";
 import { type EntityRow, entityOf } from "../../database/rows.ts";
 import type { Effect, Write, WriteFault } from "../store.ts";
 import { unstorableTexts } from "../unstorable-text.ts";
@@ -55,7 +55,7 @@ function firstUnstorable(writes: readonly Write[]): WriteAllResult | undefined {
 }
 
 async function writeBatches(
-  connection: Connection,
+  connection: DatabaseConnection,
   batches: readonly WriteBatch[],
   plan: boolean,
 ): Promise<WriteAllResult> {
@@ -82,7 +82,7 @@ interface ToldEffect {
   readonly along: readonly { readonly collection: Collection; readonly row: EntityRow }[];
 }
 
-async function writeBatch(connection: Connection, batch: WriteBatch): Promise<WriteAllResult> {
+async function writeBatch(connection: DatabaseConnection, batch: WriteBatch): Promise<WriteAllResult> {
   const requests = await toWriteRequests(connection, batch);
   const [row] = await connection.query("select write_all($1::jsonb)::text as told", [JSON.stringify(requests)]);
   const told = JSON.parse(String(row?.told)) as Told;

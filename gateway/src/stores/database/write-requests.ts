@@ -1,6 +1,6 @@
 /** Converts writes to the arguments of the SQL function write_all. */
 import { type Collection, collections } from "@sluice/model";
-import type { Connection } from "../../database/driver.ts";
+import type { DatabaseConnection } from "../../database/driver.ts";
 import { type EntityRow, entityOf, rowOf } from "../../database/rows.ts";
 import { etagOf } from "../etag.ts";
 import type { Write } from "../store.ts";
@@ -10,7 +10,7 @@ import { idOf, isConditional, type WriteBatch } from "./write-batches.ts";
 /** Matches no row: the write is rejected, as if the row had changed between the read and the write. */
 const NOTHING: EntityRow = {};
 
-export async function toWriteRequests(connection: Connection, batch: WriteBatch): Promise<readonly object[]> {
+export async function toWriteRequests(connection: DatabaseConnection, batch: WriteBatch): Promise<readonly object[]> {
   const rows = await conditionalRows(connection, batch);
   const requests: object[] = [];
   for (const { write } of batch) {
@@ -28,7 +28,10 @@ export async function toWriteRequests(connection: Connection, batch: WriteBatch)
 }
 
 /** The current rows, by collection and id: one query per collection. */
-async function conditionalRows(connection: Connection, batch: WriteBatch): Promise<ReadonlyMap<string, EntityRow>> {
+async function conditionalRows(
+  connection: DatabaseConnection,
+  batch: WriteBatch,
+): Promise<ReadonlyMap<string, EntityRow>> {
   const rows = new Map<string, EntityRow>();
   for (const collection of collections) {
     const wanted = batch.flatMap(({ write }) =>
@@ -46,7 +49,7 @@ async function conditionalRows(connection: Connection, batch: WriteBatch): Promi
 
 type Removal = Extract<Write, { op: "remove" }>;
 
-async function rowBy(connection: Connection, write: Write): Promise<EntityRow | undefined> {
+async function rowBy(connection: DatabaseConnection, write: Write): Promise<EntityRow | undefined> {
   const statement = write.op === "remove" ? findStatement(write.collection, write.by) : null;
   const [found] = statement ? await connection.query(statement.text, statement.values) : [];
   return found && (JSON.parse(String(found.row)) as EntityRow);

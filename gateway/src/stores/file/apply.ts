@@ -2,7 +2,7 @@
 import { applyChange, type Change, type Checked, collections, type Entity, type Snapshot } from "@sluice/model";
 import type { Effect, Write, WriteOutcome } from "../store.ts";
 import { type PlacedEntity, type Tables, write } from "../tables/index.ts";
-import { type FileTree, keyOf } from "./tree.ts";
+import { type FileTree, nodeKey } from "./tree.ts";
 
 /** The content of a file: its tree, its tables of entities, and the snapshot for nodes. */
 export interface FileState {
@@ -63,7 +63,7 @@ const inEntity = <Fault extends { readonly path: readonly (string | number)[] }>
 function nextSnapshot(snapshot: Snapshot, tree: FileTree, effects: readonly Effect[]): Checked<Snapshot> {
   const last = new Map<string, { readonly placed: PlacedEntity; readonly stays: boolean }>();
   const note = (placed: PlacedEntity, stays: boolean) => {
-    last.set(keyOf(placed.collection, placed.entity.id), { placed, stays });
+    last.set(nodeKey(placed.collection, placed.entity.id), { placed, stays });
   };
   for (const { collection, before, after, along } of effects) {
     for (const placed of along) note(placed, false);
@@ -86,6 +86,6 @@ const inCollections = <Value>(placed: readonly PlacedEntity[], value: (one: Plac
 
 /** The file's own `_sluice` is not a member of the entity and is preserved. */
 function withExtras(tree: FileTree, { collection, entity }: PlacedEntity): Entity {
-  const extras = tree.nodes.get(keyOf(collection, entity.id))?.extras;
+  const extras = tree.nodes.get(nodeKey(collection, entity.id))?.extras;
   return extras ? Object.assign({}, entity, { _sluice: extras }) : entity;
 }

@@ -2,7 +2,7 @@
 import { type Collection, type Entity, entityNameOf, references } from "@sluice/model";
 import type { Effect } from "../store.ts";
 import { editedItem, idIn, newItem, referenceText } from "./spell.ts";
-import { type FileNode, type FileTree, keyOf, type Members, type NodeParent, rootNode } from "./tree.ts";
+import { type FileNode, type FileTree, type Members, type NodeParent, nodeKey, rootNode } from "./tree.ts";
 
 /** Entities that have no meaning without their parent and are written inside it. */
 const alwaysNested: ReadonlySet<Collection> = new Set(["snis", "targets", "keyauth_credentials"]);
@@ -12,10 +12,10 @@ export type TouchedNodes = Set<FileNode>;
 
 export function editTree(tree: FileTree, effects: readonly Effect[], touched: TouchedNodes): void {
   for (const { collection, before, after, along } of effects) {
-    for (const gone of along) remove(tree, touched, keyOf(gone.collection, gone.entity.id));
+    for (const gone of along) remove(tree, touched, nodeKey(gone.collection, gone.entity.id));
     if (after && before) replace(tree, touched, { collection, entity: after });
     else if (after) add(tree, touched, { collection, entity: after });
-    else if (before) remove(tree, touched, keyOf(collection, before.id));
+    else if (before) remove(tree, touched, nodeKey(collection, before.id));
   }
 }
 
@@ -34,13 +34,13 @@ function add(tree: FileTree, touched: TouchedNodes, { collection, entity }: Plac
     children: new Map(),
     parent: null,
   };
-  tree.nodes.set(keyOf(collection, entity.id), node);
+  tree.nodes.set(nodeKey(collection, entity.id), node);
   attach(tree, node, parent);
   touched.add(rootNode(node));
 }
 
 function replace(tree: FileTree, touched: TouchedNodes, { collection, entity }: Placed): void {
-  const node = tree.nodes.get(keyOf(collection, entity.id));
+  const node = tree.nodes.get(nodeKey(collection, entity.id));
   if (!node) throw new Error(`the file has no ${collection} ${entity.id}`);
   const before: FileNode = { ...node };
   touched.add(rootNode(node));
@@ -70,7 +70,7 @@ function remove(tree: FileTree, touched: TouchedNodes, key: string): void {
  */
 function placeFor(tree: FileTree, { collection, entity }: Placed): NodeParent | null {
   const parents = references[collection].flatMap(({ member, to }): NodeParent[] => {
-    const node = tree.nodes.get(keyOf(to, idIn(entity, member) ?? ""));
+    const node = tree.nodes.get(nodeKey(to, idIn(entity, member) ?? ""));
     return node ? [{ node, member }] : [];
   });
   const [parent, second] = parents;

@@ -6,7 +6,7 @@ import type { FileSource } from "../../sources/file/file-source.ts";
 import type { LoadedData } from "../../sources/file/read-file.ts";
 import { type Effect, type Store, StoreUnavailable, type Write, type WriteOutcome } from "../store.ts";
 import { systemReason } from "../system-error.ts";
-import { createTables, find, list, type PlacedEntity, type Tables } from "../tables/index.ts";
+import { createTables, findInTables, listFromTables, type PlacedEntity, type Tables } from "../tables/index.ts";
 import { type AppliedWrites, applyWrites, type FileState } from "./apply.ts";
 import { editTree, type TouchedNodes } from "./edit.ts";
 import { createPrinter, type PrintFile } from "./print.ts";
@@ -111,8 +111,8 @@ export function createFileStore({ file, source, writable, programmed }: FileStor
   }
 
   return {
-    list: async (collection, options) => list(tables(), collection, { ...options, now: Date.now() }),
-    find: async (collection, by) => find(tables(), collection, { by, now: Date.now() }),
+    list: async (collection, options) => listFromTables(tables(), collection, { ...options, now: Date.now() }),
+    find: async (collection, by) => findInTables(tables(), collection, { by, now: Date.now() }),
     async write(writes, { plan = false, whole = false } = {}) {
       if (plan) return applyWrites(current(), [writes]).outcomes[0] ?? { effects: [] };
       if (!writable && !whole) return { fault: { kind: "read-only" }, index: 0 };

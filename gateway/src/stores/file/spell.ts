@@ -1,7 +1,7 @@
 /** Formats an entity for a file: unchanged parts as they were, the rest in the shortest form. */
 import { isDeepStrictEqual } from "node:util";
 import { briefEntity, type Collection, checkEntity, type Entity, entityNameOf, references } from "@sluice/model";
-import { type FileNode, type FileTree, keyOf, type Members, type NodeParent } from "./tree.ts";
+import { type FileNode, type FileTree, type Members, type NodeParent, nodeKey } from "./tree.ts";
 
 interface ItemOptions {
   readonly collection: Collection;
@@ -83,7 +83,7 @@ function withReferences(
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
 export function referenceText(tree: FileTree, to: Collection, id: string): string {
-  const name = entityNameOf(to, tree.nodes.get(keyOf(to, id))?.entity ?? {});
+  const name = entityNameOf(to, tree.nodes.get(nodeKey(to, id))?.entity ?? {});
   return name === undefined || UUID.test(name) ? id : name;
 }
 

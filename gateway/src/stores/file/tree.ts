@@ -30,7 +30,7 @@ export interface FileTree {
   readonly nodes: Map<string, FileNode>;
 }
 
-export const keyOf = (collection: Collection, id: string): string => `${collection} ${id}`;
+export const nodeKey = (collection: Collection, id: string): string => `${collection} ${id}`;
 
 export function buildFileTree({
   data,
@@ -64,7 +64,7 @@ export function buildFileTree({
         if (children.length > 0) node.children.set(child, children);
         delete members[child];
       }
-      nodes.set(keyOf(collection, node.entity.id), node);
+      nodes.set(nodeKey(collection, node.entity.id), node);
       return node;
     });
   }

@@ -5,7 +5,7 @@ import { Rejected, type Resource } from "@sluice/crds";
 import { type Collection, checkEntity, collections, type Entities, type Entity } from "@sluice/model";
 import fc from "fast-check";
 import type { Write, WriteOutcome } from "../store.ts";
-import { createTables, list, type Tables, write } from "../tables/index.ts";
+import { createTables, listFromTables, type Tables, write } from "../tables/index.ts";
 import { createResourceStore, type ResourceStore } from "./index.ts";
 import { createTestingCluster, type TestingClusterOptions } from "./testing-cluster.ts";
 
@@ -91,7 +91,7 @@ const contentOf = (tables: Tables) =>
   Object.fromEntries(
     collections.map((collection) => [
       collection,
-      list(tables, collection, { size: 100, now: 0 }).entities.map((one) =>
+      listFromTables(tables, collection, { size: 100, now: 0 }).entities.map((one) =>
         JSON.stringify({ ...one, created_at: 0, updated_at: 0 }),
       ),
     ]),

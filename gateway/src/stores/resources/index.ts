@@ -10,15 +10,15 @@ import {
 } from "@sluice/crds";
 import { DEFAULT_CLASS, type WaitResponse, type WrittenResource } from "@sluice/model";
 import { type Effect, type Store, StoreUnavailable, type Write, type WriteOutcome } from "../store.ts";
-import { find, list } from "../tables/index.ts";
+import { findInTables, listFromTables } from "../tables/index.ts";
 import { type ApplyPlanResult, applyPlan, inParallel, type MarkedMember } from "./apply/apply-plan.ts";
 import { finishBatch, recoverBatches, removeOrphanedSecrets } from "./apply/recovery.ts";
 import { throwUnavailable } from "./apply/write-faults.ts";
-import { MANAGER } from "./plan/field-ownership.ts";
+import { ADMIN_MANAGER } from "./plan/field-ownership.ts";
 import { footprintOf } from "./plan/footprint.ts";
 import { refOfSecret } from "./plan/secrets.ts";
 import { planWrites, type WritePlan } from "./plan/write-plan.ts";
-import { buildView, createViewContext, type ResourceView, type WatchedKind } from "./view/build-view.ts";
+import { buildResourceView, createViewContext, type ResourceView, type ViewedKind } from "./view/build-view.ts";
 import { caughtUpCondition, hasOrderedVersion } from "./view/catch-up.ts";
 import { followResources } from "./view/live-resources.ts";
 import { updateView } from "./view/update-view.ts";
@@ -88,7 +88,7 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
     if (!(await live.until(() => live.unsynced().length === 0, READ_TIMEOUT))) {
       throw new StoreUnavailable(`resources cannot be read for now: ${live.unsynced().join(", ")}`);
     }
-    if (!built) built = buildView(live.resources, context);
+    if (!built) built = buildResourceView(live.resources, context);
     else if (news.size > 0) built = updateView(built, news, context);
     news.clear();
     return built;
@@ -99,7 +99,7 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
     namespace,
     name,
   }: Pick<WrittenResource, "kind" | "namespace" | "name">): Resource | undefined =>
-    live.resources[kind as WatchedKind].get(keyOf(namespace, name));
+    live.resources[kind as ViewedKind].get(keyOf(namespace, name));
 
   /** Reads after a write must see it; but a slow watch must not block the writer forever. */
   async function until(condition: () => boolean, what: object): Promise<void> {
@@ -212,7 +212,7 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
   /** Writes by others since our last turn are read before anything is planned. */
   const withMutex = (run: (turn: MutexHold) => Promise<void>): Promise<void> =>
     client
-      .withMutex({ namespace: homeNamespace, name: MANAGER }, async (turn) => {
+      .withMutex({ namespace: homeNamespace, name: ADMIN_MANAGER }, async (turn) => {
         await view();
         if (turn.othersMayHaveWritten || !isMended) await mend();
         await run(turn);
@@ -224,8 +224,9 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
   void removeOrphanedSecrets({ client, homeNamespace, orphanAge, log, signal, view, inTurn: withMutex });
 
   return {
-    list: async (collection, filter) => list((await view()).tables, collection, { ...filter, now: Date.now() }),
-    find: async (collection, by) => find((await view()).tables, collection, { by, now: Date.now() }),
+    list: async (collection, filter) =>
+      listFromTables((await view()).tables, collection, { ...filter, now: Date.now() }),
+    find: async (collection, by) => findInTables((await view()).tables, collection, { by, now: Date.now() }),
 
     async write(writes, { force = false, plan = false } = {}) {
       if (!plan && writes.length > 0)

@@ -24,7 +24,7 @@ export interface WriteQueueOptions<Item> {
   readonly refuse: (item: Item, error: unknown) => void;
 }
 
-export interface WriteQueue<Item> {
+export interface ResourceWriteQueue<Item> {
   add(item: Item): void;
   /** Resolves when nothing is waiting or running. */
   empty(): Promise<void>;
@@ -35,7 +35,7 @@ const MAX_CONCURRENT_WRITES = 16;
 /** Milliseconds after which other processes get a turn, even if writes are waiting here. */
 const MAX_TURN = 2000;
 
-export function createWriteQueue<Item>({ withMutex, plan, refuse }: WriteQueueOptions<Item>): WriteQueue<Item> {
+export function createWriteQueue<Item>({ withMutex, plan, refuse }: WriteQueueOptions<Item>): ResourceWriteQueue<Item> {
   const items: Item[] = [];
   let turns = 0;
   let last: Promise<unknown> = Promise.resolve();

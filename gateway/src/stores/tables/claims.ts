@@ -28,7 +28,7 @@ export function claimOf(by: Lookup): Claim {
 const known = new WeakMap<Entity, readonly string[]>();
 
 /** The keys of an entity's claims, computed once per entity object: it must not change. */
-export function claimKeysOf(collection: Collection, entity: Entity): readonly string[] {
+export function entityClaimKeys(collection: Collection, entity: Entity): readonly string[] {
   const before = known.get(entity);
   if (before) return before;
   const keys = claimsOf(collection, entity).map((claim) => claimKey(collection, claim));

@@ -1,16 +1,16 @@
 /** Reading entities from tables. */
 import type { Collection, Entities, Entity } from "@sluice/model";
-import type { ListOptions, Lookup, Page, TagFilter } from "../store.ts";
+import type { EntityPage, ListOptions, Lookup, TagFilter } from "../store.ts";
 import { claimKey, claimOf } from "./claims.ts";
 import { isExpired } from "./expired.ts";
 import { indexAfter, referenceKey, type Tables } from "./tables.ts";
 
 /** @param now Milliseconds; keys that have expired at that time are left out. */
-export function list<Name extends Collection>(
+export function listFromTables<Name extends Collection>(
   tables: Tables,
   collection: Name,
   { size, after, where, tags, now }: ListOptions & { readonly now: number },
-): Page<Name> {
+): EntityPage<Name> {
   const rows = tables.rows[collection];
   const ids = tables.ids.get(where ? referenceKey(collection, where) : collection) ?? [];
   const found: Entity[] = [];
@@ -23,8 +23,8 @@ export function list<Name extends Collection>(
   return { entities: found as Entities[Name][], more: false };
 }
 
-/** @param now As for `list`. */
-export function find<Name extends Collection>(
+/** @param now As for `listFromTables`. */
+export function findInTables<Name extends Collection>(
   tables: Tables,
   collection: Name,
   { by, now }: { readonly by: Lookup; readonly now: number },

@@ -3,7 +3,15 @@ import { test } from "node:test";
 import { type Collection, checkEntity, type Entities, type Entity } from "@sluice/model";
 import { etagOf } from "../etag.ts";
 import type { Effect, Write, WriteFault } from "../store.ts";
-import { claimKey, createTables, find, list, type PlacedEntity, type Tables, write } from "./index.ts";
+import {
+  claimKey,
+  createTables,
+  findInTables,
+  listFromTables,
+  type PlacedEntity,
+  type Tables,
+  write,
+} from "./index.ts";
 
 function made<Name extends Collection>(collection: Name, raw: object): Entities[Name] {
   const { value, violations } = checkEntity(collection, raw, { now: 0 });
@@ -39,7 +47,7 @@ function refusal(tables: Tables, ...writes: readonly Write[]): { fault: WriteFau
   return { fault, index };
 }
 const names = (tables: Tables, options: object = {}) =>
-  list(tables, "services", { size: 100, now: 0, ...options }).entities.map(({ name }) => name);
+  listFromTables(tables, "services", { size: 100, now: 0, ...options }).entities.map(({ name }) => name);
 
 test("shows each write to the next, and the tables before to nobody", () => {
   const users = service("users");
@@ -86,7 +94,10 @@ test("replaces an entity, renamed or not, and frees what it had", () => {
     create("services", service("users")),
   );
   assert.deepEqual(replaced.effects[0], { collection: "services", before: users, after: renamed, along: [] });
-  assert.equal(find(replaced.tables, "services", { by: { member: "name", value: "people" }, now: 0 })?.id, users.id);
+  assert.equal(
+    findInTables(replaced.tables, "services", { by: { member: "name", value: "people" }, now: 0 })?.id,
+    users.id,
+  );
   const clash: Write = { op: "replace", collection: "services", entity: service("other", { id: users.id }) };
   assert.deepEqual(refusal(tables, clash).fault, { kind: "unique", members: { name: "other" } });
 });
@@ -145,7 +156,7 @@ test("finds names that are unique only within a parent", () => {
     [two, theirs],
   ] as const) {
     const by = { member: "target", value: "a:80", within: { member: "upstream", id: of.id } };
-    assert.equal(find(tables, "targets", { by, now: 0 }), expected);
+    assert.equal(findInTables(tables, "targets", { by, now: 0 }), expected);
   }
   assert.equal(refusal(tables, create("targets", target(one, "a:80"))).fault.kind, "unique");
   assert.equal(after(tables, remove("upstreams", one.id)).effects[0]?.along.length, 1);
@@ -163,12 +174,12 @@ test("lists a page at a time, by tags and by what is referred to", () => {
   assert.deepEqual(names(tables, { tags: { tags: ["x", "y"], match: "every" } }), ["a"]);
   assert.deepEqual(names(tables, { tags: { tags: ["x", "y"], match: "some" } }), ["a", "b", "d"]);
   assert.deepEqual(names(tables, { after: all[1]?.id, size: 1 }), ["c"]);
-  assert.equal(list(tables, "services", { size: 3, now: 0 }).more, true);
-  assert.equal(list(tables, "services", { size: 4, now: 0 }).more, false);
+  assert.equal(listFromTables(tables, "services", { size: 3, now: 0 }).more, true);
+  assert.equal(listFromTables(tables, "services", { size: 4, now: 0 }).more, false);
   const web = route({ service: { id: all[0]?.id } });
   const routed = after(tables, create("routes", web), create("routes", route({ service: { id: all[1]?.id } }))).tables;
   const where = { member: "service", id: all[0]?.id ?? "" };
-  assert.deepEqual(list(routed, "routes", { size: 9, now: 0, where }).entities, [web]);
+  assert.deepEqual(listFromTables(routed, "routes", { size: 9, now: 0, where }).entities, [web]);
 });
 
 test("hides keys whose time is over", () => {
@@ -176,8 +187,8 @@ test("hides keys whose time is over", () => {
   const key = credential(bob, "secret", { ttl: 10 });
   const tables = createTables([...placed("consumers", bob), ...placed("keyauth_credentials", key)]);
   const seen = (now: number) => [
-    find(tables, "keyauth_credentials", { by: { id: key.id }, now }) !== null,
-    list(tables, "keyauth_credentials", { size: 9, now }).entities.length,
+    findInTables(tables, "keyauth_credentials", { by: { id: key.id }, now }) !== null,
+    listFromTables(tables, "keyauth_credentials", { size: 9, now }).entities.length,
   ];
   assert.deepEqual(
     [seen(10_999), seen(11_000)],

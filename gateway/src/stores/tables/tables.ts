@@ -8,7 +8,7 @@ import {
   referencedId,
   references,
 } from "@sluice/model";
-import { claimKeysOf } from "./claims.ts";
+import { entityClaimKeys } from "./claims.ts";
 
 export interface PlacedEntity {
   readonly collection: Collection;
@@ -104,14 +104,14 @@ export class TablesDraft {
   put(placed: PlacedEntity): void {
     const { collection, entity } = placed;
     this.#rows[collection].set(entity.id, entity);
-    for (const key of claimKeysOf(collection, entity)) if (!this.claims.get(key)) this.claims.set(key, placed);
+    for (const key of entityClaimKeys(collection, entity)) if (!this.claims.get(key)) this.claims.set(key, placed);
     for (const key of listKeys(placed)) this.#movedOf(key).set(entity.id, true);
   }
 
   drop(placed: PlacedEntity): void {
     const { collection, entity } = placed;
     this.#rows[collection].set(entity.id, undefined);
-    for (const key of claimKeysOf(collection, entity))
+    for (const key of entityClaimKeys(collection, entity))
       if (this.claims.get(key)?.entity.id === entity.id) this.claims.set(key, undefined);
     for (const key of listKeys(placed)) this.#movedOf(key).set(entity.id, false);
   }

@@ -2,7 +2,7 @@
 import { type Collection, collections, type Entity, entities, referencedId, references } from "@sluice/model";
 import { etagOf } from "../etag.ts";
 import type { Effect, Write, WriteFault } from "../store.ts";
-import { claimKey, claimKeysOf, claimOf, claimsOf } from "./claims.ts";
+import { claimKey, claimOf, claimsOf, entityClaimKeys } from "./claims.ts";
 import { isExpired } from "./expired.ts";
 import { type PlacedEntity, type Tables, TablesDraft } from "./tables.ts";
 
@@ -74,7 +74,7 @@ function dropExpired(draft: TablesDraft, { collection, entity }: PlacedEntity, n
   if (collection !== "keyauth_credentials") return [];
   const holders = [
     draft.get(collection, entity.id),
-    ...claimKeysOf(collection, entity).map((key) => draft.claims.get(key)?.entity),
+    ...entityClaimKeys(collection, entity).map((key) => draft.claims.get(key)?.entity),
   ];
   return [...new Set(holders)].flatMap((holder) => {
     if (!holder || !isExpired(collection, holder, now)) return [];

@@ -11,7 +11,7 @@ import type { EntityOperations } from "./entity-operations.ts";
 import { memberOf, tagOf } from "./upsert.ts";
 import { presentWritten } from "./written.ts";
 
-export async function change(operations: EntityOperations, call: EntityRequest): Promise<PreparedWrite> {
+export async function changeEntity(operations: EntityOperations, call: EntityRequest): Promise<PreparedWrite> {
   const { collection } = call.endpoint;
   const place = await resolveUrl(call);
   const before = place.entity;

@@ -7,7 +7,7 @@ import { checkedEntity, updatedAtNow, withFreeId } from "./check.ts";
 import type { EntityOperations } from "./entity-operations.ts";
 import { presentWritten } from "./written.ts";
 
-export async function create(operations: EntityOperations, call: EntityRequest): Promise<PreparedWrite> {
+export async function createEntity(operations: EntityOperations, call: EntityRequest): Promise<PreparedWrite> {
   const { collection } = call.endpoint;
   const parent = await resolveParent(call);
   const raw = operations.prepare(call.body(), { before: null, isPartial: false });

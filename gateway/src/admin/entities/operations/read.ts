@@ -8,7 +8,7 @@ import { resolveParent, resolveUrl } from "../resolve-url.ts";
 import type { EntityOperations } from "./entity-operations.ts";
 
 /** As in Kong, lists below a parent are not filtered by tags, and their next page has the default size. */
-export async function list(operations: EntityOperations, call: EntityRequest): Promise<AdminResponse> {
+export async function listEntities(operations: EntityOperations, call: EntityRequest): Promise<AdminResponse> {
   const { store, endpoint, path, query } = call;
   const parent = await resolveParent(call);
   const page = pageOf(query);
@@ -36,7 +36,7 @@ export const presentAll = (
   store: EntityReader,
 ): Promise<readonly object[]> => Promise.all(entities.map((entity) => operations.present(entity, store)));
 
-export async function show(operations: EntityOperations, call: EntityRequest): Promise<AdminResponse> {
+export async function showEntity(operations: EntityOperations, call: EntityRequest): Promise<AdminResponse> {
   const { entity, hasOtherParent: foreign } = await resolveUrl(call);
   if (!entity || foreign) throw notFound();
   const body = await operations.present(entity, call.store);

@@ -7,7 +7,7 @@ import { lookupForSegment, resolveUrl } from "../resolve-url.ts";
 import type { EntityOperations } from "./entity-operations.ts";
 import { memberOf, tagOf } from "./upsert.ts";
 
-export async function remove(operations: EntityOperations, call: EntityRequest): Promise<PreparedWrite> {
+export async function removeEntity(operations: EntityOperations, call: EntityRequest): Promise<PreparedWrite> {
   const { endpoint, preconditions: conditions, store, params } = call;
   const { collection } = endpoint;
   const isConditional = conditions.match !== undefined || conditions.noneMatch !== undefined;

@@ -11,7 +11,7 @@ import type { EntityOperations } from "./entity-operations.ts";
 import { presentWritten } from "./written.ts";
 
 /** As in Kong, an entity of another parent is moved to the parent in the URL. */
-export async function upsert(operations: EntityOperations, call: EntityRequest): Promise<PreparedWrite> {
+export async function upsertEntity(operations: EntityOperations, call: EntityRequest): Promise<PreparedWrite> {
   const { store, preconditions: conditions } = call;
   const { collection } = call.endpoint;
   const place = await resolveUrl(call);

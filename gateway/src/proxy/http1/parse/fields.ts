@@ -1,7 +1,7 @@
 /** Field lines of a head or of trailers: offsets of each name and value, and the id of the name. */
 import { COLON, CR, HTAB, LF, SP, TOKEN, VALUE } from "./bytes.ts";
 import { fault } from "./faults.ts";
-import { identify } from "./names.ts";
+import { headerIdOf } from "./names.ts";
 
 /** Bits of `kinds` with the id of a known name (see names.ts); 0: unknown. LOOKALIKE (0x100) is a separate bit. */
 export const ID = 0xff;
@@ -114,7 +114,7 @@ export function scanFields(section: FieldSection, bytes: Buffer, end: number): n
     offsets[at + 2] = valueStart;
     offsets[at + 3] = valueEnd;
     const plain = valueEnd === position && valueStart === nameEnd + 2 && bytes[nameEnd + 1] === SP;
-    kinds[count] = identify(bytes, line, nameEnd) | (plain ? PLAIN : 0);
+    kinds[count] = headerIdOf(bytes, line, nameEnd) | (plain ? PLAIN : 0);
     count++;
     position += 2;
     line = position;

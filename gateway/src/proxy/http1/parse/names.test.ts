@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { identify, known, knownId, LOOKALIKE } from "./names.ts";
+import { headerIdOf, known, knownId, LOOKALIKE } from "./names.ts";
 
 const idOf = (name: string): number => {
   const bytes = Buffer.from(`  ${name}: `);
-  return identify(bytes, 2, 2 + name.length);
+  return headerIdOf(bytes, 2, 2 + name.length);
 };
 
 test("each known name is found in any case, and with other characters for dashes is told apart", () => {

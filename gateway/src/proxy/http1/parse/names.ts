@@ -124,7 +124,7 @@ for (const [name, id] of Object.entries(known)) {
 }
 
 /** The id of the name in [start, end), with LOOKALIKE when other characters replace dashes; 0 when unknown. */
-export function identify(bytes: Buffer, start: number, end: number): number {
+export function headerIdOf(bytes: Buffer, start: number, end: number): number {
   const length = end - start;
   const first = FOLD[bytes[start] ?? 0] ?? 0;
   let slot = slotOf(length, first, FOLD[bytes[end - 1] ?? 0] ?? 0);

@@ -4,7 +4,7 @@ import { open } from "node:fs/promises";
 import type { Snapshot } from "@sluice/model";
 import { pino } from "pino";
 import type { ProxyLog } from "../../pipeline.ts";
-import type { Observer } from "../observer.ts";
+import type { RequestObserver } from "../observer.ts";
 import { withoutQuery, withQuery } from "./paths.ts";
 import { exchangeRecord, refusalRecord } from "./record.ts";
 
@@ -23,7 +23,7 @@ export interface AccessLogOptions {
   readonly log: ProxyLog;
 }
 
-export type AccessLog = Required<Pick<Observer, "finished" | "rejected" | "reopen" | "close">>;
+export type AccessLog = Required<Pick<RequestObserver, "finished" | "rejected" | "reopen" | "close">>;
 
 /** Milliseconds that a line is buffered at most. */
 const FLUSH_INTERVAL = 1000;

@@ -20,7 +20,7 @@ import { isServerFault } from "../../exchange/grpc.ts";
 import type { LiveExchange } from "../../exchange/live-exchange.ts";
 import type { ProxyLog } from "../../pipeline.ts";
 import { errorCodeOf } from "../../upstream/failure.ts";
-import type { Observer } from "../observer.ts";
+import type { RequestObserver } from "../observer.ts";
 import { clientAttributes, clientName, serverAttributes, serverName } from "./attributes.ts";
 import { formatTraceParent, parseTraceParent, type TraceParent } from "./trace-parent.ts";
 
@@ -50,7 +50,7 @@ const FIRST_ERROR = 400;
 const FIRST_SERVER_ERROR = 500;
 
 /** OpenTelemetry's variables configure the rest: OTEL_EXPORTER_OTLP_HEADERS, OTEL_SERVICE_NAME and others. */
-export function openTracing({ sampling, url, node, version }: TracingPlan, log: ProxyLog): Observer {
+export function openTracing({ sampling, url, node, version }: TracingPlan, log: ProxyLog): RequestObserver {
   // The SDK reports errors as JSON with stack traces.
   const tell = (message: unknown) => log.warn({ reason: String(message).slice(0, LONGEST_REASON) }, "traces are lost");
   const ignore = () => undefined;

@@ -16,7 +16,7 @@ import {
 } from "@sluice/crds";
 import { entities, entityNameOf, kinds, type ResourceKind, type WrittenResource } from "@sluice/model";
 import type { WriteFault } from "../../store.ts";
-import { divideByOwner, MANAGER } from "../plan/field-ownership.ts";
+import { ADMIN_MANAGER, divideByOwner } from "../plan/field-ownership.ts";
 import { refOfSecret } from "../plan/secrets.ts";
 import type { ResourceStep, WritePlan } from "../plan/write-plan.ts";
 import { hasOrderedVersion } from "../view/catch-up.ts";
@@ -53,7 +53,7 @@ export async function applyPlan(client: ResourceClient, { steps, secrets }: Writ
   const made: Resource[] = [];
   try {
     await inParallel(secrets, async (secret) => {
-      made.push(await client.apply("Secret", secret, { manager: MANAGER, expect: "absent" }));
+      made.push(await client.apply("Secret", secret, { manager: ADMIN_MANAGER, expect: "absent" }));
     });
     if (!only) return { awaits: [], batch: [] };
     const done = steps.length === 1 ? await applySingle(client, only) : await applyBatch(client, steps);
@@ -150,7 +150,7 @@ async function applyStep(client: ResourceClient, step: ResourceStep, notes: Anno
     const { metadata } = step.resource;
     const annotations = { ...metadata.annotations, ...notes.annotations };
     const resource = { ...step.resource, metadata: { ...metadata, annotations } };
-    return client.apply(kind, resource, { manager: MANAGER, expect: "absent" });
+    return client.apply(kind, resource, { manager: ADMIN_MANAGER, expect: "absent" });
   }
   let resource = step.resource;
   for (let attempt = 1; ; attempt++) {
@@ -190,7 +190,7 @@ const head = ({ apiVersion, kind }: Resource) => ({ apiVersion, kind });
 
 /** The owners of the changed fields were checked at this version: only at this version may they be taken over. */
 const expecting = ({ metadata: { uid = "", resourceVersion = "" } }: Resource): ApplyOptions => ({
-  manager: MANAGER,
+  manager: ADMIN_MANAGER,
   force: true,
   expect: { uid, resourceVersion },
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Resource } from "@sluice/crds";
-import { divideByOwner, MANAGER, otherOwners } from "./field-ownership.ts";
+import { ADMIN_MANAGER, divideByOwner, otherOwners } from "./field-ownership.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -26,7 +26,7 @@ const resource = (spec: Fields, ...managedFields: readonly ReturnType<typeof ent
 const before = resource(
   { host: "a", port: 80, tags: ["a"], retries: 1 },
   entry("gitops", { "f:host": {}, "f:tags": {} }, { "f:annotations": { ".": {}, "f:theirs": {} } }),
-  entry(MANAGER, { "f:port": {}, "f:retries": {} }, { "f:annotations": { ".": {}, "f:mine": {} } }),
+  entry(ADMIN_MANAGER, { "f:port": {}, "f:retries": {} }, { "f:annotations": { ".": {}, "f:mine": {} } }),
   { ...entry("operator", { "f:host": {} }), ...{ subresource: "status" } },
 );
 const wanted = (spec: Fields, more: object = {}) => ({ spec, annotations: {}, ...more });
@@ -53,7 +53,7 @@ test("names who owns what would change or go", () => {
   assert.deepEqual(specs, [
     ["gitops", { "f:host": {} }],
     ["operator", { "f:host": {} }],
-    [MANAGER, { "f:port": {}, "f:retries": {}, "f:tags": {} }],
+    [ADMIN_MANAGER, { "f:port": {}, "f:retries": {}, "f:tags": {} }],
   ]);
 });
 
@@ -79,7 +79,7 @@ test("tells items of lists apart where the schema says by what", () => {
       "f:name": {},
       "f:targets": { 'k:{"target":"a:80"}': { ".": {}, "f:target": {}, "f:weight": {} } },
     }),
-    entry(MANAGER, { "f:targets": { 'k:{"target":"b:80"}': { ".": {}, "f:target": {} } } }),
+    entry(ADMIN_MANAGER, { "f:targets": { 'k:{"target":"b:80"}': { ".": {}, "f:target": {} } } }),
   );
   const targets = [{ target: "a:80", weight: 1 }, { target: "b:80", weight: 9 }, { target: "c:80" }];
   const added = divideByOwner("Upstream", pool, wanted({ name: "pool", targets }));
@@ -94,7 +94,10 @@ test("tells items of lists apart where the schema says by what", () => {
     removed.managedFields?.map(({ manager, fieldsV1 }) => [manager, Object(fieldsV1)["f:spec"]]),
     [
       ["gitops", { "f:name": {} }],
-      [MANAGER, { "f:targets": { 'k:{"target":"b:80"}': item, 'k:{"target":"a:80"}': { ...item, "f:weight": {} } } }],
+      [
+        ADMIN_MANAGER,
+        { "f:targets": { 'k:{"target":"b:80"}': item, 'k:{"target":"a:80"}': { ...item, "f:weight": {} } } },
+      ],
     ],
   );
 });
@@ -103,7 +106,7 @@ test("owns members inside records one by one", () => {
   const limit = resource(
     { plugin: "rate-limiting", config: { minute: 5, redis: { host: "a", port: 1 } } },
     entry("gitops", { "f:plugin": {}, "f:config": { ".": {}, "f:minute": {}, "f:redis": { "f:host": {} } } }),
-    entry(MANAGER, { "f:config": { "f:redis": { "f:port": {} } } }),
+    entry(ADMIN_MANAGER, { "f:config": { "f:redis": { "f:port": {} } } }),
   );
   const config = { minute: 5, redis: { host: "a", port: 2 } };
   const { ours, owners } = divideByOwner("Plugin", limit, wanted({ plugin: "rate-limiting", config }));

@@ -6,15 +6,15 @@ import { isDeepStrictEqual } from "node:util";
 import type { Metadata, Resource } from "@sluice/crds";
 import { canonicalJson, kinds, type ResourceKind, type SpecNode } from "@sluice/model";
 import type { FieldOwner } from "../../store.ts";
-import { type ManagedFields, type Path, transferFields } from "./transfer-fields.ts";
+import { type FieldPath, type ManagedFields, transferFields } from "./transfer-fields.ts";
 
 /** The field manager of all writes of the admin listener. */
-export const MANAGER = "sluice-admin";
+export const ADMIN_MANAGER = "sluice-admin";
 
 type Members = Readonly<Record<string, unknown>>;
 
 interface Leaf {
-  readonly path: Path;
+  readonly path: FieldPath;
   readonly value: unknown;
 }
 /** By the path as one string. */
@@ -79,7 +79,7 @@ export function divideByOwner(
     owners,
     ...(stuck.length > 0 && {
       managedFields: transferFields(resource, {
-        manager: MANAGER,
+        manager: ADMIN_MANAGER,
         gone: stuck.map(pathOf),
         stay: [...after.values()].map(({ path }) => path),
       }),
@@ -100,7 +100,7 @@ const entriesOf = ({ metadata }: Resource) => (metadata.managedFields ?? []).fil
 
 const otherEntries = (resource: Resource): readonly Entry[] =>
   entriesOf(resource).flatMap((entry) =>
-    entry.manager === undefined || entry.manager === MANAGER
+    entry.manager === undefined || entry.manager === ADMIN_MANAGER
       ? []
       : [{ manager: entry.manager, fields: fieldsOf(entry, "f:spec") }],
   );
@@ -111,7 +111,7 @@ function ownersOf(entries: readonly Entry[], key: string): readonly FieldOwner[]
     .map(({ manager }) => ({ manager, field: fieldName(pathOf(key)) }));
 }
 
-const pathOf = (key: string): Path => JSON.parse(key);
+const pathOf = (key: string): FieldPath => JSON.parse(key);
 
 /**
  * Whether a field would remain although our apply leaves it out: because another manager owns it, or this one by
@@ -121,7 +121,7 @@ const isHeld = (resource: Resource, key: string): boolean =>
   entriesOf(resource).some((entry) => entry !== applyEntry(resource) && fieldsOf(entry, "f:spec").has(key));
 
 /** `.spec.targets[target="a:80"].weight`, in the notation of the API server. */
-const fieldName = (path: Path): string =>
+const fieldName = (path: FieldPath): string =>
   path.reduce((text, step) => {
     if (step.startsWith("f:")) return `${text}.${step.slice(2)}`;
     const keys = Object.entries(JSON.parse(step.slice(2)) as object);
@@ -129,7 +129,7 @@ const fieldName = (path: Path): string =>
   }, ".spec");
 
 const applyEntry = (resource: Resource) =>
-  entriesOf(resource).find(({ manager, operation }) => manager === MANAGER && operation === "Apply");
+  entriesOf(resource).find(({ manager, operation }) => manager === ADMIN_MANAGER && operation === "Apply");
 
 const ownFields = (resource: Resource): ReadonlySet<string> => fieldsOf(applyEntry(resource), "f:spec");
 
@@ -147,10 +147,10 @@ function notesOf(resource: Resource) {
 /** The leaf fields of a managedFields entry below a path. */
 function fieldsOf(
   entry: NonNullable<Metadata["managedFields"]>[number] | undefined,
-  ...below: Path
+  ...below: FieldPath
 ): ReadonlySet<string> {
   const found = new Set<string>();
-  const look = (node: Members, path: Path): void => {
+  const look = (node: Members, path: FieldPath): void => {
     const steps = Object.keys(node).filter((step) => step !== ".");
     if (steps.length === 0 && path.length > 0) found.add(JSON.stringify(path));
     for (const step of steps) look(Object(node[step]), [...path, step]);
@@ -168,7 +168,7 @@ const isRecord = (value: unknown): value is Members =>
 /** A list has one owner, unless the schema declares it as a map by keys. */
 function leavesOf(spec: Members, specNode: SpecNode): Leaves {
   const leaves = new Map<string, Leaf>();
-  const look = (value: unknown, node: SpecNode, path: Path): void => {
+  const look = (value: unknown, node: SpecNode, path: FieldPath): void => {
     const { listMapKeys } = node;
     if (Array.isArray(value) && listMapKeys) {
       for (const item of value)

@@ -1,7 +1,7 @@
 /** Decides which writes are independent and may run concurrently. Pure. */
 import { refKey } from "@sluice/crds";
 import { type Collection, type Entity, referencedId, references } from "@sluice/model";
-import { claimKey, claimKeysOf } from "../../tables/index.ts";
+import { claimKey, entityClaimKeys } from "../../tables/index.ts";
 import type { WritePlan } from "./write-plan.ts";
 
 /** Keys of entities, of their claims, and of resources. */
@@ -17,7 +17,7 @@ export function footprintOf({ effects, steps, secrets, unused }: WritePlan): Wri
   const needs = new Set<string>();
   const take = (collection: Collection, entity: Entity): void => {
     takes.add(claimKey(collection, { id: entity.id }));
-    for (const key of claimKeysOf(collection, entity)) takes.add(key);
+    for (const key of entityClaimKeys(collection, entity)) takes.add(key);
   };
   for (const { collection, before, after, along } of effects) {
     for (const entity of [before, after]) if (entity) take(collection, entity);

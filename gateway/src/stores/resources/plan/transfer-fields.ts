@@ -7,14 +7,14 @@ import type { Metadata, Resource } from "@sluice/crds";
 export type ManagedFields = NonNullable<Metadata["managedFields"]>;
 
 /** Steps below the spec as in managedFields: `f:retries`; for an item of a keyed list `k:{"target":"a:80"}`. */
-export type Path = readonly string[];
+export type FieldPath = readonly string[];
 
 export interface FieldTransfer {
   readonly manager: string;
   /** Leaf fields to be removed. */
-  readonly gone: readonly Path[];
+  readonly gone: readonly FieldPath[];
   /** Leaf fields that remain. */
-  readonly stay: readonly Path[];
+  readonly stay: readonly FieldPath[];
 }
 
 /** fieldsV1: the content of each step; `.` is the field itself. */
@@ -45,26 +45,26 @@ export function transferFields(
 }
 
 /** The outermost field around a path that is removed as a whole: otherwise an empty list or record would remain. */
-function rootOf(path: Path, stay: readonly Path[]): Path {
-  const isAround = (root: Path) => stay.some((other) => root.every((step, index) => step === other[index]));
+function rootOf(path: FieldPath, stay: readonly FieldPath[]): FieldPath {
+  const isAround = (root: FieldPath) => stay.some((other) => root.every((step, index) => step === other[index]));
   const lengths = path.map((_, index) => index + 1);
   return path.slice(0, lengths.find((length) => !isAround(path.slice(0, length))) ?? path.length);
 }
 
 /** The field and the fields around it that are removed with it. */
-const withinRoot = (path: Path, depth: number): readonly Path[] =>
+const withinRoot = (path: FieldPath, depth: number): readonly FieldPath[] =>
   path.slice(depth - 1).map((_, index) => path.slice(0, depth + index));
 
 const nodeOf = (value: unknown): Node => Object(value);
 
 /** Adds a field. A field with content owns itself by a dot. */
-function withField(fields: Node, [step, ...rest]: Path): Node {
+function withField(fields: Node, [step, ...rest]: FieldPath): Node {
   if (step === undefined) return Object.keys(fields).length > 0 ? { ".": {}, ...fields } : fields;
   return { ...fields, [step]: withField(nodeOf(fields[step]), rest) };
 }
 
 /** Removes a field with its content; a step that becomes empty is removed too. */
-function without(fields: Node, [step, ...rest]: Path): Node {
+function without(fields: Node, [step, ...rest]: FieldPath): Node {
   if (step === undefined || !Object.hasOwn(fields, step)) return fields;
   const { [step]: inside, ...others } = fields;
   if (rest.length > 0 && Object.keys(nodeOf(inside)).length === 0) return fields;

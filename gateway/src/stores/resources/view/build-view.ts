@@ -28,10 +28,10 @@ import {
   type ResourceKind,
   resourceKinds,
 } from "@sluice/model";
-import { claimKey, claimKeysOf, createTables, type PlacedEntity, type Tables } from "../../tables/index.ts";
+import { claimKey, createTables, entityClaimKeys, type PlacedEntity, type Tables } from "../../tables/index.ts";
 
-export type WatchedKind = SluiceKind | "Secret";
-export type Resources = Readonly<Record<WatchedKind, ReadonlyMap<string, Resource>>>;
+export type ViewedKind = SluiceKind | "Secret";
+export type Resources = Readonly<Record<ViewedKind, ReadonlyMap<string, Resource>>>;
 
 /** An entity with its resource. */
 export interface EntityInResource extends PlacedEntity {
@@ -100,7 +100,7 @@ export function createViewContext(options: LookupsOptions): ViewContext {
 }
 
 /** Builds a view from scratch. Errors of an invalid entity are reported in the conditions of its resource. */
-export function buildView(resources: Resources, context: ViewContext): ResourceView {
+export function buildResourceView(resources: Resources, context: ViewContext): ResourceView {
   const { cache, lookups } = context;
   const marked = markedOf(resources, context);
   const gone = removedBy(marked);
@@ -190,7 +190,7 @@ export const entityIdKey = ({ collection, entity }: EntityInResource): string =>
 
 /** The claims that no other entity may have; an invalid entity only claims its id and name. */
 export function claimsIn({ collection, entity, isFaulty }: EntityInResource): readonly string[] {
-  if (!isFaulty) return claimKeysOf(collection, entity);
+  if (!isFaulty) return entityClaimKeys(collection, entity);
   const { key } = entities[collection];
   const name = entityNameOf(collection, entity);
   const claims = [{ id: entity.id }, ...(key !== null && name !== undefined ? [{ [key]: name }] : [])];

@@ -2,7 +2,7 @@
 import { type Resource, type ResourceClient, reflectsWrite, resourceKey } from "@sluice/crds";
 import { CREDENTIAL_LABEL, TLS_SECRET_TYPE, type WrittenResource } from "@sluice/model";
 import { throwUnavailable } from "../apply/write-faults.ts";
-import type { WatchedKind } from "./build-view.ts";
+import type { ViewedKind } from "./build-view.ts";
 import type { LiveResources } from "./live-resources.ts";
 
 /** Whether versions are increasing numbers: a directory's versions have no order. */
@@ -14,7 +14,7 @@ export async function caughtUpCondition(
   client: ResourceClient,
   { resources, namespaces, homeNamespace }: Pick<LiveResources, "resources" | "namespaces"> & HomeNamespace,
 ): Promise<() => boolean> {
-  const kinds = Object.keys(resources) as WatchedKind[];
+  const kinds = Object.keys(resources) as ViewedKind[];
   const known = new Map(kinds.map((kind) => [kind, new Set(resources[kind].keys())]));
   const lists = await Promise.all(
     kinds.map(async (kind) => {
@@ -25,7 +25,7 @@ export async function caughtUpCondition(
       return { kind, there, gone };
     }),
   ).catch(throwUnavailable);
-  const isThere = (kind: WatchedKind, [key, { metadata }]: readonly [string, Resource]) => {
+  const isThere = (kind: ViewedKind, [key, { metadata }]: readonly [string, Resource]) => {
     const { generation, ...version } = { kind, ...metadata };
     // Batch annotations do not change the generation; but versions in a directory have no order.
     return reflectsWrite(resources[kind].get(key), {
@@ -44,7 +44,7 @@ interface HomeNamespace {
   readonly homeNamespace: string;
 }
 
-async function listOurs(client: ResourceClient, kind: WatchedKind, namespaces: readonly string[]) {
+async function listOurs(client: ResourceClient, kind: ViewedKind, namespaces: readonly string[]) {
   if (namespaces.length === 0) return client.list(kind);
   return (await Promise.all(namespaces.map((namespace) => client.list(kind, { namespace })))).flat();
 }

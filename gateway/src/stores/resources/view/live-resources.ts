@@ -10,7 +10,7 @@ import {
   trackClasses,
 } from "@sluice/crds";
 import { CREDENTIAL_LABEL, type ResourceKind, resourceKinds } from "@sluice/model";
-import type { Resources, WatchedKind } from "./build-view.ts";
+import type { Resources, ViewedKind } from "./build-view.ts";
 
 export interface LiveResources {
   readonly resources: Resources;
@@ -38,7 +38,7 @@ export interface LiveResourcesOptions {
   readonly log: Log;
   readonly signal: AbortSignal;
   /** Called for every resource (`namespace/name`) that was changed or removed. */
-  readonly onResource: (kind: WatchedKind, key: string) => void;
+  readonly onResource: (kind: ViewedKind, key: string) => void;
 }
 
 /**

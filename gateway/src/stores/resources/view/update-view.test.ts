@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { classOf, keyOf, type Resource } from "@sluice/crds";
 import { collections, type ResourceKind, resourceKinds } from "@sluice/model";
 import fc from "fast-check";
-import { buildView, createViewContext, type Resources, type ResourceView } from "./build-view.ts";
+import { buildResourceView, createViewContext, type Resources, type ResourceView } from "./build-view.ts";
 import { updateView } from "./update-view.ts";
 
 type Mutable = Record<keyof Resources, Map<string, Resource>>;
@@ -82,7 +82,7 @@ test("a view that takes over from the last one says what a view from nothing say
     fc.property(fc.array(fc.array(step, { minLength: 1, maxLength: 3 }), { maxLength: 12 }), (rounds) => {
       const resources = nothing();
       const options = context();
-      let view = buildView(resources, options);
+      let view = buildResourceView(resources, options);
       let generation = 0;
       for (const round of rounds) {
         const changed = new Set<string>();
@@ -112,7 +112,7 @@ test("a view that takes over from the last one says what a view from nothing say
         const { marked } = view;
         view = updateView(view, changed, options);
         if (view.marked === marked) quick++;
-        assert.deepEqual(told(view, resources), told(buildView(resources, context()), resources));
+        assert.deepEqual(told(view, resources), told(buildResourceView(resources, context()), resources));
       }
     }),
     { numRuns: 300 },

@@ -6,7 +6,7 @@ import { batchMark, isFewChanges, parseRefKey, type Resource, refKey } from "@sl
 import { type ResourceKind, resourceKinds } from "@sluice/model";
 import { claimKey, MapDraft, TablesDraft } from "../../tables/index.ts";
 import {
-  buildView,
+  buildResourceView,
   claimsIn,
   entityIdKey,
   type ResourceView,
@@ -17,13 +17,13 @@ import {
 } from "./build-view.ts";
 
 /**
- * Equal to `buildView` of the current resources.
+ * Equal to `buildResourceView` of the current resources.
  *
  * @param changed `refKey`s of all resources that were changed or removed since the previous view.
  */
 export function updateView(before: ResourceView, changed: ReadonlySet<string>, context: ViewContext): ResourceView {
   const { resources, parts } = before;
-  if (!parts || !isFewChanges(changed.size, parts.byResource.size)) return buildView(resources, context);
+  if (!parts || !isFewChanges(changed.size, parts.byResource.size)) return buildResourceView(resources, context);
   const { cache, lookups } = context;
   const hasNewId = (key: string): boolean =>
     parts.byResource.get(key)?.held[0]?.entity.id !== lookups.idOf(resourceOf(before, key)?.resource);
@@ -31,7 +31,7 @@ export function updateView(before: ResourceView, changed: ReadonlySet<string>, c
   for (const key of parts.dependencies.affectedBy(changed, hasNewId)) {
     const found = resourceOf(before, key);
     // Removals of a complete batch affect all other claims.
-    if (found && batchMark(found.resource)) return buildView(resources, context);
+    if (found && batchMark(found.resource)) return buildResourceView(resources, context);
     const isOwn = lookups.idOf(found?.resource) !== undefined;
     news.set(key, found && isOwn ? translateForView(resources, found, context) : undefined);
   }
@@ -46,7 +46,7 @@ export function updateView(before: ResourceView, changed: ReadonlySet<string>, c
   // Removed entities first: a new one may have the same name.
   for (const key of news.keys()) draft.drop(key);
   // A conflict between two claims depends on age and on all other claims, so the view is built anew.
-  for (const [key, part] of news) if (part && !draft.put(key, part)) return buildView(resources, context);
+  for (const [key, part] of news) if (part && !draft.put(key, part)) return buildResourceView(resources, context);
   return draft.finish();
 }
 
