@@ -34,8 +34,8 @@ const measured: Readonly<Record<string, () => Promise<readonly string[]>>> = {
   },
   "user-api"() {
     const registry = new Registry();
-    const live = () => ({ sockets: 0, streams: 0, subscriptions: 0, slow: 0 });
-    makeMetrics({ registry, live, events: { health: () => ({ through: "process", connected: true }) } });
+    const subscriptions = () => ({ sockets: 0, streams: 0, subscriptions: 0, slow: 0 });
+    makeMetrics({ registry, subscriptions, events: { health: () => ({ through: "process", connected: true }) } });
     return namesIn(registry);
   },
 };

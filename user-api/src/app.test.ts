@@ -6,7 +6,7 @@ import { getIntrospectionQuery } from "graphql";
 import type { Database } from "./store/database.ts";
 import { openPglite } from "./store/pglite.ts";
 import { openUserStore } from "./store/sql-store.ts";
-import { ask, codesOf, testApp } from "./testing.ts";
+import { codesOf, postQuery, testApp } from "./testing.ts";
 
 const CREATE =
   "mutation Create($name: String!, $email: String!) { createUser(name: $name, email: $email) { id name email } }";
@@ -31,12 +31,12 @@ describe("the user directory", () => {
   after(() => app?.close());
 
   async function create(name: string, email = `${randomUUIDv7()}@example.org`) {
-    const { data } = await ask(app, { query: CREATE, variables: { name, email } });
+    const { data } = await postQuery(app, { query: CREATE, variables: { name, email } });
     return data?.createUser as { id: string; name: string; email: string };
   }
 
   async function everybody() {
-    const { data } = await ask(app, { query: "{ users { id } }" });
+    const { data } = await postQuery(app, { query: "{ users { id } }" });
     return data?.users as { readonly id: string }[];
   }
 
@@ -45,12 +45,12 @@ describe("the user directory", () => {
     assert.match(ann.id, UUID_V7);
     assert.deepEqual(ann, { id: ann.id, name: "Ann", email: "ann@example.org" });
     const query = "query One($id: ID!) { user(id: $id) { id name email } users { name } }";
-    const reply = await ask(app, { query, variables: { id: ann.id }, operationName: "One" });
+    const reply = await postQuery(app, { query, variables: { id: ann.id }, operationName: "One" });
     assert.deepEqual(reply, { status: 200, data: { user: ann, users: [{ name: "Ann" }] } });
   });
 
   it("answers null and NOT_FOUND for an unknown id", async () => {
-    const reply = await ask(app, { query: `{ user(id: "${randomUUIDv7()}") { id } }` });
+    const reply = await postQuery(app, { query: `{ user(id: "${randomUUIDv7()}") { id } }` });
     assert.equal(reply.status, 200);
     assert.deepEqual(reply.data, { user: null });
     assert.deepEqual(
@@ -64,7 +64,7 @@ describe("the user directory", () => {
     // The third time a query is executed by its plan.
     for (let n = 0; n < 4; n++) {
       queries.length = 0;
-      const reply = await ask(app, { query });
+      const reply = await postQuery(app, { query });
       assert.deepEqual([reply.data, codesOf(reply)], [{ user: null }, ["NOT_FOUND"]]);
       assert.deepEqual(reply.errors?.[0]?.path, ["user"]);
       assert.equal(queries.length, 1, queries.join("\n"));
@@ -73,13 +73,13 @@ describe("the user directory", () => {
 
   it("answers the other fields when one fails", async () => {
     const bob = await create("Bob");
-    const reply = await ask(app, { query: `{ a: user(id: "x") { id } b: user(id: "${bob.id}") { name } }` });
+    const reply = await postQuery(app, { query: `{ a: user(id: "x") { id } b: user(id: "${bob.id}") { name } }` });
     assert.deepEqual(reply.data, { a: null, b: { name: "Bob" } });
     assert.deepEqual(codesOf(reply), ["NOT_FOUND"]);
   });
 
   it("refuses faulty values with all their faults", async () => {
-    const reply = await ask(app, { query: CREATE, variables: { name: " ", email: "x" } });
+    const reply = await postQuery(app, { query: CREATE, variables: { name: " ", email: "x" } });
     assert.deepEqual(reply.data, { createUser: null });
     assert.deepEqual(reply.errors?.[0]?.extensions, {
       code: "BAD_USER_INPUT",
@@ -92,9 +92,10 @@ describe("the user directory", () => {
 
   it("refuses an address that is taken, regardless of case", async () => {
     await create("Cy", "cy@example.org");
-    assert.deepEqual(codesOf(await ask(app, { query: CREATE, variables: { name: "Cy", email: "CY@Example.ORG" } })), [
-      "CONFLICT",
-    ]);
+    assert.deepEqual(
+      codesOf(await postQuery(app, { query: CREATE, variables: { name: "Cy", email: "CY@Example.ORG" } })),
+      ["CONFLICT"],
+    );
   });
 
   it("reads the posts of all users by one query, and again for the next request", async () => {
@@ -105,16 +106,16 @@ describe("the user directory", () => {
     for (let n = 0; n < 20; n++) await create(`User ${n}`);
     queries.length = 0;
     const query = "{ users { name posts { title } } }";
-    const { data } = await ask(app, { query });
+    const { data } = await postQuery(app, { query });
     assert.equal(queries.length, 2, queries.join("\n"));
     // The third time a query is executed by its plan.
     for (let n = 0; n < 3; n++) {
       queries.length = 0;
-      assert.deepEqual(await ask(app, { query }), { status: 200, data });
+      assert.deepEqual(await postQuery(app, { query }), { status: 200, data });
       assert.equal(queries.length, 2, queries.join("\n"));
     }
     queries.length = 0;
-    await ask(app, { query: "{ a: users { posts { title } } b: users { posts { title } } }" });
+    await postQuery(app, { query: "{ a: users { posts { title } } b: users { posts { title } } }" });
     assert.ok(queries.filter((text) => text.includes("from posts")).length <= 2, queries.join("\n"));
     const users = data?.users as { name: string; posts: unknown }[];
     assert.ok(users.length > 20);
@@ -124,11 +125,11 @@ describe("the user directory", () => {
     // One user comes with the posts, in the usual way and by a plan.
     for (let n = 0; n < 3; n++) {
       queries.length = 0;
-      const one = await ask(app, { query: `{ user(id: "${eve.id}") { posts { title } } }` });
+      const one = await postQuery(app, { query: `{ user(id: "${eve.id}") { posts { title } } }` });
       assert.deepEqual(one.data, { user: { posts: [{ title: "Hello" }, { title: "Again" }] } });
       assert.equal(queries.length, 1, queries.join("\n"));
     }
-    const spread = await ask(app, {
+    const spread = await postQuery(app, {
       query: `{ user(id: "${eve.id}") { ...P } } fragment P on User { posts { title } }`,
     });
     assert.deepEqual(spread.data, { user: { posts: [{ title: "Hello" }, { title: "Again" }] } });
@@ -139,13 +140,15 @@ describe("the user directory", () => {
     const paged: string[] = [];
     const query = "query Page($after: ID) { users(first: 7, after: $after) { id } }";
     for (;;) {
-      const page = (await ask(app, { query, variables: { after: paged.at(-1) } })).data?.users as { id: string }[];
+      const page = (await postQuery(app, { query, variables: { after: paged.at(-1) } })).data?.users as {
+        id: string;
+      }[];
       if (page.length === 0) break;
       assert.ok(page.length <= 7);
       paged.push(...page.map(({ id }) => id));
     }
     assert.deepEqual(paged, all);
-    const rest = await ask(app, { query: `{ users(after: "${all[2]}") { id } }` });
+    const rest = await postQuery(app, { query: `{ users(after: "${all[2]}") { id } }` });
     assert.deepEqual(rest.data, { users: all.slice(3).map((id) => ({ id })) });
   });
 
@@ -160,7 +163,7 @@ describe("the user directory", () => {
       const own = await testApp({ store, limits: { page } });
       // The third time a query is executed by its plan.
       for (let n = 0; n < 3; n++) {
-        const reply = await ask(own.app, { query: "{ users { id } }" });
+        const reply = await postQuery(own.app, { query: "{ users { id } }" });
         assert.equal(reply.status, 200);
         if (fits) assert.deepEqual(reply, { status: 200, data: { users } });
         else {
@@ -185,15 +188,15 @@ describe("the user directory", () => {
       ['first: 0, after: ""', [first, after]],
     ] as const;
     for (const [page, violations] of cases) {
-      const reply = await ask(app, { query: `{ users(${page}) { id } }` });
+      const reply = await postQuery(app, { query: `{ users(${page}) { id } }` });
       assert.deepEqual(reply.data, { users: null });
       assert.deepEqual(reply.errors?.[0]?.extensions, { ...codes, violations });
     }
-    assert.equal((await ask(app, { query: "{ users(first: null, after: null) { id } }" })).errors, undefined);
+    assert.equal((await postQuery(app, { query: "{ users(first: null, after: null) { id } }" })).errors, undefined);
   });
 
   it("describes itself to the standard introspection query", async () => {
-    const { data } = await ask(app, { query: getIntrospectionQuery() });
+    const { data } = await postQuery(app, { query: getIntrospectionQuery() });
     assert.ok(data);
     const { types } = data.__schema as { types: { name: string; fields: { name: string }[] | null }[] };
     const fields = (type: string) => types.find(({ name }) => name === type)?.fields?.map(({ name }) => name);

@@ -9,27 +9,27 @@ import { Registry } from "prom-client";
 import { makePostLoader } from "./directory/post-loader.ts";
 import { type Context, makeResolvers, subscribers } from "./directory/resolvers.ts";
 import { schema as text } from "./directory/schema.ts";
-import { codeOf, codesOf, failure, type Occasion, present } from "./errors.ts";
+import { codeOf, codesOf, type ErrorContext, failure, present } from "./errors.ts";
 import type { Events } from "./events/events.ts";
-import { UnderWay } from "./execution/pending-work.ts";
-import { makeQuick } from "./execution/recurring-queries.ts";
+import { PendingWork } from "./execution/pending-work.ts";
+import { makeRecurringExecutor } from "./execution/recurring-queries.ts";
 import { refusalOf } from "./http/cross-site.ts";
 import { serveGraphiql } from "./http/graphiql.ts";
 import { serveGraphql } from "./http/route.ts";
 import { makeDocuments } from "./limits/documents.ts";
 import type { Limits } from "./limits/limits.ts";
-import { defaultLiveLimits, type LiveLimits } from "./limits/limits.ts";
+import { defaultSubscriptionLimits, type SubscriptionLimits } from "./limits/limits.ts";
 import { countRequests, keyOf, TooManyRequests, tooManyRequests } from "./limits/rate.ts";
 import { makeTimeLimit } from "./limits/time-limit.ts";
 import type { TrustedDocuments } from "./limits/trusted.ts";
 import { serveHealth } from "./operations/health.ts";
-import { bindingsOf, LogOfRequest, RequestLog, requestIdOf } from "./operations/log.ts";
+import { bindingsOf, LazyRequestLog, RequestLog, requestIdOf } from "./operations/log.ts";
 import { LONGEST_NAME, makeMetrics, serveMetrics } from "./operations/metrics.ts";
-import { type Asker, makeWhoAsks } from "./policy/caller.ts";
+import { type Caller, makeIdentifyCaller } from "./policy/caller.ts";
 import { applyPolicy, type Policy } from "./policy/policy.ts";
 import type { UserStore } from "./store/store.ts";
-import { askerOfInit } from "./subscriptions/init-identity.ts";
-import { type Live, makeLive } from "./subscriptions/subscriptions.ts";
+import { callerOfInit } from "./subscriptions/init-identity.ts";
+import { makeSubscriptions, type Subscriptions } from "./subscriptions/subscriptions.ts";
 
 export interface AppOptions {
   /** Closed with the application, after the last request. */
@@ -54,7 +54,7 @@ export interface AppOptions {
   /** Redis for the request counters. Undefined: counters are per process. */
   readonly redisUrl: string | undefined;
   readonly redisPrefix: string;
-  readonly live?: Partial<LiveLimits>;
+  readonly subscriptionLimits?: Partial<SubscriptionLimits>;
   /** Registry of the metrics. Default: a new one. */
   readonly registry?: Registry;
   /** Milliseconds that requests and sockets may take to end when the application closes; the rest are then cut. */
@@ -64,11 +64,11 @@ export interface AppOptions {
 declare module "fastify" {
   interface FastifyRequest {
     /** Set before any handler of /graphql runs. */
-    asker: Asker | null;
+    caller: Caller | null;
   }
   interface FastifyInstance {
     /** Active subscriptions, for the metrics. */
-    live: Live;
+    subscriptions: Subscriptions;
   }
 }
 
@@ -81,7 +81,7 @@ const PATH = "/graphql";
 const isUpgrade = ({ headers, url }: IncomingMessage): boolean =>
   headers.upgrade?.toLowerCase() === "websocket" && url?.split("?", 1)[0] === PATH;
 
-const occasionOf = (request: FastifyRequest): Occasion => ({ log: request.log, requestId: request.id });
+const errorContextOf = (request: FastifyRequest): ErrorContext => ({ log: request.log, requestId: request.id });
 
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const { store, events, log, limits, origins, drainMilliseconds } = options;
@@ -101,7 +101,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     },
     logController: new RequestLog(),
     childLoggerFactory: (logger, bindings, given, request) =>
-      new LogOfRequest(logger, () => logger.child({ ...bindings, ...bindingsOf(request) }, given)),
+      new LazyRequestLog(logger, () => logger.child({ ...bindings, ...bindingsOf(request) }, given)),
   });
   // Node's list of connections does not include upgraded ones.
   const connections = new Set<Socket>();
@@ -127,7 +127,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 
   const limitTime = makeTimeLimit(limits.milliseconds);
   const resolvers = makeResolvers({ store, page: limits.page, created: (user) => events.publish(user) });
-  const creating = new UnderWay();
+  const creating = new PendingWork();
   const createUser: typeof resolvers.Mutation.createUser = (root, given) =>
     creating.add(resolvers.Mutation.createUser(root, given));
 
@@ -153,14 +153,14 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   }
   applyPolicy(schema, options.policy);
 
-  const contextOf = (asker: Pick<Asker, "consumer"> | null): Context => ({
-    consumer: asker?.consumer ?? null,
+  const contextOf = (caller: Pick<Caller, "consumer"> | null): Context => ({
+    consumer: caller?.consumer ?? null,
     postsOf: makePostLoader(store),
   });
-  const whoAsks = makeWhoAsks(options);
+  const identifyCaller = makeIdentifyCaller(options);
   const count = await countRequests(app, options);
   const { registry = new Registry() } = options;
-  const metrics = makeMetrics({ registry, events, live: () => app.live.counts() });
+  const metrics = makeMetrics({ registry, events, subscriptions: () => app.subscriptions.counts() });
   serveMetrics(app, registry);
 
   /** An operation on a socket counts like a request. */
@@ -174,10 +174,10 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   await app.register(async (scope) => {
     scope.addHook("onRequest", (request, _reply, done) => {
       const { headers, raw } = request;
-      const asker = whoAsks({ headers, remoteAddress: raw.socket.remoteAddress });
-      if ("refusal" in asker) return done(asker.refusal);
-      request.asker = asker;
-      const refusal = isUpgrade(raw) ? refusalOf(headers, { consumer: asker.consumer, origins }) : null;
+      const caller = identifyCaller({ headers, remoteAddress: raw.socket.remoteAddress });
+      if ("refusal" in caller) return done(caller.refusal);
+      request.caller = caller;
+      const refusal = isUpgrade(raw) ? refusalOf(headers, { consumer: caller.consumer, origins }) : null;
       if (refusal !== null) return done(refusal);
       if (count === null) return done();
       count(request).then((seconds) => {
@@ -186,31 +186,31 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
         done(new TooManyRequests(seconds));
       }, done);
     });
-    const live = await makeLive(scope, {
+    const subscriptions = await makeSubscriptions(scope, {
       schema,
       events,
-      limits: { ...defaultLiveLimits, ...options.live },
+      limits: { ...defaultSubscriptionLimits, ...options.subscriptionLimits },
       frameBytes: limits.bytes,
       milliseconds: limits.milliseconds,
       path: PATH,
       callerOf: (request) => ({
-        ...occasionOf(request),
-        consumer: request.asker?.consumer ?? null,
+        ...errorContextOf(request),
+        consumer: request.caller?.consumer ?? null,
         ...(isUpgrade(request.raw) ? { count: () => countOperation(request) } : {}),
       }),
-      clientOf: ({ asker }) => keyOf(asker),
+      clientOf: ({ caller }) => keyOf(caller),
       permits(payload, request) {
-        const { asker: opener } = request;
-        const asker = opener && askerOfInit(payload, { opener, whoAsks });
-        if (asker !== null) request.asker = asker;
-        return asker !== null;
+        const { caller: opener } = request;
+        const caller = opener && callerOfInit(payload, { opener, identifyCaller });
+        if (caller !== null) request.caller = caller;
+        return caller !== null;
       },
-      check(ask) {
-        const operation = documents.valid(ask);
+      check(request) {
+        const operation = documents.valid(request);
         if ("errors" in operation) metrics.refused(operation.errors.map(codeOf));
         return operation;
       },
-      onFollow: (operation, errors) => metrics.answered(operation, null, codesOf(errors)),
+      onSubscribed: (operation, errors) => metrics.answered(operation, null, codesOf(errors)),
       async execute({ operation, variables, operationName }, caller) {
         const began = performance.now();
         const context = contextOf(caller) as unknown as Record<string, unknown>;
@@ -222,16 +222,16 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
       },
       contextOf: ({ consumer }) => contextOf({ consumer }),
     });
-    app.decorate("live", live);
+    app.decorate("subscriptions", subscriptions);
     serveGraphql(scope, {
       path: PATH,
       documents,
       limits,
       origins,
-      quick: makeQuick({ schema, rules: documents.rules }),
-      contextOf: ({ asker }) => contextOf(asker),
-      stream: (ask, request, reply) => live.stream(ask, request, reply),
-      onAnswered(request, { operation, seconds, codes }) {
+      executeRecurring: makeRecurringExecutor({ schema, rules: documents.rules }),
+      contextOf: ({ caller }) => contextOf(caller),
+      stream: (graphqlRequest, request, reply) => subscriptions.stream(graphqlRequest, request, reply),
+      onExecuted(request, { operation, seconds, codes }) {
         const { name, operation: type } = operation.node;
         request.answered = { operation: name?.value.slice(0, LONGEST_NAME), type };
         metrics.answered(operation, seconds, codes);
@@ -247,18 +247,18 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
       deadline = setTimeout(() => {
         log.warn(`cutting what has not ended within ${drainMilliseconds} ms`);
         over = true;
-        live.cut();
+        subscriptions.terminate();
         for (const connection of connections) connection.destroy();
         late.resolve();
       }, drainMilliseconds).unref();
       // Subscribers still receive users whom running requests create, unless the store delays those requests too long.
       const created = Promise.race([creating.settled(), pause(drainMilliseconds / 2, undefined, { ref: false })]);
       // If the store does not respond, draining would wait for it once for each user still to be delivered.
-      await Promise.race([live.drain(created), late.promise]);
+      await Promise.race([subscriptions.drain(created), late.promise]);
     });
     app.addHook("onClose", async () => {
       clearTimeout(deadline);
-      live.cut();
+      subscriptions.terminate();
     });
   });
   app.addHook("onClose", async () => {

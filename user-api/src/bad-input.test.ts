@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { after, afterEach, before, describe, it } from "node:test";
 import type { FastifyInstance } from "fastify";
-import { ask, codesOf, type TestApp, testApp } from "./testing.ts";
+import { codesOf, postQuery, type TestApp, testApp } from "./testing.ts";
 
 const USER = "query One($id: ID!) { user(id: $id) { id } }";
 const levels = (count: number): string => `{ users ${"{ posts ".repeat(count)} ${"}".repeat(count)} }`;
@@ -25,7 +25,7 @@ describe("bad input over HTTP", () => {
     port = Number(new URL(address).port);
   });
   afterEach(async () => {
-    const { data } = await ask(app, { query: "{ users { id } }" });
+    const { data } = await postQuery(app, { query: "{ users { id } }" });
     assert.deepEqual(data, { users: [] });
     assert.deepEqual(unhandled, []);
   });
@@ -186,7 +186,7 @@ describe("bad input over HTTP", () => {
     it(`null for ${name}: BAD_USER_INPUT, and no fault of ours`, async () => {
       // The third time a query is executed by its plan.
       for (let n = 0; n < 3; n++) {
-        const reply = await ask(app, { ...payload, variables: { a: null } });
+        const reply = await postQuery(app, { ...payload, variables: { a: null } });
         assert.deepEqual([reply.status, codesOf(reply)], [200, ["BAD_USER_INPUT"]]);
         assert.deepEqual(reply.data ?? {}, data);
       }
@@ -274,7 +274,7 @@ describe("a request that falls silent", () => {
       const socket = connect(Number(port), "127.0.0.1");
       socket.write(bytes);
       assert.match(await text(socket), /^HTTP\/1.1 408 /);
-      assert.deepEqual((await ask(app, { query: "{ users { id } }" })).data, { users: [] });
+      assert.deepEqual((await postQuery(app, { query: "{ users { id } }" })).data, { users: [] });
       await app.close();
     });
   }

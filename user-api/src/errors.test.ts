@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { FastifyInstance, InjectOptions } from "fastify";
 import { defaultLimits } from "./limits/limits.ts";
-import { arrayStore, ask, codesOf, fromGateway, testApp } from "./testing.ts";
+import { arrayStore, codesOf, fromGateway, postQuery, testApp } from "./testing.ts";
 
 describe("a request that cannot be executed", () => {
   let app: FastifyInstance;
@@ -34,7 +34,7 @@ describe("a request that cannot be executed", () => {
     it(`with ${name} is answered ${status} ${code}, twice`, async () => {
       // The second time mercurius answers from its cache.
       for (let n = 0; n < 2; n++) {
-        const reply = await ask(app, payload);
+        const reply = await postQuery(app, payload);
         assert.equal(reply.status, status);
         assert.deepEqual(codesOf(reply), [code]);
         assert.ok(!("data" in reply));
@@ -90,7 +90,7 @@ describe("a request that cannot be executed", () => {
   }
 
   it("is answered 400 when it would need thousands of levels", async () => {
-    const reply = await ask(app, { query: "{a".repeat(50_000) });
+    const reply = await postQuery(app, { query: "{a".repeat(50_000) });
     assert.deepEqual([reply.status, codesOf(reply)], [400, ["LIMIT_EXCEEDED"]]);
   });
 
@@ -99,7 +99,7 @@ describe("a request that cannot be executed", () => {
     const headers = { "content-type": "application/graphql" };
     const plain = await app.inject({ method: "POST", url: "/graphql", headers, payload: "{ users { id } }" });
     assert.deepEqual(plain.json(), { data: { users: [] } });
-    assert.deepEqual(codesOf(await ask(app, { query: "subscription { userCreated { id } }" })), ["BAD_REQUEST"]);
+    assert.deepEqual(codesOf(await postQuery(app, { query: "subscription { userCreated { id } }" })), ["BAD_REQUEST"]);
   });
 });
 
@@ -124,7 +124,7 @@ describe("access", () => {
       const { app } = await testApp({ policy: { access, rules: {} } });
       // The third time a query is executed by its plan.
       for (let n = 0; n < 3; n++) {
-        const reply = await ask(app, { query, headers });
+        const reply = await postQuery(app, { query, headers });
         assert.equal(reply.status, 200);
         assert.deepEqual(codesOf(reply), codes);
       }
@@ -136,7 +136,7 @@ describe("access", () => {
     const rules = { "Mutation.createUser": { kind: "scope", tags: ["writer"] } } as const;
     const { app } = await testApp({ policy: { access: "open", rules } });
     const codes = async (tags: string) =>
-      codesOf(await ask(app, { query: create, headers: { ...fromGateway, "x-consumer-tags": tags } }));
+      codesOf(await postQuery(app, { query: create, headers: { ...fromGateway, "x-consumer-tags": tags } }));
     assert.deepEqual(await codes("reader"), ["FORBIDDEN"]);
     assert.deepEqual(await codes("reader, writer"), []);
     await app.close();
@@ -150,7 +150,7 @@ describe("access", () => {
   for (const [who, headers, directCalls] of refused) {
     it(`is refused with 401 to who ${who}`, async () => {
       const { app } = await testApp({ directCalls });
-      const reply = await ask(app, { query: read, headers });
+      const reply = await postQuery(app, { query: read, headers });
       assert.deepEqual([reply.status, codesOf(reply)], [401, ["UNAUTHENTICATED"]]);
       assert.equal((await app.inject("/healthz")).statusCode, 200);
       await app.close();
@@ -163,7 +163,7 @@ describe("a fault of ours", () => {
     const cause = new Error("password authentication failed for user sluice");
     const store = arrayStore({ users: () => Promise.reject(cause) });
     const { app, logged } = await testApp({ store });
-    const reply = await ask(app, {
+    const reply = await postQuery(app, {
       query: '{ users { id } user(id: "x") { id } }',
       headers: { "x-request-id": "from-gateway" },
     });
@@ -184,7 +184,7 @@ describe("a fault of ours", () => {
     const user = { id: "1", name: "Ann", email: "ann@example.org" };
     const store = arrayStore({ users: async () => [user], postsOf: () => Promise.reject(new Error("gone")) });
     const { app } = await testApp({ store });
-    const reply = await ask(app, { query: "{ users { posts { title } } }" });
+    const reply = await postQuery(app, { query: "{ users { posts { title } } }" });
     await app.close();
     assert.deepEqual(reply.errors?.[0]?.path, ["users", 0, "posts"]);
   });

@@ -57,7 +57,7 @@ export const codesOf = (errors: readonly GraphQLFormattedError[] | undefined): r
   (errors ?? []).map(({ extensions }) => extensions?.code);
 
 /** The request or socket in which an error occurred. */
-export interface Occasion {
+export interface ErrorContext {
   /** Its lines carry the request id. */
   readonly log: FastifyBaseLogger;
   readonly requestId: string;
@@ -66,7 +66,7 @@ export interface Occasion {
 /**
  * The error for the client. An error that is not the client's fault is logged with its cause and sent without details.
  */
-export function present(error: GraphQLError, { log, requestId }: Occasion): GraphQLFormattedError {
+export function present(error: GraphQLError, { log, requestId }: ErrorContext): GraphQLFormattedError {
   const code = codeOf(error);
   if (code !== null) {
     const { message, locations, path, extensions } = error.toJSON();
@@ -86,7 +86,7 @@ export function present(error: GraphQLError, { log, requestId }: Occasion): Grap
 }
 
 /** mercurius wraps all parse and validation errors in one error; this returns them as separate GraphQL errors. */
-export function unwrapped(error: GraphQLError): readonly GraphQLError[] {
+export function unwrapErrors(error: GraphQLError): readonly GraphQLError[] {
   const cause = error.originalError;
   if (cause === undefined || !("errors" in cause) || !Array.isArray(cause.errors)) return [error];
   return cause.errors.map((one: unknown) => {

@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { parseArgs } from "node:util";
 import manifest from "../package.json" with { type: "json" };
-import { StartFailure, wordsOf } from "./commands/failure.ts";
+import { messageOf, StartFailure } from "./commands/failure.ts";
 import { migrate } from "./commands/migrate.ts";
 import { seed } from "./commands/seed.ts";
 import { serve } from "./commands/serve.ts";
@@ -49,9 +49,9 @@ function commandOf([name = "serve", ...more]: readonly string[]): Command | stri
     return { run: (settings, log) => seed(settings, log, { users }), serves: false };
   }
   if (name === "migrate") {
-    const patience = countOf(first, { standard: 0, digits: 4 });
-    if (patience === null) return `'${first}' is not a number of seconds`;
-    return { run: (settings, log) => migrate(settings, log, { patience }), serves: false };
+    const waitSeconds = countOf(first, { standard: 0, digits: 4 });
+    if (waitSeconds === null) return `'${first}' is not a number of seconds`;
+    return { run: (settings, log) => migrate(settings, log, { waitSeconds }), serves: false };
   }
   return { run: serve, serves: true };
 }
@@ -80,7 +80,7 @@ function refuse(message: string): void {
  */
 async function trustCertificates(file: string): Promise<void> {
   const text = await readFile(file, "utf8").catch((error: unknown) => {
-    throw new StartFailure(`cannot read the file of SLUICE_USER_API_TRUSTED_CERTIFICATES: ${wordsOf(error)}`);
+    throw new StartFailure(`cannot read the file of SLUICE_USER_API_TRUSTED_CERTIFICATES: ${messageOf(error)}`);
   });
   const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   if (blocks.length === 0)
@@ -89,7 +89,7 @@ async function trustCertificates(file: string): Promise<void> {
     for (const block of blocks) new X509Certificate(block);
   } catch (error) {
     throw new StartFailure(
-      `the file of SLUICE_USER_API_TRUSTED_CERTIFICATES holds a certificate that cannot be read: ${wordsOf(error)}`,
+      `the file of SLUICE_USER_API_TRUSTED_CERTIFICATES holds a certificate that cannot be read: ${messageOf(error)}`,
     );
   }
   setDefaultCACertificates([...getCACertificates("default"), ...blocks]);

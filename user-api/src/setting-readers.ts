@@ -1,7 +1,7 @@
 /** Parses settings: the text of each kind of value, and names that no setting has. */
 import { isIP } from "node:net";
 import { suggestionList } from "graphql/jsutils/suggestionList.js";
-import { type Demand, demandOf, type Rules } from "./policy/policy.ts";
+import { type Demand, parseDemand, type Rules } from "./policy/policy.ts";
 
 /** The value of a text, or a description of the expected text. */
 export type Parsed<Value> =
@@ -90,7 +90,7 @@ export const rules: Reader<Rules> = (text) => {
   const read: [string, Demand][] = [];
   for (const item of items(text)) {
     const [, field, demand] = /^(\w+\.\w+)=(.*)$/.exec(item) ?? [];
-    const known = demand === undefined ? null : demandOf(demand);
+    const known = demand === undefined ? null : parseDemand(demand);
     if (field === undefined || known === null) {
       return {
         expected:

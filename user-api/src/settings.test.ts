@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { defaultLimits, defaultLiveLimits, type LiveLimits } from "./limits/limits.ts";
+import { defaultLimits, defaultSubscriptionLimits, type SubscriptionLimits } from "./limits/limits.ts";
 import { readSettings, type Settings } from "./settings.ts";
 
 /** All programs on a machine count as one client. */
-const live: LiveLimits = { ...defaultLiveLimits, clientConnections: 0 };
+const subscriptionLimits: SubscriptionLimits = { ...defaultSubscriptionLimits, clientConnections: 0 };
 
 const defaults: Settings = {
   mode: "development",
@@ -23,7 +23,7 @@ const defaults: Settings = {
   graphiql: true,
   trustedDocuments: undefined,
   limits: defaultLimits,
-  live,
+  subscriptionLimits,
   requestsPerMinute: 0,
   logLevel: "info",
   drainMilliseconds: 10_000,
@@ -67,14 +67,14 @@ describe("settings", () => {
     ["REDIS_URL", "rediss://redis:6380", { redisUrl: "rediss://redis:6380" }],
     ["TRUSTED_CERTIFICATES", "/ca.pem", { trustedCertificates: "/ca.pem" }],
     ["REDIS_PREFIX", "staging", { redisPrefix: "staging" }],
-    ["CONNECTIONS", "0", { live: { ...live, connections: 0 } }],
-    ["CLIENT_CONNECTIONS", "20", { live: { ...live, clientConnections: 20 } }],
-    ["CLIENT_BYTES", "2048", { live: { ...live, clientBytes: 2048 } }],
-    ["SOCKET_OPERATIONS", "1", { live: { ...live, operations: 1 } }],
-    ["OPERATION_QUEUE_BYTES", "1024", { live: { ...live, operationBytes: 1024 } }],
-    ["QUEUE_BYTES", "2048", { live: { ...live, connectionBytes: 2048 } }],
-    ["INIT_TIMEOUT", "500ms", { live: { ...live, initMilliseconds: 500 } }],
-    ["HEARTBEAT_INTERVAL", "500ms", { live: { ...live, heartbeatMilliseconds: 500 } }],
+    ["CONNECTIONS", "0", { subscriptionLimits: { ...subscriptionLimits, connections: 0 } }],
+    ["CLIENT_CONNECTIONS", "20", { subscriptionLimits: { ...subscriptionLimits, clientConnections: 20 } }],
+    ["CLIENT_BYTES", "2048", { subscriptionLimits: { ...subscriptionLimits, clientBytes: 2048 } }],
+    ["SOCKET_OPERATIONS", "1", { subscriptionLimits: { ...subscriptionLimits, operations: 1 } }],
+    ["OPERATION_QUEUE_BYTES", "1024", { subscriptionLimits: { ...subscriptionLimits, operationBytes: 1024 } }],
+    ["QUEUE_BYTES", "2048", { subscriptionLimits: { ...subscriptionLimits, connectionBytes: 2048 } }],
+    ["INIT_TIMEOUT", "500ms", { subscriptionLimits: { ...subscriptionLimits, initMilliseconds: 500 } }],
+    ["HEARTBEAT_INTERVAL", "500ms", { subscriptionLimits: { ...subscriptionLimits, heartbeatMilliseconds: 500 } }],
     ["GATEWAY_SECRET", GATEWAY_SECRET, { gatewaySecret: GATEWAY_SECRET }],
     ["INTROSPECTION", "false", { introspection: false }],
     ["GRAPHIQL", "False", { graphiql: false }],
@@ -153,8 +153,18 @@ describe("settings", () => {
       { limits: { ...defaultLimits, milliseconds: 500 } },
       /is now SLUICE_USER_API_TIMEOUT,/,
     ],
-    ["INIT_MILLISECONDS", "500", { live: { ...live, initMilliseconds: 500 } }, /INIT_TIMEOUT/],
-    ["HEARTBEAT_MILLISECONDS", "500", { live: { ...live, heartbeatMilliseconds: 500 } }, /HEARTBEAT_INTERVAL/],
+    [
+      "INIT_MILLISECONDS",
+      "500",
+      { subscriptionLimits: { ...subscriptionLimits, initMilliseconds: 500 } },
+      /INIT_TIMEOUT/,
+    ],
+    [
+      "HEARTBEAT_MILLISECONDS",
+      "500",
+      { subscriptionLimits: { ...subscriptionLimits, heartbeatMilliseconds: 500 } },
+      /HEARTBEAT_INTERVAL/,
+    ],
     ["DRAIN_SECONDS", "7", { drainMilliseconds: 7_000 }, /DRAIN_TIMEOUT/],
     ["MIGRATE", "off", { migrate: false }, /^SLUICE_USER_API_MIGRATE must be false instead of off/],
     ["GRAPHIQL", "on", { graphiql: true }, /must be true instead of on/],
@@ -186,7 +196,7 @@ describe("settings", () => {
         policy: { access: "authenticated", rules: {} },
         introspection: false,
         graphiql: false,
-        live: defaultLiveLimits,
+        subscriptionLimits: defaultSubscriptionLimits,
         requestsPerMinute: 600,
       },
       warnings: [],
@@ -194,7 +204,7 @@ describe("settings", () => {
   });
 
   it("allows one consumer a quarter of all connections", () => {
-    assert.equal(defaultLiveLimits.clientConnections, 5_000);
+    assert.equal(defaultSubscriptionLimits.clientConnections, 5_000);
   });
 
   it("requires the gateway's secret in production, unless the command serves no requests", () => {

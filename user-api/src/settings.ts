@@ -1,6 +1,6 @@
 /** Start-up settings, from the environment. */
 import { levels } from "pino";
-import { defaultLimits, defaultLiveLimits, type Limits, type LiveLimits } from "./limits/limits.ts";
+import { defaultLimits, defaultSubscriptionLimits, type Limits, type SubscriptionLimits } from "./limits/limits.ts";
 import { type Access, accesses, type Policy } from "./policy/policy.ts";
 import {
   address,
@@ -47,7 +47,7 @@ export interface Settings {
   readonly trustedDocuments: string | undefined;
   readonly limits: Limits;
   /** Limits for subscribers. */
-  readonly live: LiveLimits;
+  readonly subscriptionLimits: SubscriptionLimits;
   /** Requests per minute and client; 0: unlimited. */
   readonly requestsPerMinute: number;
   readonly logLevel: string;
@@ -72,7 +72,7 @@ const limitReaders = {
 } as const satisfies Record<keyof Limits, NumberSetting>;
 
 /** The same for sockets and event streams. */
-const liveReaders = {
+const subscriptionReaders = {
   connections: ["CONNECTIONS", integer(0, 1_000_000)],
   clientConnections: ["CLIENT_CONNECTIONS", integer(0, 1_000_000)],
   clientBytes: ["CLIENT_BYTES", integer(1_024, 1024 * 1024 * 1024)],
@@ -81,7 +81,7 @@ const liveReaders = {
   connectionBytes: ["QUEUE_BYTES", integer(1_024, 1024 * 1024 * 1024)],
   initMilliseconds: ["INIT_TIMEOUT", duration(1, 600_000)],
   heartbeatMilliseconds: ["HEARTBEAT_INTERVAL", duration(100, 600_000)],
-} as const satisfies Record<keyof LiveLimits, NumberSetting>;
+} as const satisfies Record<keyof SubscriptionLimits, NumberSetting>;
 
 type NumberSetting = readonly [suffix: string, reader: Reader<number>];
 
@@ -196,7 +196,10 @@ function readEach(environment: Environment, { serves }: ReadOptions): EachRead {
     graphiql: read("GRAPHIQL", development, flag),
     trustedDocuments: read("TRUSTED_DOCUMENTS", undefined, anyText),
     limits: readNumbers(limitReaders, defaultLimits),
-    live: readNumbers(liveReaders, development ? { ...defaultLiveLimits, clientConnections: 0 } : defaultLiveLimits),
+    subscriptionLimits: readNumbers(
+      subscriptionReaders,
+      development ? { ...defaultSubscriptionLimits, clientConnections: 0 } : defaultSubscriptionLimits,
+    ),
     requestsPerMinute: read("REQUESTS_PER_MINUTE", development ? 0 : 600, integer(0, 1_000_000)),
     logLevel: read("LOG_LEVEL", "info", oneOf([...Object.values(levels.labels), "silent"])),
     drainMilliseconds: read("DRAIN_TIMEOUT", 10_000, duration(0, 3_600_000)),

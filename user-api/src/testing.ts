@@ -76,7 +76,7 @@ export interface Reply {
   }[];
 }
 
-export interface Ask {
+export interface TestRequest {
   readonly query: string;
   readonly variables?: Readonly<Record<string, unknown>>;
   readonly operationName?: string;
@@ -84,7 +84,7 @@ export interface Ask {
 }
 
 /** POSTs a document. */
-export async function ask(app: FastifyInstance, { headers = {}, ...payload }: Ask): Promise<Reply> {
+export async function postQuery(app: FastifyInstance, { headers = {}, ...payload }: TestRequest): Promise<Reply> {
   const accept = "application/graphql-response+json";
   const response = await app.inject({ method: "POST", url: "/graphql", headers: { accept, ...headers }, payload });
   return { status: response.statusCode, ...response.json() };

@@ -14,7 +14,7 @@ const AT_ONCE = 100;
 const megabytesOf = (pid: number): number =>
   Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "latin1"))?.[1]) / 1024;
 
-interface Following {
+interface FeedSubscription {
   readonly sockets: readonly WebSocket[];
   /** Resolves once every socket has received one more event. */
   told(): Promise<void>;
@@ -34,7 +34,7 @@ async function followOne(url: string): Promise<WebSocket> {
   return socket;
 }
 
-async function follow(url: string): Promise<Following> {
+async function follow(url: string): Promise<FeedSubscription> {
   const sockets: WebSocket[] = [];
   while (sockets.length < SUBSCRIPTIONS) {
     sockets.push(...(await Promise.all(Array.from({ length: AT_ONCE }, () => followOne(url)))));

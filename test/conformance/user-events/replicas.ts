@@ -118,7 +118,7 @@ export const timesOf = ({ names }: Followed, expected: readonly string[]) =>
   expected.map((name) => names.filter((one) => one === name).length);
 
 /** The duration of the Redis outage. */
-export interface Outage {
+export interface OutageLog {
   /** 0: until both replicas have noticed it, and twenty users were created. */
   readonly seconds: number;
 }
@@ -129,7 +129,7 @@ export interface Outage {
  */
 export async function outliveRedis(
   { redis, environment }: { readonly redis: Redis; readonly environment: Readonly<Record<string, string>> },
-  { seconds }: Outage,
+  { seconds }: OutageLog,
 ): Promise<void> {
   const [one, other] = await Promise.all([startReplica(environment), startReplica(environment)]);
   await connected([one, other], "redis", true);

@@ -6,7 +6,7 @@ import { type Postgres, startPostgres } from "../../../tools/programs/postgres.t
 import { openPostgres } from "../../../user-api/src/store/postgres.ts";
 import { openUserStore } from "../../../user-api/src/store/sql-store.ts";
 import { userStoreSuite } from "../../../user-api/src/store/suite.ts";
-import { ask, codesOf, testApp } from "../../../user-api/src/testing.ts";
+import { codesOf, postQuery, testApp } from "../../../user-api/src/testing.ts";
 import { openLink } from "../user-events/link.ts";
 
 describe("Postgres", () => {
@@ -67,16 +67,16 @@ describe("Postgres", () => {
     // The third execution of a query uses a plan.
     for (let n = 0; n < 3; n++) {
       statements.length = 0;
-      const { data } = await ask(app, { query: "{ users { id posts { title } } }" });
+      const { data } = await postQuery(app, { query: "{ users { id posts { title } } }" });
       const users = data?.users as readonly { readonly posts: unknown }[];
       assert.equal(users.length, 1_000);
       for (const { posts } of users) assert.deepEqual(posts, [{ title: "Hello" }]);
       assert.equal(statements.length, 2, statements.join("\n"));
     }
     await real.query("insert into users (id, name, email, email_key) values (gen_random_uuid(), 'x', 'x', 'x')");
-    const beyond = await ask(app, { query: "{ users { id } }" });
-    assert.deepEqual(codesOf(beyond), ["LIMIT_EXCEEDED"]);
-    const page = await ask(app, { query: "{ users(first: 1000) { id } }" });
+    const limitExceeded = await postQuery(app, { query: "{ users { id } }" });
+    assert.deepEqual(codesOf(limitExceeded), ["LIMIT_EXCEEDED"]);
+    const page = await postQuery(app, { query: "{ users(first: 1000) { id } }" });
     assert.equal((page.data?.users as readonly unknown[] | undefined)?.length, 1_000);
     await app.close();
   });

@@ -1,8 +1,8 @@
 /** A start-up failure that an operator can fix; the message explains how. */
 export class StartFailure extends Error {}
 
-export const wordsOf = (error: unknown): string => {
+export const messageOf = (error: unknown): string => {
   // When a name has several addresses, Node puts the reasons into `errors` and leaves the message empty.
-  if (error instanceof AggregateError && error.message === "") return error.errors.map(wordsOf).join("; ");
+  if (error instanceof AggregateError && error.message === "") return error.errors.map(messageOf).join("; ");
   return error instanceof Error ? error.message : String(error);
 };

@@ -4,7 +4,7 @@ import type { Settings } from "../settings.ts";
 import type { Database } from "../store/database.ts";
 import { openPglite } from "../store/pglite.ts";
 import { openPostgres } from "../store/postgres.ts";
-import { StartFailure, wordsOf } from "./failure.ts";
+import { messageOf, StartFailure } from "./failure.ts";
 
 type Place = Pick<Settings, "databaseUrl" | "dataFolder">;
 
@@ -25,17 +25,17 @@ export async function openDatabase(
   }
   if (dataFolder === undefined) log.warn("SLUICE_USER_API_DATA is unset: users are kept in memory only");
   return openPglite({ folder: dataFolder, onDeath }).catch((error: unknown) => {
-    throw unusable({ databaseUrl, dataFolder }, error);
+    throw databaseFailure({ databaseUrl, dataFolder }, error);
   });
 }
 
 /** The failure for an unusable database; the message does not contain the password. */
-export function unusable({ databaseUrl }: Place, error: unknown): StartFailure {
+export function databaseFailure({ databaseUrl }: Place, error: unknown): StartFailure {
   if (databaseUrl === undefined) {
-    return new StartFailure(`cannot open the folder of SLUICE_USER_API_DATA: ${wordsOf(error)}`);
+    return new StartFailure(`cannot open the folder of SLUICE_USER_API_DATA: ${messageOf(error)}`);
   }
   const { host, pathname } = new URL(databaseUrl);
   return new StartFailure(
-    `cannot use the database ${host}${pathname} of SLUICE_USER_API_DATABASE_URL: ${wordsOf(error)}`,
+    `cannot use the database ${host}${pathname} of SLUICE_USER_API_DATABASE_URL: ${messageOf(error)}`,
   );
 }

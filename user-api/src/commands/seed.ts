@@ -3,7 +3,7 @@ import { randomUUIDv7 } from "node:crypto";
 import type { FastifyBaseLogger } from "fastify";
 import type { Settings } from "../settings.ts";
 import { openUserStore } from "../store/sql-store.ts";
-import { openDatabase, unusable } from "./open-database.ts";
+import { databaseFailure, openDatabase } from "./open-database.ts";
 
 const names = ["Ann", "Bob", "Cy", "Dora", "Eve", "Finn", "Grace", "Hal", "Ida", "Jon"] as const;
 const titles = ["Hello, world", "What I learned today", "On GraphQL", "Notes from a gateway", "A short trip"] as const;
@@ -34,7 +34,7 @@ const ascendingIds = (count: number): readonly string[] =>
 export async function seed(settings: Settings, log: FastifyBaseLogger, { users }: SeedOptions): Promise<void> {
   const database = await openDatabase(settings, { log });
   const store = await openUserStore(database).catch((error: unknown) => {
-    throw unusable(settings, error);
+    throw databaseFailure(settings, error);
   });
   try {
     let made = 0;

@@ -13,12 +13,12 @@ import { unknownFields } from "../policy/policy.ts";
 import type { Settings } from "../settings.ts";
 import { openUserStore } from "../store/sql-store.ts";
 import type { UserStore } from "../store/store.ts";
-import { StartFailure, wordsOf } from "./failure.ts";
-import { openDatabase, unusable } from "./open-database.ts";
+import { messageOf, StartFailure } from "./failure.ts";
+import { databaseFailure, openDatabase } from "./open-database.ts";
 
 async function trustedDocuments(file: string): Promise<TrustedDocuments> {
   const text = await readFile(file, "utf8").catch((error: unknown) => {
-    throw new StartFailure(`cannot read the file of SLUICE_USER_API_TRUSTED_DOCUMENTS: ${wordsOf(error)}`);
+    throw new StartFailure(`cannot read the file of SLUICE_USER_API_TRUSTED_DOCUMENTS: ${messageOf(error)}`);
   });
   const read = readTrustedDocuments(text);
   if (typeof read === "string") throw new StartFailure(`the file of SLUICE_USER_API_TRUSTED_DOCUMENTS: ${read}`);
@@ -33,7 +33,7 @@ function faultsOf({ byId }: TrustedDocuments, known: GraphQLSchema): readonly st
     try {
       return validate(known, parse(text)).map(({ message }) => `the trusted document ${id}: ${message}`);
     } catch (error) {
-      return [`the trusted document ${id}: ${wordsOf(error)}`];
+      return [`the trusted document ${id}: ${messageOf(error)}`];
     }
   });
 }
@@ -58,11 +58,11 @@ function listenFailure(error: unknown, { host, port }: Settings): Error {
   if (code === "EADDRINUSE") {
     return new StartFailure(`port ${port} of ${host} is in use; SLUICE_USER_API_LISTEN sets another one`);
   }
-  return new StartFailure(`cannot listen on ${host}:${port} (SLUICE_USER_API_LISTEN): ${wordsOf(error)}`);
+  return new StartFailure(`cannot listen on ${host}:${port} (SLUICE_USER_API_LISTEN): ${messageOf(error)}`);
 }
 
 /** Milliseconds after the drain, for delivering the last users and closing connections. */
-const CLOSING = 5_000;
+const CLOSE_TIMEOUT = 5_000;
 
 export async function serve(settings: Settings, log: FastifyBaseLogger): Promise<void> {
   const { trustedDocuments: file, drainMilliseconds, mode, migrate } = settings;
@@ -74,11 +74,11 @@ export async function serve(settings: Settings, log: FastifyBaseLogger): Promise
   const death = Promise.withResolvers<Error>();
   const database = await openDatabase(settings, { log, onDeath: death.resolve });
   const store = await openUserStore(database, { migrate }).catch((error: unknown) => {
-    throw error instanceof StartFailure ? error : unusable(settings, error);
+    throw error instanceof StartFailure ? error : databaseFailure(settings, error);
   });
   const events = await eventsOf(settings, store, log).catch(async (error: unknown) => {
     await store.close();
-    throw unusable(settings, error);
+    throw databaseFailure(settings, error);
   });
   const directCalls = mode === "development";
   const registry = new Registry();
@@ -108,7 +108,7 @@ export async function serve(settings: Settings, log: FastifyBaseLogger): Promise
     const late = setTimeout(() => {
       log.fatal("could not close in time what was open; ends all the same");
       process.exit(1);
-    }, drainMilliseconds + CLOSING);
+    }, drainMilliseconds + CLOSE_TIMEOUT);
     late.unref();
     app.close().then(
       () => log.info("stopped"),

@@ -3,7 +3,7 @@
  * outage of the transport, missed users are read from the store, because ids are in the order of creation (UUIDv7).
  */
 import type { FastifyBaseLogger } from "fastify";
-import { UnderWay } from "../execution/pending-work.ts";
+import { PendingWork } from "../execution/pending-work.ts";
 import type { User, UserStore } from "../store/store.ts";
 import { earlier, makeRepair } from "./repair.ts";
 import type { OpenTransport } from "./transport.ts";
@@ -69,11 +69,11 @@ export function openProcessEvents(): Events {
  * store. They are asked to when such a burst begins, and for the later users once the burst is over, because each
  * reading starts a while before the given id.
  */
-const ON_THE_WAY = 1_000;
+const MAX_IN_FLIGHT = 1_000;
 /** Delivered ids that are remembered: a replica receives its own messages too, and repair reads overlap. */
 const DELIVERED = 100_000;
 /** How long closing waits for the other replicas to be notified, in milliseconds. */
-const LAST_WORDS = 2_000;
+const CLOSE_TIMEOUT = 2_000;
 
 /** For replicas that share a store. Resolves once the existing users are known; see `Repair.begin`. */
 export async function openEvents({ through, open, store, log }: EventsOptions): Promise<Events> {
@@ -86,7 +86,7 @@ export async function openEvents({ through, open, store, log }: EventsOptions): 
     delivered.add(user.id);
     tell(listeners, user);
   };
-  const onTheWay = new UnderWay();
+  const inFlight = new PendingWork();
   const send = (message: Message): Promise<void> => transport.publish(writeMessage(message));
   const repair = makeRepair({
     store,
@@ -139,18 +139,18 @@ export async function openEvents({ through, open, store, log }: EventsOptions): 
   return {
     publish(user) {
       deliver(user);
-      if (onTheWay.size >= ON_THE_WAY) return leaveOut(user.id);
-      void onTheWay
+      if (inFlight.size >= MAX_IN_FLIGHT) return leaveOut(user.id);
+      void inFlight
         .add(send({ created: user }).catch(() => repair.unsent(user.id)))
-        .then(() => onTheWay.size === 0 && drained());
+        .then(() => inFlight.size === 0 && drained());
     },
     subscribe: subscribeTo(listeners),
     health: () => ({ through, connected: transport.connected() }),
     async close() {
       listeners.clear();
       const late = Promise.withResolvers<boolean>();
-      const timer = setTimeout(late.resolve, LAST_WORDS, false);
-      const told = onTheWay.settled().then(() => {
+      const timer = setTimeout(late.resolve, CLOSE_TIMEOUT, false);
+      const told = inFlight.settled().then(() => {
         drained();
         return repair.finish();
       });

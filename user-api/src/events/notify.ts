@@ -13,7 +13,7 @@ export interface NotifyTransportOptions {
 const CHANNEL = "sluice_user_api";
 const QUERY_TIMEOUT = 2_000;
 /** Messages per statement. Each may have up to 2,000 bytes. */
-const TOGETHER = 500;
+const MAX_BATCH = 500;
 
 export function openNotify({ url, heartbeatMilliseconds = HEARTBEAT }: NotifyTransportOptions): OpenTransport {
   return (listener) => {
@@ -40,18 +40,18 @@ export function openNotify({ url, heartbeatMilliseconds = HEARTBEAT }: NotifyTra
       });
       // A pg client accepts one statement at a time.
       let last: Promise<unknown> = Promise.resolve();
-      const ask = (text: string, values?: () => unknown[]): Promise<unknown> => {
-        const asked = last.then(() => client.query(text, values?.()));
+      const runQuery = (text: string, values?: () => unknown[]): Promise<unknown> => {
+        const queried = last.then(() => client.query(text, values?.()));
         // A new connection costs little, and the messages that this one lost are read from the store.
-        last = asked.catch(end);
-        return asked;
+        last = queried.catch(end);
+        return queried;
       };
       /** Collects messages for the next statement; one statement per message would be too slow for bursts. */
       let next: { readonly texts: string[]; readonly sent: Promise<unknown> } | undefined;
       const notify = (text: string): Promise<unknown> => {
-        if (next === undefined || next.texts.length >= TOGETHER) {
+        if (next === undefined || next.texts.length >= MAX_BATCH) {
           const texts: string[] = [];
-          const sent = ask("select pg_notify($1, text) from unnest($2::text[]) as text", () => {
+          const sent = runQuery("select pg_notify($1, text) from unnest($2::text[]) as text", () => {
             next = undefined;
             return [CHANNEL, texts];
           });
@@ -68,7 +68,10 @@ export function openNotify({ url, heartbeatMilliseconds = HEARTBEAT }: NotifyTra
         client.end().catch(() => undefined);
         again(error);
       };
-      const heartbeat = setInterval(() => void ask("select 1").catch(() => undefined), heartbeatMilliseconds).unref();
+      const heartbeat = setInterval(
+        () => void runQuery("select 1").catch(() => undefined),
+        heartbeatMilliseconds,
+      ).unref();
       client.on("error", end);
       client.on("end", () => end(new Error("the connection to the database is closed")));
       client.on("notification", ({ payload }) => {
@@ -76,7 +79,7 @@ export function openNotify({ url, heartbeatMilliseconds = HEARTBEAT }: NotifyTra
       });
       client
         .connect()
-        .then(() => ask(`listen ${CHANNEL}`))
+        .then(() => runQuery(`listen ${CHANNEL}`))
         .then(() => {
           if (over) return;
           if (closed) return end(new Error("closed"));

@@ -31,40 +31,40 @@ export function openRedis({ url, channel, heartbeatMilliseconds = HEARTBEAT }: R
       autoResendUnfulfilledCommands: false,
       autoResubscribe: false,
     };
-    const speaker = new Redis(url, options);
-    const hearer = new Redis(url, options);
-    let hearing = false;
+    const publisher = new Redis(url, options);
+    const subscriber = new Redis(url, options);
+    let subscribed = false;
     let cause = new Error("the connection to Redis is closed");
 
     const check = (): void => {
-      if (hearing && speaker.status === "ready") listener.connected();
+      if (subscribed && publisher.status === "ready") listener.connected();
     };
     const lost = (): void => {
       listener.lost(cause);
     };
-    for (const connection of [speaker, hearer]) {
+    for (const connection of [publisher, subscriber]) {
       connection.on("error", (error: Error) => {
         cause = error;
       });
       connection.on("close", lost);
     }
-    speaker.on("ready", check);
-    hearer.on("close", () => {
-      hearing = false;
+    publisher.on("ready", check);
+    subscriber.on("close", () => {
+      subscribed = false;
     });
-    hearer.on("ready", () => {
-      hearer.subscribe(channel).then(
+    subscriber.on("ready", () => {
+      subscriber.subscribe(channel).then(
         () => {
-          hearing = true;
+          subscribed = true;
           check();
         },
-        () => hearer.disconnect(true),
+        () => subscriber.disconnect(true),
       );
     });
-    hearer.on("message", (_channel: string, text: string) => listener.message(text));
+    subscriber.on("message", (_channel: string, text: string) => listener.message(text));
 
     const heartbeat = setInterval(() => {
-      for (const connection of [speaker, hearer]) {
+      for (const connection of [publisher, subscriber]) {
         if (connection.status !== "ready") continue;
         connection.ping().catch(() => {
           if (connection.status === "ready") connection.disconnect(true);
@@ -74,12 +74,12 @@ export function openRedis({ url, channel, heartbeatMilliseconds = HEARTBEAT }: R
 
     return {
       async publish(text) {
-        await speaker.publish(channel, text);
+        await publisher.publish(channel, text);
       },
-      connected: () => hearing && speaker.status === "ready",
+      connected: () => subscribed && publisher.status === "ready",
       async close() {
         clearInterval(heartbeat);
-        for (const connection of [speaker, hearer]) {
+        for (const connection of [publisher, subscriber]) {
           connection.off("close", lost);
           connection.disconnect();
         }

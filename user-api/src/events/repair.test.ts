@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it, mock } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import type { Page, User } from "../store/store.ts";
-import { firstIdAt, makeRepair, momentOf } from "./repair.ts";
+import { creationTime, firstIdAt, makeRepair } from "./repair.ts";
 
 const NOW = Date.UTC(2026, 10, 21);
 const idAt = (milliseconds: number, n = 0): string =>
@@ -162,7 +162,7 @@ describe("what was not carried", () => {
   });
 
   it("knows the moment of an id", () => {
-    for (const moment of [0, 1, NOW, NOW + 1]) assert.equal(momentOf(firstIdAt(moment)), moment);
+    for (const moment of [0, 1, NOW, NOW + 1]) assert.equal(creationTime(firstIdAt(moment)), moment);
     assert.equal(firstIdAt(-5), "00000000-0000-7000-8000-000000000000");
   });
 });

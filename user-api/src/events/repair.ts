@@ -54,7 +54,7 @@ export function firstIdAt(milliseconds: number): string {
 }
 
 /** The time at which a UUIDv7 was made. */
-export const momentOf = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+export const creationTime = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 
 export const earlier = (one: string | undefined, other: string): string =>
   one === undefined || other < one ? other : one;
@@ -71,7 +71,7 @@ export function makeRepair({ store, log, deliver, announce, reachable }: RepairO
   const finished = Promise.withResolvers<void>();
 
   async function readFrom(after: string): Promise<void> {
-    let last = firstIdAt(momentOf(after) - OVERLAP);
+    let last = firstIdAt(creationTime(after) - OVERLAP);
     for (let page = 0; page < PAGES; page++) {
       const users = await store.users({ after: last, first: PAGE });
       for (const user of users) deliver(user);

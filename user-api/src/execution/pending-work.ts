@@ -1,5 +1,5 @@
 /** Tracks work that has begun and not ended. */
-export class UnderWay {
+export class PendingWork {
   readonly #works = new Set<Promise<unknown>>();
 
   add<Result>(work: Promise<Result>): Promise<Result> {

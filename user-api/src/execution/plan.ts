@@ -27,18 +27,18 @@ import {
   type OperationDefinitionNode,
   type SelectionSetNode,
 } from "graphql";
-import { type Given, Irregular, type Replays, Thrown } from "./replay.ts";
+import { PlanFailure, RecordedError, type RecordedValues, type Replay } from "./replay.ts";
 
 export type Variables = Readonly<Record<string, unknown>>;
 
 /** Resolves to the data of a successful result. Once it has rejected, it calls no more resolvers. */
-export type Plan = (context: object, variables: Variables, given: Given) => Promise<object>;
+export type Plan = (context: object, variables: Variables, recorded: RecordedValues) => Promise<object>;
 
 /** The state of one execution. */
 interface Run {
   readonly context: object;
   readonly variables: Variables;
-  readonly given: Given;
+  readonly recorded: RecordedValues;
   failed: boolean;
   /** Values that are still pending. */
   open: number;
@@ -54,26 +54,26 @@ type Complete = (value: unknown, run: Run) => unknown;
 
 interface Compiler {
   readonly schema: GraphQLSchema;
-  readonly replays: Replays;
+  readonly replay: Replay;
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
 }
 
 /** Thrown while a plan is made, for a query that plans do not support. */
-class Unplanned extends Error {}
+class UnsupportedByPlan extends Error {}
 
 /**
  * The query must be valid. Null for a query that only graphql-js may execute: with directives, introspection or
  * unusual names.
  */
-export function planOf(
+export function compilePlan(
   node: OperationDefinitionNode,
   {
     schema,
-    replays,
+    replay,
     fragments,
   }: {
     readonly schema: GraphQLSchema;
-    readonly replays: Replays;
+    readonly replay: Replay;
     readonly fragments: readonly FragmentDefinitionNode[];
   },
 ): Plan | null {
@@ -82,18 +82,18 @@ export function planOf(
   const byName = new Map(fragments.map((fragment) => [fragment.name.value, fragment]));
   let put: Complete;
   try {
-    put = completeObject(type, [node.selectionSet], { schema, replays, fragments: byName });
+    put = completeObject(type, [node.selectionSet], { schema, replay, fragments: byName });
   } catch (error) {
-    if (error instanceof Unplanned) return null;
+    if (error instanceof UnsupportedByPlan) return null;
     throw error;
   }
-  return (context, variables, given) =>
+  return (context, variables, recorded) =>
     new Promise((resolve, reject) => {
       let data: unknown;
       const run: Run = {
         context,
         variables,
-        given,
+        recorded,
         failed: false,
         // Counts this function itself, until all fields have begun.
         open: 1,
@@ -126,7 +126,7 @@ interface Collected {
 /** Collects the nodes of each response key in document order and expands fragments. */
 function collect(type: GraphQLObjectType, { selections }: SelectionSetNode, compiler: Compiler, into: Collected): void {
   for (const selection of selections) {
-    if (selection.directives?.length) throw new Unplanned();
+    if (selection.directives?.length) throw new UnsupportedByPlan();
     if (selection.kind === Kind.FIELD) {
       const key = selection.alias?.value ?? selection.name.value;
       const nodes = into.nodes.get(key);
@@ -140,10 +140,10 @@ function collect(type: GraphQLObjectType, { selections }: SelectionSetNode, comp
       into.spread.add(selection.name.value);
     }
     const fragment = selection.kind === Kind.INLINE_FRAGMENT ? selection : compiler.fragments.get(selection.name.value);
-    if (fragment === undefined || fragment.directives?.length) throw new Unplanned();
+    if (fragment === undefined || fragment.directives?.length) throw new UnsupportedByPlan();
     // Type conditions on interfaces and unions are not supported.
     const condition = fragment.typeCondition?.name.value;
-    if (condition !== undefined && condition !== type.name) throw new Unplanned();
+    if (condition !== undefined && condition !== type.name) throw new UnsupportedByPlan();
     collect(type, fragment.selectionSet, compiler, into);
   }
 }
@@ -153,12 +153,12 @@ const isRegular = (value: unknown): value is object =>
   typeof value === "object" && value !== null && !("then" in value) && !(value instanceof Error);
 
 function completeObject(type: GraphQLObjectType, sets: readonly SelectionSetNode[], compiler: Compiler): Complete {
-  if (type.isTypeOf) throw new Unplanned();
+  if (type.isTypeOf) throw new UnsupportedByPlan();
   const into: Collected = { nodes: new Map(), spread: new Set() };
   for (const set of sets) collect(type, set, compiler, into);
   const fields = [...into.nodes].map(([key, same]) => putField(type, { key, nodes: same }, compiler));
   return (value, run) => {
-    if (!isRegular(value)) throw new Irregular();
+    if (!isRegular(value)) throw new PlanFailure();
     const result: Record<string, unknown> = {};
     for (const put of fields) put(value, result, run);
     return result;
@@ -173,25 +173,25 @@ function putField(
   const [node] = nodes;
   const name = node?.name.value ?? "";
   // Assigning `__proto__` would set the prototype.
-  if (key === "__proto__") throw new Unplanned();
+  if (key === "__proto__") throw new UnsupportedByPlan();
   if (name === "__typename") {
     return (_source, result) => {
       result[key] = type.name;
     };
   }
   const field = type.getFields()[name];
-  if (field === undefined || node === undefined) throw new Unplanned();
+  if (field === undefined || node === undefined) throw new UnsupportedByPlan();
   const sets = nodes.flatMap(({ selectionSet }) => selectionSet ?? []);
   const complete = completeValue(field.type, sets, compiler);
   if (field.resolve === undefined) {
     return (source, result, run) => {
       const value = (source as Record<string, unknown>)[name];
       // A method gets arguments, context and info from graphql-js (defaultFieldResolver).
-      if (typeof value === "function") throw new Irregular();
+      if (typeof value === "function") throw new PlanFailure();
       put(value, key, { complete, result, run });
     };
   }
-  const resolve = compiler.replays.original(field.resolve);
+  const resolve = compiler.replay.original(field.resolve);
   const argumentsFor = argumentsOf(field, node);
   const info = infoOf(nodes);
   return (source, result, run) => {
@@ -202,10 +202,10 @@ function putField(
     try {
       value = resolve(about, given, run.context, info);
     } catch (error) {
-      if (!(error instanceof Irregular)) run.given.add(node, about, new Thrown(error));
+      if (!(error instanceof PlanFailure)) run.recorded.add(node, about, new RecordedError(error));
       throw error;
     }
-    run.given.add(node, about, value);
+    run.recorded.add(node, about, value);
     put(value, key, { complete, result, run });
   };
 }
@@ -236,7 +236,7 @@ function infoOf(fieldNodes: readonly FieldNode[]): GraphQLResolveInfo {
   return new Proxy({ fieldNodes } as GraphQLResolveInfo, {
     get(info, name) {
       if (name === "fieldNodes") return info.fieldNodes;
-      throw new Irregular();
+      throw new PlanFailure();
     },
   });
 }
@@ -270,7 +270,7 @@ function completeValue(type: GraphQLOutputType, sets: readonly SelectionSetNode[
     const complete = completeValue(type.ofType, sets, compiler);
     return (value, run) => {
       const completed = complete(value, run);
-      if (completed === null) throw new Irregular();
+      if (completed === null) throw new PlanFailure();
       return completed;
     };
   }
@@ -282,16 +282,16 @@ function completePresent(type: GraphQLOutputType, sets: readonly SelectionSetNod
   if (isListType(type)) {
     const complete = completeValue(type.ofType, sets, compiler);
     return (value, run) => {
-      if (!Array.isArray(value)) throw new Irregular();
+      if (!Array.isArray(value)) throw new PlanFailure();
       return value.map((item) => complete(item, run));
     };
   }
   if (isObjectType(type)) return completeObject(type, sets, compiler);
-  if (!isLeafType(type)) throw new Unplanned();
+  if (!isLeafType(type)) throw new UnsupportedByPlan();
   const serialize = (value: unknown): unknown => {
-    if (typeof value === "object" && value !== null && !isRegular(value)) throw new Irregular();
+    if (typeof value === "object" && value !== null && !isRegular(value)) throw new PlanFailure();
     const serialized = type.serialize(value);
-    if (serialized === null || serialized === undefined) throw new Irregular();
+    if (serialized === null || serialized === undefined) throw new PlanFailure();
     return serialized;
   };
   // String and ID return a string unchanged.

@@ -10,7 +10,7 @@ import {
   specifiedRules,
   validate,
 } from "graphql";
-import { makeQuick } from "./recurring-queries.ts";
+import { makeRecurringExecutor } from "./recurring-queries.ts";
 
 const schema = buildSchema(`
   type Query { me: User  users(first: Int = 2, of: Team): [User]  names: [String!]!  odd: Odd  either: Either  sum(of: [Int!]!): Int }
@@ -76,7 +76,7 @@ async function both(source: string, variables: Record<string, unknown> = {}) {
   const document = parse(source);
   assert.deepEqual(validate(schema, document, specifiedRules), []);
   const node = document.definitions.find(({ kind }) => kind === Kind.OPERATION_DEFINITION) as OperationDefinitionNode;
-  const quick = makeQuick({ schema, rules: [] });
+  const quick = makeRecurringExecutor({ schema, rules: [] });
   const given = { variables, context: () => ({}) };
   // The first time nobody knows whether it comes again.
   assert.equal(await quick({ document, node }, given), null);
@@ -172,7 +172,7 @@ describe("an operation that is left to graphql-js", () => {
   it("does not fit the schema", async () => {
     const document = parse("{ unknown }");
     const [node] = document.definitions as [OperationDefinitionNode];
-    const quick = makeQuick({ schema, rules: [] });
+    const quick = makeRecurringExecutor({ schema, rules: [] });
     const given = { variables: {}, context: () => ({}) };
     assert.deepEqual([await quick({ document, node }, given), await quick({ document, node }, given)], [null, null]);
   });

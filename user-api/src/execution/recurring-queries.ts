@@ -14,22 +14,22 @@ import {
   type VariableDefinitionNode,
   validate,
 } from "graphql";
-import { type Plan, planOf, type Variables } from "./plan.ts";
-import { Given, makeReplays } from "./replay.ts";
+import { compilePlan, type Plan, type Variables } from "./plan.ts";
+import { makeReplay, RecordedValues } from "./replay.ts";
 
 /** An operation of a document that is within the limits. It may still be invalid; that is checked here. */
-export interface QuickOperation {
+export interface RecurringOperation {
   readonly document: DocumentNode;
   readonly node: OperationDefinitionNode;
 }
 
 /** The result. Null: the query must be executed by graphql-js, and no resolver has run. */
-export type Quick = (
-  operation: QuickOperation,
+export type ExecuteRecurring = (
+  operation: RecurringOperation,
   given: { readonly variables: Variables; readonly context: () => object },
 ) => Promise<ExecutionResult> | null;
 
-export interface QuickOptions {
+export interface RecurringOptions {
   readonly schema: GraphQLSchema;
   /** Validation rules in addition to those of the specification. */
   readonly rules: readonly ValidationRule[];
@@ -39,7 +39,7 @@ export interface QuickOptions {
  * The variables unchanged, when all are strings for String and ID, which graphql-js does not change either. Undefined:
  * graphql-js has to coerce them.
  */
-function textsOf(definitions: readonly VariableDefinitionNode[], variables: Variables): Variables | undefined {
+function stringVariables(definitions: readonly VariableDefinitionNode[], variables: Variables): Variables | undefined {
   const texts: Record<string, unknown> = {};
   for (const { variable, type, defaultValue } of definitions) {
     const name = variable.name.value;
@@ -53,18 +53,18 @@ function textsOf(definitions: readonly VariableDefinitionNode[], variables: Vari
 }
 
 /** A plan is kept as long as its operation. */
-export function makeQuick({ schema, rules }: QuickOptions): Quick {
-  const replays = makeReplays(schema);
+export function makeRecurringExecutor({ schema, rules }: RecurringOptions): ExecuteRecurring {
+  const replay = makeReplay(schema);
   /** Undefined for an operation that was executed once: making a plan for an operation that never recurs costs more. */
   const plans = new WeakMap<OperationDefinitionNode, Plan | null | undefined>();
 
-  function prepare({ document, node }: QuickOperation): Plan | null {
+  function prepare({ document, node }: RecurringOperation): Plan | null {
     if (node.operation !== OperationTypeNode.QUERY) return null;
     if (validate(schema, document, [...specifiedRules, ...rules]).length > 0) return null;
     const fragments = document.definitions.filter(
       (definition): definition is FragmentDefinitionNode => definition.kind === Kind.FRAGMENT_DEFINITION,
     );
-    return planOf(node, { schema, replays, fragments });
+    return compilePlan(node, { schema, replay, fragments });
   }
 
   return (operation, { variables, context }) => {
@@ -76,14 +76,15 @@ export function makeQuick({ schema, rules }: QuickOptions): Quick {
     }
     if (!plan) return null;
     const definitions = node.variableDefinitions ?? [];
-    const coerced = textsOf(definitions, variables) ?? getVariableValues(schema, definitions, variables).coerced;
+    const coerced =
+      stringVariables(definitions, variables) ?? getVariableValues(schema, definitions, variables).coerced;
     if (coerced === undefined) return null;
     const contextValue = context();
-    const given = new Given();
-    return plan(contextValue, coerced, given).then(
+    const recorded = new RecordedValues();
+    return plan(contextValue, coerced, recorded).then(
       (data) => ({ data }) as ExecutionResult,
       () => {
-        replays.begin(contextValue, given);
+        replay.begin(contextValue, recorded);
         const { document } = operation;
         return execute({ schema, document, contextValue, variableValues: variables, operationName: node.name?.value });
       },

@@ -5,12 +5,12 @@
 import { type FieldNode, type GraphQLFieldResolver, type GraphQLSchema, isObjectType } from "graphql";
 
 /** Thrown when a plan cannot produce a result. */
-export class Irregular extends Error {}
+export class PlanFailure extends Error {}
 
 type Resolver = GraphQLFieldResolver<unknown, unknown>;
 
 /** The values that resolvers returned or threw, by field node and source object. */
-export class Given {
+export class RecordedValues {
   /** Flat list of node, source and value: it is written for each field and rarely read. */
   readonly #given: unknown[] = [];
   #index: Map<unknown, Map<unknown, unknown>> | undefined;
@@ -25,16 +25,16 @@ export class Given {
     const values = this.#index.get(node);
     if (!values?.has(source)) return resolve();
     const value = values.get(source);
-    if (value instanceof Thrown) throw value.reason;
+    if (value instanceof RecordedError) throw value.reason;
     // A resolver that failed because it needs graphql-js has no value to record.
     if (value instanceof Promise)
-      return value.catch((reason) => (reason instanceof Irregular ? resolve() : refuse(reason)));
+      return value.catch((reason) => (reason instanceof PlanFailure ? resolve() : refuse(reason)));
     return value;
   }
 }
 
 /** Records an error in place of a value. */
-export class Thrown {
+export class RecordedError {
   readonly reason: unknown;
 
   constructor(reason: unknown) {
@@ -57,16 +57,16 @@ function indexOf(given: readonly unknown[]): Map<unknown, Map<unknown, unknown>>
 
 const isContext = (context: unknown): context is object => typeof context === "object" && context !== null;
 
-export interface Replays {
+export interface Replay {
   /** From now on resolvers that are called with this context return the recorded values. */
-  begin(context: object, given: Given): void;
+  begin(context: object, given: RecordedValues): void;
   /** The resolver without the replay. */
   original(resolve: Resolver): Resolver;
 }
 
 /** Wraps the schema's resolvers, in place. */
-export function makeReplays(schema: GraphQLSchema): Replays {
-  const replays = new WeakMap<object, Given>();
+export function makeReplay(schema: GraphQLSchema): Replay {
+  const recorded = new WeakMap<object, RecordedValues>();
   const originals = new WeakMap<Resolver, Resolver>();
   for (const type of Object.values(schema.getTypeMap())) {
     if (!isObjectType(type) || type.name.startsWith("__")) continue;
@@ -74,7 +74,7 @@ export function makeReplays(schema: GraphQLSchema): Replays {
       const { resolve } = field;
       if (resolve === undefined) continue;
       field.resolve = (source, given, context, info) => {
-        const before = isContext(context) ? replays.get(context) : undefined;
+        const before = isContext(context) ? recorded.get(context) : undefined;
         if (before === undefined) return resolve(source, given, context, info);
         return before.again(info.fieldNodes[0], source, () => resolve(source, given, context, info));
       };
@@ -82,7 +82,7 @@ export function makeReplays(schema: GraphQLSchema): Replays {
     }
   }
   return {
-    begin: (context, given) => void replays.set(context, given),
+    begin: (context, given) => void recorded.set(context, given),
     original: (resolve) => originals.get(resolve) ?? resolve,
   };
 }

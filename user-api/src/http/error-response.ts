@@ -1,11 +1,11 @@
 /** The HTTP response for a request that failed before execution. */
 import { GraphQLError, type GraphQLFormattedError } from "graphql";
-import { isCode, type Occasion, present, statuses, unwrapped } from "../errors.ts";
+import { type ErrorContext, isCode, present, statuses, unwrapErrors } from "../errors.ts";
 import type { Limits } from "../limits/limits.ts";
 import { JSON_TYPE, type MediaType } from "./negotiate.ts";
 
 /** A request error with an HTTP status that is more precise than the one of its code. */
-export class HttpFault extends Error {
+export class RequestError extends Error {
   readonly statusCode: number;
   readonly headers: Readonly<Record<string, string>>;
 
@@ -16,7 +16,7 @@ export class HttpFault extends Error {
   }
 }
 
-export interface Refusal {
+export interface ErrorResponse {
   readonly status: number;
   /** Without `data` (GraphQL 7.1). */
   readonly body: { readonly errors: readonly GraphQLFormattedError[] };
@@ -37,17 +37,21 @@ const asGraphQL = (error: Error): GraphQLError =>
   error instanceof GraphQLError ? error : new GraphQLError(error.message, { originalError: error });
 
 /** Converts Fastify's error for a body that is too large. */
-export function largeBody(error: Error, limits: Pick<Limits, "bytes">): Error {
+export function bodyTooLarge(error: Error, limits: Pick<Limits, "bytes">): Error {
   if (!("code" in error) || error.code !== "FST_ERR_CTP_BODY_TOO_LARGE") return error;
   const extensions = { code: "LIMIT_EXCEEDED", limit: "bytes", maximum: limits.bytes };
   const message = `The request is too large; the limit is ${limits.bytes}`;
-  return new GraphQLError(message, { originalError: new HttpFault(413, message), extensions });
+  return new GraphQLError(message, { originalError: new RequestError(413, message), extensions });
 }
 
 /** @param faults Errors thrown or found by Fastify, mercurius or our own checks; at least one. */
-export function refusalFor(faults: readonly Error[], mediaType: MediaType, occasion: Occasion): Refusal {
+export function errorResponse(
+  faults: readonly Error[],
+  mediaType: MediaType,
+  errorContext: ErrorContext,
+): ErrorResponse {
   const errors = faults.map(asGraphQL);
-  const presented = errors.flatMap(unwrapped).map((error) => present(error, occasion));
+  const presented = errors.flatMap(unwrapErrors).map((error) => present(error, errorContext));
   const code = presented[0]?.extensions?.code;
   const cause = errors[0]?.originalError;
   const own = cause !== undefined && "statusCode" in cause ? cause.statusCode : undefined;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { GRAPHQL_RESPONSE, JSON_TYPE, mediaTypeOf, wantsEvents } from "./negotiate.ts";
+import { GRAPHQL_RESPONSE, JSON_TYPE, mediaTypeOf, wantsEventStream } from "./negotiate.ts";
 
 describe("the media type of an answer", () => {
   const cases = [
@@ -40,6 +40,6 @@ describe("an event stream", () => {
     ["application/graphql-response+json, application/json, text/event-stream, multipart/mixed", false],
   ] as const;
   for (const [accept, wanted] of cases) {
-    it(`is ${wanted ? "" : "not "}what ${accept} wants`, () => assert.equal(wantsEvents(accept), wanted));
+    it(`is ${wanted ? "" : "not "}what ${accept} wants`, () => assert.equal(wantsEventStream(accept), wanted));
   }
 });

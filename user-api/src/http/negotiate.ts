@@ -45,7 +45,7 @@ const EVENTS = "text/event-stream";
  * Whether the client wants server-sent events: `Accept` must name them, and no other known type with a higher quality,
  * or with the same quality and before them. Clients like urql list all types that they know, JSON first.
  */
-export function wantsEvents(accept: string | undefined): boolean {
+export function wantsEventStream(accept: string | undefined): boolean {
   if (accept === undefined || !/text\/event-stream/i.test(accept)) return false;
   const known: readonly string[] = [EVENTS, GRAPHQL_RESPONSE, JSON_TYPE, "application/*", "*/*"];
   const [best] = rangesOf(accept)

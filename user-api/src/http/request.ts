@@ -4,8 +4,8 @@ import { isUtf8 } from "node:buffer";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { GraphQLError } from "graphql";
 import { failure } from "../errors.ts";
-import type { Ask } from "../limits/documents.ts";
-import { HttpFault } from "./error-response.ts";
+import type { GraphqlRequest } from "../limits/documents.ts";
+import { RequestError } from "./error-response.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -22,7 +22,7 @@ function hashIn(extensions: Members): string | undefined {
 }
 
 /** From a JSON body or a WebSocket message. */
-export function asAsk(body: unknown): Ask | GraphQLError {
+export function readRequest(body: unknown): GraphqlRequest | GraphQLError {
   if (Array.isArray(body)) return bad("Requests are answered one by one: send an object, not a list");
   if (!isRecord(body)) return bad("The request must be a JSON object with the member query");
   const { query, operationName, variables, extensions, documentId } = body;
@@ -49,7 +49,7 @@ export function asAsk(body: unknown): Ask | GraphQLError {
 }
 
 /** From the query string of a GET, where variables and extensions are JSON texts. */
-export function asAskOfUrl(query: unknown): Ask | GraphQLError {
+export function readUrlRequest(query: unknown): GraphqlRequest | GraphQLError {
   if (!isRecord(query)) return bad("The URL must have the parameter query");
   const members: Record<string, unknown> = {};
   for (const name of ["query", "documentId", "operationName", "variables", "extensions"]) {
@@ -65,7 +65,7 @@ export function asAskOfUrl(query: unknown): Ask | GraphQLError {
       }
     }
   }
-  return asAsk(members);
+  return readRequest(members);
 }
 
 /** The types of POST and QUERY bodies. Pages of other sites cannot send these without a preflight request. */
@@ -76,11 +76,11 @@ function textOf({ headers }: Pick<FastifyRequest, "headers">, body: Buffer): str
   const coding = headers["content-encoding"];
   if (coding !== undefined && coding !== "identity") {
     // A small compressed body may unpack to a large one, and documents are small without compression.
-    throw new HttpFault(415, "The body must be sent as it is, without a Content-Encoding", {
+    throw new RequestError(415, "The body must be sent as it is, without a Content-Encoding", {
       "accept-encoding": "identity",
     });
   }
-  if (!isUtf8(body)) throw new HttpFault(400, "The body must be UTF-8");
+  if (!isUtf8(body)) throw new RequestError(400, "The body must be UTF-8");
   return body.toString();
 }
 

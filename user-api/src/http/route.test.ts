@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import { after, before, describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
 import type { FastifyInstance, InjectOptions } from "fastify";
-import { arrayStore, ask, codesOf, testApp } from "../testing.ts";
+import { arrayStore, codesOf, postQuery, testApp } from "../testing.ts";
 
 const RESPONSE = "application/graphql-response+json";
 const QUERY = "{ users { id } }";
@@ -158,7 +158,7 @@ describe("an operation that takes too long", () => {
   it("is answered with TIMEOUT", async () => {
     const store = arrayStore({ users: () => new Promise<never>(() => {}) });
     const { app } = await testApp({ store, limits: { milliseconds: 20 } });
-    const reply = await ask(app, { query: QUERY });
+    const reply = await postQuery(app, { query: QUERY });
     await app.close();
     assert.deepEqual([reply.status, codesOf(reply), "data" in reply], [503, ["TIMEOUT"], false]);
     assert.equal(reply.errors?.[0]?.message, "The operation took longer than 20 ms");
@@ -196,18 +196,18 @@ describe("introspection", () => {
   it("is refused when it is off, and unknown fields are not told what there is", async () => {
     const { app } = await testApp({ introspection: false });
     for (const source of [query, '{ __type(name: "User") { name } }']) {
-      const codes = codesOf(await ask(app, { query: source }));
+      const codes = codesOf(await postQuery(app, { query: source }));
       assert.ok(codes.length > 0 && codes.every((code) => code === "GRAPHQL_VALIDATION_FAILED"));
     }
-    assert.deepEqual((await ask(app, { query: "{ __typename }" })).data, { __typename: "Query" });
-    const { errors } = await ask(app, { query: "{ usres { id } }" });
+    assert.deepEqual((await postQuery(app, { query: "{ __typename }" })).data, { __typename: "Query" });
+    const { errors } = await postQuery(app, { query: "{ usres { id } }" });
     assert.equal(errors?.[0]?.message, 'Cannot query field "usres" on type "Query".');
     await app.close();
   });
 
   it("is answered when it is on", async () => {
     const { app } = await testApp();
-    assert.deepEqual((await ask(app, { query })).data, { __schema: { queryType: { name: "Query" } } });
+    assert.deepEqual((await postQuery(app, { query })).data, { __schema: { queryType: { name: "Query" } } });
     await app.close();
   });
 });

@@ -2,18 +2,18 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type ExecutionResult, GraphQLError, OperationTypeNode } from "graphql";
 import { codesOf, failure, present } from "../errors.ts";
-import type { Quick } from "../execution/recurring-queries.ts";
-import type { Ask, Documents, Operation } from "../limits/documents.ts";
+import type { ExecuteRecurring } from "../execution/recurring-queries.ts";
+import type { Documents, GraphqlRequest, Operation } from "../limits/documents.ts";
 import type { Limits } from "../limits/limits.ts";
 import { TooManyRequests } from "../limits/rate.ts";
 import { makeTimeLimit } from "../limits/time-limit.ts";
 import { isCrossSite } from "./cross-site.ts";
-import { HttpFault, largeBody, refusalFor } from "./error-response.ts";
-import { JSON_TYPE, type MediaType, mediaTypeOf, wantsEvents } from "./negotiate.ts";
-import { asAsk, asAskOfUrl, CONTENT_TYPES, parseBodies } from "./request.ts";
+import { bodyTooLarge, errorResponse, RequestError } from "./error-response.ts";
+import { JSON_TYPE, type MediaType, mediaTypeOf, wantsEventStream } from "./negotiate.ts";
+import { CONTENT_TYPES, parseBodies, readRequest, readUrlRequest } from "./request.ts";
 
 /** An executed operation, for log and metrics. */
-export interface Answered {
+export interface ExecutedOperation {
   readonly operation: Operation;
   readonly seconds: number;
   readonly codes: readonly unknown[];
@@ -26,12 +26,12 @@ export interface GraphqlRouteOptions {
   /** Other origins whose pages may send requests. */
   readonly origins: readonly string[];
   /** Executes queries by plans where possible. */
-  readonly quick: Quick;
+  readonly executeRecurring: ExecuteRecurring;
   /** The resolvers' context. */
   readonly contextOf: (request: FastifyRequest) => object;
   /** Responds with an event stream. */
-  readonly stream: (ask: Ask, request: FastifyRequest, reply: FastifyReply) => void;
-  readonly onAnswered: (request: FastifyRequest, answered: Answered) => void;
+  readonly stream: (graphqlRequest: GraphqlRequest, request: FastifyRequest, reply: FastifyReply) => void;
+  readonly onExecuted: (request: FastifyRequest, answered: ExecutedOperation) => void;
   /** Called with the error codes of a request that failed before execution. */
   readonly onRefused: (codes: readonly unknown[]) => void;
 }
@@ -48,31 +48,31 @@ const QUERY_TYPES = CONTENT_TYPES.join(", ");
 
 /** Registers the endpoint with its own parsers and error handler; call it in a Fastify scope of its own. */
 export function serveGraphql(scope: FastifyInstance, options: GraphqlRouteOptions): void {
-  const { path, documents, limits, origins, quick, contextOf, stream, onAnswered, onRefused } = options;
+  const { path, documents, limits, origins, executeRecurring, contextOf, stream, onExecuted, onRefused } = options;
   const limitTime = makeTimeLimit(limits.milliseconds);
   parseBodies(scope);
 
   function refuse(faults: readonly Error[], request: FastifyRequest, reply: FastifyReply): FastifyReply {
     const mediaType = mediaTypeOf(request.headers.accept) ?? JSON_TYPE;
-    const { status, body } = refusalFor(faults, mediaType, { log: request.log, requestId: request.id });
+    const { status, body } = errorResponse(faults, mediaType, { log: request.log, requestId: request.id });
     onRefused(codesOf(body.errors));
-    for (const fault of faults) if (fault instanceof HttpFault) reply.headers(fault.headers);
+    for (const fault of faults) if (fault instanceof RequestError) reply.headers(fault.headers);
     return send(reply.code(status), mediaType, body);
   }
 
   scope.setErrorHandler((error: Error, request, reply) => {
-    if (!(error instanceof TooManyRequests)) return refuse([largeBody(error, limits)], request, reply);
+    if (!(error instanceof TooManyRequests)) return refuse([bodyTooLarge(error, limits)], request, reply);
     // The body was not read yet, so this is an HTTP response and not a GraphQL one.
     return send(reply.code(429).header("retry-after", error.seconds), JSON_TYPE, { error: error.message });
   });
 
   function resultOf(
-    { variables, operationName }: Ask,
+    { variables, operationName }: GraphqlRequest,
     operation: Operation,
     { request, reply }: Pick<Exchange, "request" | "reply">,
   ): Promise<ExecutionResult> {
     const context = (): object => contextOf(request);
-    const answered = quick(operation, { variables: variables ?? {}, context });
+    const answered = executeRecurring(operation, { variables: variables ?? {}, context });
     if (answered !== null) return answered;
     return reply.graphql(
       operation.source,
@@ -82,7 +82,11 @@ export function serveGraphql(scope: FastifyInstance, options: GraphqlRouteOption
     );
   }
 
-  function execute(ask: Ask, operation: Operation, { request, reply, mediaType }: Exchange): void {
+  function execute(
+    graphqlRequest: GraphqlRequest,
+    operation: Operation,
+    { request, reply, mediaType }: Exchange,
+  ): void {
     const began = performance.now();
     const deliver = ({ data, errors }: ExecutionResult): void => {
       // graphql-js reports a missing variable here; nothing was executed then.
@@ -90,12 +94,12 @@ export function serveGraphql(scope: FastifyInstance, options: GraphqlRouteOption
         refuse(errors ?? [], request, reply);
         return;
       }
-      const occasion = { log: request.log, requestId: request.id };
-      const presented = errors?.map((error) => present(error, occasion));
-      onAnswered(request, { operation, seconds: (performance.now() - began) / 1_000, codes: codesOf(presented) });
+      const errorContext = { log: request.log, requestId: request.id };
+      const presented = errors?.map((error) => present(error, errorContext));
+      onExecuted(request, { operation, seconds: (performance.now() - began) / 1_000, codes: codesOf(presented) });
       send(reply.code(200), mediaType, presented === undefined ? { data } : { errors: presented, data });
     };
-    limitTime(resultOf(ask, operation, { request, reply }))
+    limitTime(resultOf(graphqlRequest, operation, { request, reply }))
       .then(deliver)
       .catch((error: Error) => reply.send(error));
   }
@@ -112,34 +116,34 @@ export function serveGraphql(scope: FastifyInstance, options: GraphqlRouteOption
   function answer(request: FastifyRequest, reply: FastifyReply): void {
     const { method, headers } = request;
     // A stream as the response to HEAD would never end.
-    const events = method !== "HEAD" && wantsEvents(headers.accept);
+    const events = method !== "HEAD" && wantsEventStream(headers.accept);
     const mediaType = mediaTypeOf(headers.accept);
     if (mediaType === null && !events)
-      throw new HttpFault(406, "Answers are application/graphql-response+json or application/json");
+      throw new RequestError(406, "Answers are application/graphql-response+json or application/json");
     const byUrl = method === "GET" || method === "HEAD";
     if (byUrl && isCrossSite(headers, { origins })) {
       throw failure("FORBIDDEN", "Pages of other sites must send the header GraphQL-Require-Preflight with a GET");
     }
-    const ask = byUrl ? asAskOfUrl(request.query) : asAsk(request.body);
-    if (ask instanceof GraphQLError) throw ask;
+    const graphqlRequest = byUrl ? readUrlRequest(request.query) : readRequest(request.body);
+    if (graphqlRequest instanceof GraphQLError) throw graphqlRequest;
     if (events) {
       // Errors of the document are sent in the stream, where the client expects them.
-      stream(ask, request, reply);
+      stream(graphqlRequest, request, reply);
       return;
     }
-    const operation = documents.bounded(ask);
+    const operation = documents.bounded(graphqlRequest);
     if ("errors" in operation) {
       refuse(operation.errors, request, reply);
       return;
     }
     const kind = operation.node.operation;
     if (kind === OperationTypeNode.MUTATION && method !== "POST") {
-      throw new HttpFault(405, `Mutations are sent by POST, not by ${method}`, { allow: "POST" });
+      throw new RequestError(405, `Mutations are sent by POST, not by ${method}`, { allow: "POST" });
     }
     if (kind === OperationTypeNode.SUBSCRIPTION) {
       throw failure("BAD_REQUEST", "Subscriptions are answered over a WebSocket, or with Accept: text/event-stream");
     }
-    execute(ask, operation, { request, reply, mediaType: mediaType ?? JSON_TYPE });
+    execute(graphqlRequest, operation, { request, reply, mediaType: mediaType ?? JSON_TYPE });
   }
 
   // GET as a route of its own: the WebSockets share it.
@@ -154,7 +158,7 @@ export function serveGraphql(scope: FastifyInstance, options: GraphqlRouteOption
     url: path,
     // Before the body is read.
     onRequest: async ({ method }) => {
-      throw new HttpFault(405, `Operations are sent by ${METHODS}, not by ${method}`, { allow: METHODS });
+      throw new RequestError(405, `Operations are sent by ${METHODS}, not by ${method}`, { allow: METHODS });
     },
     handler: handle,
   });

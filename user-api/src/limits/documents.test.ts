@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { buildSchema, getIntrospectionQuery } from "graphql";
 import { schema as text } from "../directory/schema.ts";
-import { type Ask, makeDocuments } from "./documents.ts";
+import { type GraphqlRequest, makeDocuments } from "./documents.ts";
 import { defaultLimits, type Limits } from "./limits.ts";
 import { readTrustedDocuments } from "./trusted.ts";
 
@@ -14,7 +14,13 @@ const USERS = "{ users { name } }";
 const PAGED = "query($n: Int) { users(first: $n) { name } }";
 
 describe("a limit on documents", () => {
-  const cases: readonly (readonly [keyof Limits, number, within: Ask, beyond: Ask, RegExp])[] = [
+  const cases: readonly (readonly [
+    keyof Limits,
+    number,
+    within: GraphqlRequest,
+    limitExceeded: GraphqlRequest,
+    RegExp,
+  ])[] = [
     ["tokens", 7, { query: "{ users { name id } }" }, { query: "{ users { name id email } }" }, /too many tokens/],
     ["depth", 2, { query: USERS }, { query: "{ users { posts { title } } }" }, /nests fields 3 levels deep/],
     ["aliases", 1, { query: "{ a: users { id } }" }, { query: "{ a: users { b: id } }" }, /has 2 aliases/],
@@ -48,14 +54,14 @@ describe("a limit on documents", () => {
       /variables nest too deep/,
     ],
   ];
-  for (const [limit, maximum, within, beyond, message] of cases) {
+  for (const [limit, maximum, within, limitExceeded, message] of cases) {
     it(`${limit} of ${maximum} lets pass what is within, and names itself to what is beyond`, () => {
       const documents = documentsOf({ [limit]: maximum });
       // The second time what was found out is used again.
       for (let n = 0; n < 2; n++) {
         for (const check of [documents.bounded, documents.valid]) {
           assert.ok("node" in check(within), JSON.stringify(check(within)));
-          const refused = check(beyond);
+          const refused = check(limitExceeded);
           assert.ok("errors" in refused);
           const [error] = refused.errors;
           assert.match(error?.message ?? "", message);

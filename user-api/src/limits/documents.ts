@@ -17,7 +17,7 @@ import {
 } from "graphql";
 import { lru } from "tiny-lru";
 import { failure } from "../errors.ts";
-import { beyond, type Limits } from "./limits.ts";
+import { type Limits, limitExceeded } from "./limits.ts";
 import {
   cost,
   depth,
@@ -28,11 +28,11 @@ import {
   rootFields,
   type Variables,
 } from "./measures.ts";
-import { faultOfRoots } from "./root-field.ts";
+import { subscriptionRootError } from "./root-field.ts";
 import type { TrustedDocuments } from "./trusted.ts";
 
 /** A client's request with members of the right types; `asAsk` makes it from the parsed body. */
-export interface Ask {
+export interface GraphqlRequest {
   readonly query?: string;
   /** Names a trusted document instead of `query`. */
   readonly documentId?: string;
@@ -56,9 +56,9 @@ export type Refused = { readonly errors: readonly GraphQLError[] };
 
 export interface Documents {
   /** The requested operation, if it is within all limits. It may still be invalid against the schema. */
-  bounded(ask: Ask): Operation | Refused;
+  bounded(request: GraphqlRequest): Operation | Refused;
   /** Like `bounded`, but valid against the schema too; for callers that execute it by graphql-js. */
-  valid(ask: Ask): Operation | Refused;
+  valid(request: GraphqlRequest): Operation | Refused;
   /** The rules that `valid` checks in addition to those of the specification. */
   readonly rules: readonly ValidationRule[];
 }
@@ -72,23 +72,23 @@ export interface DocumentsOptions {
 }
 
 /** A document whose limits that do not depend on variables are checked. */
-interface Kept {
+interface CachedDocument {
   readonly document: DocumentNode;
   readonly operations: readonly (Operation & { readonly costOf: (variables: Variables) => number })[];
   /** The error of a document that must not even be validated. */
-  readonly faultOfRoots: GraphQLError | null;
+  readonly subscriptionRootError: GraphQLError | null;
   /** The validation errors, computed on first use. */
   faults?: readonly GraphQLError[];
 }
 
 /** The number of cached documents. */
-const KEPT = 256;
+const CACHED_DOCUMENTS = 256;
 
 export function makeDocuments({ schema, limits, introspection, trusted }: DocumentsOptions): Documents {
   const rules = introspection ? [] : [NoSchemaIntrospectionCustomRule];
-  const kept = lru<Kept>(KEPT);
+  const kept = lru<CachedDocument>(CACHED_DOCUMENTS);
 
-  function keep(source: string): Kept | Refused {
+  function keep(source: string): CachedDocument | Refused {
     const document = parsed(source, limits);
     if ("errors" in document) return document;
     const found = inspect(source, document, { schema, limits });
@@ -97,33 +97,35 @@ export function makeDocuments({ schema, limits, introspection, trusted }: Docume
     return found;
   }
 
-  function find(ask: Ask): { readonly document: Kept; readonly operation: Operation } | Refused {
-    const source = sourceOf(ask, trusted);
+  function find(
+    request: GraphqlRequest,
+  ): { readonly document: CachedDocument; readonly operation: Operation } | Refused {
+    const source = sourceOf(request, trusted);
     if (typeof source !== "string") return { errors: [source] };
     const document = kept.get(source) ?? keep(source);
     if ("errors" in document) return document;
-    const operation = select(document.operations, ask.operationName ?? undefined);
+    const operation = select(document.operations, request.operationName ?? undefined);
     if (operation instanceof GraphQLError) return { errors: [operation] };
-    const variables = ask.variables ?? {};
+    const variables = request.variables ?? {};
     if (nestsDeeper(variables, limits.variablesDepth)) {
-      return { errors: [beyond("variablesDepth", limits, "The variables nest too deep")] };
+      return { errors: [limitExceeded("variablesDepth", limits, "The variables nest too deep")] };
     }
     const total = operation.costOf(variables);
     if (total > limits.cost) {
-      return { errors: [beyond("cost", limits, `The operation may ask for ${total} field values`)] };
+      return { errors: [limitExceeded("cost", limits, `The operation may ask for ${total} field values`)] };
     }
-    if (document.faultOfRoots !== null) return { errors: [document.faultOfRoots] };
+    if (document.subscriptionRootError !== null) return { errors: [document.subscriptionRootError] };
     return { document, operation };
   }
 
   return {
     rules,
-    bounded(ask) {
-      const found = find(ask);
+    bounded(request) {
+      const found = find(request);
       return "errors" in found ? found : found.operation;
     },
-    valid(ask) {
-      const found = find(ask);
+    valid(request) {
+      const found = find(request);
       if ("errors" in found) return found;
       const { document, operation } = found;
       document.faults ??= validate(schema, document.document, [...specifiedRules, ...rules], {
@@ -134,7 +136,7 @@ export function makeDocuments({ schema, limits, introspection, trusted }: Docume
   };
 }
 
-function sourceOf({ query, documentId }: Ask, trusted: TrustedDocuments | undefined): string | GraphQLError {
+function sourceOf({ query, documentId }: GraphqlRequest, trusted: TrustedDocuments | undefined): string | GraphQLError {
   if (documentId !== undefined) {
     return trusted?.byId.get(documentId) ?? failure("PERSISTED_QUERY_NOT_FOUND", "No trusted document has this id");
   }
@@ -152,9 +154,9 @@ function parsed(source: string, limits: Limits): DocumentNode | Refused {
   } catch (error) {
     if (error instanceof GraphQLError && !TOO_MANY_TOKENS.test(error.message)) return { errors: [error] };
     if (error instanceof GraphQLError)
-      return { errors: [beyond("tokens", limits, "The document has too many tokens")] };
+      return { errors: [limitExceeded("tokens", limits, "The document has too many tokens")] };
     // The parser is recursive, and the document overflowed the stack.
-    if (error instanceof RangeError) return { errors: [beyond("depth", limits, "The document nests too deep")] };
+    if (error instanceof RangeError) return { errors: [limitExceeded("depth", limits, "The document nests too deep")] };
     throw error;
   }
 }
@@ -163,7 +165,7 @@ function inspect(
   source: string,
   document: DocumentNode,
   { schema, limits }: Pick<DocumentsOptions, "schema" | "limits">,
-): Kept | Refused {
+): CachedDocument | Refused {
   const fragments = new Map<string, FragmentDefinitionNode>();
   const nodes: OperationDefinitionNode[] = [];
   for (const definition of document.definitions) {
@@ -178,13 +180,17 @@ function inspect(
     const by = (how: Measure): number => measure({ selections: node.selectionSet, typeName }, how, options);
     const { aliases, fields } = countFields(by);
     const levels = by(depth);
-    if (levels > limits.depth) errors.push(beyond("depth", limits, `The operation nests fields ${levels} levels deep`));
+    if (levels > limits.depth)
+      errors.push(limitExceeded("depth", limits, `The operation nests fields ${levels} levels deep`));
     const roots = by(rootFields);
-    if (roots > limits.rootFields) errors.push(beyond("rootFields", limits, `The operation has ${roots} root fields`));
-    if (aliases > limits.aliases) errors.push(beyond("aliases", limits, `The operation has ${aliases} aliases`));
+    if (roots > limits.rootFields)
+      errors.push(limitExceeded("rootFields", limits, `The operation has ${roots} root fields`));
+    if (aliases > limits.aliases) errors.push(limitExceeded("aliases", limits, `The operation has ${aliases} aliases`));
     return { source, document, node, fields, costOf: costs(by, limits) };
   });
-  return errors.length > 0 ? { errors } : { document, operations, faultOfRoots: faultOfRoots(nodes, fragments) };
+  return errors.length > 0
+    ? { errors }
+    : { document, operations, subscriptionRootError: subscriptionRootError(nodes, fragments) };
 }
 
 /** Each alias and each field counts once where it is written, however often its fragment is spread. */

@@ -41,13 +41,13 @@ export const defaultLimits: Limits = {
 };
 
 /** The error for a value beyond a limit; `unit` describes what was counted. */
-export function beyond(limit: keyof Limits, limits: Limits, unit: string): GraphQLError {
+export function limitExceeded(limit: keyof Limits, limits: Limits, unit: string): GraphQLError {
   const maximum = limits[limit];
   return failure("LIMIT_EXCEEDED", `${unit}; the limit is ${maximum}`, { limit, maximum });
 }
 
 /** Bounds on what clients may hold. */
-export interface LiveLimits {
+export interface SubscriptionLimits {
   /** Sockets and event streams that may be open at a time. */
   readonly connections: number;
   /** Sockets and event streams per client; 0: unlimited. */
@@ -66,7 +66,7 @@ export interface LiveLimits {
   readonly heartbeatMilliseconds: number;
 }
 
-export const defaultLiveLimits: LiveLimits = {
+export const defaultSubscriptionLimits: SubscriptionLimits = {
   connections: 20_000,
   // All users behind one API key are one consumer, so it gets a quarter of all connections.
   clientConnections: 5_000,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it, mock } from "node:test";
-import { makeOutage } from "./outage.ts";
+import { makeOutageLog } from "./outage.ts";
 
 const AWAY = "each replica counts requests for itself: Redis does not";
 const BACK = "replicas count requests together again";
@@ -15,30 +15,30 @@ describe("what the log says of a Redis that counts no requests", () => {
       warn: (_what: unknown, message?: unknown) => void lines.push(message),
       info: (message: unknown) => void lines.push(message),
     };
-    return { lines, outage: makeOutage(log) };
+    return { lines, outage: makeOutageLog(log) };
   }
 
   it("is told at once: that it is away, and that it is back", () => {
     const { lines, outage } = rig();
-    outage.lost(new Error("closed"));
-    outage.lost(new Error("closed"));
-    outage.back();
-    outage.back();
+    outage.failed(new Error("closed"));
+    outage.failed(new Error("closed"));
+    outage.recovered();
+    outage.recovered();
     assert.deepEqual(lines, [AWAY, BACK]);
   });
 
   it("is two lines in half a minute at most, however often it comes and goes, and the last one is true", () => {
     const { lines, outage } = rig();
     for (let n = 0; n < 100; n++) {
-      outage.lost(new Error("OOM"));
-      outage.back();
+      outage.failed(new Error("OOM"));
+      outage.recovered();
     }
     assert.deepEqual(lines, [AWAY, BACK]);
-    outage.lost(new Error("OOM"));
+    outage.failed(new Error("OOM"));
     assert.equal(lines.length, 2);
     mock.timers.tick(30_000);
     assert.deepEqual(lines, [AWAY, BACK, AWAY]);
-    outage.back();
+    outage.recovered();
     assert.deepEqual(lines, [AWAY, BACK, AWAY, BACK]);
     mock.timers.tick(60_000);
     assert.equal(lines.length, 4);
@@ -46,11 +46,11 @@ describe("what the log says of a Redis that counts no requests", () => {
 
   it("is nothing any more once it is closed", () => {
     const { lines, outage } = rig();
-    outage.lost(new Error("OOM"));
-    outage.back();
-    outage.lost(new Error("OOM"));
+    outage.failed(new Error("OOM"));
+    outage.recovered();
+    outage.failed(new Error("OOM"));
     outage.close();
-    outage.lost(new Error("closed"));
+    outage.failed(new Error("closed"));
     mock.timers.tick(60_000);
     assert.deepEqual(lines, [AWAY, BACK]);
   });

@@ -1,45 +1,45 @@
 /** Logs when Redis stops counting requests and when it counts them again. */
 import type { FastifyBaseLogger } from "fastify";
 
-export interface Outage {
+export interface OutageLog {
   /** Redis failed to count. */
-  lost(error: unknown): void;
+  failed(error: unknown): void;
   /** Redis has counted. A connection alone does not show that: a full or read-only Redis accepts connections too. */
-  back(): void;
+  recovered(): void;
   /** Logs nothing more. */
   close(): void;
 }
 
 /** An outage that begins and ends with every request would fill the log: it is logged once in this time. */
-const QUIET = 30_000;
+const LOG_INTERVAL = 30_000;
 
-export function makeOutage(log: Pick<FastifyBaseLogger, "info" | "warn">): Outage {
-  let away = false;
-  let said = false;
-  let saidAt = Number.NEGATIVE_INFINITY;
+export function makeOutageLog(log: Pick<FastifyBaseLogger, "info" | "warn">): OutageLog {
+  let failing = false;
+  let logged = false;
+  let loggedAt = Number.NEGATIVE_INFINITY;
   let closed = false;
   let timer: NodeJS.Timeout | undefined;
 
-  function say(error: unknown): void {
-    said = true;
-    saidAt = Date.now();
+  function logOutage(error: unknown): void {
+    logged = true;
+    loggedAt = Date.now();
     log.warn({ err: error }, "each replica counts requests for itself: Redis does not");
   }
 
   return {
-    lost(error) {
-      if (away || closed) return;
-      away = true;
-      const quiet = saidAt + QUIET - Date.now();
-      if (quiet <= 0) say(error);
-      else timer = setTimeout(say, quiet, error).unref();
+    failed(error) {
+      if (failing || closed) return;
+      failing = true;
+      const quiet = loggedAt + LOG_INTERVAL - Date.now();
+      if (quiet <= 0) logOutage(error);
+      else timer = setTimeout(logOutage, quiet, error).unref();
     },
-    back() {
-      if (!away) return;
-      away = false;
+    recovered() {
+      if (!failing) return;
+      failing = false;
       clearTimeout(timer);
-      if (said) log.info("replicas count requests together again");
-      said = false;
+      if (logged) log.info("replicas count requests together again");
+      logged = false;
     },
     close() {
       closed = true;

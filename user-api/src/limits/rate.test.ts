@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { type FastifyInstance, type FastifyRequest, fastify } from "fastify";
-import type { Asker } from "../policy/caller.ts";
+import type { Caller } from "../policy/caller.ts";
 import { fromGateway, testApp } from "../testing.ts";
 import { countRequests } from "./rate.ts";
 
@@ -10,8 +10,8 @@ const get = (app: FastifyInstance, headers: Record<string, string> = {}) =>
   app.inject({ url: "/graphql?query={users{id}}", headers });
 
 /** As much of a request as is counted. */
-const askedBy = (asker: Partial<Asker>) =>
-  ({ asker: { consumer: null, gateway: true, ...asker }, routeOptions: { config: {} } }) as FastifyRequest;
+const askedBy = (caller: Partial<Caller>) =>
+  ({ caller: { consumer: null, gateway: true, ...caller }, routeOptions: { config: {} } }) as FastifyRequest;
 
 describe("the rate of a client", () => {
   it("is answered 429 beyond it, with the one word error and when to retry", async () => {
@@ -79,8 +79,8 @@ describe("the rate of a client", () => {
       log: app.log,
     });
     await app.ready();
-    const isCounted = async (asker: Partial<Asker>) => (await count?.(askedBy(asker))) === null;
-    const consumer = { consumer: { id: "1" } } as Partial<Asker>;
+    const isCounted = async (caller: Partial<Caller>) => (await count?.(askedBy(caller))) === null;
+    const consumer = { consumer: { id: "1" } } as Partial<Caller>;
     assert.deepEqual([await isCounted(consumer), await isCounted(consumer)], [true, false]);
     for (let net = 0; net < 60_000; net++) await isCounted({ address: `2001:db8:0:${net.toString(16)}::1` });
     assert.equal(await isCounted(consumer), false);

@@ -2,8 +2,8 @@
 import rateLimit, { normalizeIP, type RateLimitPluginOptions } from "@fastify/rate-limit";
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from "fastify";
 import { Redis, ReplyError } from "ioredis";
-import type { Asker } from "../policy/caller.ts";
-import { makeOutage, type Outage } from "./outage.ts";
+import type { Caller } from "../policy/caller.ts";
+import { makeOutageLog, type OutageLog } from "./outage.ts";
 
 export interface RateOptions {
   /** 0: unlimited. */
@@ -48,13 +48,13 @@ export async function countRequests(app: FastifyInstance, options: RateOptions):
   return (request) =>
     shared(request).then(
       (seconds) => {
-        connection.back();
+        connection.recovered();
         return seconds;
       },
       (error: unknown) => {
         // An error reply (Redis is full or a replica) keeps the connection. A silent or absent Redis loses its
         // connection.
-        if (error instanceof ReplyError) connection.lost(error);
+        if (error instanceof ReplyError) connection.failed(error);
         return here(request);
       },
     );
@@ -70,7 +70,7 @@ const CLIENTS = 50_000;
 async function ownCounters(app: FastifyInstance, max: number): Promise<CountRequest> {
   const ofConsumers = await counter(app, { max, cache: CLIENTS });
   const ofAddresses = await counter(app, { max, cache: CLIENTS });
-  return (request) => ((request.asker?.consumer ?? null) === null ? ofAddresses : ofConsumers)(request);
+  return (request) => ((request.caller?.consumer ?? null) === null ? ofAddresses : ofConsumers)(request);
 }
 
 /** Each counter has a scope of its own, because the plugin has one store per scope. Rejects when the store fails. */
@@ -80,7 +80,7 @@ async function counter(app: FastifyInstance, options: RateLimitPluginOptions): P
     await scope.register(rateLimit, {
       global: false,
       timeWindow: 60_000,
-      keyGenerator: ({ asker }) => keyOf(asker),
+      keyGenerator: ({ caller }) => keyOf(caller),
       ...options,
     });
     resolve(scope.createRateLimit());
@@ -93,13 +93,13 @@ async function counter(app: FastifyInstance, options: RateLimitPluginOptions): P
 }
 
 /** The key of a client's counter. An IPv6 address counts as its /64, since one client usually has all of it. */
-export function keyOf(asker: Asker | null): string {
-  if (asker === null) return "";
-  const { consumer, address } = asker;
+export function keyOf(caller: Caller | null): string {
+  if (caller === null) return "";
+  const { consumer, address } = caller;
   return consumer === null ? `address ${normalizeIP(address)}` : `consumer ${consumer.id}`;
 }
 
-interface Connection extends Outage {
+interface Connection extends OutageLog {
   readonly redis: Redis;
 }
 
@@ -116,12 +116,12 @@ function connect(url: string, log: FastifyBaseLogger): Connection {
     maxRetriesPerRequest: 0,
     retryStrategy: (attempt) => Math.min(1_000, 50 * attempt),
   });
-  const outage = makeOutage(log);
+  const outage = makeOutageLog(log);
   let cause: Error | undefined;
   redis.on("error", (error) => {
     cause = error;
   });
-  redis.on("close", () => outage.lost(cause));
+  redis.on("close", () => outage.failed(cause));
   return {
     redis,
     ...outage,

@@ -16,7 +16,7 @@ const CONDITIONS: ReadonlySet<string> = new Set(["skip", "include"]);
  * when there is no field. Its validation rules throw when a variable decides, because they have no variables and check
  * all operations of the document. So this check must run before them.
  */
-export function faultOfRoots(
+export function subscriptionRootError(
   operations: readonly OperationDefinitionNode[],
   fragmentsOf: ReadonlyMap<string, FragmentDefinitionNode>,
 ): GraphQLError | null {

@@ -15,7 +15,7 @@ export function makeLog(
   level: string,
   destination: DestinationStream = pino.destination({ dest: 1, sync: true }),
 ): Logger {
-  return pino({ level, serializers: { req: requestOf, err: faultOf } }, destination);
+  return pino({ level, serializers: { req: requestOf, err: formatErrorForLog } }, destination);
 }
 
 /** The header `traceparent` (W3C Trace Context, section 3.2), of this or a later version. */
@@ -38,7 +38,7 @@ let requests = 0;
  * A request's log. Its child logger is created with the first line that is written: most requests write at most one,
  * and none when the level is higher.
  */
-export class LogOfRequest implements FastifyBaseLogger {
+export class LazyRequestLog implements FastifyBaseLogger {
   readonly #parent: FastifyBaseLogger;
   readonly #make: () => FastifyBaseLogger;
   #made: FastifyBaseLogger | undefined;
@@ -114,7 +114,7 @@ const ARGUMENTS = /(, with args beginning with: ).*/g;
 const withoutArguments = (text: string): string => text.replace(ARGUMENTS, "$1[redacted]");
 
 /** A serializer for pino: type, message and stack, also of the causes, and the listed members. */
-export function faultOf(error: unknown): Readonly<Record<string, unknown>> {
+export function formatErrorForLog(error: unknown): Readonly<Record<string, unknown>> {
   if (!(error instanceof Error)) return { message: withoutArguments(String(error)) };
   const { type, message, stack } = pino.stdSerializers.err(error);
   const told = members.filter((name) => name in error).map((name) => [name, Reflect.get(error, name)]);
@@ -122,13 +122,13 @@ export function faultOf(error: unknown): Readonly<Record<string, unknown>> {
     type,
     message: withoutArguments(message),
     stack: withoutArguments(stack),
-    ...(error instanceof AggregateError ? { aggregateErrors: error.errors.map(faultOf) } : {}),
+    ...(error instanceof AggregateError ? { aggregateErrors: error.errors.map(formatErrorForLog) } : {}),
     ...Object.fromEntries(told),
   };
 }
 
 /** The logged members of an executed operation. */
-export interface AnsweredOperation {
+export interface LoggedOperation {
   readonly operation?: string;
   readonly type: string;
 }
@@ -136,7 +136,7 @@ export interface AnsweredOperation {
 declare module "fastify" {
   interface FastifyRequest {
     /** The operation that was executed. */
-    answered: AnsweredOperation | null;
+    answered: LoggedOperation | null;
   }
 }
 

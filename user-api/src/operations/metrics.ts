@@ -4,7 +4,7 @@ import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { isCode } from "../errors.ts";
 import type { Events } from "../events/events.ts";
 import type { Operation } from "../limits/documents.ts";
-import type { LiveCounts } from "../subscriptions/subscriptions.ts";
+import type { SubscriptionCounts } from "../subscriptions/subscriptions.ts";
 
 /** Operation names with a label value of their own. Clients choose names, so further ones are counted as `other`. */
 const NAMES = 100;
@@ -13,7 +13,7 @@ export const LONGEST_NAME = 100;
 
 export interface MetricsOptions {
   readonly registry: Registry;
-  readonly live: () => LiveCounts;
+  readonly subscriptions: () => SubscriptionCounts;
   readonly events: Pick<Events, "health">;
 }
 
@@ -39,7 +39,7 @@ interface Known {
   readonly fields: readonly { count: number }[];
 }
 
-export function makeMetrics({ registry, live, events }: MetricsOptions): Metrics {
+export function makeMetrics({ registry, subscriptions, events }: MetricsOptions): Metrics {
   const registers = [registry];
   const tallies = new Map<string, Tally>();
   new Counter({
@@ -90,10 +90,10 @@ export function makeMetrics({ registry, live, events }: MetricsOptions): Metrics
     labelNames: ["kind"] as const,
     registers,
     collect() {
-      const { sockets, streams, subscriptions } = live();
-      this.set({ kind: "socket" }, sockets);
-      this.set({ kind: "stream" }, streams);
-      this.set({ kind: "subscription" }, subscriptions);
+      const counts = subscriptions();
+      this.set({ kind: "socket" }, counts.sockets);
+      this.set({ kind: "stream" }, counts.streams);
+      this.set({ kind: "subscription" }, counts.subscriptions);
     },
   });
   new Counter({
@@ -102,7 +102,7 @@ export function makeMetrics({ registry, live, events }: MetricsOptions): Metrics
     registers,
     collect() {
       this.reset();
-      this.inc(live().slow);
+      this.inc(subscriptions().slow);
     },
   });
   new Gauge({
@@ -140,10 +140,10 @@ export function makeMetrics({ registry, live, events }: MetricsOptions): Metrics
 
   return {
     answered(operation, took, codes) {
-      const { tally, fields: asked } = known.get(operation) ?? lookUp(operation);
+      const { tally, fields: selected } = known.get(operation) ?? lookUp(operation);
       tally[codes.length === 0 ? "ok" : "error"] += 1;
       if (took !== null) seconds.observe({ type: tally.type }, took);
-      for (const field of asked) field.count += 1;
+      for (const field of selected) field.count += 1;
       count(codes);
     },
     refused: count,

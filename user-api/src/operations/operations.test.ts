@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { fastify } from "fastify";
 import { openProcessEvents } from "../events/events.ts";
-import { arrayStore, ask, fromGateway, testApp } from "../testing.ts";
+import { arrayStore, fromGateway, postQuery, testApp } from "../testing.ts";
 import { serveHealth } from "./health.ts";
 
 const USERS = "query All { users { id name } }";
@@ -16,9 +16,9 @@ function sampleIn(text: string, sample: string): number | undefined {
 describe("the metrics", () => {
   it("count operations by name, type and outcome, fields, and errors by code", async () => {
     const { app } = await testApp();
-    for (let n = 0; n < 3; n++) await ask(app, { query: USERS });
-    await ask(app, { query: '{ user(id: "x") { id } }' });
-    await ask(app, { query: "{ nobody }" });
+    for (let n = 0; n < 3; n++) await postQuery(app, { query: USERS });
+    await postQuery(app, { query: '{ user(id: "x") { id } }' });
+    await postQuery(app, { query: "{ nobody }" });
     const { body, headers } = await app.inject("/metrics");
     await app.close();
     assert.match(String(headers["content-type"]), /^text\/plain/);
@@ -39,7 +39,7 @@ describe("the metrics", () => {
 
   it("have no label that clients can make without end", async () => {
     const { app } = await testApp();
-    for (let n = 0; n < 150; n++) await ask(app, { query: `query Name${n} { users { id } }` });
+    for (let n = 0; n < 150; n++) await postQuery(app, { query: `query Name${n} { users { id } }` });
     const { body } = await app.inject("/metrics");
     await app.close();
     assert.equal(body.match(/^sluice_user_api_operations_total\{/gm)?.length, 101);
@@ -49,7 +49,7 @@ describe("the metrics", () => {
   it("count an operation with a name as long as a request as other, and the log has its beginning", async () => {
     const { app, logged } = await testApp();
     const name = "n".repeat(50_000);
-    assert.deepEqual((await ask(app, { query: `query ${name} { users { id } }` })).data, { users: [] });
+    assert.deepEqual((await postQuery(app, { query: `query ${name} { users { id } }` })).data, { users: [] });
     const { body } = await app.inject("/metrics");
     await app.close();
     assert.equal(sampleIn(body, 'sluice_user_api_operations_total{operation="other",type="query",outcome="ok"}'), 1);
@@ -84,7 +84,7 @@ describe("the log", () => {
     it(`has ${name} in each line of a request`, async () => {
       const store = arrayStore({ users: () => Promise.reject(new Error("gone")) });
       const { app, logged } = await testApp({ store });
-      await ask(app, { query: USERS, headers });
+      await postQuery(app, { query: USERS, headers });
       await app.close();
       const lines = logged.filter(({ msg }) => msg === "a request failed" || msg === "answered");
       assert.equal(lines.length, 2);
@@ -101,7 +101,7 @@ describe("the log", () => {
 
   it("tells of a request what was answered, in one line", async () => {
     const { app, logged } = await testApp();
-    await ask(app, { query: USERS });
+    await postQuery(app, { query: USERS });
     await app.inject("/healthz");
     await app.close();
     const lines = logged.filter(({ msg }) => msg === "answered");

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type Asker, isLoopback, makeWhoAsks } from "./caller.ts";
+import { type Caller, isLoopback, makeIdentifyCaller } from "./caller.ts";
 
 type Case = readonly [
   name: string,
   options: object,
   headers: Readonly<Record<string, string>>,
   remoteAddress: string | undefined,
-  expected: Asker | RegExp,
+  expected: Caller | RegExp,
 ];
 
 describe("who asks", () => {
@@ -16,7 +16,7 @@ describe("who asks", () => {
   const consumer = { id: "1", username: "demo", tags: [] };
   const far = "10.0.0.9";
   const near = "127.0.0.1";
-  const nobodyNear: Asker = { consumer: null, address: near, gateway: false };
+  const nobodyNear: Caller = { consumer: null, address: near, gateway: false };
   const with_ = (shown: string) => ({ "x-gateway-secret": shown });
 
   const cases: readonly Case[] = [
@@ -58,8 +58,8 @@ describe("who asks", () => {
   ];
   for (const [name, options, headers, remoteAddress, expected] of cases) {
     it(name, () => {
-      const whoAsks = makeWhoAsks({ gatewaySecret: undefined, directCalls: false, ...options });
-      const answer = whoAsks({ headers, remoteAddress });
+      const identifyCaller = makeIdentifyCaller({ gatewaySecret: undefined, directCalls: false, ...options });
+      const answer = identifyCaller({ headers, remoteAddress });
       if (!("refusal" in answer)) assert.deepEqual(answer, expected);
       else {
         assert.ok(expected instanceof RegExp, answer.refusal.message);
@@ -82,8 +82,8 @@ describe("who asks", () => {
   ] as const;
   for (const [host, headers, answered] of pages) {
     it(`${answered ? "may be" : "is not"} a ${Object.keys(headers).length > 0 ? "page" : "program"} of ${host} on this machine`, () => {
-      const whoAsks = makeWhoAsks({ gatewaySecret: undefined, directCalls: true });
-      assert.equal("refusal" in whoAsks({ headers: { host, ...headers }, remoteAddress: near }), !answered);
+      const identifyCaller = makeIdentifyCaller({ gatewaySecret: undefined, directCalls: true });
+      assert.equal("refusal" in identifyCaller({ headers: { host, ...headers }, remoteAddress: near }), !answered);
     });
   }
 

@@ -9,14 +9,14 @@ import { failure } from "../errors.ts";
 export const SECRET_HEADER = "x-gateway-secret";
 
 /** The members of a request that identify its caller. */
-export interface Asking {
+export interface IncomingCall {
   readonly headers: IncomingHttpHeaders;
   /** The peer address of the connection, never one from a header. */
   readonly remoteAddress: string | undefined;
 }
 
 /** The caller of a request. */
-export interface Asker {
+export interface Caller {
   /** Null without a gateway, without a credential, and for the gateway's anonymous consumer. */
   readonly consumer: Consumer | null;
   /** The client's address: as the gateway reports it, else the peer address of the connection. */
@@ -33,7 +33,7 @@ export interface TrustOptions {
 }
 
 /** The caller, or the error with which the request is refused. Used for requests and for upgrades alike. */
-export type WhoAsks = (asking: Asking) => Asker | { readonly refusal: GraphQLError };
+export type IdentifyCaller = (asking: IncomingCall) => Caller | { readonly refusal: GraphQLError };
 
 const loopback = new BlockList();
 loopback.addSubnet("127.0.0.0", 8);
@@ -58,7 +58,7 @@ function isRebound({ host = "", origin, "sec-fetch-site": site }: IncomingHttpHe
 
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
 
-export function makeWhoAsks({ gatewaySecret, directCalls }: TrustOptions): WhoAsks {
+export function makeIdentifyCaller({ gatewaySecret, directCalls }: TrustOptions): IdentifyCaller {
   const expected = gatewaySecret === undefined ? null : digest(gatewaySecret);
   return ({ headers, remoteAddress }) => {
     const shown = headers[SECRET_HEADER];

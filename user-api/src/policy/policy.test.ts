@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { buildSchema, graphql } from "graphql";
 import type { Consumer } from "./caller.ts";
-import { accesses, applyPolicy, type Demand, demandOf, enforce, unknownFields } from "./policy.ts";
+import { accesses, applyPolicy, type Demand, enforce, parseDemand, unknownFields } from "./policy.ts";
 
 const consumer = (...tags: string[]): Consumer => ({ id: "1", username: "demo", tags });
 
@@ -19,7 +19,7 @@ describe("a demand's text", () => {
     ["", null],
   ];
   for (const [text, demand] of cases) {
-    it(`${JSON.stringify(text)} is ${demand?.kind ?? "none"}`, () => assert.deepEqual(demandOf(text), demand));
+    it(`${JSON.stringify(text)} is ${demand?.kind ?? "none"}`, () => assert.deepEqual(parseDemand(text), demand));
   }
 });
 

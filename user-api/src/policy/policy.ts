@@ -26,13 +26,13 @@ export interface Policy {
 }
 
 /** Parses a demand: `anonymous`, `authenticated`, or `scope:writer|admin`. Null: invalid. */
-export function demandOf(text: string): Demand | null {
+export function parseDemand(text: string): Demand | null {
   if (text === "anonymous" || text === "authenticated") return { kind: text };
   const tags = /^scope:([\w.:-]+(?:\|[\w.:-]+)*)$/.exec(text)?.[1]?.split("|");
   return tags === undefined ? null : { kind: "scope", tags };
 }
 
-function demandByAccess(access: Access, typeName: string): Demand {
+function defaultDemand(access: Access, typeName: string): Demand {
   const needsConsumer = access === "authenticated" || (access === "anonymous-read" && typeName === "Mutation");
   return { kind: needsConsumer ? "authenticated" : "anonymous" };
 }
@@ -76,7 +76,7 @@ export function applyPolicy(schema: GraphQLSchema, { access, rules }: Policy): v
     for (const [name, field] of Object.entries(type.getFields())) {
       const coordinate = `${type.name}.${name}`;
       const rule = Object.hasOwn(rules, coordinate) ? rules[coordinate] : undefined;
-      const demand = rule ?? (roots.includes(type) ? demandByAccess(access, type.name) : undefined);
+      const demand = rule ?? (roots.includes(type) ? defaultDemand(access, type.name) : undefined);
       if (demand === undefined || demand.kind === "anonymous") continue;
       // Guards the subscription once; its events need no further check.
       if (field.subscribe) field.subscribe = guarded(field.subscribe, demand, coordinate);

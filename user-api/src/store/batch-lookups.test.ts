@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { type GatherOptions, gather } from "./batch-lookups.ts";
+import { type BatchOptions, batchLookups } from "./batch-lookups.ts";
 
-function rig(options: Partial<GatherOptions> = {}) {
+function rig(options: Partial<BatchOptions> = {}) {
   const asked: (readonly string[])[] = [];
   const open: PromiseWithResolvers<void>[] = [];
-  const find = gather<string>(
+  const find = batchLookups<string>(
     async (keys) => {
       asked.push(keys);
       const gate = Promise.withResolvers<void>();
@@ -14,7 +14,7 @@ function rig(options: Partial<GatherOptions> = {}) {
       await gate.promise;
       return new Map(keys.map((key) => [key, `value of ${key}`]));
     },
-    { parallel: 1, most: 10, ...options },
+    { maxQueries: 1, maxKeys: 10, ...options },
   );
   const read = async (key: string): Promise<string | undefined> => (await find([key])).get(key);
   return { asked, open, find, read };
@@ -46,7 +46,7 @@ describe("what is gathered", () => {
   });
 
   it("does not wait for a question that takes long, while there may be another", async () => {
-    const { asked, open, read } = rig({ parallel: 2 });
+    const { asked, open, read } = rig({ maxQueries: 2 });
     void read("slow");
     await setImmediate();
     const quick = read("quick");
@@ -57,7 +57,7 @@ describe("what is gathered", () => {
   });
 
   it("is divided between callers when it is too much, and never within one", async () => {
-    const { asked, open, find } = rig({ most: 3 });
+    const { asked, open, find } = rig({ maxKeys: 3 });
     const values = [["a", "b"], ["c"], ["d"], ["e", "f", "g", "h"], ["i"]].map((keys) => find(keys));
     const expected = [["a", "b", "c"], ["d"], ["e", "f", "g", "h"], ["i"]];
     for (const [index] of expected.entries()) {

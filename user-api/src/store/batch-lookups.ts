@@ -1,10 +1,10 @@
 /** Combines concurrent lookups of many requests into few database queries. */
 
-export interface GatherOptions {
+export interface BatchOptions {
   /** Queries in flight at a time. Lookups that arrive meanwhile wait and share the next query. */
-  readonly parallel: number;
+  readonly maxQueries: number;
   /** Keys per query; one caller's keys are never split. */
-  readonly most: number;
+  readonly maxKeys: number;
 }
 
 interface Waiting<Value> {
@@ -15,14 +15,14 @@ interface Waiting<Value> {
 
 /**
  * Under load a round trip to the database costs more than its result. A caller never gets the result of a query that
- * was sent before its lookup, so it reads its own writes. `ask` gets each key once; all callers get the same map.
+ * was sent before its lookup, so it reads its own writes. `query` gets each key once; all callers get the same map.
  */
-export function gather<Value>(
-  ask: (keys: readonly string[]) => Promise<ReadonlyMap<string, Value>>,
-  { parallel, most }: GatherOptions,
+export function batchLookups<Value>(
+  query: (keys: readonly string[]) => Promise<ReadonlyMap<string, Value>>,
+  { maxQueries, maxKeys }: BatchOptions,
 ): (keys: readonly string[]) => Promise<ReadonlyMap<string, Value>> {
   const waiting: Waiting<Value>[] = [];
-  let underWay = 0;
+  let pending = 0;
   let scheduled = false;
 
   /** The callers that have waited longest, as many as fit into one query. */
@@ -30,19 +30,19 @@ export function gather<Value>(
     let keys = 0;
     const end = waiting.findIndex((one, index) => {
       keys += one.keys.length;
-      return keys > most && index > 0;
+      return keys > maxKeys && index > 0;
     });
     return waiting.splice(0, end === -1 ? waiting.length : end);
   }
 
   function next(): void {
     scheduled = false;
-    while (underWay < parallel && waiting.length > 0) {
+    while (pending < maxQueries && waiting.length > 0) {
       const callers = take();
-      underWay += 1;
+      pending += 1;
       const keys = new Set<string>();
       for (const caller of callers) for (const key of caller.keys) keys.add(key);
-      ask([...keys])
+      query([...keys])
         .then(
           (found) => {
             for (const { resolve } of callers) resolve(found);
@@ -52,7 +52,7 @@ export function gather<Value>(
           },
         )
         .finally(() => {
-          underWay -= 1;
+          pending -= 1;
           next();
         });
     }
@@ -61,7 +61,7 @@ export function gather<Value>(
   return (keys) =>
     new Promise((resolve, reject) => {
       waiting.push({ keys, resolve, reject });
-      if (scheduled || underWay >= parallel) return;
+      if (scheduled || pending >= maxQueries) return;
       scheduled = true;
       // After all requests that have already arrived.
       setImmediate(next);

@@ -12,7 +12,7 @@ export interface PostgresOptions {
 }
 
 /** Added to the client's time limit: a live server cancels the statement itself first, with a proper error. */
-const SILENCE = 1_000;
+const CLIENT_GRACE = 1_000;
 
 /** Connects on first use. A connection attempt fails after 5 s. */
 export function openPostgres({ url, onLost, milliseconds = 10_000 }: PostgresOptions): Database {
@@ -25,7 +25,7 @@ export function openPostgres({ url, onLost, milliseconds = 10_000 }: PostgresOpt
     keepAlive: true,
   });
   // If a server vanishes, TCP retries for about a quarter of an hour; this limit fails the query earlier.
-  const query_timeout = milliseconds + SILENCE;
+  const query_timeout = milliseconds + CLIENT_GRACE;
   pool.on("error", onLost);
   return {
     async query(text, values = []) {

@@ -1,6 +1,6 @@
 /** The store on a database: the same SQL for a Postgres server and for PGlite. */
 
-import { type GatherOptions, gather } from "./batch-lookups.ts";
+import { type BatchOptions, batchLookups } from "./batch-lookups.ts";
 import type { Database, Row } from "./database.ts";
 import { emailKey, formerEmailKey } from "./email-key.ts";
 import { migrateTables, requireMigrated } from "./migrations.ts";
@@ -10,19 +10,19 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 
-const userOf = (row: Row): User => ({ id: String(row.id), name: String(row.name), email: String(row.email) });
+const toUser = (row: Row): User => ({ id: String(row.id), name: String(row.name), email: String(row.email) });
 
 /** Null: none. */
 type Titles = readonly (string | null)[] | null;
 const postsOf = (titles: unknown): readonly Post[] => ((titles as Titles) ?? []).map((title) => ({ title }));
 
-function withPostsOf(row: Row): UserWithPosts {
-  const { id, name, email } = userOf(row);
+function toUserWithPosts(row: Row): UserWithPosts {
+  const { id, name, email } = toUser(row);
   return { id, name, email, posts: postsOf(row.titles) };
 }
 
 /** Two, so that one slow query does not block all others. */
-const GATHERED: GatherOptions = { parallel: 2, most: 2_000 };
+const BATCHED: BatchOptions = { maxQueries: 2, maxKeys: 2_000 };
 
 export interface UserStoreOptions {
   /** Default true. False: a database with missing migration steps is refused with NotMigrated. */
@@ -42,40 +42,40 @@ export async function openUserStore(database: Database, { migrate = true }: User
     throw error;
   }
 
-  const usersById = gather<User>(async (ids) => {
+  const usersById = batchLookups<User>(async (ids) => {
     const rows = await database.query("select id, name, email from users where id = any($1::uuid[])", [ids]);
-    return new Map(rows.map((row) => [String(row.id), userOf(row)]));
-  }, GATHERED);
+    return new Map(rows.map((row) => [String(row.id), toUser(row)]));
+  }, BATCHED);
 
-  const usersWithPostsById = gather<UserWithPosts>(async (ids) => {
+  const usersWithPostsById = batchLookups<UserWithPosts>(async (ids) => {
     const rows = await database.query(
       `select id, name, email, (select json_agg(title order by posts.id) from posts where user_id = users.id) as titles
        from users where id = any($1::uuid[])`,
       [ids],
     );
-    return new Map(rows.map((row) => [String(row.id), withPostsOf(row)]));
-  }, GATHERED);
+    return new Map(rows.map((row) => [String(row.id), toUserWithPosts(row)]));
+  }, BATCHED);
 
-  const postsByUser = gather<readonly Post[]>(async (userIds) => {
+  const postsByUser = batchLookups<readonly Post[]>(async (userIds) => {
     // One row per user: three posts would otherwise be three rows, each with the user's id.
     const rows = await database.query(
       `select user_id, json_agg(title order by id) as titles from posts where user_id = any($1::uuid[]) group by user_id`,
       [userIds],
     );
     return new Map(rows.map(({ user_id, titles }) => [String(user_id), postsOf(titles)]));
-  }, GATHERED);
+  }, BATCHED);
 
   return {
     async users({ after, first } = {}) {
       if (after === undefined && first === undefined) {
-        return (await database.query("select id, name, email from users order by id")).map(userOf);
+        return (await database.query("select id, name, email from users order by id")).map(toUser);
       }
       // `limit null` is no limit.
       const rows = await database.query("select id, name, email from users where id > $1 order by id limit $2", [
         after ?? FIRST_ID,
         first ?? null,
       ]);
-      return rows.map(userOf);
+      return rows.map(toUser);
     },
 
     user(id, { posts = false } = {}) {

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { afterEach, describe, it } from "node:test";
-import { arrayStore, ask, fromGateway } from "../testing.ts";
-import { makeShares } from "./client-quota.ts";
+import { arrayStore, fromGateway, postQuery } from "../testing.ts";
+import { makeClientQuotas } from "./client-quota.ts";
 import {
   acknowledged,
   bareSocket,
@@ -31,7 +31,7 @@ function given<Value>(value: Value | null): Value {
 
 describe("the share of a client", () => {
   it("has so many connections, each until it leaves", () => {
-    const { enter } = makeShares(limits);
+    const { enter } = makeClientQuotas(limits);
     const first = given(enter("a"));
     given(enter("a"));
     assert.equal(enter("a"), null);
@@ -43,33 +43,33 @@ describe("the share of a client", () => {
   });
 
   it("has any number of connections when none is set", () => {
-    const { enter } = makeShares({ ...limits, clientConnections: 0 });
+    const { enter } = makeClientQuotas({ ...limits, clientConnections: 0 });
     for (let n = 0; n < 100; n++) given(enter("a"));
   });
 
   it("keeps so much over all its connections, and no more, until that is given back", () => {
-    const { enter } = makeShares(limits);
+    const { enter } = makeClientQuotas(limits);
     const [one, other] = [given(enter("a")), given(enter("a"))];
-    const back = given(one.keep(60));
-    assert.equal(other.keep(41), null);
-    given(other.keep(40));
-    given(given(enter("b")).keep(100));
+    const back = given(one.reserve(60));
+    assert.equal(other.reserve(41), null);
+    given(other.reserve(40));
+    given(given(enter("b")).reserve(100));
     back();
     back();
-    given(one.keep(60));
-    assert.equal(one.keep(1), null);
+    given(one.reserve(60));
+    assert.equal(one.reserve(1), null);
   });
 
   it("keeps once what its operations share, until the last of them has ended", () => {
-    const { enter } = makeShares(limits);
-    const share = given(enter("a"));
-    const ends = [given(share.keepShared("x", 90)), given(share.keepShared("x", 90))];
-    assert.equal(share.keepShared("y", 90), null);
+    const { enter } = makeClientQuotas(limits);
+    const quota = given(enter("a"));
+    const ends = [given(quota.reserveShared("x", 90)), given(quota.reserveShared("x", 90))];
+    assert.equal(quota.reserveShared("y", 90), null);
     ends[0]?.();
     ends[0]?.();
-    assert.equal(share.keepShared("y", 90), null);
+    assert.equal(quota.reserveShared("y", 90), null);
     ends[1]?.();
-    given(share.keepShared("y", 90));
+    given(quota.reserveShared("y", 90));
   });
 });
 
@@ -78,7 +78,7 @@ describe("a client", () => {
   const long = (bytes: number) => `${FOLLOW_NAMES} #${"x".repeat(bytes)}`;
 
   it("may have so many sockets and streams, and others have theirs", async () => {
-    const { app, url, http } = await listening({ live: { clientConnections: 2 } });
+    const { app, url, http } = await listening({ subscriptionLimits: { clientConnections: 2 } });
     const socket = await bareSocket(url);
     const headers = { accept: "text/event-stream" };
     const stream = () => fetch(`${http}?query=${encodeURIComponent(FOLLOW)}`, { headers });
@@ -92,13 +92,13 @@ describe("a client", () => {
     await acknowledged(url, { headers: fromGateway });
     await first.body?.cancel();
     socket.terminate();
-    await until(() => app.live.counts().streams === 0 && app.live.counts().sockets === 1);
+    await until(() => app.subscriptions.counts().streams === 0 && app.subscriptions.counts().sockets === 1);
     await acknowledged(url);
     assert.equal((await stream()).status, 200);
   });
 
   it("may have operations of so many bytes together, and learns it by an error", async () => {
-    const { app, url } = await listening({ live: { clientBytes: 50_000 } });
+    const { app, url } = await listening({ subscriptionLimits: { clientBytes: 50_000 } });
     const [one, other] = [await acknowledged(url), await acknowledged(url)];
     one.send(subscribe("1", long(20_000)));
     await following(app, 1);
@@ -125,7 +125,7 @@ describe("a client", () => {
   });
 
   it("has what it kept again when an operation has failed, is complete, or its socket is gone", async () => {
-    const { app, url } = await listening({ live: { clientBytes: 50_000 } });
+    const { app, url } = await listening({ subscriptionLimits: { clientBytes: 50_000 } });
     const socket = await acknowledged(url);
     const ends: string[] = [];
     socket.on("message", (data) => {
@@ -150,7 +150,7 @@ describe("a client", () => {
   });
 
   it("keeps the text and the variables of what it follows once, however often it follows by them", async () => {
-    const { app, url } = await listening({ live: { clientBytes: 100_000 } });
+    const { app, url } = await listening({ subscriptionLimits: { clientBytes: 100_000 } });
     const socket = await acknowledged(url);
     for (let n = 0; n < 20; n++) {
       socket.send(subscribe(`${n}`, long(30_000)));
@@ -159,7 +159,7 @@ describe("a client", () => {
   });
 
   it("keeps a document once, however often it follows by it, and others beside it", async () => {
-    const { app, url } = await listening({ live: { clientBytes: 20_000 } });
+    const { app, url } = await listening({ subscriptionLimits: { clientBytes: 20_000 } });
     const socket = await acknowledged(url);
     // 9 tokens; by themselves the documents of all would take more than there is.
     for (let n = 0; n < 50; n++) socket.send(subscribe(`${n}`, FOLLOW_NAMES));
@@ -167,7 +167,7 @@ describe("a client", () => {
     const refused: unknown[] = [];
     socket.on("message", (data) => refused.push(JSON.parse(String(data)).payload[0].extensions.limit));
     for (let n = 50; n < 60; n++) socket.send(subscribe(`${n}`, `subscription { userCreated { a${n}: name } }`));
-    await until(() => app.live.counts().subscriptions + refused.length === 60);
+    await until(() => app.subscriptions.counts().subscriptions + refused.length === 60);
     assert.deepEqual(new Set(refused), new Set(["clientBytes"]));
   });
 });
@@ -192,7 +192,7 @@ describe("variables that nobody declared", () => {
     await following(app, 3);
     const told: unknown[] = [];
     socket.on("message", (data) => told.push(JSON.parse(String(data)).payload));
-    await ask(app, create("ann"));
+    await postQuery(app, create("ann"));
     await until(() => told.length === 3);
     for (const payload of told) assert.deepEqual(payload, { data: { userCreated: { name: "ann", posts: [] } } });
     assert.equal(reads, 1);

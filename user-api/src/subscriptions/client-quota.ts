@@ -1,21 +1,21 @@
 /** Limits the connections and memory that each client holds, so that one client cannot exhaust them for all. */
 
 /** One connection of a client. */
-export interface Share {
+export interface ClientQuota {
   /** Reserves memory for an operation. Returns a function that releases it; null: the client's limit is exceeded. */
-  keep(bytes: number): (() => void) | null;
-  /** Like `keep`, for memory that all operations of the client with this key share: counted once. */
-  keepShared(key: string, bytes: number): (() => void) | null;
+  reserve(bytes: number): (() => void) | null;
+  /** Like `reserve`, for memory that all operations of the client with this key share: counted once. */
+  reserveShared(key: string, bytes: number): (() => void) | null;
   /** The connection has ended. Its operations release their memory themselves. */
   leave(): void;
 }
 
-export interface Shares {
+export interface ClientQuotas {
   /** Counts a new connection of the client; null: its limit is reached. */
-  enter(client: string): Share | null;
+  enter(client: string): ClientQuota | null;
 }
 
-export interface SharesOptions {
+export interface ClientQuotaOptions {
   /** Connections per client; 0: unlimited. */
   readonly clientConnections: number;
   /** Bytes of memory for the operations of one client. */
@@ -39,7 +39,7 @@ const once = (end: () => void): (() => void) => {
   };
 };
 
-export function makeShares({ clientConnections, clientBytes }: SharesOptions): Shares {
+export function makeClientQuotas({ clientConnections, clientBytes }: ClientQuotaOptions): ClientQuotas {
   const clients = new Map<string, Client>();
 
   function forget(client: Client): void {
@@ -48,7 +48,7 @@ export function makeShares({ clientConnections, clientBytes }: SharesOptions): S
     }
   }
 
-  function keep(client: Client, key: string | symbol, bytes: number): (() => void) | null {
+  function reserve(client: Client, key: string | symbol, bytes: number): (() => void) | null {
     const { shared } = client;
     const sharers = shared.get(key) ?? 0;
     if (sharers === 0 && client.bytes + bytes > clientBytes) return null;
@@ -73,8 +73,8 @@ export function makeShares({ clientConnections, clientBytes }: SharesOptions): S
       clients.set(name, client);
       client.connections += 1;
       return {
-        keep: (bytes) => keep(client, Symbol(), bytes),
-        keepShared: (key, bytes) => keep(client, key, bytes),
+        reserve: (bytes) => reserve(client, Symbol(), bytes),
+        reserveShared: (key, bytes) => reserve(client, key, bytes),
         leave: once(() => {
           client.connections -= 1;
           forget(client);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { afterEach, describe, it } from "node:test";
-import { arrayStore, ask } from "../testing.ts";
+import { arrayStore, postQuery } from "../testing.ts";
 import {
   acknowledged,
   bareSocket,
@@ -126,7 +126,7 @@ describe("a server that drains", () => {
     await following(app, 2);
     const names: string[] = [];
     socket.on("message", (data) => names.push(JSON.parse(String(data)).payload.data.userCreated.name));
-    for (const name of ["ann", "bob"]) await ask(app, create(name));
+    for (const name of ["ann", "bob"]) await postQuery(app, create(name));
     const closed = once(socket, "close");
     const closing = app.close();
     // Each event of each of the two is read behind the one before.
@@ -169,7 +169,7 @@ describe("a server that drains", () => {
     const socket = await acknowledged(url);
     socket.send(subscribe("1"));
     await following(app, 1);
-    void ask(app, create("ann"));
+    void postQuery(app, create("ann"));
     const closed = once(socket, "close");
     await app.close();
     await closed;

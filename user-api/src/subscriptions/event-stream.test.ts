@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { Agent, type ClientRequest, type IncomingMessage, request } from "node:http";
 import type { Socket } from "node:net";
 import { afterEach, describe, it } from "node:test";
-import { arrayStore, ask, fromGateway } from "../testing.ts";
+import { arrayStore, fromGateway, postQuery } from "../testing.ts";
 import { atEnd, create, endAll, FOLLOW, FOLLOW_NAMES, following, listening, until } from "./testing.ts";
 
 afterEach(endAll);
@@ -71,7 +71,7 @@ describe("an event stream", () => {
       assert.equal(response.headers["content-type"], "text/event-stream; charset=utf-8");
       assert.equal(response.headers["cache-control"], "no-store");
       await following(app, 1);
-      await ask(app, create("ann"));
+      await postQuery(app, create("ann"));
       await until(() => text().includes("ann"));
       assert.equal(text(), ':\n\nevent: next\ndata: {"data":{"userCreated":{"name":"ann"}}}\n\n');
     });
@@ -100,7 +100,7 @@ describe("an event stream", () => {
     const { response, text } = await open(port, { method: "GET", path: urlOf(create("ann").query) });
     await once(response, "end");
     assert.match(text(), /"code":"BAD_REQUEST"/);
-    assert.deepEqual((await ask(app, { query: "{ users { name } }" })).data, { users: [] });
+    assert.deepEqual((await postQuery(app, { query: "{ users { name } }" })).data, { users: [] });
   });
 
   const refused: readonly (readonly [string, StreamOptions, number])[] = [
@@ -135,7 +135,7 @@ describe("an event stream", () => {
   });
 
   it("is refused with 503 when there are as many connections as there may be", async () => {
-    const { port } = await listening({ live: { connections: 1 } });
+    const { port } = await listening({ subscriptionLimits: { connections: 1 } });
     await open(port, { body: bodyOf(FOLLOW) });
     assert.equal((await open(port, { body: bodyOf(FOLLOW) })).response.statusCode, 503);
   });
@@ -149,7 +149,7 @@ describe("an event stream", () => {
         return gate.promise.then(() => null);
       },
     });
-    const { app, port } = await listening({ store, live: { heartbeatMilliseconds: 20 } });
+    const { app, port } = await listening({ store, subscriptionLimits: { heartbeatMilliseconds: 20 } });
     const sockets: Socket[] = [];
     app.server.on("connection", (socket: Socket) => sockets.push(socket));
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -184,13 +184,13 @@ describe("an event stream", () => {
     const { error, ...rest } = JSON.parse(text());
     assert.match(error, /^Too many requests\. Retry in \d+ seconds$/);
     assert.deepEqual(rest, {});
-    assert.equal(app.live.counts().subscriptions, 2);
+    assert.equal(app.subscriptions.counts().subscriptions, 2);
     // Another client has a rate of its own.
     assert.equal((await open(port, { body: bodyOf(FOLLOW), headers: fromGateway })).response.statusCode, 200);
   });
 
   it("shows by comments that it lives", async () => {
-    const { app, port } = await listening({ live: { heartbeatMilliseconds: 20 } });
+    const { app, port } = await listening({ subscriptionLimits: { heartbeatMilliseconds: 20 } });
     const { text } = await open(port, { body: bodyOf(FOLLOW) });
     await following(app, 1);
     await until(() => text().startsWith(":\n\n:\n\n:\n\n"));
@@ -202,23 +202,23 @@ describe("an event stream", () => {
     await following(app, 1);
     sent.destroy();
     await following(app, 0);
-    assert.equal(app.live.counts().streams, 0);
+    assert.equal(app.subscriptions.counts().streams, 0);
   });
 
   it("ends with an error when its client is slower than its events", async () => {
     const title = "x".repeat(100_000);
     const store = arrayStore({ postsOf: async (ids) => ids.map(() => [{ title }]) });
-    const { app, port } = await listening({ store, live: { connectionBytes: 300_000 } });
+    const { app, port } = await listening({ store, subscriptionLimits: { connectionBytes: 300_000 } });
     const { response, text } = await open(port, { body: bodyOf(FOLLOW) });
     await following(app, 1);
     response.pause();
     let created = 0;
-    while (app.live.counts().slow === 0) {
+    while (app.subscriptions.counts().slow === 0) {
       created += 1;
       assert.ok(created < 500, "what waits for one client is not bounded");
-      await ask(app, create(`user${created}`));
+      await postQuery(app, create(`user${created}`));
     }
-    assert.equal(app.live.counts().subscriptions, 0);
+    assert.equal(app.subscriptions.counts().subscriptions, 0);
     response.resume();
     await once(response, "end");
     assert.match(text().slice(-300), /"code":"SLOW_CONSUMER"\}\}\]\}\n\nevent: complete\ndata: \n\n$/);

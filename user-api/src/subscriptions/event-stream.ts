@@ -20,7 +20,7 @@ export interface EventStreams {
   size(): number;
   /** Ends all streams after their buffered data, without the event `complete`, so that clients subscribe again. */
   close(): void;
-  cut(): void;
+  terminate(): void;
 }
 
 /** JSON contains no raw line breaks, so every result is one line. */
@@ -95,7 +95,7 @@ export function makeEventStreams({ streamBytes, heartbeatMilliseconds, slow }: E
     close() {
       for (const end of open.values()) end();
     },
-    cut() {
+    terminate() {
       clearInterval(heartbeat);
       for (const response of open.keys()) response.req.socket.destroy();
     },

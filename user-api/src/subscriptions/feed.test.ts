@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { buildSchema, parse } from "graphql";
 import { firstIdAt } from "../events/repair.ts";
 import type { User } from "../store/store.ts";
-import { type Following, makeFeed } from "./feed.ts";
+import { type FeedSubscription, makeFeed } from "./feed.ts";
 import type { Receiver } from "./receiver.ts";
 
 const schema = buildSchema("type Query { a: Int } type User { name: String } type Subscription { userCreated: User }");
@@ -30,7 +30,7 @@ function rig(hold: Promise<void> = Promise.resolve()) {
     milliseconds: 60_000,
     overrun: () => [{ message: "too many" }],
   });
-  const following = (key: string): Following => ({
+  const following = (key: string): FeedSubscription => ({
     document: parse("subscription { userCreated { name } }"),
     operationName: undefined,
     variables: undefined,
@@ -47,7 +47,7 @@ function rig(hold: Promise<void> = Promise.resolve()) {
       fail: (errors) => void failed.push(errors[0]?.message ?? ""),
       complete: () => assert.fail("a feed has no end"),
     };
-    return feed.follow(following(key), receiver);
+    return feed.subscribe(following(key), receiver);
   }
   const slow = schema.getType("User") as unknown as { getFields(): Record<string, { resolve?: unknown }> };
   const field = slow.getFields().name;

@@ -10,13 +10,13 @@ import {
 } from "graphql";
 import type { Created } from "../directory/resolvers.ts";
 import type { Events } from "../events/events.ts";
-import { momentOf } from "../events/repair.ts";
+import { creationTime } from "../events/repair.ts";
 import { makeTimeLimit } from "../limits/time-limit.ts";
 import type { User } from "../store/store.ts";
 import type { Receiver } from "./receiver.ts";
 
 /** A checked subscription. */
-export interface Following {
+export interface FeedSubscription {
   readonly document: DocumentNode;
   readonly operationName: string | undefined;
   readonly variables: Readonly<Record<string, unknown>> | undefined;
@@ -28,7 +28,7 @@ export interface Following {
 
 export interface Feed {
   /** Sends the receiver a result for every user created from now on. Returns a function that stops it. */
-  follow(following: Following, receiver: Receiver): () => void;
+  subscribe(subscription: FeedSubscription, receiver: Receiver): () => void;
   /** The number of subscribed operations. */
   size(): number;
   /** Resolves when every user created so far has been sent. */
@@ -50,40 +50,40 @@ export interface FeedOptions {
 /** The moment when a receiver subscribed. */
 interface Joined {
   /** The number of users that its group had been given at that moment. */
-  readonly told: number;
+  readonly sequence: number;
   /** Users whose id has an earlier time existed before. */
   readonly milliseconds: number;
 }
 
 /** All receivers with the same key. */
 interface Group {
-  readonly following: Following;
+  readonly subscription: FeedSubscription;
   readonly receivers: Map<Receiver, Joined>;
   /** Resolves when all users given to the group are sent. */
   tail: Promise<void>;
   /** The number of users given to the group. */
-  told: number;
+  sequence: number;
   /** The number of users that are not sent yet. */
   waiting: number;
 }
 
 /** Pending users per group, while the store responds slowly. */
-const MOST_WAITING = 1_000;
+const MAX_PENDING = 1_000;
 /**
  * The maximum difference between clocks of replicas, which make the ids (events/repair.ts reads as far back). After an
  * outage of the transport, users arrive that a new subscriber must not get.
  */
-const CLOCKS_DIFFER = 20_000;
+const MAX_CLOCK_DIFFERENCE = 20_000;
 /** Ids of another form contain no time of creation. */
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7/;
 /** Receivers served before the event loop gets a turn. */
 const SLICE = 256;
 
-const newGroup = (following: Following): Group => ({
-  following,
+const newGroup = (subscription: FeedSubscription): Group => ({
+  subscription,
   receivers: new Map(),
   tail: Promise.resolve(),
-  told: 0,
+  sequence: 0,
   waiting: 0,
 });
 
@@ -92,8 +92,8 @@ export function makeFeed({ schema, events, present, milliseconds, overrun }: Fee
   const groups = new Map<string, Group>();
   const limitTime = makeTimeLimit(milliseconds);
 
-  async function executed(following: Following, user: User): Promise<ExecutionResult> {
-    const { document, operationName, variables, context } = following;
+  async function executed(subscription: FeedSubscription, user: User): Promise<ExecutionResult> {
+    const { document, operationName, variables, context } = subscription;
     const rootValue: Created = { userCreated: user };
     return execute({
       schema,
@@ -105,20 +105,20 @@ export function makeFeed({ schema, events, present, milliseconds, overrun }: Fee
     });
   }
 
-  async function resultOf(following: Following, user: User): Promise<string> {
-    const result = await limitTime(executed(following, user)).catch((fault: Error) => ({
+  async function resultOf(subscription: FeedSubscription, user: User): Promise<string> {
+    const result = await limitTime(executed(subscription, user)).catch((fault: Error) => ({
       errors: [fault instanceof GraphQLError ? fault : new GraphQLError(fault.message, { originalError: fault })],
     }));
     return JSON.stringify(present(result));
   }
 
   /** @param number The position of the user among those given to the group. */
-  async function send({ following, receivers }: Group, user: User, number: number): Promise<void> {
-    const created = UUID_V7.test(user.id) ? momentOf(user.id) : Number.POSITIVE_INFINITY;
-    const isFor = ({ told, milliseconds }: Joined): boolean => told < number && created >= milliseconds;
+  async function send({ subscription, receivers }: Group, user: User, number: number): Promise<void> {
+    const created = UUID_V7.test(user.id) ? creationTime(user.id) : Number.POSITIVE_INFINITY;
+    const isFor = ({ sequence, milliseconds }: Joined): boolean => sequence < number && created >= milliseconds;
     // All of them may have left while earlier users were sent.
     if (!receivers.values().some(isFor)) return;
-    const result = await resultOf(following, user);
+    const result = await resultOf(subscription, user);
     let served = 0;
     for (const [receiver, joined] of receivers) {
       if (!isFor(joined)) continue;
@@ -128,17 +128,17 @@ export function makeFeed({ schema, events, present, milliseconds, overrun }: Fee
     }
   }
 
-  function tell(group: Group, user: User): void {
-    if (group.waiting >= MOST_WAITING) {
+  function enqueue(group: Group, user: User): void {
+    if (group.waiting >= MAX_PENDING) {
       const errors = overrun();
-      groups.delete(group.following.key);
+      groups.delete(group.subscription.key);
       for (const receiver of group.receivers.keys()) receiver.fail(errors);
       group.receivers.clear();
       return;
     }
-    group.told += 1;
+    group.sequence += 1;
     group.waiting += 1;
-    const number = group.told;
+    const number = group.sequence;
     group.tail = group.tail
       .then(() => send(group, user, number))
       .finally(() => {
@@ -147,15 +147,15 @@ export function makeFeed({ schema, events, present, milliseconds, overrun }: Fee
   }
 
   const unsubscribe = events.subscribe((user) => {
-    for (const group of groups.values()) tell(group, user);
+    for (const group of groups.values()) enqueue(group, user);
   });
 
   return {
-    follow(following, receiver) {
-      const { key } = following;
-      const group = groups.get(key) ?? newGroup(following);
+    subscribe(subscription, receiver) {
+      const { key } = subscription;
+      const group = groups.get(key) ?? newGroup(subscription);
       groups.set(key, group);
-      group.receivers.set(receiver, { told: group.told, milliseconds: Date.now() - CLOCKS_DIFFER });
+      group.receivers.set(receiver, { sequence: group.sequence, milliseconds: Date.now() - MAX_CLOCK_DIFFERENCE });
       return () => {
         group.receivers.delete(receiver);
         if (group.receivers.size === 0 && groups.get(key) === group) groups.delete(key);

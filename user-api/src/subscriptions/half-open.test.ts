@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { afterEach, describe, it } from "node:test";
-import { arrayStore, ask } from "../testing.ts";
+import { arrayStore, postQuery } from "../testing.ts";
 import { makeEventStreams } from "./event-stream.ts";
 import { atEnd, create, endAll, FOLLOW, FOLLOW_NAMES, following, listening, rawConnection, until } from "./testing.ts";
 
@@ -13,7 +13,7 @@ afterEach(endAll);
 /** More than the system keeps for a connection that nobody reads. */
 const HUGE = "x".repeat(32 * 1024 * 1024);
 const hugeStore = () => arrayStore({ users: async () => [{ id: "1", name: HUGE, email: "a@example.org" }] });
-const live = { heartbeatMilliseconds: 50 };
+const subscriptionLimits = { heartbeatMilliseconds: 50 };
 
 const requestFor = (query: string): string => {
   const body = JSON.stringify({ query });
@@ -47,13 +47,16 @@ describe("an event stream that nobody reads", () => {
     ["is more", 2 * HUGE.length],
   ] as const) {
     it(`is cut once it has ended, where what may wait ${bound} than what does`, { timeout: 20_000 }, async () => {
-      const { app, port, http, logged } = await listening({ store: hugeStore(), live: { ...live, connectionBytes } });
+      const { app, port, http, logged } = await listening({
+        store: hugeStore(),
+        subscriptionLimits: { ...subscriptionLimits, connectionBytes },
+      });
       // Somebody who reads sees heartbeats pass.
       const reader = await deaf(port, FOLLOW_NAMES);
       reader.resume();
       await deaf(port, "{ users { name } }");
-      await until(() => app.live.counts().streams === 2);
-      await until(() => app.live.counts().streams === 1);
+      await until(() => app.subscriptions.counts().streams === 2);
+      await until(() => app.subscriptions.counts().streams === 1);
       assert.equal(reader.destroyed, false);
       await answers(http);
       assert.deepEqual(
@@ -65,18 +68,18 @@ describe("an event stream that nobody reads", () => {
 
   it("is cut as well when it has ended because its client is slow", { timeout: 20_000 }, async () => {
     const store = arrayStore({ postsOf: async (ids) => ids.map(() => [{ title: HUGE }]) });
-    const { app, port, http } = await listening({ store, live });
+    const { app, port, http } = await listening({ store, subscriptionLimits });
     await deaf(port, FOLLOW);
     await following(app, 1);
-    for (const name of ["ann", "bob"]) await ask(app, create(name));
-    await until(() => app.live.counts().slow === 1);
-    assert.equal(app.live.counts().subscriptions, 0);
-    await until(() => app.live.counts().streams === 0);
+    for (const name of ["ann", "bob"]) await postQuery(app, create(name));
+    await until(() => app.subscriptions.counts().slow === 1);
+    assert.equal(app.subscriptions.counts().subscriptions, 0);
+    await until(() => app.subscriptions.counts().streams === 0);
     await answers(http);
   });
 
   it("is read to its end by a client that takes its time", { timeout: 20_000 }, async () => {
-    const { app, port } = await listening({ store: hugeStore(), live: { heartbeatMilliseconds: 100 } });
+    const { app, port } = await listening({ store: hugeStore(), subscriptionLimits: { heartbeatMilliseconds: 100 } });
     // Its heartbeats are the clock.
     const clock = await deaf(port, FOLLOW_NAMES);
     const raw = await deaf(port, "{ users { name } }");
@@ -97,45 +100,45 @@ describe("an event stream that nobody reads", () => {
     await until(() => tail.endsWith("event: complete\ndata: \n\n\r\n0\r\n\r\n") || raw.destroyed);
     assert.equal(raw.destroyed, false, `cut after ${read} bytes`);
     assert.ok(ticks >= 8);
-    await until(() => app.live.counts().streams === 1);
+    await until(() => app.subscriptions.counts().streams === 1);
   });
 });
 
 describe("an event stream whose client has gone half", () => {
   it("ends when the client has ended its side", { timeout: 20_000 }, async () => {
-    const { app, port, http } = await listening({ live });
+    const { app, port, http } = await listening({ subscriptionLimits });
     const raw = await deaf(port, FOLLOW_NAMES);
     await following(app, 1);
     raw.end();
     await following(app, 0);
-    await until(() => app.live.counts().streams === 0);
+    await until(() => app.subscriptions.counts().streams === 0);
     await answers(http);
   });
 
   it("ends although much waits that is not read", { timeout: 20_000 }, async () => {
     const store = arrayStore({ postsOf: async (ids) => ids.map(() => [{ title: HUGE }]) });
-    const { app, port, http } = await listening({ store, live });
+    const { app, port, http } = await listening({ store, subscriptionLimits });
     const raw = await deaf(port, FOLLOW);
     await following(app, 1);
-    await ask(app, create("ann"));
+    await postQuery(app, create("ann"));
     raw.end();
     await following(app, 0);
-    await until(() => app.live.counts().streams === 0);
+    await until(() => app.subscriptions.counts().streams === 0);
     await answers(http);
   });
 
   it("is not kept when the connection of several in a row is gone", { timeout: 20_000 }, async () => {
-    const { app, port } = await listening({ live });
+    const { app, port } = await listening({ subscriptionLimits });
     const raw = await deaf(port, FOLLOW_NAMES, FOLLOW_NAMES);
     await following(app, 2);
     raw.destroy();
     await following(app, 0);
-    assert.equal(app.live.counts().streams, 0);
+    assert.equal(app.subscriptions.counts().streams, 0);
   });
 
   it("is not begun for a client that is gone before", { timeout: 20_000 }, async () => {
     const streams = makeEventStreams({ streamBytes: 1_000, heartbeatMilliseconds: 20, slow: () => [] });
-    atEnd(() => streams.cut());
+    atEnd(() => streams.terminate());
     const responses: ServerResponse[] = [];
     const server = createServer((_request, response) => void responses.push(response)).listen(0, "127.0.0.1");
     await once(server, "listening");

@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { afterEach, describe, it } from "node:test";
-import { type Asker, makeWhoAsks } from "../policy/caller.ts";
+import { type Caller, makeIdentifyCaller } from "../policy/caller.ts";
 import { fromGateway, GATEWAY_SECRET } from "../testing.ts";
-import { askerOfInit } from "./init-identity.ts";
+import { callerOfInit } from "./init-identity.ts";
 import { acknowledged, bareSocket, create, endAll, listening, nextMessage, subscribe } from "./testing.ts";
 
 afterEach(endAll);
 
-const whoAsks = makeWhoAsks({ gatewaySecret: GATEWAY_SECRET, directCalls: true });
+const identifyCaller = makeIdentifyCaller({ gatewaySecret: GATEWAY_SECRET, directCalls: true });
 const secret = { "x-gateway-secret": GATEWAY_SECRET };
-const nobody: Asker = { consumer: null, address: "127.0.0.1", gateway: false };
-const nobodyOfGateway: Asker = { consumer: null, address: "10.0.0.9", gateway: true };
-const demo: Asker = {
+const nobody: Caller = { consumer: null, address: "127.0.0.1", gateway: false };
+const nobodyOfGateway: Caller = { consumer: null, address: "10.0.0.9", gateway: true };
+const demo: Caller = {
   consumer: { id: "1", username: "demo", tags: ["reader", "writer"] },
   address: "10.0.0.9",
   gateway: true,
@@ -52,13 +52,13 @@ describe("the payload of connection_init", () => {
   ] as const;
   for (const [name, payload, opener, consumer] of believed) {
     it(name, () => {
-      const asker = askerOfInit(payload, { opener, whoAsks });
-      assert.deepEqual(asker?.consumer, consumer);
-      assert.equal(asker?.address, opener.address);
+      const caller = callerOfInit(payload, { opener, identifyCaller });
+      assert.deepEqual(caller?.consumer, consumer);
+      assert.equal(caller?.address, opener.address);
     });
   }
 
-  const refused: readonly (readonly [string, Readonly<Record<string, unknown>>, Asker])[] = [
+  const refused: readonly (readonly [string, Readonly<Record<string, unknown>>, Caller])[] = [
     ["names a consumer without the secret", { "x-consumer-id": "2" }, nobody],
     ["shows another secret", { "x-gateway-secret": "x", "x-consumer-id": "2" }, nobody],
     ["shows another secret and names nobody", { "x-gateway-secret": "x" }, nobody],
@@ -74,7 +74,7 @@ describe("the payload of connection_init", () => {
   ];
   for (const [name, payload, opener] of refused) {
     it(`is refused when it ${name}`, () => {
-      assert.equal(askerOfInit(payload, { opener, whoAsks }), null);
+      assert.equal(callerOfInit(payload, { opener, identifyCaller }), null);
     });
   }
 
@@ -89,7 +89,7 @@ describe("the payload of connection_init", () => {
     for (const opener of [demo, nobodyOfGateway]) {
       for (const claim of claims) {
         const [without, ...others] = [{}, secret, { "X-Gateway-Secret": "x" }].map((shown) =>
-          askerOfInit({ ...claim, ...shown }, { opener, whoAsks }),
+          callerOfInit({ ...claim, ...shown }, { opener, identifyCaller }),
         );
         assert.ok(without === null || without === opener, JSON.stringify(claim));
         for (const other of others) assert.equal(other, without, JSON.stringify(claim));
@@ -98,8 +98,8 @@ describe("the payload of connection_init", () => {
   });
 
   it("is not believed by who has no secret", () => {
-    const whoAsks = makeWhoAsks({ gatewaySecret: undefined, directCalls: true });
-    assert.equal(askerOfInit({ ...secret, "x-consumer-id": "2" }, { opener: nobody, whoAsks }), null);
+    const identifyCaller = makeIdentifyCaller({ gatewaySecret: undefined, directCalls: true });
+    assert.equal(callerOfInit({ ...secret, "x-consumer-id": "2" }, { opener: nobody, identifyCaller }), null);
   });
 });
 
@@ -109,7 +109,7 @@ describe("a socket whose init names its consumer", () => {
   const initWith = (payload: object): string => JSON.stringify({ type: "connection_init", payload });
 
   it("acts for that consumer, also by its rate and its share", async () => {
-    const { url } = await listening({ policy, requestsPerMinute: 3, live: { clientConnections: 1 } });
+    const { url } = await listening({ policy, requestsPerMinute: 3, subscriptionLimits: { clientConnections: 1 } });
     const socket = await bareSocket(url);
     socket.send(initWith(claim));
     assert.deepEqual(await nextMessage(socket), { type: "connection_ack" });
@@ -125,7 +125,7 @@ describe("a socket whose init names its consumer", () => {
   });
 
   it("keeps its place when there is no other one", async () => {
-    const { url } = await listening({ policy, live: { connections: 1 } });
+    const { url } = await listening({ policy, subscriptionLimits: { connections: 1 } });
     const socket = await bareSocket(url);
     socket.send(initWith(claim));
     assert.deepEqual(await nextMessage(socket), { type: "connection_ack" });

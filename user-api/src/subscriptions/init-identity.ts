@@ -1,7 +1,7 @@
 /** Identifies the caller of a WebSocket by the payload of `connection_init`. */
 import type { IncomingHttpHeaders } from "node:http";
 import { isDeepStrictEqual } from "node:util";
-import type { Asker, WhoAsks } from "../policy/caller.ts";
+import type { Caller, IdentifyCaller } from "../policy/caller.ts";
 import { type Consumer, consumerOf } from "../policy/caller.ts";
 import type { Payload } from "./socket-message.ts";
 
@@ -10,8 +10,8 @@ const CLAIM = /^x-(?:consumer-|credential-|anonymous-consumer$|gateway-secret$)/
 
 export interface InitOptions {
   /** The caller of the request that opened the socket. */
-  readonly opener: Asker;
-  readonly whoAsks: WhoAsks;
+  readonly opener: Caller;
+  readonly identifyCaller: IdentifyCaller;
 }
 
 /** The claims as headers; null when one is not a string, or is given twice. */
@@ -40,7 +40,7 @@ const headersOf = ({ id, username, tags }: Consumer): IncomingHttpHeaders => ({
  * anonymous. It forwards payloads unread, so their claims come from the client. A secret in them is not even compared,
  * because the result would tell an attacker whether a guess was right. Claims behind another opener need the secret.
  */
-export function askerOfInit(payload: Payload, { opener, whoAsks }: InitOptions): Asker | null {
+export function callerOfInit(payload: Payload, { opener, identifyCaller }: InitOptions): Caller | null {
   const claims = claimsIn(payload);
   if (claims === null) return null;
   if (Object.keys(claims).length === 0) return opener;
@@ -50,7 +50,7 @@ export function askerOfInit(payload: Payload, { opener, whoAsks }: InitOptions):
     const named = consumerOf({ ...(consumer === null ? {} : headersOf(consumer)), ...claims });
     return isDeepStrictEqual(named, consumer) ? opener : null;
   }
-  const asker = whoAsks({ headers: claims, remoteAddress: opener.address });
-  if ("refusal" in asker || !asker.gateway) return null;
-  return { ...opener, gateway: true, consumer: asker.consumer };
+  const caller = identifyCaller({ headers: claims, remoteAddress: opener.address });
+  if ("refusal" in caller || !caller.gateway) return null;
+  return { ...opener, gateway: true, consumer: caller.consumer };
 }

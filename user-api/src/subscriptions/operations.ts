@@ -9,21 +9,21 @@ import {
   type GraphQLSchema,
   OperationTypeNode,
 } from "graphql";
-import { failure, type Occasion, present } from "../errors.ts";
-import { UnderWay } from "../execution/pending-work.ts";
-import type { Ask, Documents, Operation } from "../limits/documents.ts";
+import { type ErrorContext, failure, present } from "../errors.ts";
+import { PendingWork } from "../execution/pending-work.ts";
+import type { Documents, GraphqlRequest, Operation } from "../limits/documents.ts";
 import type { Variables } from "../limits/measures.ts";
 import type { Consumer } from "../policy/caller.ts";
-import type { Share } from "./client-quota.ts";
+import type { ClientQuota } from "./client-quota.ts";
 import type { Feed } from "./feed.ts";
 import type { Receiver } from "./receiver.ts";
-import { Begun } from "./receiver.ts";
+import { ActiveOperation } from "./receiver.ts";
 
 /** The caller of an operation. */
-export interface Caller extends Occasion {
+export interface OperationCaller extends ErrorContext {
   readonly consumer: Consumer | null;
-  /** The memory share of the connection's client. */
-  readonly share: Share;
+  /** The quota of the connection's client. */
+  readonly quota: ClientQuota;
   /** Whether the request's method is safe (RFC 9110). */
   readonly safe?: boolean;
   /** Counts an operation against the client's rate; null: allowed. Absent where the request was counted already. */
@@ -31,8 +31,8 @@ export interface Caller extends Occasion {
 }
 
 /** A client's message: the operation that it requests, or the error in it. */
-export interface Sent {
-  readonly ask: Ask | GraphQLError;
+export interface ReceivedOperation {
+  readonly request: GraphqlRequest | GraphQLError;
   /** Size of the request as received. */
   readonly bytes: number;
   /** Bytes that the connection keeps until the operation ends, such as its id. */
@@ -41,25 +41,25 @@ export interface Sent {
 
 export interface Operations {
   /** Begins an operation. The receiver gets its end exactly once, unless the returned function stops it before. */
-  begin(sent: Sent, caller: Caller, receiver: Receiver): () => void;
+  begin(sent: ReceivedOperation, caller: OperationCaller, receiver: Receiver): () => void;
   /** Resolves when only subscriptions are left, and those have sent all pending events. */
   settled(): Promise<void>;
 }
 
 /** A checked operation with its context. */
-export interface Asked {
+export interface CheckedOperation {
   readonly operation: Operation;
   /** Only the variables that the operation declares. */
   readonly variables: Variables | undefined;
   readonly operationName: string | undefined;
 }
 
-interface Beginning {
-  readonly begun: Begun;
-  /** See Sent. */
+interface StartingOperation {
+  readonly active: ActiveOperation;
+  /** See ReceivedOperation. */
   readonly kept: number;
   /** Releases the bytes of the request. */
-  readonly passed: () => void;
+  readonly releaseRequest: () => void;
 }
 
 export interface OperationsOptions {
@@ -68,17 +68,17 @@ export interface OperationsOptions {
   /** Checks the requested operation; returns it or all of its errors. */
   readonly check: Documents["valid"];
   /** Executes a query or a mutation, as for a request. */
-  readonly execute: (operation: Asked, caller: Caller) => Promise<FormattedExecutionResult>;
+  readonly execute: (operation: CheckedOperation, caller: OperationCaller) => Promise<FormattedExecutionResult>;
   /** Called for each subscription that begins, or with the errors for which it does not. */
-  readonly onFollow: (operation: Operation, errors: readonly GraphQLFormattedError[]) => void;
+  readonly onSubscribed: (operation: Operation, errors: readonly GraphQLFormattedError[]) => void;
   /** The resolvers' context, new for each execution. */
-  readonly contextOf: (caller: Pick<Caller, "consumer">) => object;
-  /** The error for a client whose operations would exceed its memory share. */
-  readonly tooMuch: () => GraphQLError;
+  readonly contextOf: (caller: Pick<OperationCaller, "consumer">) => object;
+  /** The error for a client whose operations would exceed its quota. */
+  readonly memoryExceeded: () => GraphQLError;
 }
 
 /** The fixed cost of a subscriber, besides its document; it bounds the number of subscriptions. */
-const FOLLOWER_BYTES = 200;
+const SUBSCRIBER_BYTES = 200;
 
 /** Memory of a document per token, at most; measured with graphql-js 16. */
 const TOKEN_BYTES = 500;
@@ -89,7 +89,7 @@ function tokensOf({ loc }: DocumentNode): number {
   return tokens;
 }
 
-const formatted = (errors: readonly GraphQLError[], caller: Caller): readonly GraphQLFormattedError[] =>
+const formatted = (errors: readonly GraphQLError[], caller: OperationCaller): readonly GraphQLFormattedError[] =>
   errors.map((error) => present(error, caller));
 
 /** Converts an error to GraphQL errors. mercurius throws all validation errors in one. */
@@ -111,17 +111,17 @@ function declaredOf({ node }: Operation, given: Variables): Variables {
 /**
  * A key that equal subscriptions share, with the values in it. A hash, so that not each subscription keeps the text.
  */
-function keyOf({ operation, operationName, variables }: Asked, consumer: Consumer | null) {
+function keyOf({ operation, operationName, variables }: CheckedOperation, consumer: Consumer | null) {
   const text = JSON.stringify([operation.source, operationName, variables, consumer]);
   return { key: createHash("sha256").update(text).digest("base64"), length: text.length };
 }
 
 export function makeOperations(options: OperationsOptions): Operations {
-  const { schema, feed, check, execute, onFollow, contextOf, tooMuch } = options;
-  const single = new UnderWay();
+  const { schema, feed, check, execute, onSubscribed, contextOf, memoryExceeded } = options;
+  const single = new PendingWork();
 
   /** Checks that the subscription may begin: its variables fit, and its `subscribe` resolver throws no error. */
-  async function refusalOf({ operation, variables, operationName }: Asked, caller: Caller) {
+  async function refusalOf({ operation, variables, operationName }: CheckedOperation, caller: OperationCaller) {
     const stream = await createSourceEventStream({
       schema,
       document: operation.document,
@@ -132,11 +132,11 @@ export function makeOperations(options: OperationsOptions): Operations {
     return "errors" in stream ? (stream.errors ?? []) : null;
   }
 
-  /** Reserves the memory of a subscription; null: the client's share is exceeded. */
-  function keepFollowed(asked: Asked, { consumer, share }: Caller, kept: number) {
-    const { key, length } = keyOf(asked, consumer);
-    const own = share.keep(FOLLOWER_BYTES + kept);
-    const shared = share.keepShared(key, TOKEN_BYTES * tokensOf(asked.operation.document) + length);
+  /** Reserves the memory of a subscription; null: the client's quota is exceeded. */
+  function reserveSubscription(checked: CheckedOperation, { consumer, quota }: OperationCaller, kept: number) {
+    const { key, length } = keyOf(checked, consumer);
+    const own = quota.reserve(SUBSCRIBER_BYTES + kept);
+    const shared = quota.reserveShared(key, TOKEN_BYTES * tokensOf(checked.operation.document) + length);
     const release = (): void => {
       own?.();
       shared?.();
@@ -146,72 +146,84 @@ export function makeOperations(options: OperationsOptions): Operations {
     return null;
   }
 
-  async function follow(asked: Asked, caller: Caller, { begun, kept, passed }: Beginning): Promise<void> {
-    const refusal = await refusalOf(asked, caller);
-    if (begun.over) return;
-    const { operation, operationName, variables } = asked;
+  async function subscribe(
+    checked: CheckedOperation,
+    caller: OperationCaller,
+    { active, kept, releaseRequest }: StartingOperation,
+  ): Promise<void> {
+    const refusal = await refusalOf(checked, caller);
+    if (active.ended) return;
+    const { operation, operationName, variables } = checked;
     const { consumer } = caller;
     // The request itself is no longer needed.
-    passed();
-    const followed = refusal === null ? keepFollowed(asked, caller, kept) : null;
-    const errors = formatted(refusal ?? (followed === null ? [tooMuch()] : []), caller);
-    onFollow(operation, errors);
-    if (followed === null) {
-      begun.fail(errors);
+    releaseRequest();
+    const reserved = refusal === null ? reserveSubscription(checked, caller, kept) : null;
+    const errors = formatted(refusal ?? (reserved === null ? [memoryExceeded()] : []), caller);
+    onSubscribed(operation, errors);
+    if (reserved === null) {
+      active.fail(errors);
       return;
     }
-    const { key } = followed;
-    begun.onEnd(followed.release);
+    const { key } = reserved;
+    active.onEnd(reserved.release);
     const { document } = operation;
     const context = () => contextOf({ consumer });
-    begun.onEnd(feed.follow({ document, operationName, variables, key, context }, begun));
+    active.onEnd(feed.subscribe({ document, operationName, variables, key, context }, active));
   }
 
-  async function run(ask: Ask | GraphQLError, caller: Caller, beginning: Beginning): Promise<void> {
-    const { begun } = beginning;
-    if (ask instanceof GraphQLError) throw ask;
-    const operation = check(ask);
+  async function run(
+    request: GraphqlRequest | GraphQLError,
+    caller: OperationCaller,
+    beginning: StartingOperation,
+  ): Promise<void> {
+    const { active } = beginning;
+    if (request instanceof GraphQLError) throw request;
+    const operation = check(request);
     if ("errors" in operation) {
-      begun.fail(formatted(operation.errors, caller));
+      active.fail(formatted(operation.errors, caller));
       return;
     }
-    const asked: Asked = {
+    const checked: CheckedOperation = {
       operation,
-      variables: ask.variables ? declaredOf(operation, ask.variables) : undefined,
-      operationName: ask.operationName ?? undefined,
+      variables: request.variables ? declaredOf(operation, request.variables) : undefined,
+      operationName: request.operationName ?? undefined,
     };
     if (operation.node.operation === OperationTypeNode.SUBSCRIPTION) {
-      await follow(asked, caller, beginning);
+      await subscribe(checked, caller, beginning);
       return;
     }
     if (operation.node.operation === OperationTypeNode.MUTATION && caller.safe) {
       throw failure("BAD_REQUEST", "Mutations are sent by POST or over a WebSocket");
     }
-    const result = await execute(asked, caller);
-    if (begun.over) return;
-    begun.next(JSON.stringify(result));
-    begun.complete();
+    const result = await execute(checked, caller);
+    if (active.ended) return;
+    active.next(JSON.stringify(result));
+    active.complete();
   }
 
-  async function begin({ ask, bytes, kept }: Sent, caller: Caller, begun: Begun): Promise<void> {
+  async function begin(
+    { request, bytes, kept }: ReceivedOperation,
+    caller: OperationCaller,
+    active: ActiveOperation,
+  ): Promise<void> {
     // Reserved at once: counting may take time, during which more operations arrive.
-    const release = caller.share.keep(bytes);
-    if (release !== null) begun.onEnd(release);
+    const release = caller.quota.reserve(bytes);
+    if (release !== null) active.onEnd(release);
     const tooMany = (await caller.count?.()) ?? null;
     if (tooMany !== null) throw tooMany;
-    if (release === null) throw tooMuch();
-    if (!begun.over) await run(ask, caller, { begun, kept, passed: release });
+    if (release === null) throw memoryExceeded();
+    if (!active.ended) await run(request, caller, { active, kept, releaseRequest: release });
   }
 
   return {
     begin(sent, caller, receiver) {
-      const begun = new Begun(receiver);
+      const active = new ActiveOperation(receiver);
       void single.add(
-        begin(sent, caller, begun).catch((fault: unknown) => {
-          if (!begun.over) begun.fail(formatted(errorsIn(fault), caller));
+        begin(sent, caller, active).catch((fault: unknown) => {
+          if (!active.ended) active.fail(formatted(errorsIn(fault), caller));
         }),
       );
-      return () => begun.end();
+      return () => active.end();
     },
 
     async settled() {

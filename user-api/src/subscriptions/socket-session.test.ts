@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Receiver } from "./receiver.ts";
 import type { OperationRequest } from "./socket-message.ts";
-import { makeSession, type Outflow } from "./socket-session.ts";
+import { type BufferedOutput, makeSession } from "./socket-session.ts";
 
 const query = "subscription { userCreated { id } }";
 const init = '{"type":"connection_init"}';
 const subscribe = (id: unknown = "1", payload: unknown = { query }) =>
   JSON.stringify({ type: "subscribe", id, payload });
 
-interface Begun {
+interface ActiveOperation {
   readonly request: OperationRequest;
   readonly receiver: Receiver;
   stopped: boolean;
@@ -18,8 +18,8 @@ interface Begun {
 function open({ acknowledged = true, operations = 3, permits = true } = {}) {
   const sent: unknown[] = [];
   const closed: [number, string][] = [];
-  const begun: Begun[] = [];
-  const outflows: Outflow[] = [];
+  const begun: ActiveOperation[] = [];
+  const outflows: BufferedOutput[] = [];
   let acknowledgements = 0;
   const session = makeSession({
     send(frame, operation) {
@@ -28,7 +28,7 @@ function open({ acknowledged = true, operations = 3, permits = true } = {}) {
     },
     close: (code, reason) => closed.push([code, reason]),
     begin(request, receiver) {
-      const one: Begun = { request, receiver, stopped: false };
+      const one: ActiveOperation = { request, receiver, stopped: false };
       begun.push(one);
       return () => {
         one.stopped = true;
@@ -47,7 +47,7 @@ function open({ acknowledged = true, operations = 3, permits = true } = {}) {
     assert.deepEqual(sent.splice(0), [{ type: "connection_ack" }]);
     assert.equal(acknowledgements, 1);
   }
-  const at = (index: number): Begun => {
+  const at = (index: number): ActiveOperation => {
     const one = begun[index];
     assert.ok(one);
     return one;

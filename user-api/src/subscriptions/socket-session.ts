@@ -18,11 +18,11 @@ export interface Session {
 }
 
 /** The close frame's code and reason. */
-export type Closing = readonly [code: number, reason: string];
+export type CloseFrame = readonly [code: number, reason: string];
 
 export interface SessionOptions {
   /** Queues a frame. `operation` accounts for its bytes until they are sent. */
-  readonly send: (frame: string, operation?: Outflow) => void;
+  readonly send: (frame: string, operation?: BufferedOutput) => void;
   readonly close: (code: number, reason: string) => void;
   /** @param size The bytes of the request as received, and those of them that are kept here: its id. */
   readonly begin: (
@@ -31,7 +31,7 @@ export interface SessionOptions {
     size: { readonly bytes: number; readonly kept: number },
   ) => () => void;
   /** Accepts the payload of connection_init (null), or returns how to close the socket. */
-  readonly admit: (payload: Payload | undefined) => Closing | null;
+  readonly admit: (payload: Payload | undefined) => CloseFrame | null;
   /** Called once the client may begin operations. */
   readonly acknowledged: () => void;
   /** Concurrent operations. */
@@ -43,11 +43,11 @@ export interface SessionOptions {
 }
 
 /** The bytes of one operation that are not sent yet. */
-export interface Outflow {
+export interface BufferedOutput {
   bytes: number;
 }
 
-interface Operation extends Outflow {
+interface Operation extends BufferedOutput {
   stop: () => void;
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { afterEach, describe, it } from "node:test";
-import { arrayStore, ask, fromGateway } from "../testing.ts";
+import { arrayStore, fromGateway, postQuery } from "../testing.ts";
 import {
   acknowledged,
   bareSocket,
@@ -35,7 +35,7 @@ describe("a socket", () => {
   ];
   for (const [name, sent, code] of faults) {
     it(`that sends ${name} is closed with ${code}, and the next is served`, async () => {
-      const { app, url } = await listening({ live: { initMilliseconds: 100 } });
+      const { app, url } = await listening({ subscriptionLimits: { initMilliseconds: 100 } });
       const socket = await bareSocket(url);
       for (const frame of sent) socket.send(frame);
       const [closed] = await once(socket, "close");
@@ -78,8 +78,8 @@ describe("a socket", () => {
     socket.send('{"type":"ping"}');
     await until(() => messages.length === 1);
     await following(app, 1);
-    await ask(app, create("ann"));
-    await ask(app, create("bob"));
+    await postQuery(app, create("ann"));
+    await postQuery(app, create("bob"));
     await until(() => messages.length === 3);
     assert.deepEqual(messages, [
       { type: "pong" },
@@ -89,22 +89,22 @@ describe("a socket", () => {
   });
 
   it("that no longer answers is cut, and its subscriptions end", async () => {
-    const { app, url } = await listening({ live: { heartbeatMilliseconds: 50 } });
+    const { app, url } = await listening({ subscriptionLimits: { heartbeatMilliseconds: 50 } });
     const socket = await acknowledged(url, { autoPong: false });
     socket.send(subscribe("1"));
     await following(app, 1);
     assert.equal((await once(socket, "close"))[0], 1006);
     await following(app, 0);
-    assert.equal(app.live.counts().sockets, 0);
+    assert.equal(app.subscriptions.counts().sockets, 0);
   });
 
   it("that answers stays, and so does its subscription", async () => {
-    const { app, url } = await listening({ live: { heartbeatMilliseconds: 20 } });
+    const { app, url } = await listening({ subscriptionLimits: { heartbeatMilliseconds: 20 } });
     const socket = await acknowledged(url);
     socket.send(subscribe("1"));
     await following(app, 1);
     for (let n = 0; n < 4; n++) await once(socket, "ping");
-    assert.equal(app.live.counts().subscriptions, 1);
+    assert.equal(app.subscriptions.counts().subscriptions, 1);
   });
 
   it("that is lost ends its subscriptions", async () => {
@@ -117,7 +117,7 @@ describe("a socket", () => {
   });
 
   it("may have so many operations and not one more", async () => {
-    const { app, url } = await listening({ live: { operations: 2 } });
+    const { app, url } = await listening({ subscriptionLimits: { operations: 2 } });
     const socket = await acknowledged(url);
     for (const id of ["1", "2", "3"]) socket.send(subscribe(id));
     const { id, type, payload } = await nextMessage(socket);
@@ -127,16 +127,16 @@ describe("a socket", () => {
       limit: "operations",
       maximum: 2,
     });
-    assert.equal(app.live.counts().subscriptions, 2);
+    assert.equal(app.subscriptions.counts().subscriptions, 2);
   });
 
   it("is closed with 1013 when there are as many connections as there may be", async () => {
-    const { app, url } = await listening({ live: { connections: 2 } });
+    const { app, url } = await listening({ subscriptionLimits: { connections: 2 } });
     const first = await bareSocket(url);
     await bareSocket(url);
     assert.equal((await once(await bareSocket(url), "close"))[0], 1013);
     first.terminate();
-    await until(() => app.live.counts().sockets === 1);
+    await until(() => app.subscriptions.counts().sockets === 1);
     await acknowledged(url);
   });
 
@@ -180,8 +180,8 @@ describe("a client that is slower than its events", () => {
   const long = "x".repeat(100_000);
   const store = () => arrayStore({ postsOf: async (ids) => ids.map(() => [{ title: long }]) });
 
-  async function slowSocket(live: object) {
-    const { app, url } = await listening({ live, store: store() });
+  async function slowSocket(subscriptionLimits: object) {
+    const { app, url } = await listening({ subscriptionLimits, store: store() });
     const socket = await acknowledged(url);
     socket.send(subscribe("1"));
     socket.send(subscribe("2", FOLLOW_NAMES));
@@ -190,35 +190,35 @@ describe("a client that is slower than its events", () => {
     const messages: { id: string; type: string; payload: unknown }[] = [];
     socket.on("message", (data) => messages.push(JSON.parse(String(data))));
     let created = 0;
-    while (app.live.counts().slow === 0) {
+    while (app.subscriptions.counts().slow === 0) {
       created += 1;
       assert.ok(created < 500, "what waits for one client is not bounded");
-      await ask(app, create(`user${created}`));
+      await postQuery(app, create(`user${created}`));
     }
     return { app, socket, messages };
   }
 
   it("loses the operation that is too much for it, and keeps the others", async () => {
     const { app, socket, messages } = await slowSocket({ operationBytes: 300_000, connectionBytes: 3_000_000 });
-    assert.deepEqual(app.live.counts(), { sockets: 1, streams: 0, subscriptions: 1, slow: 1 });
+    assert.deepEqual(app.subscriptions.counts(), { sockets: 1, streams: 0, subscriptions: 1, slow: 1 });
     socket.resume();
     await until(() => messages.some(({ type }) => type === "error"));
     const { id, payload } = messages.find(({ type }) => type === "error") ?? {};
     assert.equal(id, "1");
     assert.deepEqual((payload as { extensions: unknown }[])[0]?.extensions, { code: "SLOW_CONSUMER" });
-    await ask(app, create("after"));
+    await postQuery(app, create("after"));
     await until(() => messages.at(-1)?.id === "2" && JSON.stringify(messages.at(-1)).includes("after"));
   });
 
   it("loses its socket, with 1013, when that is too much", async () => {
     const { app, socket } = await slowSocket({ operationBytes: 3_000_000, connectionBytes: 300_000 });
-    assert.equal(app.live.counts().subscriptions, 0);
+    assert.equal(app.subscriptions.counts().subscriptions, 0);
     socket.resume();
     assert.deepEqual((await once(socket, "close")).map(String), ["1013", "This client is slower than its events"]);
   });
 
   it("is not answered its pings without end", async () => {
-    const { port } = await listening({ live: { connectionBytes: 1_000 } });
+    const { port } = await listening({ subscriptionLimits: { connectionBytes: 1_000 } });
     const { raw } = await rawSocket(port);
     raw.pause();
     // 125 bytes of payload, masked by zeros.

@@ -1,7 +1,7 @@
 /** WebSockets: heartbeat, bounded buffers and shutdown. The protocol is in socket-session.ts. */
 import type { FastifyRequest } from "fastify";
 import type { WebSocket } from "ws";
-import { type Closing, makeSession, type Session, type SessionOptions } from "./socket-session.ts";
+import { type CloseFrame, makeSession, type Session, type SessionOptions } from "./socket-session.ts";
 
 /** The client of a socket. */
 export interface Peer extends Pick<SessionOptions, "begin" | "admit"> {
@@ -11,7 +11,7 @@ export interface Peer extends Pick<SessionOptions, "begin" | "admit"> {
 
 export interface SocketOptions extends Pick<SessionOptions, "operations" | "operationBytes" | "refusal"> {
   /** Identifies the client that opens a socket, or returns how to close it at once. */
-  readonly peerOf: (request: FastifyRequest) => Peer | Closing;
+  readonly peerOf: (request: FastifyRequest) => Peer | CloseFrame;
   /**
    * Bytes that may be buffered for one socket; beyond it the client is too slow, and the socket is closed with 1013.
    */
@@ -32,12 +32,12 @@ export interface Sockets {
   /** Closes all sockets with 1001 (going away) after their buffered data. */
   close(): void;
   /** Cuts sockets that are still open, and stops the heartbeat. */
-  cut(): void;
+  terminate(): void;
 }
 
-export const SLOW = "This client is slower than its events";
+export const SLOW_CLIENT = "This client is slower than its events";
 /** The close frame when the server shuts down. */
-export const GOING: Closing = [1001, "The server is shutting down"];
+export const SHUTTING_DOWN: CloseFrame = [1001, "The server is shutting down"];
 
 export function makeSockets(options: SocketOptions): Sockets {
   const { socketBytes, initMilliseconds, heartbeatMilliseconds, onSlow, peerOf } = options;
@@ -52,7 +52,7 @@ export function makeSockets(options: SocketOptions): Sockets {
   }, heartbeatMilliseconds).unref();
 
   /** A client may keep sending until it answers the close frame: its messages are ignored. */
-  function shut(socket: WebSocket, session: Session, [code, reason]: Closing): void {
+  function shut(socket: WebSocket, session: Session, [code, reason]: CloseFrame): void {
     session.ended();
     socket.close(code, reason);
   }
@@ -74,7 +74,7 @@ export function makeSockets(options: SocketOptions): Sockets {
           if (socket.readyState !== socket.OPEN) return;
           if (socket.bufferedAmount > socketBytes) {
             onSlow();
-            shut(socket, session, [1013, SLOW]);
+            shut(socket, session, [1013, SLOW_CLIENT]);
             return;
           }
           if (operation === undefined) {
@@ -110,9 +110,9 @@ export function makeSockets(options: SocketOptions): Sockets {
     },
     size: () => open.size,
     close() {
-      for (const [socket, session] of open) shut(socket, session, GOING);
+      for (const [socket, session] of open) shut(socket, session, SHUTTING_DOWN);
     },
-    cut() {
+    terminate() {
       clearInterval(heartbeat);
       for (const socket of open.keys()) socket.terminate();
     },

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { afterEach, describe, it } from "node:test";
-import { arrayStore, ask, codesOf } from "../testing.ts";
+import { arrayStore, codesOf, postQuery } from "../testing.ts";
 import type { OperationRequest } from "./socket-message.ts";
 import { clients, create, endAll, FOLLOW, FOLLOW_NAMES, firstOf, following, listening, until } from "./testing.ts";
 
@@ -13,7 +13,7 @@ for (const client of clients) {
       const queries = [FOLLOW, FOLLOW, FOLLOW, FOLLOW_NAMES, "subscription { userCreated { e: email } }"];
       const results = queries.map((query) => firstOf(client, port, { query }));
       await following(app, queries.length);
-      const { data } = await ask(app, create("ann"));
+      const { data } = await postQuery(app, create("ann"));
       const { id } = (data as { createUser: { id: string } }).createUser;
       const whole = { name: "ann", email: "ann@example.org", posts: [{ title: `a post of ${id}` }] };
       assert.deepEqual(await Promise.all(results), [
@@ -38,7 +38,7 @@ for (const client of clients) {
       const variables = [true, true, true, false, false];
       const results = variables.map((a) => firstOf(client, port, { query, variables: { a } }));
       await following(app, variables.length);
-      await ask(app, create("ann"));
+      await postQuery(app, create("ann"));
       const fields = (await Promise.all(results)).map(({ data }) => Object.keys(data?.userCreated as object));
       assert.deepEqual(
         fields.map((names) => names.includes("email")),
@@ -63,7 +63,7 @@ for (const client of clients) {
       const names: unknown[] = [];
       const first = results.next();
       await following(app, 1);
-      for (const name of ["a", "b", "c"]) await ask(app, create(name));
+      for (const name of ["a", "b", "c"]) await postQuery(app, create(name));
       for (const { resolve } of gates.toReversed()) resolve();
       for (const next of [first, results.next(), results.next()]) {
         const { data } = (await next).value as { data: { userCreated: { name: string } } };
@@ -78,8 +78,8 @@ for (const client of clients) {
       const { app, port } = await listening();
       const first = firstOf(client, port, { query: FOLLOW_NAMES });
       await following(app, 1);
-      assert.deepEqual(codesOf(await ask(app, create(" "))), ["BAD_USER_INPUT"]);
-      await ask(app, create("bob"));
+      assert.deepEqual(codesOf(await postQuery(app, create(" "))), ["BAD_USER_INPUT"]);
+      await postQuery(app, create("bob"));
       assert.deepEqual(await first, { data: { userCreated: { name: "bob" } } });
     });
 
@@ -90,7 +90,7 @@ for (const client of clients) {
       const query = "query One($id: ID!) { user(id: $id) { name } }";
       const operation = { query, variables: { id }, operationName: "One" };
       assert.deepEqual(await firstOf(client, port, operation), { data: { user: { name: "ann" } } });
-      await until(() => app.live.counts().streams === 0);
+      await until(() => app.subscriptions.counts().streams === 0);
     });
 
     it("tells the errors of a query with its data", async () => {
@@ -202,7 +202,7 @@ for (const client of clients) {
           if (limit !== undefined) assert.equal(errors[0].extensions.limit, limit);
           return true;
         });
-        assert.equal(app.live.counts().subscriptions, 0);
+        assert.equal(app.subscriptions.counts().subscriptions, 0);
         assert.deepEqual(
           logged.filter(({ level }) => Number(level) > 30),
           [],
@@ -223,7 +223,7 @@ for (const client of clients) {
       const { app, port, logged } = await listening({ store });
       const first = firstOf(client, port, { query: FOLLOW });
       await following(app, 1);
-      await ask(app, create("ann"));
+      await postQuery(app, create("ann"));
       const { errors } = await first;
       assert.deepEqual(
         errors?.map(({ extensions }) => extensions?.code),

@@ -6,21 +6,22 @@ import type { ExecutionResult, GraphQLError, GraphQLSchema } from "graphql";
 import { failure, present } from "../errors.ts";
 import type { Events } from "../events/events.ts";
 import { SUBPROTOCOL } from "../http/cross-site.ts";
-import { asAsk } from "../http/request.ts";
-import type { Ask } from "../limits/documents.ts";
-import type { LiveLimits } from "../limits/limits.ts";
-import { makeShares, type Share } from "./client-quota.ts";
+import { readRequest } from "../http/request.ts";
+import type { GraphqlRequest } from "../limits/documents.ts";
+import type { SubscriptionLimits } from "../limits/limits.ts";
+import { type ClientQuota, makeClientQuotas } from "./client-quota.ts";
 import { makeEventStreams } from "./event-stream.ts";
 import { makeFeed } from "./feed.ts";
-import { type Caller, makeOperations, type OperationsOptions } from "./operations.ts";
+import { makeOperations, type OperationCaller, type OperationsOptions } from "./operations.ts";
 import type { Payload } from "./socket-message.ts";
-import type { Closing } from "./socket-session.ts";
-import { GOING, makeSockets, type Peer, SLOW } from "./sockets.ts";
+import type { CloseFrame } from "./socket-session.ts";
+import { makeSockets, type Peer, SHUTTING_DOWN, SLOW_CLIENT } from "./sockets.ts";
 
-export interface LiveOptions extends Pick<OperationsOptions, "check" | "execute" | "onFollow" | "contextOf"> {
+export interface SubscriptionsOptions
+  extends Pick<OperationsOptions, "check" | "execute" | "onSubscribed" | "contextOf"> {
   readonly schema: GraphQLSchema;
   readonly events: Events;
-  readonly limits: LiveLimits;
+  readonly limits: SubscriptionLimits;
   /** The time limit for one event. */
   readonly milliseconds: number;
   /** Bytes per frame of a client. */
@@ -28,24 +29,24 @@ export interface LiveOptions extends Pick<OperationsOptions, "check" | "execute"
   /** The path of sockets. A GET route of this path must be registered later. */
   readonly path: string;
   /** The caller of a request, or of the socket that it opened. */
-  readonly callerOf: (request: FastifyRequest) => Omit<Caller, "share">;
+  readonly callerOf: (request: FastifyRequest) => Omit<OperationCaller, "quota">;
   /** The client's key for limits per client. */
   readonly clientOf: (request: FastifyRequest) => string;
   /** Whether the payload of connection_init is accepted. The identity in it then applies to the socket. */
   readonly permits: (payload: Payload, request: FastifyRequest) => boolean;
 }
 
-export interface Live {
+export interface Subscriptions {
   /** Responds to a request with an event stream. */
-  stream(ask: Ask, request: FastifyRequest, reply: FastifyReply): void;
-  counts(): LiveCounts;
+  stream(graphqlRequest: GraphqlRequest, request: FastifyRequest, reply: FastifyReply): void;
+  counts(): SubscriptionCounts;
   /** Starts no more operations, waits for `others`, sends what is queued, and closes connections as going away. */
   drain(others: Promise<unknown>): Promise<void>;
   /** Cuts connections that are still open. */
-  cut(): void;
+  terminate(): void;
 }
 
-export interface LiveCounts {
+export interface SubscriptionCounts {
   readonly sockets: number;
   readonly streams: number;
   readonly subscriptions: number;
@@ -62,26 +63,26 @@ const FULL = {
 /**
  * The approximate size of a request. One that nests too deep for JSON.stringify counts as `most`; it is refused later.
  */
-function bytesOf(ask: Ask, most: number): number {
+function bytesOf(request: GraphqlRequest, most: number): number {
   try {
-    return JSON.stringify(ask).length;
+    return JSON.stringify(request).length;
   } catch {
     return most;
   }
 }
 
 /** Call before the routes are registered: sockets share the GET route of the path, with all its hooks. */
-export async function makeLive(app: FastifyInstance, options: LiveOptions): Promise<Live> {
+export async function makeSubscriptions(app: FastifyInstance, options: SubscriptionsOptions): Promise<Subscriptions> {
   const { schema, events, limits, frameBytes, path, callerOf, clientOf, permits } = options;
   const { connectionBytes, heartbeatMilliseconds } = limits;
   // Events belong to no request; a new id connects the error that clients see with its log line.
-  const occasion = () => {
+  const errorContext = () => {
     const requestId = randomUUID();
     return { log: app.log.child({ requestId }), requestId };
   };
   let slow = 0;
 
-  const presented = (error: GraphQLError) => [present(error, occasion())];
+  const presented = (error: GraphQLError) => [present(error, errorContext())];
   const refusals = {
     operations: () =>
       failure("LIMIT_EXCEEDED", `A socket may have ${limits.operations} operations under way`, {
@@ -93,7 +94,7 @@ export async function makeLive(app: FastifyInstance, options: LiveOptions): Prom
         limit: "clientBytes",
         maximum: limits.clientBytes,
       }),
-    slow: () => failure("SLOW_CONSUMER", SLOW),
+    slow: () => failure("SLOW_CONSUMER", SLOW_CLIENT),
   };
   const refusal = (reason: "operations" | "slow") => {
     if (reason === "slow") slow += 1;
@@ -105,47 +106,47 @@ export async function makeLive(app: FastifyInstance, options: LiveOptions): Prom
     events,
     milliseconds: options.milliseconds,
     present: ({ data, errors }: ExecutionResult) =>
-      errors === undefined ? { data } : { data, errors: errors.map((error) => present(error, occasion())) },
+      errors === undefined ? { data } : { data, errors: errors.map((error) => present(error, errorContext())) },
     overrun: () => presented(failure("SLOW_CONSUMER", "More users are created than this subscription can be told of")),
   });
-  const operations = makeOperations({ ...options, feed, tooMuch: refusals.clientBytes });
-  const shares = makeShares(limits);
-  let going = false;
+  const operations = makeOperations({ ...options, feed, memoryExceeded: refusals.clientBytes });
+  const quotas = makeClientQuotas(limits);
+  let shuttingDown = false;
 
   /** Counts a new connection, or returns the limit that it exceeds. */
-  function enter(request: FastifyRequest): Share | "connections" | "clientConnections" {
+  function enter(request: FastifyRequest): ClientQuota | "connections" | "clientConnections" {
     if (sockets.size() + streams.size() >= limits.connections) return "connections";
-    return shares.enter(clientOf(request)) ?? "clientConnections";
+    return quotas.enter(clientOf(request)) ?? "clientConnections";
   }
 
   /** The peer of a socket: identified by the opening request, and from `connection_init` on by its payload. */
-  function peerOf(request: FastifyRequest): Peer | Closing {
-    if (going) return GOING;
+  function peerOf(request: FastifyRequest): Peer | CloseFrame {
+    if (shuttingDown) return SHUTTING_DOWN;
     const entered = enter(request);
     if (typeof entered === "string") return [1013, FULL[entered]];
-    let caller: Caller = { ...callerOf(request), share: entered };
+    let caller: OperationCaller = { ...callerOf(request), quota: entered };
     return {
       admit(payload) {
         if (payload === undefined) return null;
         const before = clientOf(request);
         if (!permits(payload, request)) return [4403, "Forbidden"];
-        let { share } = caller;
+        let { quota } = caller;
         if (clientOf(request) !== before) {
-          share.leave();
+          quota.leave();
           // The total was checked already.
-          const own = shares.enter(clientOf(request));
+          const own = quotas.enter(clientOf(request));
           if (own === null) return [1013, FULL.clientConnections];
-          share = own;
+          quota = own;
         }
-        caller = { ...callerOf(request), share };
+        caller = { ...callerOf(request), quota };
         return null;
       },
       begin(request, receiver, { bytes, kept }) {
         // The shutdown would not wait for it: the client subscribes again elsewhere once its connection is closed.
-        if (going) return () => undefined;
-        return operations.begin({ ask: asAsk(request), bytes, kept }, caller, receiver);
+        if (shuttingDown) return () => undefined;
+        return operations.begin({ request: readRequest(request), bytes, kept }, caller, receiver);
       },
-      left: () => caller.share.leave(),
+      left: () => caller.quota.leave(),
     };
   }
 
@@ -185,33 +186,33 @@ export async function makeLive(app: FastifyInstance, options: LiveOptions): Prom
   });
 
   return {
-    stream(ask, request, reply) {
-      if (going) throw failure("UNAVAILABLE", GOING[1]);
-      const sent = { ask, bytes: bytesOf(ask, frameBytes), kept: 0 };
-      const share = enter(request);
-      if (typeof share === "string") {
-        throw failure("UNAVAILABLE", FULL[share], { limit: share, maximum: limits[share] });
+    stream(graphqlRequest, request, reply) {
+      if (shuttingDown) throw failure("UNAVAILABLE", SHUTTING_DOWN[1]);
+      const sent = { request: graphqlRequest, bytes: bytesOf(graphqlRequest, frameBytes), kept: 0 };
+      const quota = enter(request);
+      if (typeof quota === "string") {
+        throw failure("UNAVAILABLE", FULL[quota], { limit: quota, maximum: limits[quota] });
       }
-      const caller = { ...callerOf(request), share, safe: request.method !== "POST" };
+      const caller = { ...callerOf(request), quota, safe: request.method !== "POST" };
       reply.hijack();
       for (const [name, value] of Object.entries(reply.getHeaders())) {
         if (value !== undefined) reply.raw.setHeader(name, value);
       }
-      streams.open(reply.raw, (receiver) => operations.begin(sent, caller, receiver), share.leave);
+      streams.open(reply.raw, (receiver) => operations.begin(sent, caller, receiver), quota.leave);
     },
     counts: () => ({ sockets: sockets.size(), streams: streams.size(), subscriptions: feed.size(), slow }),
     async drain(others) {
-      going = true;
+      shuttingDown = true;
       await others;
       await operations.settled();
       feed.close();
       sockets.close();
       streams.close();
     },
-    cut() {
+    terminate() {
       feed.close();
-      sockets.cut();
-      streams.cut();
+      sockets.terminate();
+      streams.terminate();
     },
   };
 }

@@ -40,7 +40,7 @@ export async function until(condition: () => boolean): Promise<void> {
 
 /** Resolves once `count` subscriptions are active: the protocol does not acknowledge a subscription. */
 export const following = (app: FastifyInstance, count: number): Promise<void> =>
-  until(() => app.live.counts().subscriptions === count);
+  until(() => app.subscriptions.counts().subscriptions === count);
 
 type Result = FormattedExecutionResult<Record<string, unknown>>;
 

@@ -71,7 +71,7 @@ describe("the end of a server", () => {
   });
 
   it("cuts sockets that were too many and do not go", { timeout: 20_000 }, async () => {
-    const { app, port } = await listening({ live: { connections: 0 }, drainMilliseconds: 100 });
+    const { app, port } = await listening({ subscriptionLimits: { connections: 0 }, drainMilliseconds: 100 });
     const { raw } = await rawSocket(port);
     raw.pause();
     await app.close();
@@ -110,12 +110,12 @@ describe("a socket that the server has closed", () => {
 
   it("executes nothing that comes behind 4408", { timeout: 20_000 }, async () => {
     const { store, added } = silentStore();
-    const { app, port } = await listening({ store, live: { initMilliseconds: 30 } });
+    const { app, port } = await listening({ store, subscriptionLimits: { initMilliseconds: 30 } });
     const { raw, rest } = await rawSocket(port);
     const closed = rest.length > 0 ? rest : (await once(raw, "data"))[0];
     assert.deepEqual([closed[0], closed.readUInt16BE(2)], [0x88, 4408]);
     raw.write(Buffer.concat([...mutation, CLOSE_FRAME]));
-    await until(() => app.live.counts().sockets === 0);
+    await until(() => app.subscriptions.counts().sockets === 0);
     assert.deepEqual(added, []);
   });
 
@@ -132,7 +132,7 @@ describe("a socket that the server has closed", () => {
     });
     const closing = app.close();
     await ended;
-    assert.equal(app.live.counts().subscriptions, 0);
+    assert.equal(app.subscriptions.counts().subscriptions, 0);
     raw.write(Buffer.concat([frameOf(subscribe("1", create("late").query)), CLOSE_FRAME]));
     await closing;
     assert.deepEqual(added, []);
