@@ -84,11 +84,11 @@ describe("the admin API in a cluster", () => {
     };
   }
 
-  test("takes nobody's token for nobody", async () => {
+  test("answers 401 to an invalid token", async () => {
     assert.deepEqual(await ask("not.a.token", "GET", "/services"), { status: 401, body: { message: "Unauthorized" } });
   });
 
-  test("lets somebody write who may write the custom resources, and they are there", async () => {
+  test("lets a user write who may write the custom resources, and creates them", async () => {
     const { status, body } = await ask("writer", "POST", "/services", { name: "users", host: "users.example" });
     assert.equal(status, 201, JSON.stringify(body));
     const listed = await cluster.kubectl([
@@ -102,7 +102,7 @@ describe("the admin API in a cluster", () => {
     assert.equal(listed, "users");
   });
 
-  test("lets somebody read who may read them, and says why nothing else is allowed", async () => {
+  test("lets a user with read access read, and gives the reason for every refusal", async () => {
     assert.equal((await ask("reader", "GET", "/services/users")).body.name, "users");
     const refused = await ask("reader", "POST", "/services", { name: "mine", host: "a" });
     assert.equal(refused.status, 403);
@@ -115,13 +115,13 @@ describe("the admin API in a cluster", () => {
     assert.equal((await ask("writer", "GET", "/services/users")).status, 200);
   });
 
-  test("shows keys only to somebody who may read the Secrets that they stand in", async () => {
+  test("shows keys only to a user who may read their Secrets", async () => {
     const { status, body } = await ask("writer", "GET", "/key-auths");
     assert.equal(status, 403);
     assert.match(body.message ?? "", /may not list secrets in the namespace default/);
   });
 
-  test("shows nothing to somebody without rights, but that it runs", async () => {
+  test("shows a user without rights nothing but that it runs", async () => {
     assert.equal((await ask("nobody", "GET", "/services")).status, 403);
     assert.equal((await ask("nobody", "GET", "/")).status, 200);
   });

@@ -1,4 +1,4 @@
-/** What somebody meets who clones the repository into an empty folder and does what the README says, to the letter. */
+/** A clean clone of the repository: installs, checks, and runs the README's commands as printed. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

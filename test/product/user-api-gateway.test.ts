@@ -96,12 +96,12 @@ describe("the user API behind a node", () => {
 
   const rows: readonly (readonly [who: string, key: string | undefined, query: string, codes: readonly string[]])[] = [
     ["a reader reads", "key-of-rita", READ, []],
-    ["a reader creates nobody", "key-of-rita", create("by-rita"), ["FORBIDDEN"]],
+    ["a reader cannot create users", "key-of-rita", create("by-rita"), ["FORBIDDEN"]],
     ["a writer reads", "key-of-walt", READ, []],
     ["a writer creates", "key-of-walt", create("by-walt"), []],
     ["a consumer without tags reads nothing", "key-of-tess", READ, ["FORBIDDEN"]],
-    ["the anonymous consumer is nobody, whatever its tags", undefined, READ, ["UNAUTHENTICATED"]],
-    ["the anonymous consumer creates nobody", undefined, create("by-nobody"), ["UNAUTHENTICATED"]],
+    ["the anonymous consumer is not authenticated, whatever its tags", undefined, READ, ["UNAUTHENTICATED"]],
+    ["the anonymous consumer cannot create users", undefined, create("by-nobody"), ["UNAUTHENTICATED"]],
   ];
   for (const [who, key, query, expected] of rows) {
     test(`${who}`, async () => {
@@ -120,7 +120,7 @@ describe("the user API behind a node", () => {
     return { status: response.status, body: await response.json() } as Answer;
   }
 
-  test("who claims to be a consumer is refused when the gateway was not asked, and with a wrong secret", async () => {
+  test("a caller that claims to be a consumer is refused without the gateway, and with a wrong secret", async () => {
     for (const [what, more] of [
       ["nothing", {}],
       ["another secret", { "x-gateway-secret": `${SECRET}x` }],
@@ -131,7 +131,7 @@ describe("the user API behind a node", () => {
     }
   });
 
-  test("who claims it to the gateway is who the key says, and a secret of one's own does not pass", async () => {
+  test("the gateway replaces a claimed identity by the key's consumer, and removes a secret that the client sent", async () => {
     const forged = { ...FORGED, "x-gateway-secret": "forged", x_gateway_secret: "forged", x_consumer_tags: "writer" };
     const reader = await post(`http://${proxy}/users/graphql`, { ...forged, apikey: "key-of-rita" });
     assert.deepEqual(codes(reader.body), ["FORBIDDEN"]);
@@ -139,7 +139,7 @@ describe("the user API behind a node", () => {
     assert.deepEqual(codes(nobody.body), ["UNAUTHENTICATED"]);
   });
 
-  test("a service without the secret is not believed", async () => {
+  test("a service without the secret is not trusted", async () => {
     const { status, body } = await post(`http://${proxy}/bare/graphql`, { ...FORGED, apikey: "key-of-walt" });
     assert.deepEqual([status, codes(body)], [401, ["UNAUTHENTICATED"]]);
   });
@@ -173,7 +173,7 @@ describe("the user API behind a node", () => {
     return { run, names, errors };
   }
 
-  test("subscriptions by WebSocket go through the node, and carry who asks", async (context) => {
+  test("subscriptions by WebSocket go through the node, with the caller's identity", async (context) => {
     const url = `ws://${proxy}/users/graphql`;
     const rita = follow(context, url, { apikey: "key-of-rita", ...FORGED });
     const walt = follow(context, url, { apikey: "key-of-walt" });
@@ -191,7 +191,7 @@ describe("the user API behind a node", () => {
         walt.run(create(`heard${number}`));
         return rita.names.length > 0;
       },
-      { what: "the reader to hear of somebody" },
+      { what: "the reader to receive a user" },
     );
     assert.match(JSON.stringify(rita.names[0]), /^{"name":"heard\d+"}$/);
     assert.deepEqual([rita.errors, walt.errors], [[], []]);
@@ -201,7 +201,7 @@ describe("the user API behind a node", () => {
     assert.deepEqual(rita.errors, ["FORBIDDEN"]);
   });
 
-  test("a WebSocket that claims to be a consumer is refused when the gateway was not asked", async (context) => {
+  test("a WebSocket that claims to be a consumer is refused without the gateway", async (context) => {
     for (const headers of [FORGED, { ...FORGED, "x-gateway-secret": "forged-but-long-enough" }]) {
       const forged = follow(context, `ws://${direct}/graphql`, headers);
       forged.run("subscription { userCreated { name } }");

@@ -60,7 +60,7 @@ export const rooms: readonly Room[] = [
     folder: "gateway/src/proxy",
     internal: ["@sluice/model"],
     not: [clusterClient, "ioredis", ...databases],
-    because: "the proxy talks HTTP to upstreams and to nobody else",
+    because: "the proxy connects to upstreams only",
   },
   ...["exchange", "balance", "compile", "plugins", "metrics", "shared-memory"].map((folder) => ({
     folder: `gateway/src/${folder}`,

@@ -45,7 +45,7 @@ export const dashboards: Readonly<Record<string, Dashboard>> = {
         lines: { "{{service}} {{route}}": rate("sluice_http_requests_total", "service, route") },
       },
       {
-        title: "Server errors, by who answered",
+        title: "Server errors, by source of the response",
         unit: "reqps",
         lines: { "{{source}} {{code}}": rate("sluice_http_requests_total", "source, code", ',code=~"5.."') },
       },

@@ -102,7 +102,7 @@ test("a wait ends although a look never does", async () => {
   );
 });
 
-test("a port that somebody listens on is not free", async () => {
+test("a port with a listener is not free", async () => {
   const port = await freePort();
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));

@@ -46,7 +46,7 @@ test("a mutual handshake works, and the server reads the client's names", async 
   assert.equal(seen.subjectaltname, "URI:spiffe://test/operator, DNS:operator.test, IP Address:127.0.0.2");
 });
 
-test("a handshake fails when one side is not who it should be", async () => {
+test("a handshake fails when a side has the wrong certificate", async () => {
   const stranger = await makeAuthority("stranger");
   const good = await authority.issue({ name: "operator", usage: "client" });
   const past = { notBefore: new Date("2020-01-01"), notAfter: new Date("2020-01-02") };

@@ -23,7 +23,7 @@ describeMigrations("the embedded database", async () => {
   return { database, close: () => database.close() };
 });
 
-test("an embedded database keeps what was written in its folder, which nobody else may read", async () => {
+test("an embedded database keeps what was written in its folder, which other users cannot read", async () => {
   const folder = temporaryFolder("embedded");
   const path = join(folder.path, "database");
   try {

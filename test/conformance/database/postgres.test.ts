@@ -29,7 +29,7 @@ describeMigrations("Postgres", hold);
 const terminate = `select pg_terminate_backend(pid) from pg_stat_activity
   where application_name = 'sluice' and pid <> pg_backend_pid() and query like $1`;
 
-test("a lost listening connection is found again, and whoever listens is told that something may have been missed", async () => {
+test("a lost listening connection is opened again, and listeners learn that notifications may be missing", async () => {
   const lost: string[] = [];
   const database = openPostgres(options({ onLost: (reason) => lost.push(reason) }));
   const killer = openPostgres(options());

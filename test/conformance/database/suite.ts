@@ -95,7 +95,7 @@ export function describeDatabase(name: string, hold: () => Promise<DatabaseHolde
       assert.deepEqual(await words(), ["kept"]);
     });
 
-    test("lets nobody see or disturb a transaction that is open", async () => {
+    test("isolates an open transaction from other queries", async () => {
       const { promise: go, resolve } = Promise.withResolvers<void>();
       const slow = database.transaction(async (connection) => {
         await connection.query(insert, [1, "slow"]);
@@ -124,7 +124,7 @@ export function describeDatabase(name: string, hold: () => Promise<DatabaseHolde
       );
     });
 
-    test("signals each commit that notifies, to those who listen to the channel, until they stop", async () => {
+    test("signals each commit with a notification to the channel's listeners until they stop", async () => {
       const heard = { one: 0, two: 0, other: 0 };
       const stop = await database.listen("a_channel", () => void heard.one++);
       await database.listen("a_channel", () => void heard.two++);

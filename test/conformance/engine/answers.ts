@@ -15,7 +15,7 @@ export function answerSuite(engine: Engine): void {
       ["the service has no endpoint", { endpoints: [] }, 503, "failure to get a peer from the ring-balancer"],
     ];
     for (const [says, rig, status, message] of cases) {
-      it(`says so when ${says}`, async (test) => {
+      it(`answers ${status} when ${says}`, async (test) => {
         const { port } = await startRig(test, engine, rig);
         const answer = await send(port);
         assert.equal(answer.status, status);
@@ -112,7 +112,7 @@ export function answerSuite(engine: Engine): void {
     });
 
     for (const status of [301, 302, 307, 308] as const) {
-      it(`redirects to https with ${status} when the route says so`, async (test) => {
+      it(`redirects to https with ${status} when the route is configured so`, async (test) => {
         const route = { protocols: ["https" as const], https_redirect_status_code: status };
         const { port } = await startRig(test, engine, { route });
         const answer = await send(port, { path: "/a%20b?c", headers: { Host: "example.com:8000" } });

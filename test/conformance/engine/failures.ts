@@ -285,7 +285,7 @@ export function failureSuite(engine: Engine): void {
       await rig.swap({ certificates, service: { ...careless, host: "127.0.0.1" } });
       assert.deepEqual(await twice(), agreed("nobody"));
       await rig.swap({ certificates, service: { ...careless, tls_verify: true } });
-      assert.equal((await send(rig.port)).status, 502, "nobody knows the authority");
+      assert.equal((await send(rig.port)).status, 502, "the authority is not trusted");
     });
   });
 

@@ -77,7 +77,7 @@ export function headerSuite(engine: Engine): void {
       assert.equal(seen.headers.host, "client.example:81");
     });
 
-    it("tells who asked for what, whatever a client that is not trusted claims", async (test) => {
+    it("forwards the client's address and the request's host, whatever an untrusted client claims", async (test) => {
       const seen = await seenBy(test, {
         path: "/users/7?x",
         headers: {

@@ -57,7 +57,7 @@ export function http2Suite(engine: Engine): void {
       response.resume();
     });
 
-    it("is spoken without TLS on the port of HTTP/1.1 where a setting says so, and not else", async (test) => {
+    it("is served without TLS on the port of HTTP/1.1 only where a setting enables it", async (test) => {
       const { rig, session } = await startHttp2(test, engine, {
         upstream: (_incoming, response) => response.end("ok"),
       });

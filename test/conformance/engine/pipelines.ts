@@ -51,7 +51,7 @@ export function pipelineSuite(engine: Engine): void {
       assert.equal(await countAnswers(client, 0), 20_000);
     });
 
-    it("may hold many small bodies that nobody wants", async (test) => {
+    it("may hold many small bodies that the upstream does not read", async (test) => {
       for (const rig of [
         { route: { paths: ["/other"] } },
         { plugins: { cors: { access: () => ({ status: 429, message: "enough" }) } } },
@@ -85,8 +85,8 @@ export function pipelineSuite(engine: Engine): void {
   });
 
   if (engine.name !== "http1") return;
-  describe(`pipelines of who reads nothing (${engine.name})`, () => {
-    it("are answered no further, with bodies that nobody wants as well", async (test) => {
+  describe(`pipelines of clients that read nothing (${engine.name})`, () => {
+    it("get no further responses, also with bodies that the upstream does not read", async (test) => {
       for (const request of [GET, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx"]) {
         const { port, proxy } = await startRig(test, engine, {
           route: { paths: ["/other"] },

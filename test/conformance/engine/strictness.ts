@@ -83,7 +83,7 @@ const responses: readonly Case[] = [
   { says: "a status of two digits", bytes: "HTTP/1.1 20 OK\r\nContent-Length: 0\r\n\r\n", status: 502 },
   { says: "a bare line feed", bytes: "HTTP/1.1 200 OK\nContent-Length: 0\r\n\r\n", status: 502 },
   {
-    says: "a switch of protocols that nobody asked for",
+    says: "a switch of protocols that was not requested",
     bytes: "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n",
     status: 502,
   },

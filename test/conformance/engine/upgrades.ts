@@ -79,7 +79,7 @@ export function upgradeSuite(engine: Engine): void {
       }
     });
 
-    it("ends a tunnel in which nobody says anything for read_timeout, and counts it no more", async (test) => {
+    it("ends a tunnel that is silent for read_timeout, and no longer counts it", async (test) => {
       for (const client of ["is there", "has ended its half"]) {
         const upstream = await startSilent(test);
         const rig = await startRig(test, engine, {

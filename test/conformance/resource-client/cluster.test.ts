@@ -69,7 +69,7 @@ describe("a real API server", () => {
     return true;
   };
 
-  test("names who owns a field, and gives it only by force", () =>
+  test("names the manager that owns a field, and takes the field only by force", () =>
     using({}, async (client, namespace) => {
       const theirs = JSON.stringify(service("a", namespace, { retries: 1 }));
       await cluster.kubectl(["apply", "--server-side", "--field-manager=somebody", "-f", "-"], theirs);

@@ -355,7 +355,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       }
     });
 
-    test("lets one process run after the other, and tells who was not the last", async () => {
+    test("lets one process run after the other, and tells a process whether another one ran since", async () => {
       const other = holder().client();
       const of = { namespace, name: "sluice-admin" };
       let running = 0;

@@ -55,7 +55,7 @@ test("what is written while a node hears nothing is served when its connections 
   }
 });
 
-test("a server that goes away leaves the node serving, with trouble that says so", async () => {
+test("a node keeps serving when its server goes away, and reports the trouble", async () => {
   const own = await startPostgres();
   const database = open(own);
   await bootstrap(database);

@@ -145,7 +145,7 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
         await late.stop();
       }));
 
-    test("a write is served by every node, and the wait for them says so", () =>
+    test("a write is served by every node, and the wait for the nodes confirms it", () =>
       withNodes(["a:1", "b:2"], async (nodes, write) => {
         const answer = await write(create("users"));
         for (const { served } of nodes)
@@ -218,7 +218,7 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
         assert.deepEqual([answer?.programmed, answer?.silent], [true, ["dead:1"]]);
       }));
 
-    test("without nodes nobody is waited for, and a wait that is closed knows nothing", async () => {
+    test("without nodes a wait ends at once, and a closed wait has no result", async () => {
       const alone = createRevisionWait(database);
       assert.equal((await alone.awaitRevision(5, 1000))?.programmed, true);
       alone.close();

@@ -32,7 +32,7 @@ test("cluster: the operator's account may do all of it under its own name, and r
   }
 });
 
-test("cluster: a Lease is written by who has seen its last version", async () => {
+test("cluster: a Lease is written only with its last version", async () => {
   const signal = AbortSignal.timeout(20_000);
   const options = { kubeconfig: await plane.kubeconfigFor(users.operator), namespace: "default" };
   const [one, other] = [0, 1].map(() => createLeaseStore({ ...options, name: "sluice-operator" }));

@@ -21,7 +21,7 @@ export function ownStoreSuite({ name, open }: StoreFactory): void {
       }
     });
 
-  within("the key is made once, whoever asks first", "keys", async (store) => {
+  within("the key is made once, however many ask for it at a time", "keys", async (store) => {
     const other = open("keys");
     const keys = await Promise.all([store.key(), other.key(), store.key()]);
     await other.close();
@@ -29,7 +29,7 @@ export function ownStoreSuite({ name, open }: StoreFactory): void {
     assert.ok(keys.every((key) => key.equals(keys[0] ?? Buffer.alloc(0))));
   });
 
-  within("a manifest is replaced by who has seen the one before, and by nobody else", "manifests", async (store) => {
+  within("a manifest is replaced only with the version of the one before", "manifests", async (store) => {
     await store.key();
     assert.equal(await store.manifest(), null);
     const first = await store.putManifest("one", null);

@@ -126,7 +126,7 @@ describe("a cluster that people write to as well", () => {
       assert.deepEqual([after.username, after.tags, after.keyAuth], ["ann", ["b"], undefined]);
     }));
 
-  test("names who owns a consumer's list of keys, and leaves it and no Secret behind", () =>
+  test("names the manager that owns a consumer's list of keys, changes nothing, and leaves no Secret", () =>
     using(async (store, { apply, kubectl }) => {
       await kubectl("create", "secret", "generic", "bob", "--from-literal=key=theirs");
       await kubectl("label", "secret", "bob", "sluice.dev/credential=key-auth");
@@ -192,7 +192,7 @@ describe("a cluster that people write to as well", () => {
       assert.equal(((await get("upstreams", "pool")).spec.targets as unknown[]).length, 1);
     }));
 
-  test("takes a member away and puts another in its place in one step that everybody sees as a whole", () =>
+  test("replaces a member by another in one step that every reader sees as a whole", () =>
     using(async (store, { apply, get }) => {
       const generation = async (kind: string, name: string) => Number((await get(kind, name)).metadata.generation);
       await apply("Service", "users", { backendRef: { name: "core", port: 80 }, tags: ["a"] }, "gitops");
@@ -292,7 +292,7 @@ describe("a cluster that people write to as well", () => {
       assert.equal((await made()).fault, undefined);
     }));
 
-  test("adds keys while somebody else keeps writing the resource's status", () =>
+  test("adds keys while another writer keeps changing the resource's status", () =>
     using(async (store, { kubectl }) => {
       const bob = consumer("bob");
       await create(store, "consumers", bob);

@@ -212,7 +212,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
       assert.deepEqual(await database.query("select number from revision"), before);
     });
 
-    test("a lost race is told: whoever wrote first has won", async () => {
+    test("a lost race is reported: the first write stays", async () => {
       const users = service("users");
       await done(create("services", users));
       const etag = etagOf(users);

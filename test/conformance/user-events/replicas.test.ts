@@ -44,7 +44,7 @@ describe("two processes on one database", () => {
   }
 
   for (const through of ["redis", "database"] as const) {
-    it(`tell subscribers of both of a user who is created on either, through the ${through}`, async () => {
+    it(`notify subscribers of both when a user is created on either, through the ${through}`, async () => {
       const [one, other] = await startTwo(through);
       const followed = [bySocket(one), byStream(one), bySocket(other), byStream(other)];
       await allFollow(one, followed);
@@ -66,7 +66,7 @@ describe("two processes on one database", () => {
       { seconds: 0 },
     ));
 
-  it("tell the other before the end of all whom they have created", async (context) => {
+  it("notify the other of every created user before they end", async (context) => {
     const environment = { SLUICE_USER_API_DATABASE_URL: postgres.url };
     const one = await startReplica(environment);
     await connected([one], "database", true);

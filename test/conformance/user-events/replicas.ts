@@ -110,7 +110,7 @@ export const hasAll = (followed: readonly Followed[], expected: readonly string[
       if (missing.length > 0) throw new Error(`missing: ${missing.length}, ${missing.slice(0, 5).join(", ")}, ...`);
       return true;
     },
-    { what: `everybody to hear of all ${expected.length}` },
+    { what: `every subscriber to receive all ${expected.length}` },
   );
 
 /** How often each name was received. */

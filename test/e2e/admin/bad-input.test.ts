@@ -193,7 +193,7 @@ for (const store of writableStores) {
       await isAsBefore();
     });
 
-    test("with an offset that somebody made finds no more than a page, or is refused", async () => {
+    test("with a forged offset finds no more than a page, or is refused", async () => {
       const { offset } = Object(ok(await ask("GET", "/tags?size=1")));
       const page = Object(ok(await ask("GET", "/snis?size=1")));
       const offsets = [

@@ -6,11 +6,11 @@ import { startProcess } from "../../../tools/process/index.ts";
 import { tool } from "../../../tools/programs/tool.ts";
 import type { KongFile } from "./kong-file.ts";
 
-/** What a run of decK did. */
+/** The result of a run of decK. */
 export interface Run {
   readonly code: number | null;
   readonly stdout: string;
-  /** What it said of faults. */
+  /** Its error output. */
   readonly stderr: string;
 }
 
@@ -22,13 +22,13 @@ export interface Changes {
 }
 
 export interface Deck {
-  /** `deck gateway <args>`; whatever comes of it. */
+  /** Runs `deck gateway <args>`, whatever its exit code. */
   run(args: readonly string[], file?: KongFile): Promise<Run>;
-  /** `sync`, `apply`, or `diff` of a file. Fails unless decK is content. */
+  /** `sync`, `apply`, or `diff` of a file. Fails unless decK succeeds. */
   change(command: "sync" | "apply" | "diff", file: KongFile, args?: readonly string[]): Promise<Changes>;
   /** `dump`, parsed. */
   dump(args?: readonly string[]): Promise<KongFile>;
-  /** `reset --force`. Fails unless decK is content. */
+  /** `reset --force`. Fails unless decK succeeds. */
   reset(args?: readonly string[]): Promise<Changes>;
 }
 
@@ -64,7 +64,7 @@ export function createDeck(admin: string, folder: string): Deck {
         "--analytics=false",
         "--no-color",
       ],
-      // A person's own .deck.yaml is not for us.
+      // A .deck.yaml in the home folder must not apply.
       { name: "deck", env: { HOME: folder } },
     );
     const { code } = await program.ended();

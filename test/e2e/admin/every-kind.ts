@@ -76,7 +76,7 @@ export function everyKind({ upstreamPort }: EveryKind): KongFile {
   };
 }
 
-/** What somebody changed the next day. */
+/** The same entities after several changes. */
 export function nextDay(file: KongFile): KongFile {
   const [users, balanced] = entities(file.services);
   const [ann] = entities(file.consumers);

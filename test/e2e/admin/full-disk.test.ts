@@ -99,7 +99,7 @@ for (const { name, size, settings, told, isDatabase } of stores) {
   });
 }
 
-/** Takes what is left of the volume. */
+/** Fills the rest of the volume. */
 function fill(path: string): void {
   assert.throws(() => writeFileSync(path, Buffer.alloc(128 * 1024 * 1024)), { code: "ENOSPC" });
 }

@@ -1,9 +1,9 @@
-/** Texts that mean something to what keeps or prints entities, and where an entity can hold a text. */
+/** Texts with a meaning to stores and output formats, and the members of entities that can hold a text. */
 import { type Collection, entities, type PluginName, plugins, type SchemaNode, schemaNode } from "@sluice/model";
 
 export const sql = "x'); DROP TABLE services; DELETE FROM consumers WHERE ('1'='1' --";
 
-/** What SQL, YAML, JSON, HTML, paths of files and names of members could take for something else. */
+/** Texts with a meaning in SQL, YAML, JSON, HTML, file paths or member names. */
 export const hostileTexts: readonly string[] = [
   sql,
   "' OR '1'='1",

@@ -23,7 +23,7 @@ export interface WritableStore {
   start(): Promise<RunningStore>;
 }
 
-/** What ends a started product. */
+/** Stops a started product. */
 type Stop = () => Promise<unknown>;
 
 export const writableStores: readonly WritableStore[] = [

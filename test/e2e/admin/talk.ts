@@ -1,4 +1,4 @@
-/** Requests to an admin listener, polite ones and others. */
+/** Requests to an admin listener, valid and broken ones. */
 import { once } from "node:events";
 import { connect } from "node:net";
 import { type Reply, type RequestOptions, requestAt } from "../../../gateway/src/admin/testing.ts";

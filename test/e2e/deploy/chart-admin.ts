@@ -1,4 +1,4 @@
-/** The admin API of the release, used from another pod, and what RBAC keeps everybody from. */
+/** The admin API of the release, used from another pod, and requests that RBAC refuses. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { callersNamespace } from "./chart-callers-pod.ts";
@@ -50,7 +50,7 @@ export function adminTests(scene: () => Scene): void {
     assert.equal(service.status, 201, JSON.stringify(service.body));
     const route = await post("/services/formed/routes", { name: "formed", "paths[]": "/formed" }, proof);
     assert.equal(route.status, 201, JSON.stringify(route.body));
-    // Who is told 201 is told that it is served.
+    // A 201 confirms that it is served.
     assert.equal((await callers.ask(`${proxy}/formed/healthz`)).status, 200);
     const { items } = JSON.parse(await kubectl("get", "routes.sluice.dev", "-o", "json"));
     const made = items.find(({ spec }: { spec: { name?: string } }) => spec.name === "formed");

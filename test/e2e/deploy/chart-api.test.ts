@@ -1,4 +1,4 @@
-/** The charts on a real API server: what it would store, and who may bring the CRDs. */
+/** The charts on a real API server: server-side dry runs, and the tools that may install the CRDs. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { after, before, describe, test } from "node:test";
@@ -101,7 +101,7 @@ describe("the charts on an API server", () => {
       assert.equal(code, 0, stderr);
     });
 
-  test("ServiceMonitors are refused where nobody knows them", async () => {
+  test("ServiceMonitors are refused in a cluster without their CRD", async () => {
     const args = [release, "-n", "sluice", "--dry-run=server", "--set", "monitoring.serviceMonitors.enabled=true"];
     const { code, stderr } = await install(charts.sluice, args);
     assert.equal(code, 1);
@@ -138,13 +138,13 @@ interface PodSpec {
   readonly volumes?: readonly object[];
 }
 
-/** What makes pods: with `volumeClaimTemplates` a StatefulSet. */
+/** An object with a pod template; with `volumeClaimTemplates` a StatefulSet. */
 interface Maker {
   readonly template?: { readonly spec: PodSpec };
   readonly volumeClaimTemplates?: readonly { readonly metadata: { readonly name: string } }[];
 }
 
-/** The pod that an object makes or is, as an object of its own. */
+/** The pod of an object's template, or the object itself if it is a pod. */
 function podOf({ kind, metadata: { name }, spec }: Rendered): readonly object[] {
   const { template, volumeClaimTemplates = [] } = (spec ?? {}) as Maker;
   const pod = kind === "Pod" ? (spec as PodSpec) : template?.spec;

@@ -1,4 +1,4 @@
-/** Upgrades that cannot come to a good end: what people are told, and what goes on meanwhile. */
+/** Upgrades that fail: the reported reasons, and the traffic that continues meanwhile. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
@@ -7,7 +7,7 @@ import { callersNamespace } from "./chart-callers-pod.ts";
 import { minutes, type Scene } from "./chart-scene.ts";
 import { release } from "./helm.ts";
 
-/** What `kubectl get pods -o json` tells of containers that do not run. */
+/** The part of `kubectl get pods -o json` about containers that do not run. */
 interface ContainerStatus {
   readonly state: { readonly waiting?: { readonly reason: string; readonly message?: string } };
   readonly lastState: { readonly terminated?: { readonly exitCode: number; readonly message?: string } };

@@ -1,4 +1,4 @@
-/** The callers' pod in a namespace of its own: other people's programs, which use the gateway by its Service. */
+/** A pod in another namespace whose programs use the gateway by its Service. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Cluster } from "../../../tools/cluster/pods/cluster.ts";
@@ -28,7 +28,7 @@ export interface Callers {
   serve(): Promise<unknown>;
   /** Requests from the pod until the function that is answered is called; `seen` is what its upstream saw of them. */
   load(options: LoadOptions): Promise<() => Promise<LoadReport & { readonly seen: readonly Seen[] }>>;
-  /** Followers in the pod until the function that is answered is called. Each was told of something. */
+  /** Subscribers in the pod until the returned function is called. Each has received an event. */
   followers(options: FollowersOptions): Promise<() => Promise<FollowersReport>>;
 }
 

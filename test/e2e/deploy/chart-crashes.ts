@@ -1,4 +1,4 @@
-/** Nodes of the release that are killed, alone or while nobody can tell them anything. */
+/** Nodes of the release that are killed, with and without an operator and an API server. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { waitFor } from "../../../tools/process/index.ts";
@@ -75,7 +75,7 @@ export function killedNode(scene: () => Scene): void {
         seen.every(({ id: other, from }) => other !== id || from === killed.address),
         `request ${id} failed, which was not under way in the killed node`,
       );
-    // Each of those of the killed node has failed before the eyes of its client.
+    // Each request of the killed node has failed visibly to its client.
     for (const { id } of cut)
       assert.ok(failed.includes(id) || repeated.includes(id), `request ${id} was cut, and its client was not told`);
     // The node went once, and with it the kept connections to it. What was sent again may come twice, and nothing else.
@@ -110,7 +110,7 @@ export function awayFromEverybody(scene: () => Scene): void {
     assert.equal(killed.length, 2);
     await cluster.run("kill", ["-9", ...killed.map(({ id }) => id)]);
     await started(scene(), 2, killed);
-    // Without a document nobody would be asked for a key. Ten in a row: both nodes.
+    // A node without a document would not ask for a key. Ten requests in a row reach both nodes.
     let inARow = 0;
     const asked = async () => {
       inARow = (await statusOf("/users/healthz").catch(() => 0)) === 401 ? inARow + 1 : 0;

@@ -1,5 +1,5 @@
 /**
- * Followers of the user API who come again when their connection ends, and a writer of users. Runs in a pod: imports
+ * Subscribers of the user API that reconnect when their connection ends, and a writer of users. Runs in a pod: imports
  * nothing of the repository.
  */
 import { Agent, request } from "node:http";
@@ -9,25 +9,25 @@ export interface FollowersOptions {
   /** Of the GraphQL endpoint. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** How many of each kind. */
+  /** The number of subscribers of each kind. */
   readonly each: number;
 }
 
 export interface FollowerReport {
   readonly kind: "socket" | "stream";
-  /** How often its subscription was told of something on a connection of its own. */
+  /** The number of its connections that received an event. */
   readonly connections: number;
   /** Connections that were not opened, and errors instead of events. */
   readonly faults: readonly string[];
   /** Codes and reasons with which sockets were closed. */
   readonly ends: readonly string[];
-  /** Users that only the list told of, after a connection had ended. */
+  /** Users that only the list contained, after a connection had ended. */
   readonly caughtUp: number;
-  /** Users that were created since its first event and of whom neither an event nor the list told. */
+  /** Users created since its first event that neither an event nor the list contained. */
   readonly missed: number;
-  /** Users of whom one connection told twice. */
+  /** Users that one connection delivered twice. */
   readonly twice: number;
-  /** Whether an event told of the last user of all. */
+  /** Whether an event contained the last of all users. */
   readonly hearsLast: boolean;
 }
 
@@ -39,20 +39,20 @@ export interface FollowersReport {
 }
 
 export interface Followers {
-  /** Creates one user more, waits until all have heard of it (10 s at most), and ends. */
+  /** Creates one more user, waits until all subscribers have received it (10 s at most), and ends. */
   stop(): Promise<FollowersReport>;
 }
 
 const subscription = "subscription { userCreated { id } }";
 
-/** Resolves when every follower was told of something. */
+/** Resolves when every subscriber has received an event. */
 export async function startFollowers({ url, headers, each }: FollowersOptions): Promise<Followers> {
   const written: string[] = [];
   const failures: string[] = [];
   const ended = new AbortController();
   const { signal } = ended;
 
-  /** On a connection of its own: nobody sends a mutation again on his own account. */
+  /** On a new connection: HTTP clients do not retry a mutation by themselves. */
   async function execute<Data>(query: string): Promise<Data> {
     const { status, text } = await post(url, headers, JSON.stringify({ query }));
     const answer = JSON.parse(text);
@@ -92,7 +92,7 @@ export async function startFollowers({ url, headers, each }: FollowersOptions): 
         if (id === undefined) return void faults.push(JSON.stringify(payload));
         if (here.size === 0) {
           connections += 1;
-          // Nothing says when a subscription stands. Its first event does: the list has all of before.
+          // The protocol does not confirm a subscription. Its first event does; the list contains everything before it.
           if (before !== undefined)
             lists.push(
               listAfter(before).then(
@@ -162,7 +162,7 @@ export async function startFollowers({ url, headers, each }: FollowersOptions): 
   };
 }
 
-/** Looks for 10 s at most, and answers whether it holds. */
+/** Checks a condition for 10 s at most, and resolves to whether it holds. */
 async function until(condition: () => boolean): Promise<boolean> {
   const end = performance.now() + 10_000;
   while (!condition() && performance.now() < end) await pause(20);
@@ -171,7 +171,7 @@ async function until(condition: () => boolean): Promise<boolean> {
 
 const ownConnection = new Agent({ keepAlive: false });
 
-/** Where nobody listened nothing was sent: another connection is tried. */
+/** A refused connection has sent nothing: another one is tried. */
 async function post(url: string, headers: FollowersOptions["headers"], body: string): ReturnType<typeof postOnce> {
   try {
     return await postOnce(url, headers, body);
@@ -200,12 +200,12 @@ function postOnce(url: string, headers: FollowersOptions["headers"], body: strin
 interface Following {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Told of each result. */
+  /** Called with each result. */
   readonly told: (payload: object) => void;
   readonly signal: AbortSignal;
 }
 
-/** Follows until the socket ends, and answers how. Rejects when it does not open. */
+/** Subscribes until the socket ends, and resolves to its close code and reason. Rejects when it does not open. */
 function followSocket({ url, headers, told, signal }: Following): Promise<string> {
   const options = { protocols: ["graphql-transport-ws"], headers } as unknown as string[];
   const socket = new WebSocket(url.replace("http", "ws"), options);

@@ -29,7 +29,7 @@ export function installation(scene: () => Scene): void {
     assert.doesNotMatch(log, /FAILED/);
   });
 
-  test("what somebody applies is served, and a fault is told at once by the webhook", async () => {
+  test("an applied Route is served, and the webhook refuses an invalid one at once", async () => {
     const { cluster, statusOf } = scene();
     const resources = `
 apiVersion: sluice.dev/v1alpha1
@@ -98,7 +98,7 @@ spec: { plugin: cors, config: { orgins: ["*"] }, targetRefs: [{ kind: Service, n
       await upgrade(...values);
       assert.deepEqual(await look(), before, values.join(" "));
     }
-    // Nor is it taken back what an autoscaler has said since then.
+    // The replicas that an autoscaler has set since then are kept, too.
     await upgrade(...on);
     for (const count of [3, 2]) await kubectl("scale", `deployment/${release}-gateway`, `--replicas=${count}`);
     await upgrade(...on);

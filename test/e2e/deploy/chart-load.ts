@@ -1,4 +1,4 @@
-/** What load on the release must have met, by its own report and by what those have seen to whom its requests came. */
+/** Checks the result of load on the release: the client's report, and what the upstreams received. */
 import assert from "node:assert/strict";
 import { waitFor } from "../../../tools/process/index.ts";
 import type { Scene } from "./chart-scene.ts";
@@ -29,7 +29,7 @@ interface AllAnsweredOptions {
   readonly meanwhile: string;
 }
 
-/** So nobody had read what was sent again: it may be, whatever its method (RFC 9110, 9.2.2). */
+/** The retried request had not been read, so it may be sent again, whatever its method (RFC 9110, 9.2.2). */
 export function eachSeenOnce({ statuses, repeated }: Loaded, seen: readonly { readonly id: string }[]): void {
   const byId = Map.groupBy(seen, ({ id }) => id);
   const twice = [...byId].filter(([, all]) => all.length > 1);

@@ -44,7 +44,7 @@ async function undisturbed(
     [queries, recorded] = await Promise.all([endQueries(), endRecorded?.()]);
     followed = await endFollowers?.();
   }
-  assert.ok(recorded && followed, "nobody followed");
+  assert.ok(recorded && followed, "no subscriber ran");
   const { written, failures, followers } = followed;
   const sum = (of: (one: (typeof followers)[number]) => number) => followers.reduce((total, one) => total + of(one), 0);
   t.diagnostic(`queries: ${wordsOf(queries)}`);
@@ -102,7 +102,7 @@ export function rollouts(scene: () => Scene): void {
     const { cameAgain } = await undisturbed(scene(), t, { nodesLess: parts.gateway, make });
     assert.ok(
       cameAgain.every((times) => times > 0),
-      `somebody was never cut off: ${cameAgain}`,
+      `a subscriber was never disconnected: ${cameAgain}`,
     );
   });
 
@@ -125,7 +125,7 @@ export function rollouts(scene: () => Scene): void {
     const { cameAgain, queries } = await undisturbed(scene(), t, { nodesLess: 3, make });
     assert.ok(
       cameAgain.some((times) => times > 0),
-      "nobody was cut off",
+      "no subscriber was disconnected",
     );
     // The user API's pods of before are still there, and what they have logged.
     eachSeenOnce(queries, await answeredByUsers(scene(), queries));

@@ -94,7 +94,7 @@ test("without a passphrase, a stack or a cluster it says what is missing", async
   assert.match(down.output, /no cluster answers where .*nowhere\.kubeconfig says: /);
 });
 
-test("a person who may do nothing is told every verb that is missing", async () => {
+test("a user without rights is told every missing verb", async () => {
   const { code, output } = await deploy(["dev"], { KUBECONFIG: await plane.kubeconfigFor("somebody") });
   assert.equal(code, 1);
   assert.match(output, /the cluster does not allow you to do what a stack does:\n {2}create namespaces\n/);

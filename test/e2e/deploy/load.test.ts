@@ -112,7 +112,7 @@ test("a second end is a failure: what was asked again is not asked a third time"
   for (const id of cut) assert.equal(seen.filter((one) => one.id === id).length, 2);
 });
 
-test("tells when nobody listened, and asks again until somebody does", async () => {
+test("records refused connections, and retries until one is accepted", async () => {
   const port = await freePort();
   const { stop } = startLoad({ url: `http://127.0.0.1:${port}`, headers: {}, every: 5 });
   const server = createServer((socket) => socket.on("error", () => {}).on("data", () => socket.end(ok)));

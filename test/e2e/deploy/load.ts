@@ -28,7 +28,7 @@ export interface LoadReport {
   /** Milliseconds that the slowest took of those that were answered. */
   readonly slowest: number;
   /**
-   * When nobody listened where a Service led to, in milliseconds since the beginning. Nothing was sent then: another
+   * Times at which a Service's endpoint refused the connection, in milliseconds since the start. Nothing was sent: another
    * connection is tried.
    */
   readonly refused: readonly number[];
@@ -95,7 +95,8 @@ export function startLoad({ url, headers, every = 20, patience = 10_000 }: LoadO
         if (isRefused) refused.push(Math.round(performance.now() - began));
         else if (mayRepeat) repeated.push(id);
         else return reject(error);
-        if (performance.now() - stopped > patience) return reject(new Error(`nobody came back: ${error.message}`));
+        if (performance.now() - stopped > patience)
+          return reject(new Error(`no connection was accepted again: ${error.message}`));
         pause(every).then(() => ask(isRefused ? agent : own, id).then(resolve, reject));
       });
       asked.end();

@@ -1,4 +1,4 @@
-/** The chart's ServiceMonitors, by the definition of those who made the kind. */
+/** The chart's ServiceMonitors, validated by the Prometheus Operator's CRD. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";

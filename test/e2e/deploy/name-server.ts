@@ -1,4 +1,4 @@
-/** A small workload of an image that the cluster has anyway: two pods of CoreDNS that tell who they are. */
+/** A small workload of an image that the cluster has anyway: two pods of CoreDNS that respond with their names. */
 import { dnsImage } from "../../../tools/cluster/pods/images.ts";
 
 const selector = { app: "who" };
@@ -13,7 +13,7 @@ const corefile = `.:5353 {
 }
 `;
 
-/** A Deployment `who` of two pods, its Service, and a claim of a volume that nobody mounts. */
+/** A Deployment `who` of two pods, its Service, and a volume claim that no pod mounts. */
 export const manifests = JSON.stringify({
   apiVersion: "v1",
   kind: "List",

@@ -96,7 +96,7 @@ test("leaves nothing when it ends", async () => {
   await assert.rejects(ended.run("true", []), /the node has ended/);
 });
 
-test("refuses in one sentence whom it cannot serve", async () => {
+test("refuses another user than root, and an unknown option, in one sentence", async () => {
   const command = await startProcess(process.execPath, [join(root, "tools/cluster/main.ts"), "--pods"], {
     name: "npm run cluster -- --pods",
     user: { uid: 65_534, gid: 65_534 },

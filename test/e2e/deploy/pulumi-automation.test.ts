@@ -118,7 +118,7 @@ const containerOf = (image: string) => ({
 
 const policyPacks = [policyPack];
 
-test("who may not create what a program says is told the verb and the kind, and nothing is begun", async () => {
+test("a user who may not create a program's objects is told the verb and the kind, and nothing is created", async () => {
   const { envVars } = shop.workspace;
   shop.workspace.program = programOf({ limited: true, tag: "1" });
   shop.workspace.envVars = { ...envVars, KUBECONFIG: await plane.kubeconfigFor("somebody") };
@@ -150,7 +150,7 @@ test("the next up without the fault goes on, and its outputs are told with their
   await shop.preview({ policyPacks, expectNoChanges: true });
 });
 
-test("a Route that no Plugin acts on is told of, and refused where the pack's config says so", async () => {
+test("a Route without Plugins is reported, and refused where the pack's config enforces it", async () => {
   shop.workspace.program = programOf({ limited: false, tag: "1" });
   const told = await shop.preview({ policyPacks });
   assert.match(told.stdout, /\[advisory\] +no-bare-routes[\s\S]*Route orders: no Plugin acts on it/);

@@ -70,7 +70,7 @@ async function configure(stack: string, texts: Readonly<Record<string, string>>)
   assert.equal(code, 0, output);
 }
 
-test("a namespace of another stack, or of nobody's, is neither taken nor deleted", async () => {
+test("a namespace of another stack, or of none, is neither taken nor deleted", async () => {
   const labels = { "sluice.dev/stack": "dev" };
   await apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: "of-dev", labels } });
   await apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: "shop" } });

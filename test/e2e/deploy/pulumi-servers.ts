@@ -1,4 +1,4 @@
-/** Postgres and Redis of somebody else in the cluster, and the address that a cloud gives a Service: what prod asks for. */
+/** The requirements of the stack prod: external Postgres and Redis in the cluster, and a load balancer's address. */
 import type { Cluster } from "../../../tools/cluster/pods/cluster.ts";
 import { waitFor } from "../../../tools/process/index.ts";
 

@@ -270,7 +270,7 @@ test("what kubectl changed is found by refresh and repaired by up", async () => 
   await pulumi("preview", "--expect-no-changes", "--stack", "dev");
 });
 
-test("prod comes up beside it with servers of somebody else, though the first run was killed in its middle", async () => {
+test("prod comes up beside it with external servers, although the first run was killed halfway", async () => {
   await startServers(cluster);
   await selectStack(project, "prod");
   // Its nodes ask for more processors than there are here.

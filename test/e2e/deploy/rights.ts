@@ -82,7 +82,7 @@ export function rightsTests(scene: () => Scene): void {
   test("operator and admin use all that the chart grants them, and ask for nothing else", within, async () => {
     const { cluster, kubectl } = scene();
     const here = await place();
-    // Where nobody knows the kind, nobody can watch it.
+    // A kind without a CRD cannot be watched.
     await cluster.kubectl(["apply", "--server-side", "-f", "-"], JSON.stringify(referenceGrantCrd));
     await everythingOfTheOperator(here);
     await everythingOfTheAdmin(here);

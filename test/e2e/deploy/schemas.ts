@@ -29,7 +29,7 @@ export function writeSchemas(folder: string, openApi: string): void {
   const closed = Object.fromEntries(Object.entries(definitions).map(([name, schema]) => [name, closedSchema(schema)]));
   for (const [name, schema] of Object.entries(definitions)) {
     const [known, ...others] = schema["x-kubernetes-group-version-kind"] ?? [];
-    // DeleteOptions and its like are of all groups, and nobody's objects.
+    // DeleteOptions and similar kinds belong to all groups and are not objects.
     if (known === undefined || others.length > 0) continue;
     const { group, version, kind } = known;
     // kubeconform calls the group of core kinds by their version.

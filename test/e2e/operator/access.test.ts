@@ -1,4 +1,4 @@
-/** What the operator may do is taken away while it runs: its token, or a verb. */
+/** The operator loses its token or a verb while it runs. */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ after(() => scene?.close());
 
 const tokenFile = join(folder.path, "token");
 
-/** A token that is good as long as a Secret is there. */
+/** A token that is valid as long as its Secret exists. */
 async function issue(secret: string): Promise<void> {
   await scene.plane.kubectl(["create", "secret", "generic", secret]);
   const bound = ["--bound-object-kind=Secret", `--bound-object-name=${secret}`];
@@ -54,7 +54,7 @@ test("a token file that turns, and the old token is no longer good", async () =>
     });
     const [, ...later] = api.asked.filter(({ status }) => status === 401);
     assert.ok(later.length <= 10, `${later.length + 1} times with the old one`);
-    // ReferenceGrants are not there at all: whoever looks for them is told 404 at any time, whatever the token.
+    // ReferenceGrants have no CRD here: requests for them are answered 404 at any time, whatever the token.
     const told = ({ path, status }: Asked) => status !== undefined && !path.includes("/referencegrants?");
     const last = api.asked.findLast(told)?.status ?? 0;
     assert.ok(last >= 200 && last < 300, `${last}`);
@@ -70,9 +70,9 @@ interface Lacking {
   readonly group: string;
   readonly resource: string;
   readonly role: "clusterrole" | "role";
-  /** What is there to be seen of it besides the log. */
+  /** Its observable effect besides the log. */
   seen(): Promise<boolean>;
-  /** Whether the changes come to the nodes all the same. */
+  /** Whether the changes reach the nodes anyway. */
   readonly serves: boolean;
 }
 
@@ -135,7 +135,7 @@ interface Rule {
 
 for (const { verb, group, resource, role, seen, serves } of lacking) {
   const what = group ? `${resource}.${group}` : resource;
-  test(`may not ${verb} ${what}: it says so with these words, and goes on once it may`, () =>
+  test(`may not ${verb} ${what}: the operator logs it, and continues once it has the right`, () =>
     round(scene, {
       async fault(change) {
         const { kubectl } = scene.plane;

@@ -1,5 +1,5 @@
 /**
- * Stands between an operator and the real API server and spoils what passes: answers in its place, keeps it waiting, or
+ * A proxy between an operator and the real API server that injects faults: it answers in its place, delays requests, or
  * falls silent without closing anything. It speaks plain HTTP to the operator, so that it can look at the requests.
  */
 import { readFileSync } from "node:fs";
@@ -8,12 +8,12 @@ import { Agent, request } from "node:https";
 import type { AddressInfo } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 
-/** What is done with a request instead of passing it on at once. */
+/** An action on a request instead of passing it on at once. */
 export type Answer =
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string }
   /** Milliseconds until it is passed on. */
   | { readonly delay: number }
-  /** Nothing is ever heard of it. */
+  /** It is never answered. */
   | "silence";
 
 export interface Asked {
@@ -26,15 +26,15 @@ export interface Asked {
 
 export interface ApiProxy {
   readonly url: string;
-  /** All that was asked so far, in order. */
+  /** All requests so far, in order. */
   readonly asked: readonly Asked[];
   /** From now on; null: all is passed on. Undefined from it: this one is. */
   spoil(answer: ((asked: Asked) => Answer | undefined) | null): void;
-  /** Breaks off what flows now: each answer that has not ended, watches among them. */
+  /** Cuts all open responses, including watches. */
   cut(): void;
-  /** What flows now never flows again, and nobody is told: no byte, no end. New requests are passed on. */
+  /** Open connections fall silent without being closed: no byte, no end. New requests are passed on. */
   silence(): void;
-  /** Nobody listens any more: what flows is broken off, and new connections are refused. */
+  /** Stops listening: open connections are cut, and new ones are refused. */
   leave(): Promise<void>;
   /** After `leave`: listens there again. */
   comeBack(): Promise<void>;
@@ -42,7 +42,7 @@ export interface ApiProxy {
 }
 
 export interface ApiProxyOptions {
-  /** As whom it asks: as the kubeconfig's user, or with what the caller brings. Default "its own". */
+  /** The credentials of its requests: the kubeconfig's user, or the caller's own. Default "its own". */
   readonly identity?: "its own" | "callers";
 }
 

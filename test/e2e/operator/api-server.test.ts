@@ -133,7 +133,7 @@ test("a way that swallows everything for 12 s and leaves watches silent: the ope
     within: SOON,
   }));
 
-test("an operator that is told to end while nobody answers gives its Lease back as soon as somebody does", () =>
+test("an operator that is stopped while no API server answers releases its Lease as soon as one does", () =>
   round(scene, {
     async fault(change) {
       const { api, operator, plane } = scene;

@@ -50,7 +50,7 @@ for (const [what, off] of [
       },
     }));
 
-  test(`clocks that become ten minutes ${what} all of a sudden: nobody is told that anything has changed`, async () => {
+  test(`clocks that become ten minutes ${what} suddenly: no status reports a change`, async () => {
     set(0);
     await round(scene, {
       async fault(change) {
@@ -67,7 +67,7 @@ for (const [what, off] of [
     });
   });
 
-  test(`a node dies as the operator's clock becomes ten minutes ${what}: nobody waits for it longer than ever`, async () => {
+  test(`a node dies as the operator's clock becomes ten minutes ${what}: no wait takes longer than otherwise`, async () => {
     set(0);
     await round(scene, {
       loaded: [0],

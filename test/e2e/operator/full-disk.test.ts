@@ -38,7 +38,7 @@ function fill(): void {
   }
 }
 
-test("a full disk at a node: it serves all the same, says so once, and keeps the whole when there is room", async () => {
+test("a node with a full disk keeps serving, logs it once, and stores the whole document when there is room", async () => {
   const [, second] = scene.nodes;
   await round(scene, {
     async fault(change) {

@@ -6,7 +6,7 @@ import { endAll, outliveRedis } from "../../conformance/user-events/replicas.ts"
 
 afterEach(endAll);
 
-test("an outage of Redis of 30 s loses no mutation, and who follows hears of every user once", async (context) => {
+test("an outage of Redis of 30 s loses no mutation, and subscribers receive every user once", async (context) => {
   const [postgres, redis] = await Promise.all([startPostgres(), startRedis()]);
   context.after(() => postgres.stop());
   context.after(() => redis.stop());

@@ -54,7 +54,7 @@ const answeredBy = (expected: Record<string, number>, what: string) =>
     { what },
   );
 
-test("a Service whose core Service is missing says so, and its route answers 503 meanwhile", async () => {
+test("a Service whose core Service is missing has a condition, and its route answers 503 meanwhile", async () => {
   await suite.apply(resource("Service", "shop", { backendRef: { name: "shop", port: 80 } }), route("shop"));
   await suite.plane.kubectl(["wait", "--for=condition=ResolvedRefs=False", "--timeout=60s", "gwsvc/shop"]);
   assert.match(await suite.condition("gwsvc/shop", "ResolvedRefs"), /^False BackendNotFound .*shop/);

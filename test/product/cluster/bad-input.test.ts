@@ -78,7 +78,7 @@ test("a write by the admin listener names the node that is down", async () => {
   await waitFor(serves, { what: "the second node to be back", timeout: 20_000 });
 });
 
-test("an operator whose API server cannot be reached keeps trying, says so, and recovers", async () => {
+test("an operator whose API server cannot be reached keeps trying, logs it, and recovers", async () => {
   const work = temporaryFolder("unreachable");
   after(() => work.remove());
   const port = await freePort();

@@ -72,7 +72,7 @@ test("the same again changes nothing", async () => {
   assert.deepEqual([code, out], [0, [...names.map((name) => `${name} unchanged`), "all are served"]]);
 });
 
-test("an older definition is upgraded, whoever wrote it, and resources stay", async () => {
+test("an older definition is upgraded, whatever manager wrote it, and resources stay", async () => {
   const before = await spec();
   await patchRoutes(
     { op: "remove", path: member("pathHandling") },
@@ -117,7 +117,7 @@ test("a newer definition is not downgraded: the fields that would be lost are na
   assert.equal((await apply()).code, 0);
 });
 
-test("who may not write definitions is told the verb that is missing", async () => {
+test("a user who may not write definitions is told the missing verb", async () => {
   const { code, err } = await apply(await plane.kubeconfigFor("nobody"));
   assert.equal(code, 1);
   assert.match(err.join("\n"), /User "nobody" cannot get resource "customresourcedefinitions"/);

@@ -173,7 +173,7 @@ test("a leader that is stopped for long and goes on is a follower, and no node g
   assert.doesNotMatch(leader.process.output().slice(-5000), /"level":50/);
 });
 
-test("a Lease that somebody steals: its leader stops, and one leads again once the thief's time is over", async () => {
+test("a stolen Lease: its leader stops, and one leads again once the thief's Lease has expired", async () => {
   const { term } = await roles();
   const stolen = { spec: { holderIdentity: "thief", leaseTransitions: term + 5, leaseDurationSeconds: 5 } };
   await kubectl(["patch", "lease", "sluice-operator", "--type=merge", "-p", JSON.stringify(stolen)]);
@@ -184,7 +184,7 @@ test("a Lease that somebody steals: its leader stops, and one leads again once t
   assert.equal((await roles()).term, term + 6);
 });
 
-test("a Lease that somebody deletes costs nothing: the term goes on above what the nodes know", async () => {
+test("a deleted Lease costs nothing: the next term is above the nodes' last one", async () => {
   const { term } = await roles();
   await kubectl(["delete", "lease", "sluice-operator"]);
   await add("after-deletion");

@@ -31,10 +31,10 @@ const rows: readonly Row[] = [
   ["a wider wildcard", "Route", host("*.example.com"), /may not answer for \*\.example\.com/],
   ["a wildcard at the end", "Route", host("shop.*"), /may not answer for shop\.\*/],
   ["a name that only ends alike", "Route", host("evilshop.example.com"), /may not answer for evilshop/],
-  ["somebody else's server name", "Route", { ...shop, snis: ["bank.example.com"] }, /may not answer for bank/],
+  ["another tenant's server name", "Route", { ...shop, snis: ["bank.example.com"] }, /may not answer for bank/],
   ["a certificate for a name of the tenant's", "Certificate", { ...tls, snis: [{ name: "shop.example.com" }] }, null],
   ["a certificate for no name", "Certificate", tls, null],
-  ["a certificate for somebody else's name", "Certificate", { ...tls, snis: [{ name: "bank.example.com" }] }, /bank/],
+  ["a certificate for another tenant's name", "Certificate", { ...tls, snis: [{ name: "bank.example.com" }] }, /bank/],
 
   ["the allowed path itself", "Route", path("/shop/"), null],
   ["two paths below those that are allowed", "Route", path("/shop/a", "/api/shop/b"), null],
@@ -135,7 +135,7 @@ describe("a tenant's namespace", () => {
     assert.match(messageOf(body), /may not answer (for shop\.example\.com|\/shop\/a); .* allows none/);
   });
 
-  test("in which nobody was given a plugin has none; the administrator has all", async () => {
+  test("without granted plugins may use none; the administrator may use all", async () => {
     assert.equal((await create(ann, "Plugin", { plugin: "cors" }, "bare")).status, 403);
     assert.equal((await create(admin, "Plugin", { plugin: "cors" }, "bare")).status, 201);
   });

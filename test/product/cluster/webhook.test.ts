@@ -201,7 +201,7 @@ describe("the webhook's certificate", { concurrency: false }, () => {
     assert.equal(await bundle(), before);
   });
 
-  test("is told to nobody", () => {
+  test("writes no private key to a log", () => {
     assert.ok(lines.length > 0);
     assert.doesNotMatch(lines.join(""), /PRIVATE KEY/);
   });

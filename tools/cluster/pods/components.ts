@@ -119,7 +119,7 @@ export function writeConfiguration({ folder, cni }: ComponentOptions): void {
     // Zero leaves the size of the conntrack table unchanged, because it belongs to the whole machine.
     conntrack: { maxPerCore: 0, min: 0, tcpEstablishedTimeout: "0s", tcpCloseWaitTimeout: "0s" },
   });
-  put("empty-resolv.conf", "# There is nobody to ask outside of the cluster.\n");
+  put("empty-resolv.conf", "# There is no name server outside of the cluster.\n");
   const search = "default.svc.cluster.local svc.cluster.local cluster.local";
   put(files.resolver, `nameserver ${dnsAddress}\nsearch ${search}\noptions ndots:5\n`);
 }

@@ -25,7 +25,13 @@ export const bodies: Table = {
     },
     { does: "may be missing", ask: "POST /services", status: 400, has: { code: 2 } },
     { does: "may be an empty form", ask: "POST /services", form: "", status: 400, has: { code: 2 } },
-    { does: "must be JSON when it says so", ask: "POST /services", json: "{", status: 400, body: unparsable },
+    {
+      does: "must be JSON when its content type is JSON",
+      ask: "POST /services",
+      json: "{",
+      status: 400,
+      body: unparsable,
+    },
     {
       does: "must not be empty when it says that it is JSON",
       ask: "POST /services",

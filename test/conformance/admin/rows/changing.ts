@@ -256,7 +256,7 @@ export const changing: Table = {
     },
     { does: "knows no such parent", ask: "PATCH /services/nobody/routes/base", json: {}, status: 404 },
     {
-      does: "gives an entity to another parent when the body says so",
+      does: "moves an entity to the parent that the body names",
       ask: "PATCH /services/base/routes/base",
       json: { service: { name: "other" } },
       status: 200,
@@ -324,7 +324,7 @@ export const changing: Table = {
       has: { config: { redis: { host: "three", port: 7000 }, redis_host: "three", redis_port: 7000 } },
     },
     {
-      does: "shows deprecated members to who asks for the plugin",
+      does: "shows deprecated members of a plugin",
       ask: "GET /plugins/limits",
       status: 200,
       has: { config: { redis: { host: "three" }, redis_host: "three", redis_port: 7000 } },

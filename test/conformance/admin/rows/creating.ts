@@ -253,7 +253,7 @@ export const creating: Table = {
     },
     { does: "finds it gone", ask: "GET /services/all", status: 404, body: { message: "Not found" } },
     {
-      does: "answers 204 for what is not there, and waits for nobody",
+      does: "answers 204 for a missing entity, and waits for no node",
       ask: "DELETE /services/all",
       status: 204,
       sends: { "x-sluice-programmed": undefined },
@@ -261,7 +261,7 @@ export const creating: Table = {
     { does: "removes by id", ask: `DELETE /plugins/${ids.plugin}`, status: 204 },
     { does: "removes a key by the key", ask: "DELETE /consumers/base/key-auth/short-lived", status: 204 },
     {
-      does: "removes a key by its id, with a body that nobody reads",
+      does: "removes a key by its id, with a body that is ignored",
       ask: `DELETE /key-auths/${ids.key}`,
       status: 204,
       form: "x=[",

@@ -251,7 +251,7 @@ export const malice: Table = {
       },
     },
     {
-      does: "in a method that nobody has is refused in our words",
+      does: "in an unknown method is refused with our own message",
       ask: "PROPFIND /services",
       status: 405,
       body: { message: "Method not allowed" },

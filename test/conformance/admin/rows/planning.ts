@@ -185,7 +185,7 @@ export const planning: Table = {
       has: { code: 11, message: "invalid option (dry_run: expected true or false)" },
     })),
     {
-      does: "is asked for in everybody's way of saying yes",
+      does: "is requested by any usual form of true",
       ask: "POST /services?dry_run=Yes",
       json: { name: "new", host: "a" },
       status: 200,
@@ -206,7 +206,7 @@ export const planning: Table = {
       has: { dry_run: true },
     },
     {
-      does: "is none without a value that says so",
+      does: "is none with a false value",
       ask: "PUT /services/real?dry_run=0",
       json: { host: "a" },
       status: 200,

@@ -41,7 +41,7 @@ export const plugins: Table = {
     },
     { does: "stands once for all requests", ask: "POST /plugins", form: "name=key-auth", status: 201 },
     {
-      does: "says so for all requests",
+      does: "is refused a second time for all requests",
       ask: "POST /plugins",
       form: "name=key-auth",
       status: 409,

@@ -49,7 +49,7 @@ export const tags: Table = {
       body: { data: [], next: null },
     },
     {
-      does: "finds nothing that nobody has",
+      does: "finds nothing for an unused tag",
       ask: "GET /services?tags=nobody",
       status: 200,
       body: { data: [], next: null },
@@ -128,7 +128,7 @@ export const tags: Table = {
       has: { tags: ["red"] },
     },
     {
-      does: "is listed with who has it",
+      does: "is listed with the entities that have it",
       ask: "GET /tags/red",
       status: 200,
       has: { data: [{ tag: "red", entity_name: "services" }], next: null },
@@ -140,7 +140,12 @@ export const tags: Table = {
       status: 200,
       has: { data: [{ tag: "blue", entity_name: "services" }] },
     },
-    { does: "that nobody has is an empty list", ask: "GET /tags/nobody", status: 200, body: { data: [], next: null } },
+    {
+      does: "without an entity is an empty list",
+      ask: "GET /tags/nobody",
+      status: 200,
+      body: { data: [], next: null },
+    },
     {
       does: "of the list may be percent-encoded",
       ask: "GET /tags/two%20words",
@@ -174,7 +179,7 @@ export const tags: Table = {
       has: { data: [{ id: ids.consumer }], next: null },
     },
     {
-      does: "is no reason to find a custom_id that nobody has",
+      does: "does not find an unused custom_id",
       ask: "GET /consumers?custom_id=x",
       status: 200,
       body: { data: [], next: null },
