@@ -1,7 +1,9 @@
 /** The balancer of one upstream: its targets, their health, and the choice of the next one. */
 import type { Certificate, Target, Upstream } from "@sluice/model";
-import type { BalancingAlgorithm, EligibleTargets, WeightedTarget } from "./algorithm.ts";
-import { HashRing } from "./hash-ring.ts";
+import type { BalancingAlgorithm, EligibleTargets, WeightedTarget } from "./algorithms/algorithm.ts";
+import { HashRing } from "./algorithms/hash-ring.ts";
+import { byConnections, byLatency, LeastCost } from "./algorithms/least-cost.ts";
+import { RoundRobin } from "./algorithms/round-robin.ts";
 import {
   type HealthRules,
   type HealthSignal,
@@ -13,8 +15,6 @@ import {
   unhealthy,
   withSharedState,
 } from "./health.ts";
-import { byConnections, byLatency, LeastCost } from "./least-cost.ts";
-import { RoundRobin } from "./round-robin.ts";
 import { TargetState } from "./target-state.ts";
 
 export interface BalancerOptions {

@@ -1,11 +1,11 @@
 /** The tries of one request: which target comes next, and what each result means for the target's health. */
-import type { EligibleTargets } from "./algorithm.ts";
+import type { EligibleTargets } from "./algorithms/algorithm.ts";
+import { hashOf } from "./algorithms/hash-ring.ts";
 import type { Balancer } from "./balancer.ts";
-import { hashOf } from "./hash.ts";
 import { type BalancingRequest, hashInputOf } from "./hash-source.ts";
 import type { FailureSignal } from "./health.ts";
-import { FAILED_TRY_LATENCY } from "./latency.ts";
 import type { TargetState } from "./target-state.ts";
+import { FAILED_TRY_LATENCY } from "./target-state.ts";
 
 /** @typeParam Place what a try goes to */
 export interface TargetAttempts<Place> {

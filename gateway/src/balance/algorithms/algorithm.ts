@@ -1,5 +1,5 @@
 /** A balancing algorithm picks one of the eligible targets. */
-import type { TargetState } from "./target-state.ts";
+import type { TargetState } from "../target-state.ts";
 
 /** A target and its weight. A target of weight 0 is never picked. */
 export interface WeightedTarget {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Balancer } from "./balancer.ts";
-import { attemptsOf, balancerOf, request } from "./testing.ts";
+import type { Balancer } from "../balancer.ts";
+import { attemptsOf, balancerOf, request } from "../testing.ts";
 
 /** The first letters of the targets that so many requests, one after the other, go to. */
 function sequence(balancer: Balancer, count: number): string {
