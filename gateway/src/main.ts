@@ -26,7 +26,7 @@ const commands: Readonly<Record<string, Listed>> = {
     load: async () => (await import("./commands/start.ts")).startCommand,
   },
   gateway: {
-    summary: "a node: takes clients' requests, and documents from the operator, a database or a file",
+    summary: "a node: serves clients' requests, configured by the operator, a database or a file",
     load: async () => (await import("./commands/gateway.ts")).gatewayCommand,
   },
   admin: {
@@ -34,7 +34,7 @@ const commands: Readonly<Record<string, Listed>> = {
     load: async () => (await import("./commands/admin.ts")).adminCommand,
   },
   migrations: {
-    summary: "makes and changes the tables of the database",
+    summary: "creates and migrates the tables of the database",
     load: async () => (await import("./commands/migrations-command.ts")).migrationsCommand,
   },
   config: {

@@ -51,7 +51,7 @@ const commands: readonly Says[] = [
     words: ["start"],
     env: { SLUICE_STORE: "file", SLUICE_FILE: "/tmp/sluice.json" },
     code: 1,
-    says: /^sluice: this takes the package @sluice\/crds, which is not installed here.*\n$/,
+    says: /^sluice: this command needs the package @sluice\/crds, which is not installed.*\n$/,
   },
   {
     image: "gateway",

@@ -30,7 +30,7 @@ export const workloads: Readonly<Record<WorkloadName, Workload>> = {
   gateway: {
     name: "gateway",
     title: "Sluice gateway",
-    description: "A node: takes clients' requests, and documents from the operator, a database or a file.",
+    description: "A node: serves clients' requests, configured by the operator, a database or a file.",
     workspace: "gateway",
     words: ["gateway"],
     // A node has no access to Kubernetes; `sluice admin`, `start` and `config` are in the other image.

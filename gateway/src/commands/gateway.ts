@@ -6,7 +6,7 @@ import { defineCommand } from "./command.ts";
 export const gatewayCommand = defineCommand({
   usage: `usage: sluice gateway
 
-A node: takes clients' requests, and documents from the operator, a database or a file.
+A node: serves clients' requests, configured by the operator, a database or a file.
 `,
   settings: gatewaySettings,
   async run({ settings, log }) {

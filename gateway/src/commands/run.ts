@@ -82,11 +82,11 @@ function explain(error: SystemError, settings: Values, declarations: Declaration
   if (error.code === "EADDRINUSE") {
     const taken = Object.keys(declarations).find((name) => (settings[name] as Partial<Address>)?.port === error.port);
     const variable = taken === undefined ? "another address" : declarations[taken]?.variable;
-    return `port ${error.port} is in use: stop what listens there, or choose another with ${variable}`;
+    return `port ${error.port} is in use: stop the process that listens there, or choose another with ${variable}`;
   }
   const [, missing] = error.message.match(/^Cannot find package '([^']+)'/) ?? [];
   if (error.code === "ERR_MODULE_NOT_FOUND" && missing !== undefined) {
-    return `this takes the package ${missing}, which is not installed here: an image has what its own command takes`;
+    return `this command needs the package ${missing}, which is not installed: an image contains only the packages of its own command`;
   }
   const expected =
     error instanceof SettingsError ||

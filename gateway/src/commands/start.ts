@@ -72,4 +72,4 @@ const setHealthOf =
   async ({ upstream, target, address, healthy }) =>
     setTargetHealth(upstream.id, target.id, address ?? null, healthy)
       ? undefined
-      : `the node does not look at the health of ${upstream.name}, or does not have this target`;
+      : `the node does not check the health of ${upstream.name}, or does not have this target`;

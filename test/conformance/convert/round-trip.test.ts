@@ -6,8 +6,8 @@ import { type Collection, checkDocument, checkEntity, collections, type Entity, 
 import fc from "fast-check";
 import { arbitraries } from "../../../crds/client/src/translate/testing-arbitraries.ts";
 import { CERTIFICATE, CONSUMER, ROUTE, SERVICE, UPSTREAM } from "../../../crds/client/src/translate/testing-example.ts";
-import { entitiesOf } from "../../../gateway/src/commands/config/entities-of.ts";
 import { fromResources } from "../../../gateway/src/commands/config/from-resources.ts";
+import { entitiesOf } from "../../../gateway/src/commands/config/read-declarative.ts";
 import { toResources } from "../../../gateway/src/commands/config/to-resources.ts";
 import { declarativeText } from "../../../gateway/src/stores/file/export.ts";
 import type { EntityLists } from "../../../gateway/src/stores/read-all.ts";

@@ -101,7 +101,7 @@ test("the command in the example of init parses the file that it stands in, what
 
 test("init and export never write over a file", async (context) => {
   const { config, read, path } = desk(context, { "a.yml": "mine" });
-  const refused = "refused:\na.yml is there already and is not written over: name another, or move it away";
+  const refused = "refused:\na.yml already exists and is not overwritten: choose another name, or move it";
   assert.equal(await config("init a.yml"), refused);
   const env = { SLUICE_STORE: "directory", SLUICE_DIRECTORY: path("resources") };
   mkdirSync(path("resources"));
@@ -128,7 +128,7 @@ test("parse tells every fault with its place", async (context) => {
   const { config } = desk(context, { "a.yml": '_format_version: "3.0"\nservices:\n- name: a\n  port: x\nroute: []\n' });
   assert.equal(
     await config("parse a.yml"),
-    "refused:\na.yml has 3 faults:\na.yml:3:3: services[0].host: required field missing\n" +
+    "refused:\na.yml has 3 errors:\na.yml:3:3: services[0].host: required field missing\n" +
       "a.yml:4:3: services[0].port: expected an integer\na.yml:5:1: route: unknown field",
   );
 });
@@ -157,8 +157,8 @@ const misuses: readonly (readonly [words: string, told: string])[] = [
   ["init -h", "help"],
   ["init --hlep", "invalid: unknown option '--hlep', did you mean --help?"],
   ["db_export --version", "version"],
-  ["convert a.yml", "invalid: --to is custom-resources or declarative"],
-  ["convert a.yml --to yaml", "invalid: --to is custom-resources or declarative"],
+  ["convert a.yml", "invalid: --to must be custom-resources or declarative"],
+  ["convert a.yml --to yaml", "invalid: --to must be custom-resources or declarative"],
   ["convert a.yml --ot declarative", "invalid: unknown option '--ot', did you mean --to?"],
   ["convert a.yml --to", "invalid: Option '--to <value>' argument missing"],
   ["convert a.yml --to declarative --out=", "invalid: --out must name a file or folder"],
@@ -239,11 +239,11 @@ test("import writes nothing when the store refuses anything, and says where it s
   assert.equal(
     await config("import b.yml", env),
     "refused:\nb.yml is not imported, nothing was written:\n" +
-      "b.yml:5:3: services[1]: the store has another entity with name like this",
+      "b.yml:5:3: services[1]: the store has another entity with the same name",
   );
   assert.equal(
     await config("import b.yml", { ...env, SLUICE_FILE_WRITABLE: "off" }).then((told) => told.split("\n")[2]),
-    "b.yml:3:3: services[0]: the store takes no writes",
+    "b.yml:3:3: services[0]: the store is read-only",
   );
   assert.equal(read("a.yml"), before);
 });
@@ -257,10 +257,7 @@ test("convert turns a file into custom resources and these into the file's entit
   writeFileSync(path("c.yml"), printed);
   assert.equal(await config("convert c.yml --to declarative"), read("b.yml"));
   const again = await config("convert a.yml --to custom-resources --out folder");
-  assert.match(
-    again,
-    /^refused:\nthese files are there already and are not written over:\n(folder\/[a-z]+\/.*\n?){5}$/,
-  );
+  assert.match(again, /^refused:\nthese files already exist and are not overwritten:\n(folder\/[a-z]+\/.*\n?){5}$/);
 });
 
 const resources: readonly [string, string, string][] = [

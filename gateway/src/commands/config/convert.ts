@@ -3,10 +3,9 @@ import { stat } from "node:fs/promises";
 import { describeViolation } from "@sluice/model";
 import { declarativeText } from "../../stores/file/export.ts";
 import { CommandError, Misused } from "../command.ts";
-import { entitiesOf } from "./entities-of.ts";
-import type { ConfigCall, ConfigSubcommand } from "./part.ts";
-import { readDeclarative } from "./read.ts";
+import { entitiesOf, readDeclarative } from "./read-declarative.ts";
 import { readFolder } from "./read-folder.ts";
+import type { ConfigCall, ConfigSubcommand } from "./subcommand.ts";
 import { toResources } from "./to-resources.ts";
 import { writeFolder } from "./write-folder.ts";
 import { writeNew } from "./write-new.ts";
@@ -24,7 +23,7 @@ export const convert: ConfigSubcommand = async (call) => {
   const [from = ""] = call.given.positionals;
   const { to: given, out } = call.given.options;
   const to = forms.find((form) => form === given);
-  if (to === undefined) throw new Misused(`--to is ${forms.join(" or ")}`);
+  if (to === undefined) throw new Misused(`--to must be ${forms.join(" or ")}`);
   if (out === "") throw new Misused("--out must name a file or folder");
   const order = { from, to, out: typeof out === "string" ? out : undefined };
   await (to === "declarative" ? toDeclarative(order, call) : toCustomResources(order, call));
@@ -43,7 +42,7 @@ async function toCustomResources({ from, out }: Order, { settings, log, print }:
         describeViolation({ path: [...base, ...path], message, position: loaded.positionOf([...base, ...path]) }),
       );
     });
-    throw new CommandError(`${from} says what custom resources cannot:`, told);
+    throw new CommandError(`${from} contains what custom resources cannot express:`, told);
   }
   await writeFolder(resources, { folder: out, print });
 }

@@ -3,8 +3,8 @@
 import { declarativeText } from "../../stores/file/export.ts";
 import { openStore } from "../../stores/open.ts";
 import { readAll } from "../../stores/read-all.ts";
-import type { ConfigSubcommand } from "./part.ts";
-import { storeSettings } from "./store-settings.ts";
+import type { ConfigSubcommand } from "./subcommand.ts";
+import { storeSettings } from "./subcommand.ts";
 import { writeNew } from "./write-new.ts";
 
 export const exportFile: ConfigSubcommand = async ({ given, settings, log, print }) => {

@@ -5,10 +5,9 @@ import { openStore } from "../../stores/open.ts";
 import { readAll } from "../../stores/read-all.ts";
 import type { Write, WriteFault } from "../../stores/store.ts";
 import { CommandError } from "../command.ts";
-import { entitiesOf } from "./entities-of.ts";
-import type { ConfigSubcommand } from "./part.ts";
-import { readDeclarative } from "./read.ts";
-import { storeSettings } from "./store-settings.ts";
+import { entitiesOf, readDeclarative } from "./read-declarative.ts";
+import type { ConfigSubcommand } from "./subcommand.ts";
+import { storeSettings } from "./subcommand.ts";
 
 export const importFile: ConfigSubcommand = async ({ given, settings, log, print }) => {
   const [file = ""] = given.positionals;
@@ -72,11 +71,11 @@ function describeFault(fault: WriteFault): readonly string[] {
     case "primary-key":
       return [`the store has another entity with the id ${fault.id}`];
     case "unique":
-      return [`the store has another entity with ${Object.keys(fault.members).join(" and ")} like this`];
+      return [`the store has another entity with the same ${Object.keys(fault.members).join(" and ")}`];
     case "foreign-key":
       return [`${fault.member}: there is no ${entities[fault.to].singular} ${fault.id}`];
     case "referenced":
-      return [`${fault.by} of the store refer to this ${entities[fault.collection].singular}`];
+      return [`${fault.by} in the store refer to this ${entities[fault.collection].singular}`];
     case "invalid":
       return fault.violations.map(describeViolation);
     case "owned":
@@ -84,6 +83,6 @@ function describeFault(fault: WriteFault): readonly string[] {
     case "changed":
       return [`${fault.message}: try again`];
     case "read-only":
-      return ["the store takes no writes"];
+      return ["the store is read-only"];
   }
 }

@@ -5,47 +5,54 @@ import { defineCommand } from "../command.ts";
 import { exportFile } from "./export.ts";
 import { importFile } from "./import.ts";
 import { init } from "./init.ts";
-import { parse } from "./parse.ts";
-import type { ConfigSubcommand } from "./part.ts";
+import { readDeclarative } from "./read-declarative.ts";
+import type { ConfigSubcommand } from "./subcommand.ts";
 
 interface Listed {
   readonly usage: string;
   readonly arguments: CommandArguments;
   readonly summary: string;
-  readonly part: ConfigSubcommand;
+  readonly run: ConfigSubcommand;
 }
 
-const parts: Readonly<Record<string, Listed>> = {
+/** Prints every error of a declarative file, and warns of subcommands that have no effect. */
+const parse: ConfigSubcommand = async ({ given, print }) => {
+  const [file = ""] = given.positionals;
+  await readDeclarative(file, { warn: (sentence) => print(`warning: ${sentence}\n`) });
+  print("parse successful\n");
+};
+
+const subcommands: Readonly<Record<string, Listed>> = {
   init: {
     usage: "init [FILE]",
     arguments: { positionals: ["[FILE]"] },
-    summary: "writes an example, ./sluice.yml unless named",
-    part: init,
+    summary: "writes an example file (default ./sluice.yml)",
+    run: init,
   },
   parse: {
     usage: "parse FILE",
     arguments: { positionals: ["FILE"] },
     summary: "reports every error in a file with its position",
-    part: parse,
+    run: parse,
   },
   import: {
     usage: "import FILE",
     arguments: { positionals: ["FILE"] },
-    summary: "creates and changes what the file says; deletes nothing (also: db_import)",
-    part: importFile,
+    summary: "creates and updates the file's entities in the store; deletes nothing (also: db_import)",
+    run: importFile,
   },
   export: {
     usage: "export [FILE]",
     arguments: { positionals: ["[FILE]"] },
-    summary: "writes all entities to a file, ./sluice.yml unless named, - for the terminal (also: db_export)",
-    part: exportFile,
+    summary: "writes all entities to a file (default ./sluice.yml, - for standard output; also: db_export)",
+    run: exportFile,
   },
   convert: {
     usage: "convert FILE|FOLDER --to custom-resources|declarative [--out FOLDER|FILE]",
     arguments: { positionals: ["FILE|FOLDER"], options: { to: { type: "string" }, out: { type: "string" } } },
-    summary: "turns a declarative file into custom resources, or a folder of them into a file",
+    summary: "converts a declarative file to custom resources, or a folder of custom resources to a declarative file",
     // Loaded on demand: custom resources need the Kubernetes client, which is slow to load.
-    part: async (call) => (await import("./convert.ts")).convert(call),
+    run: async (call) => (await import("./convert.ts")).convert(call),
   },
 };
 
@@ -54,11 +61,11 @@ const aliases: Readonly<Record<string, string>> = { db_import: "import", db_expo
 
 const usage = `usage: sluice config COMMAND
 
-${Object.values(parts)
+${Object.values(subcommands)
   .map(({ usage, summary }) => `  ${usage}\n      ${summary}`)
   .join("\n")}
 
-import and export work on the store that SLUICE_STORE names.
+import and export use the store that SLUICE_STORE selects.
 `;
 
 const nameOf = (given: string): string => (Object.hasOwn(aliases, given) ? (aliases[given] ?? "") : given);
@@ -67,14 +74,17 @@ export const configCommand = defineCommand({
   usage,
   arguments: {
     subcommands: Object.fromEntries(
-      [...Object.keys(parts), ...Object.keys(aliases)].map((name) => [name, parts[nameOf(name)]?.arguments ?? {}]),
+      [...Object.keys(subcommands), ...Object.keys(aliases)].map((name) => [
+        name,
+        subcommands[nameOf(name)]?.arguments ?? {},
+      ]),
     ),
   },
   settings: configSettings,
   ends: true,
   async run(call) {
     const [given = ""] = call.given.subcommands;
-    await parts[nameOf(given)]?.part(call);
+    await subcommands[nameOf(given)]?.run(call);
     return undefined;
   },
 });

@@ -1,5 +1,5 @@
 /** `sluice config init`: writes an example declarative file. */
-import type { ConfigSubcommand } from "./part.ts";
+import type { ConfigSubcommand } from "./subcommand.ts";
 import { writeNew } from "./write-new.ts";
 
 /**
@@ -12,7 +12,7 @@ const example = (
 ## Check it: sluice config parse ${shellWord(file)}
 _format_version: "3.0"
 
-## A service is where requests go, its routes say which requests. Take away the first # of these lines to begin.
+## A service is the destination of requests; its routes select them. Remove the first # of these lines to begin.
 
 #services:
 #  - name: users

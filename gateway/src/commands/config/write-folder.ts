@@ -20,7 +20,7 @@ export async function writeFolder(
   const files = resources.map((resource) => ({ resource, file: join(folder, fileOf(resource)) }));
   const there = await Promise.all(files.map(({ file }) => stat(file).then(() => [file], absent)));
   const taken = there.flat();
-  if (taken.length > 0) throw new CommandError("these files are there already and are not written over:", taken);
+  if (taken.length > 0) throw new CommandError("these files already exist and are not overwritten:", taken);
   for (const { resource, file } of files) {
     await mkdir(dirname(file), { recursive: true });
     await writeNew(file, printResource(resource), resource.kind === "Secret" ? 0o600 : 0o644);

@@ -8,6 +8,6 @@ export async function writeNew(file: string, text: string, mode = 0o600): Promis
     await writeFile(file, text, { flag: "wx", mode });
   } catch (error) {
     if ((error as { readonly code?: unknown }).code !== "EEXIST") throw error;
-    throw new CommandError(`${file} is there already and is not written over: name another, or move it away`);
+    throw new CommandError(`${file} already exists and is not overwritten: choose another name, or move it`);
   }
 }
