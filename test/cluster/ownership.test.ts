@@ -243,7 +243,7 @@ describe("the operator and what is not its own", { concurrency: false }, () => {
       await says(
         `team/${name}`,
         "ResolvedRefs",
-        new RegExp(`^False RefNotPermitted .*Service of sluice.dev ${meant}: that takes a ReferenceGrant there`),
+        new RegExp(`^False RefNotPermitted .*Service of sluice.dev ${meant}: create a ReferenceGrant there`),
       );
 
     await apply(referenceGrantCrd);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { crdOwnerOf } from "./crd-owner.ts";
+import { crdOwnerOf } from "./crds.ts";
 
 const by = (...managers: readonly string[]) => ({ managedFields: managers.map((manager) => ({ manager })) });
 const label = (value: string) => ({ labels: { "app.kubernetes.io/managed-by": value } });

@@ -1,8 +1,7 @@
 /** `sluice-operator crds`: applies Sluice's CRDs to a cluster, or prints them. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ClusterObject, type ClusterObjects, Conflict, Rejected } from "@sluice/crds";
+import { type ClusterObject, type ClusterObjects, Conflict, type Metadata, Rejected } from "@sluice/crds";
 import { crdFiles, crds } from "@sluice/model";
-import { crdOwnerOf } from "./crd-owner.ts";
 import { type Definition, droppedFields } from "./dropped-fields.ts";
 
 export const CRD_MANAGER = "sluice-crds";
@@ -24,6 +23,10 @@ export interface CrdsOptions {
   /** Milliseconds for the API server to serve the CRDs. Default 30,000. */
   readonly timeout?: number;
 }
+
+/** Prefix of the field managers of Pulumi's Kubernetes provider. */
+const PULUMI = "pulumi-kubernetes";
+const MANAGED_BY_LABEL = "app.kubernetes.io/managed-by";
 
 export const CRDS_USAGE = `usage: sluice-operator crds apply|print
   apply  creates or upgrades the custom resource definitions, and waits until the API server serves them
@@ -127,4 +130,20 @@ async function waitUntilServed(objects: ClusterObjects, name: string, until: num
     if (Date.now() >= until) throw new NotServed(`${name}: the API server does not serve it yet`);
     await sleep(POLL_INTERVAL);
   }
+}
+
+/**
+ * The other owner of the CRD, which this command must not replace, and how to upgrade it, as the rest of a sentence; null when only kubectl and this command wrote
+ * it.
+ */
+export function crdOwnerOf({ metadata }: ClusterObject): string | null {
+  const { labels = {}, annotations = {}, managedFields = [] } = metadata as Partial<Metadata>;
+  if (labels[MANAGED_BY_LABEL] === "Helm") {
+    const [namespace, name] = ["namespace", "name"].map((part) => annotations[`meta.helm.sh/release-${part}`] ?? "?");
+    return `belongs to Helm's release ${name} in the namespace ${namespace}: upgrade that`;
+  }
+  const byPulumi = managedFields.some(({ manager, subresource }) => !subresource && manager?.startsWith(PULUMI));
+  return byPulumi || labels[MANAGED_BY_LABEL]?.toLowerCase() === "pulumi"
+    ? "belongs to a stack of Pulumi: run `pulumi up` there"
+    : null;
 }

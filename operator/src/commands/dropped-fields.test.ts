@@ -1,23 +1,28 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { crds } from "@sluice/model";
-import { type Definition, droppedFields, type Schema } from "./dropped-fields.ts";
+import { type Definition, droppedFields, type OpenApiSchema } from "./dropped-fields.ts";
 
 const text = { type: "string" };
-const object = (properties: Record<string, Schema>, more: Schema = {}): Schema => ({
+const object = (properties: Record<string, OpenApiSchema>, more: OpenApiSchema = {}): OpenApiSchema => ({
   type: "object",
   properties,
   ...more,
 });
-const definition = (spec: Schema, name = "v1alpha1"): Definition => ({
+const definition = (spec: OpenApiSchema, name = "v1alpha1"): Definition => ({
   spec: { versions: [{ name, schema: { openAPIV3Schema: object({ kind: text, metadata: object({}), spec }) } }] },
   status: { storedVersions: [name] },
 });
 const open = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
-const list = (items: Schema): Schema => ({ type: "array", items });
-const map = (additionalProperties: Schema): Schema => ({ type: "object", additionalProperties });
+const list = (items: OpenApiSchema): OpenApiSchema => ({ type: "array", items });
+const map = (additionalProperties: OpenApiSchema): OpenApiSchema => ({ type: "object", additionalProperties });
 
-const table: readonly (readonly [what: string, stored: Schema, ours: Schema, dropped: readonly string[]])[] = [
+const table: readonly (readonly [
+  what: string,
+  stored: OpenApiSchema,
+  ours: OpenApiSchema,
+  dropped: readonly string[],
+])[] = [
   ["the same members", object({ a: text }), object({ a: text }), []],
   ["a member more", object({ a: text }), object({ a: text, b: text }), []],
   ["a member less", object({ a: text, b: text }), object({ a: text }), ["spec.b"]],

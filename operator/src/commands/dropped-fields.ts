@@ -1,18 +1,21 @@
 /** Finds members of stored resources that would be dropped by another version of their CRD. Pure. */
 
 /** The parts of a structural schema that define members. */
-export interface Schema {
+export interface OpenApiSchema {
   readonly type?: string;
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly additionalProperties?: Schema | boolean;
-  readonly items?: Schema;
+  readonly properties?: Readonly<Record<string, OpenApiSchema>>;
+  readonly additionalProperties?: OpenApiSchema | boolean;
+  readonly items?: OpenApiSchema;
   readonly "x-kubernetes-preserve-unknown-fields"?: boolean;
 }
 
 /** The parts of a CustomResourceDefinition that are compared. */
 export interface Definition {
   readonly spec?: {
-    readonly versions?: readonly { readonly name: string; readonly schema?: { readonly openAPIV3Schema?: Schema } }[];
+    readonly versions?: readonly {
+      readonly name: string;
+      readonly schema?: { readonly openAPIV3Schema?: OpenApiSchema };
+    }[];
   };
   readonly status?: { readonly storedVersions?: readonly string[] };
 }
@@ -37,7 +40,7 @@ export function droppedFields(stored: Definition, ours: Definition): readonly st
 
 const versionsOf = ({ spec }: Definition) => spec?.versions ?? [];
 
-function dropped(stored: Schema, ours: Schema, path: string): readonly string[] {
+function dropped(stored: OpenApiSchema, ours: OpenApiSchema, path: string): readonly string[] {
   if (stored.type !== undefined && stored.type !== ours.type && ours.type !== undefined)
     return [`${path} (${stored.type} there, ${ours.type} here)`];
   if (isOpen(ours)) return [];
@@ -54,17 +57,17 @@ function dropped(stored: Schema, ours: Schema, path: string): readonly string[] 
   ];
 }
 
-const isOpen = (schema: Schema): boolean =>
+const isOpen = (schema: OpenApiSchema): boolean =>
   schema["x-kubernetes-preserve-unknown-fields"] === true || schema.additionalProperties === true;
 
 /** A list or map with items in only one of the schemas differs in type already, or is new. */
-const inner = (stored: Schema | undefined, ours: Schema | undefined, path: string): readonly string[] => {
+const inner = (stored: OpenApiSchema | undefined, ours: OpenApiSchema | undefined, path: string): readonly string[] => {
   if (!stored) return [];
   return ours ? dropped(stored, ours, path) : [path];
 };
 
-const objectOf = (schema: Schema | boolean | undefined): Schema | undefined =>
+const objectOf = (schema: OpenApiSchema | boolean | undefined): OpenApiSchema | undefined =>
   typeof schema === "object" ? schema : undefined;
 
-const own = (members: Schema["properties"], name: string): Schema | undefined =>
+const own = (members: OpenApiSchema["properties"], name: string): OpenApiSchema | undefined =>
   members && Object.hasOwn(members, name) ? members[name] : undefined;

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { readSettings } from "@sluice/model";
 import { operatorSettings } from "../settings.ts";
 import { SettingsError } from "../start-checks.ts";
-import { namespaceSelectorOf } from "./namespace-selector.ts";
+import { namespaceSelectorOf } from "./watch-stage.ts";
 
 function selected(env: Readonly<Record<string, string>>) {
   const { value, violations } = readSettings(operatorSettings, env);

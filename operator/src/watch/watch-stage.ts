@@ -1,12 +1,19 @@
 /** First stage: watches the cluster, keeps its state and reports what changed. */
-import { type ClassTracker, createResourceCache, type Resource, type ResourceClient, trackClasses } from "@sluice/crds";
+import {
+  type ClassTracker,
+  createResourceCache,
+  type NamespaceSelector,
+  type Resource,
+  type ResourceClient,
+  trackClasses,
+} from "@sluice/crds";
 import { CREDENTIAL_LABEL, resourceKinds } from "@sluice/model";
 import type { Logger } from "pino";
 import { createEmitter, type Output } from "../emitter.ts";
 import type { OperatorGauges } from "../metrics.ts";
-import type { OperatorSettings } from "../settings.ts";
+import { type OperatorSettings, operatorSettings } from "../settings.ts";
+import { SettingsError } from "../start-checks.ts";
 import { type ClusterState, type WatchedKind, watchedKinds } from "./cluster-state.ts";
-import { namespaceSelectorOf } from "./namespace-selector.ts";
 
 /** A resource that was created, changed or deleted. */
 export interface ChangedResource {
@@ -110,4 +117,26 @@ export function createWatchStage({ client, settings, signal, log }: WatchStageOp
       resources: () => Object.fromEntries(watchedKinds.map((kind) => [kind, cache.resources[kind].size])),
     },
   };
+}
+
+/**
+ * The selector of the namespaces whose resources are read, with the home namespace always included; null: all watched namespaces.
+ *
+ * @throws SettingsError when it contradicts other settings.
+ */
+export function namespaceSelectorOf(
+  settings: Pick<OperatorSettings, "namespaceSelector" | "namespaces" | "homeNamespace" | "directory">,
+): NamespaceSelector | null {
+  const { namespaceSelector, namespaces, homeNamespace, directory } = settings;
+  if (namespaceSelector === null) return null;
+  const { variable } = operatorSettings.namespaceSelector;
+  if (namespaces.length > 0)
+    throw new SettingsError(
+      `${variable} and ${operatorSettings.namespaces.variable} both select namespaces: set one of them`,
+    );
+  if (directory !== null)
+    throw new SettingsError(
+      `${variable} needs a cluster: a directory (${operatorSettings.directory.variable}) has no namespace labels`,
+    );
+  return { labels: namespaceSelector, always: [homeNamespace] };
 }
