@@ -23,7 +23,7 @@ import { countRequests, keyOf, TooManyRequests, tooManyRequests } from "./limits
 import { makeTimeLimit } from "./limits/time-limit.ts";
 import type { TrustedDocuments } from "./limits/trusted.ts";
 import { serveHealth } from "./operations/health.ts";
-import { bindingsOf, LazyRequestLog, RequestLog, requestIdOf } from "./operations/log.ts";
+import { bindingsOf, RequestLog, requestIdOf } from "./operations/log.ts";
 import { LONGEST_NAME, makeMetrics, serveMetrics } from "./operations/metrics.ts";
 import { type Caller, makeIdentifyCaller } from "./policy/caller.ts";
 import { applyPolicy, type Policy } from "./policy/policy.ts";
@@ -101,7 +101,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     },
     logController: new RequestLog(),
     childLoggerFactory: (logger, bindings, given, request) =>
-      new LazyRequestLog(logger, () => logger.child({ ...bindings, ...bindingsOf(request) }, given)),
+      logger.child({ ...bindings, ...bindingsOf(request) }, given) as FastifyBaseLogger,
   });
   // Node's list of connections does not include upgraded ones.
   const connections = new Set<Socket>();

@@ -3,8 +3,8 @@ import { Client } from "pg";
 import { type Postgres, startPostgres } from "../../../tools/programs/postgres.ts";
 import { openEvents } from "../../../user-api/src/events/events.ts";
 import { openNotify } from "../../../user-api/src/events/notify.ts";
-import { eventsSuite } from "../../../user-api/src/events/suite.ts";
 import { type Link, openLink } from "./link.ts";
+import { eventsSuite } from "./suite.ts";
 
 describe("LISTEN and NOTIFY", () => {
   let server: Postgres;

@@ -4,9 +4,9 @@ import { Redis } from "ioredis";
 import { type Redis as Server, startRedis, startTlsRedis } from "../../../tools/programs/redis.ts";
 import { openEvents } from "../../../user-api/src/events/events.ts";
 import { openRedis } from "../../../user-api/src/events/redis.ts";
-import { eventsSuite } from "../../../user-api/src/events/suite.ts";
 import { type Link, openLink } from "./link.ts";
 import { connected, endAll, startReplica } from "./replicas.ts";
+import { eventsSuite } from "./suite.ts";
 
 describe("Redis", () => {
   let server: Server;

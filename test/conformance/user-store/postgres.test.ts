@@ -5,9 +5,9 @@ import { startProcess } from "../../../tools/process/index.ts";
 import { type Postgres, startPostgres } from "../../../tools/programs/postgres.ts";
 import { openPostgres } from "../../../user-api/src/store/postgres.ts";
 import { openUserStore } from "../../../user-api/src/store/sql-store.ts";
-import { userStoreSuite } from "../../../user-api/src/store/suite.ts";
 import { codesOf, postQuery, testApp } from "../../../user-api/src/testing.ts";
 import { openLink } from "../user-events/link.ts";
+import { userStoreSuite } from "./suite.ts";
 
 describe("Postgres", () => {
   let server: Postgres;

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { randomUUIDv7 } from "node:crypto";
 import { afterEach, beforeEach, describe, it, mock } from "node:test";
 import { setImmediate } from "node:timers/promises";
+import { eventsSuite } from "../../../test/conformance/user-events/suite.ts";
 import type { User } from "../store/store.ts";
 import { arrayStore } from "../testing.ts";
 import { openEvents, openProcessEvents } from "./events.ts";
-import { eventsSuite } from "./suite.ts";
 import { type Message, readMessage } from "./transport.ts";
 
 eventsSuite({ name: "this process alone", open: async () => openProcessEvents() });

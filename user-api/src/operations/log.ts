@@ -1,9 +1,8 @@
 /** The log: one JSON object per line, and one line for each request. */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import type { FastifyBaseLogger } from "fastify";
 import { type FastifyReply, type FastifyRequest, LogController } from "fastify";
-import { type DestinationStream, type LevelWithSilent as Level, type Logger, pino } from "pino";
+import { type DestinationStream, type Logger, pino } from "pino";
 
 /** The logged members of a request. Headers and the query string are left out: they hold credentials and queries. */
 function requestOf(request: { readonly method?: string; readonly url?: string; readonly ip?: string }) {
@@ -33,69 +32,6 @@ export function bindingsOf({ headers }: Pick<IncomingMessage, "headers">): {
 
 const thisProcess = randomUUID().slice(0, 13);
 let requests = 0;
-
-/**
- * A request's log. Its child logger is created with the first line that is written: most requests write at most one,
- * and none when the level is higher.
- */
-export class LazyRequestLog implements FastifyBaseLogger {
-  readonly #parent: FastifyBaseLogger;
-  readonly #make: () => FastifyBaseLogger;
-  #made: FastifyBaseLogger | undefined;
-
-  /** @param make Creates the child logger, whose level is the parent's or higher. */
-  constructor(parent: FastifyBaseLogger, make: () => FastifyBaseLogger) {
-    this.#parent = parent;
-    this.#make = make;
-  }
-
-  get level(): string {
-    return this.#log().level;
-  }
-
-  child(...given: Parameters<FastifyBaseLogger["child"]>): FastifyBaseLogger {
-    return this.#log().child(...given);
-  }
-
-  fatal(...line: unknown[]): void {
-    this.#write("fatal", line);
-  }
-
-  error(...line: unknown[]): void {
-    this.#write("error", line);
-  }
-
-  warn(...line: unknown[]): void {
-    this.#write("warn", line);
-  }
-
-  info(...line: unknown[]): void {
-    this.#write("info", line);
-  }
-
-  debug(...line: unknown[]): void {
-    this.#write("debug", line);
-  }
-
-  trace(...line: unknown[]): void {
-    this.#write("trace", line);
-  }
-
-  silent(...line: unknown[]): void {
-    this.#write("silent", line);
-  }
-
-  #write(level: Level, line: unknown[]): void {
-    const { values } = pino.levels;
-    if ((values[level] ?? 0) < (values[this.#parent.level] ?? 0)) return;
-    this.#log()[level](...(line as [object]));
-  }
-
-  #log(): FastifyBaseLogger {
-    this.#made ??= this.#make();
-    return this.#made;
-  }
-}
 
 /** The gateway's request id, so that both logs can be correlated; otherwise a new one. */
 export function requestIdOf({ headers }: Pick<IncomingMessage, "headers">): string {

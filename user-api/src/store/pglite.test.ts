@@ -5,10 +5,10 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { userStoreSuite } from "../../../test/conformance/user-store/suite.ts";
 import { FolderInUse, lockFolder } from "./folder-lock.ts";
 import { openPglite } from "./pglite.ts";
 import { openUserStore } from "./sql-store.ts";
-import { userStoreSuite } from "./suite.ts";
 
 describe("PGlite in a folder", () => {
   let folder: string;

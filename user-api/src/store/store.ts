@@ -24,7 +24,7 @@ export interface Page {
   readonly first?: number;
 }
 
-/** Stores users and posts. Implementations: Postgres and PGlite; one suite runs for both (suite.ts). */
+/** Stores users and posts. Implementations: Postgres and PGlite; one suite runs for both (test/conformance/user-store). */
 export interface UserStore {
   /** All users, oldest first, or a page of them. */
   users(page?: Page): Promise<readonly User[]>;

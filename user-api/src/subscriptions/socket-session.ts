@@ -1,10 +1,7 @@
 /**
  * One socket of graphql-transport-ws (the protocol text of the graphql-ws project), without the network.
  *
- * Existing server libraries violate the protocol in ways that clients notice. mercurius 16 does not validate
- * subscriptions, has no init timeout, and lets a second operation reuse the id of an active one. graphql-ws 6.4 ends a
- * new operation when an earlier one with the same id ends, closes with 4500 for messages that only servers send, and
- * fails to close the socket for a long id.
+ * The servers of mercurius and graphql-ws are not used, for the reasons in docs/decisions/0030-libraries-of-the-user-api.md.
  */
 import type { GraphQLFormattedError } from "graphql";
 import type { Receiver } from "./receiver.ts";

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { randomUUIDv7 } from "node:crypto";
 import { after, before, describe, it } from "node:test";
-import type { Database } from "./database.ts";
-import { openUserStore } from "./sql-store.ts";
-import type { User, UserStore } from "./store.ts";
+import type { Database } from "../../../user-api/src/store/database.ts";
+import { openUserStore } from "../../../user-api/src/store/sql-store.ts";
+import type { User, UserStore } from "../../../user-api/src/store/store.ts";
 
 export interface SuiteOptions {
   /** The implementation's name, for the report. */

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { randomUUIDv7 } from "node:crypto";
 import { after, afterEach, describe, it } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import type { User, UserStore } from "../store/store.ts";
-import type { Events, EventsOptions } from "./events.ts";
+import type { Events, EventsOptions } from "../../../user-api/src/events/events.ts";
+import type { User, UserStore } from "../../../user-api/src/store/store.ts";
 
 export interface EventsSuiteOptions {
   /** The implementation's name, for the report. */
