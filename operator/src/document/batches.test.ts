@@ -54,7 +54,10 @@ function scene() {
 
 /** What of the Services counts: `name=url`. */
 const services = ({ clusterState }: HeldBack): string =>
-  [...clusterState.Service.values()].map(({ metadata, spec }) => `${metadata.name}=${spec?.url}`).join(" ");
+  [...clusterState.Service.values()]
+    .map(({ metadata, spec }) => `${metadata.name}=${spec?.url}`)
+    .sort()
+    .join(" ");
 /** As our own conditions say it. */
 function saying(...problems: readonly Problem[]): Partial<Resource> {
   const resource = { metadata: {} } as Resource;
@@ -186,7 +189,7 @@ test("after a restart during a batch, new resources stay out, and changed ones a
   write("Service", "known", "2", { size: 9 }, published);
   write("Service", "going", "2", { size: 9, removes: true });
   restart();
-  assert.equal(services(look()), "changed=2 known=2 going=2");
+  assert.equal(services(look()), "changed=2 going=2 known=2");
   const names = ["audited", "new", "told", "toldless", "unknown"];
   assert.deepEqual(
     [...look().held].sort(),

@@ -14,10 +14,10 @@ import {
   type Resource,
   resourceKey,
 } from "@sluice/crds";
+import { BucketMap, byHash } from "@sluice/model";
 import type { Problem } from "../status/conditions.ts";
 import { type Owner, ownerKey, type Translation } from "../translate/translation.ts";
 import type { ClusterState, WatchedKind } from "../watch/cluster-state.ts";
-import { overlay } from "../watch/overlay.ts";
 
 export const BATCH_INCOMPLETE = "BatchIncomplete";
 
@@ -239,6 +239,6 @@ function withChanges(clusterState: ClusterState, changes: readonly HeldBackChang
   const kinds = Object.entries(over) as [WatchedKind, Map<string, Resource | undefined>][];
   return {
     ...clusterState,
-    ...Object.fromEntries(kinds.map(([kind, ofKind]) => [kind, overlay(clusterState[kind], ofKind)])),
+    ...Object.fromEntries(kinds.map(([kind, ofKind]) => [kind, BucketMap.of(clusterState[kind], byHash).with(ofKind)])),
   };
 }

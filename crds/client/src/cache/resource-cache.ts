@@ -1,7 +1,7 @@
 /**
  * An in-memory cache of resources, kept up to date by a client's watches. The operator and the admin listener use it.
  */
-import { TLS_SECRET_TYPE } from "@sluice/model";
+import { BucketMap, byHash, TLS_SECRET_TYPE } from "@sluice/model";
 import { BATCH, BATCH_COMPLETE, BATCH_REMOVE } from "../batch.ts";
 import { SERVICE_LABEL } from "../endpoints.ts";
 import { resourceKey } from "../keys.ts";
@@ -49,8 +49,11 @@ export interface CacheOptions<Kinds extends Kind> {
 }
 
 export interface ResourceCache<Kinds extends Kind> {
-  /** Resources of each kind by `namespace/name`. */
-  readonly resources: Readonly<Record<Kinds, ReadonlyMap<string, Resource>>>;
+  /**
+   * Resources of each kind by `namespace/name`. A change replaces the map of its kind: a map that was read before stays
+   * the same.
+   */
+  readonly resources: Readonly<Record<Kinds, BucketMap<Resource>>>;
   /** Kinds not listed yet or no longer served by the cluster; includes Namespace while a namespace selector is set. */
   unsynced(): readonly (Kinds | "Namespace")[];
   /** Why the last reads failed, each reason once; empty if they succeeded. Synced kinds stay synced. */
@@ -85,7 +88,10 @@ interface WatchScope<Kinds extends Kind> extends Pick<WatchOptions, "namespace" 
 
 export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Kinds>): ResourceCache<Kinds> {
   const { client, kinds, bookkeeping, signal, log, onChange, onVersion, onResource } = options;
-  const cached = new Map(kinds.map((kind) => [kind, new Map<string, Resource>()]));
+  const cached = Object.fromEntries(kinds.map((kind) => [kind, new BucketMap<Resource>(byHash)])) as Record<
+    Kinds,
+    BucketMap<Resource>
+  >;
   const scopes = kinds.flatMap((kind) => scopesOf(kind, options));
   const unsynced = new Set(scopes);
   const troubles = new Map<WatchScope<Kinds>, string>();
@@ -104,46 +110,57 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
   /** A namespace's resources are read before it counts, so it appears at once and never in part. */
   function applyNamespaceChange(moved: readonly string[]): void {
     const names = new Set(moved);
-    for (const { kind, found } of scopes)
-      for (const [key, resource] of ignoresNamespaceSelector(kind) ? [] : found) {
-        if (!names.has(resource.metadata.namespace)) continue;
-        put(kind, key, resource);
-        if (isSelected(kind, resource)) onVersion?.(kind, undefined, resource);
-      }
+    for (const { kind, found } of scopes) {
+      if (ignoresNamespaceSelector(kind)) continue;
+      const inside = new Map([...found].filter(([, { metadata }]) => names.has(metadata.namespace)));
+      put(kind, inside);
+      for (const resource of inside.values()) if (isSelected(kind, resource)) onVersion?.(kind, undefined, resource);
+    }
     onChange(true);
   }
 
-  function put(kind: Kinds, key: string, told: Resource | undefined): void {
-    const held = cached.get(kind);
-    const resource = told && isSelected(kind, told) ? told : undefined;
-    const before = held?.get(key);
-    if (!held || before === resource) return;
-    if (resource) held.set(key, resource);
-    else held.delete(key);
-    onResource?.(kind, key, !before || !resource || !isEquivalent(before, resource));
+  /** @param changes By `namespace/name`; undefined: gone. */
+  function put(kind: Kinds, changes: ReadonlyMap<string, Resource | undefined>): void {
+    const before = cached[kind];
+    const selected = [...changes].map(
+      ([key, told]) => [key, told && isSelected(kind, told) ? told : undefined] as const,
+    );
+    cached[kind] = before.with(selected);
+    for (const [key, resource] of selected) {
+      const earlier = before.get(key);
+      if (earlier !== resource) onResource?.(kind, key, !earlier || !resource || !isEquivalent(earlier, resource));
+    }
   }
 
-  function observe(scope: WatchScope<Kinds>, held: Map<string, Resource>): void {
+  function observe(scope: WatchScope<Kinds>): void {
     const { kind, found, ...selection } = scope;
+    /** Changes that are put together at the end of an event. */
+    const changes = new Map<string, Resource | undefined>();
+
     /** @param event The last event of the resource. */
     function forget(key: string, event?: Resource): void {
       found.delete(key);
       const still = watchedVersionOf(kind, key);
-      if (!ahead[kind].supersedes(key, { resource: still ?? null, ...(event && { event }) })) put(kind, key, still);
+      if (!ahead[kind].supersedes(key, { resource: still ?? null, ...(event && { event }) })) changes.set(key, still);
     }
 
     function keep(resource: Resource): void {
       const key = resourceKey(resource);
-      const known = held.get(key);
+      const known = cached[kind].get(key);
       const told = known && isSameVersion(known, resource) ? known : resource;
       found.set(key, told);
-      if (!ahead[kind].supersedes(key, { resource: told })) put(kind, key, told);
+      if (!ahead[kind].supersedes(key, { resource: told })) changes.set(key, told);
     }
 
     /** Several watches of one kind are not synchronized with each other. */
     function expirePendingWrites(event: Resource): void {
       if (scopes.some((other) => other !== scope && other.kind === kind)) return;
-      for (const key of ahead[kind].expireBefore(event)) put(kind, key, found.get(key));
+      for (const key of ahead[kind].expireBefore(event)) changes.set(key, found.get(key));
+    }
+
+    function putChanges(): void {
+      put(kind, changes);
+      changes.clear();
     }
 
     const observer: Observer = {
@@ -152,8 +169,9 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
         const unknown = unsynced.has(scope) ? undefined : null;
         const there = new Set(list.map(resourceKey));
         for (const key of before.keys()) if (!there.has(key)) forget(key);
+        for (const resource of list) keep(resource);
+        putChanges();
         for (const resource of list) {
-          keep(resource);
           if (isSelected(kind, resource)) onVersion?.(kind, before.get(resourceKey(resource)) ?? unknown, resource);
         }
         unsynced.delete(scope);
@@ -161,9 +179,10 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
         onChange(true);
       },
       changed(resource) {
-        const before = held.get(resourceKey(resource));
+        const before = cached[kind].get(resourceKey(resource));
         keep(resource);
         expirePendingWrites(resource);
+        putChanges();
         if (!isSelected(kind, resource)) return;
         onVersion?.(kind, before ?? null, resource);
         onChange(!before || !isEquivalent(before, resource));
@@ -173,6 +192,7 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
         if (!found.has(key)) return;
         forget(key, resource);
         expirePendingWrites(resource);
+        putChanges();
         if (isSelected(kind, resource)) onChange(true);
       },
       lost(error) {
@@ -194,12 +214,9 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
     client.watch(kind, observer, { signal, ...selection, ...(bookkeeping !== undefined && { bookkeeping }) });
   }
 
-  for (const scope of scopes) {
-    const held = cached.get(scope.kind);
-    if (held) observe(scope, held);
-  }
+  for (const scope of scopes) observe(scope);
   return {
-    resources: Object.fromEntries(cached) as unknown as Record<Kinds, Map<string, Resource>>,
+    resources: cached,
     unsynced: () => [
       ...(selected && !selected.isSynced() ? (["Namespace"] as const) : []),
       ...kinds.filter((kind) => [...unsynced].some((scope) => scope.kind === kind)),
@@ -217,7 +234,7 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
         : told !== undefined && (versionOf(told) ?? 0n) >= version;
       if (isTold) return;
       ahead[kind].record(key, resource, { removed });
-      put(kind, key, removed ? undefined : resource);
+      put(kind, new Map([[key, removed ? undefined : resource]]));
     },
   };
 }

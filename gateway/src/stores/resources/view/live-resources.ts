@@ -55,7 +55,14 @@ export function followResources(options: LiveResourcesOptions): LiveResources {
   const shared = { client, secretLabel: CREDENTIAL_LABEL, signal, log, onChange: changed, onResource };
   const ours = createResourceCache({ ...shared, kinds: resourceKinds, namespaces });
   const secrets = createResourceCache({ ...shared, kinds: ["Secret"] as const, namespaces: [homeNamespace] });
-  const resources: Resources = { ...ours.resources, ...secrets.resources };
+  // Each read returns the current maps of both caches.
+  const resources = Object.defineProperties(
+    {},
+    Object.fromEntries([
+      ...resourceKinds.map((kind) => [kind, { enumerable: true, get: () => ours.resources[kind] }] as const),
+      ["Secret", { enumerable: true, get: () => secrets.resources.Secret }],
+    ]),
+  ) as Resources;
   const classes = trackClasses({
     client,
     own: { class: options.class, namespace: homeNamespace },
