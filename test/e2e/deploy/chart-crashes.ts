@@ -75,7 +75,7 @@ export function killedNode(scene: () => Scene): void {
         seen.every(({ id: other, from }) => other !== id || from === killed.address),
         `request ${id} failed, which was not under way in the killed node`,
       );
-    // Each request of the killed node has failed visibly to its client.
+    // Each request that the killed node cut has failed at its client or was sent again.
     for (const { id } of cut)
       assert.ok(failed.includes(id) || repeated.includes(id), `request ${id} was cut, and its client was not told`);
     // The node went once, and with it the kept connections to it. What was sent again may come twice, and nothing else.

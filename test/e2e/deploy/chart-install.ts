@@ -50,7 +50,7 @@ kind: Plugin
 metadata: { name: faulty }
 spec: { plugin: cors, config: { orgins: ["*"] }, targetRefs: [{ kind: Service, name: theirs }] }
 `;
-    // The API server asks once it has heard of the authority.
+    // The API server calls the webhook once it has the authority.
     await waitFor(
       () =>
         cluster

@@ -12,9 +12,9 @@ export const wordsOf = ({ statuses, slowest, failures, failedFrom, refused, repe
   "that was sent again";
 
 /**
- * A node that goes ends each connection to it once, and one request at most meets that end.
+ * A node that stops closes each of its connections once; at most one request per connection is affected.
  *
- * @param meanwhile what is told with a failure: while nobody leads, nodes hear of no pod that came or went
+ * @param meanwhile Added to the message of a failure, such as: without a leader, nodes learn of no new or removed pod
  */
 export function allAnswered(load: Loaded, { connectionsEnded, meanwhile }: AllAnsweredOptions): void {
   const { statuses, failures, refused, repeated } = load;
@@ -44,7 +44,7 @@ export async function answeredByUsers({ kubectl, podsOf }: Scene, { name, status
     const lines = logs.flatMap((log) => log.split("\n")).filter((line) => line.includes(`"requestId":"${name}.`));
     return lines.map((line): { readonly id: string } => ({ id: JSON.parse(line).requestId }));
   };
-  // The kubelet writes behind them.
+  // The kubelet writes logs with a delay.
   const all = async () => {
     const answered = await logged();
     return answered.length >= Number(statuses["200"]) && answered;

@@ -1,17 +1,17 @@
-/** What a Prometheus would read of the release. */
+/** The release's metrics, scraped as Prometheus would. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Scene } from "./chart-scene.ts";
 import { type Rendered, release, render } from "./helm.ts";
 
-/** Of each part that has a ServiceMonitor: a metric that it always has. */
+/** For each part with a ServiceMonitor, a metric that it always has. */
 const metrics: Readonly<Record<string, RegExp>> = {
   gateway: /^sluice_http_requests_total\{.*\} [1-9]/m,
   operator: /^leader_election_master_status\{name="sluice-operator"\} 1$/m,
   "user-api": /^sluice_user_api_live\{kind="socket"\} \d/m,
 };
 
-/** A ServiceMonitor as the chart makes it. */
+/** A ServiceMonitor of the chart. */
 interface Monitor extends Rendered {
   readonly spec: {
     readonly selector: { readonly matchLabels: Readonly<Record<string, string>> };
@@ -19,7 +19,7 @@ interface Monitor extends Rendered {
   };
 }
 
-/** Of `kubectl get endpointslices`. */
+/** The output of `kubectl get endpointslices`. */
 interface Slice {
   readonly ports: readonly { readonly name: string; readonly port: number }[] | null;
   readonly endpoints: readonly { readonly addresses: readonly string[] }[] | null;
@@ -36,7 +36,7 @@ export function metricsTests(scene: () => Scene): void {
     );
     for (const { metadata, spec } of monitors) {
       const part = metadata.name.replace(`${release}-`, "");
-      // The labels of a Service stand on the slices of its endpoints too.
+      // EndpointSlices carry the labels of their Service.
       const labels = Object.entries(spec.selector.matchLabels).map(([name, value]) => `${name}=${value}`);
       const found = JSON.parse(await kubectl("get", "endpointslices", "-l", labels.join(","), "-o", "json"));
       const slices: readonly Slice[] = found.items;

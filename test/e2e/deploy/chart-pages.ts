@@ -1,4 +1,4 @@
-/** The block of commands of the chart's page that is pasted as a whole. */
+/** Runs the block of commands of the chart's page as written. */
 import { test } from "node:test";
 import type { Scene } from "./chart-scene.ts";
 import { answersWhenPasted } from "./pages.ts";
@@ -6,7 +6,7 @@ import { answersWhenPasted } from "./pages.ts";
 export function pastedBlocks(scene: () => Scene): void {
   test("the block of the page, A trial with everything, is answered when it is pasted as a whole", async () => {
     const { cluster } = scene();
-    // The release is there, with images that are on the node.
+    // The release is installed, with images that are on the node.
     const setUp = "helm() { :; }";
     await answersWhenPasted(cluster, { page: "install-with-helm.md", section: "A trial with everything", setUp });
   });

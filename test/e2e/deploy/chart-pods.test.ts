@@ -1,6 +1,6 @@
 /**
- * The charts installed by Helm on a cluster with real pods. The tests are one story, in order, about one release: each
- * module tells a part of it.
+ * The charts, installed by Helm on a cluster with real pods. The tests run in order on one release; each module
+ * contains some of them.
  */
 import { after, before, describe } from "node:test";
 import { adminTests } from "./chart-admin.ts";
@@ -30,7 +30,7 @@ describe("Helm on a cluster with pods", () => {
   installation(scene);
   pastedBlocks(scene);
   adminTests(scene);
-  // What was killed is started again later each time: scaling takes that pod away.
+  // Kubernetes restarts a killed container later each time: scaling down removes that pod.
   killedNode(scene);
   rollouts(scene);
   metricsTests(scene);

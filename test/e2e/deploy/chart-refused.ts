@@ -1,4 +1,4 @@
-/** What the chart refuses before anything is made, each with a word that says what to change. */
+/** Values that the chart refuses before anything is created, each with a message that says what to change. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { charts, helm, render } from "./helm.ts";
@@ -51,7 +51,7 @@ const wrong: readonly (readonly [what: string, values: string, words: RegExp])[]
 
 const tooLong = "because a label of its pods is derived from it";
 
-/** Names of releases that Helm itself takes. */
+/** Names of releases that Helm itself accepts. */
 const names: readonly (readonly [name: string, values: string, words: RegExp])[] = [
   [
     "a.b",

@@ -1,4 +1,4 @@
-/** Parts of the release that are replaced, multiplied and taken away while others use them. */
+/** Parts of the release that are replaced, scaled up and scaled down under load. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { waitFor } from "../../../tools/process/index.ts";
@@ -9,17 +9,17 @@ import { keptAtATime } from "./load.ts";
 
 const endpoint = `${proxy}/users/graphql`;
 const query = `${endpoint}?query=${encodeURIComponent("{ users(first: 1) { id } }")}`;
-/** An upstream that tells what it has seen. Most of the time a request is under way on each way to it. */
+/** An upstream that reports the requests it received. Each path to it has a request in flight most of the time. */
 const recording = `${proxy}/slow?takes=100`;
 
 interface Change {
-  /** How many nodes it takes away. */
+  /** The number of nodes that it removes. */
   readonly nodesLess: number;
-  /** Calls `connect` once, when those nodes are there: what is to meet their end connects to all of them. */
+  /** Calls `connect` once, when those nodes run: the clients that their end affects connect to all of them. */
   readonly make: (connect: () => Promise<void>) => Promise<void>;
 }
 
-/** What holds while something goes on: requests are answered, users are created, and followers hear of them. */
+/** The conditions during a change: requests are answered, users are created, and subscribers receive them. */
 async function undisturbed(
   scene: Scene,
   t: TestContext,
@@ -71,7 +71,7 @@ async function undisturbed(
   return { cameAgain: followers.map(({ ends }) => ends.length), queries };
 }
 
-/** Addresses of nodes to which connections lead. */
+/** Addresses of the nodes that answer new connections. */
 async function answering({ callers }: Scene): Promise<ReadonlySet<string>> {
   const once = () => callers.ask(`${proxy}/slow`, { headers: { connection: "close" } });
   const answers = await Promise.all(Array.from({ length: 20 }, once));
@@ -80,7 +80,7 @@ async function answering({ callers }: Scene): Promise<ReadonlySet<string>> {
 
 export function rollouts(scene: () => Scene): void {
   const settled = (component: string, count: number) =>
-    // Those that were replaced are told to end only when the new ones are Ready.
+    // The old pods are stopped only when the new ones are Ready.
     waitFor(async () => (await scene().podsOf(component)).length === count, {
       what: `${count} pods of ${component}, and the others to be gone`,
       timeout: 90_000,
@@ -116,7 +116,7 @@ export function rollouts(scene: () => Scene): void {
     const make = async (connect: () => Promise<void>) => {
       await scale(5);
       await kubectl("rollout", "status", `deployment/${release}-gateway`, "--timeout=2m");
-      // On all five: three of them go.
+      // Connect to all five: three of them are removed.
       await waitFor(async () => (await answering(scene())).size === 5, { what: "the Service to lead to all nodes" });
       await connect();
       await scale(2);
@@ -127,7 +127,7 @@ export function rollouts(scene: () => Scene): void {
       cameAgain.some((times) => times > 0),
       "no subscriber was disconnected",
     );
-    // The user API's pods of before are still there, and what they have logged.
+    // The user API's old pods still exist, with their logs.
     eachSeenOnce(queries, await answeredByUsers(scene(), queries));
   });
 }

@@ -1,4 +1,4 @@
-/** One release of the chart, with everything, on one cluster with pods: what the tests of the release act upon. */
+/** The release under test: the chart with all parts, on one cluster with pods. */
 import assert from "node:assert/strict";
 import { type Cluster, startCluster } from "../../../tools/cluster/pods/cluster.ts";
 import { images } from "../../../tools/images/images.ts";
@@ -6,19 +6,19 @@ import { tool } from "../../../tools/programs/tool.ts";
 import { type Callers, startCallers } from "./chart-callers-pod.ts";
 import { charts, type HelmAnswer, release } from "./helm.ts";
 
-/** The release's. */
+/** Of the release. */
 export const namespace = "sluice";
 export const proxy = `http://${release}-gateway.${namespace}.svc.cluster.local`;
 export const minutes = 60_000;
 
-/** A trial of everything, with images that are on the node. */
+/** Values for a trial with all parts, and images that are on the node. */
 const trial = [
   ["postgres.enabled", "true"],
   ["postgres.image.repository", "sluice/test-postgres"],
   ["postgres.persistence.enabled", "true"],
   ["redis.enabled", "true"],
   ["redis.image.repository", "sluice/test-redis"],
-  // Sockets stay with a node that is to end for all of this time: tests wait for it.
+  // A stopping node keeps sockets for all of this time, and tests wait for it.
   ["gateway.drainSeconds", "5"],
   ["admin.kubernetes", "true"],
   ["userApi.replicas", "2"],
@@ -29,28 +29,28 @@ const trial = [
 
 export interface Scene {
   readonly cluster: Cluster;
-  /** A pod of another namespace that asks, follows and answers. */
+  /** A pod of another namespace: client, subscriber and upstream. */
   readonly callers: Callers;
   /** In the release's namespace, as the administrator. */
   kubectl(...args: readonly string[]): Promise<string>;
-  /** Answers stdout; a failed command is told with what the pods said. */
+  /** Resolves to stdout; the error of a failed command includes the pods' logs. */
   helm(...args: readonly string[]): Promise<string>;
   /** `helm upgrade --install` of the trial with these arguments in addition, whatever its exit code. */
   tryUpgrade(...args: readonly string[]): Promise<HelmAnswer>;
-  /** The same to its good end: all that is wanted is there and Ready. */
+  /** The same; rejects unless everything is installed and Ready. */
   upgrade(...args: readonly string[]): Promise<string>;
-  /** Names of a part's pods, those that end among them. */
+  /** Names of a part's pods, including terminating ones. */
   podsOf(component: string): Promise<readonly string[]>;
   /** One entry of a Secret in clear. */
   secret(name: string, key: string): Promise<string>;
-  /** The header that the user API's route asks for. */
+  /** The header that the user API's route requires. */
   consumer(): Promise<{ readonly apikey: string }>;
   /** The status of a request to the proxy's Service, from the node. */
   statusOf(path: string, headers?: Readonly<Record<string, string>>): Promise<number>;
   end(): Promise<void>;
 }
 
-/** Starts the cluster, and the pod of the callers; nothing is installed yet. */
+/** Starts the cluster and the callers' pod. Nothing is installed yet. */
 export async function startScene(): Promise<Scene> {
   const program = await tool("helm");
   const { tar, images: built } = await images();

@@ -1,5 +1,5 @@
 /**
- * The chart by the real Helm, without a cluster. The goldens are test/golden/chart; after a change on purpose:
+ * The chart, rendered by the real Helm without a cluster. The goldens are in test/golden/chart; to update them:
  *
  *     node test/e2e/deploy/chart.test.ts --write
  */
@@ -141,7 +141,7 @@ interface PodSpec {
   readonly automountServiceAccountToken?: boolean;
 }
 
-/** The pods that an object makes or is. */
+/** The pods of an object's template, or the object itself. */
 function podsIn({ kind, metadata, spec }: Rendered): readonly { readonly owner: string; readonly spec: PodSpec }[] {
   if (kind === "Pod") return [{ owner: metadata.name, spec: spec as PodSpec }];
   const { template } = (spec ?? {}) as { template?: { spec: PodSpec } };

@@ -1,7 +1,7 @@
-/** A pod that sends requests, as another team's program in the cluster would. */
+/** A pod that sends requests, like a program of another team in the cluster. */
 import type { Cluster } from "../../../tools/cluster/pods/cluster.ts";
 
-/** What an endpoint answered. */
+/** The response of an endpoint. */
 export interface GraphqlAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -14,9 +14,9 @@ export interface ClientPod {
     url: string,
     init?: { method?: string; headers?: Readonly<Record<string, string>>; body?: string },
   ): Promise<GraphqlAnswer>;
-  /** Sends the same request this many times, one after another, and answers their statuses. */
+  /** Sends the same request this many times, one after another, and resolves to their statuses. */
   statuses(url: string, init: object, count: number): Promise<readonly number[]>;
-  /** Subscribes over a WebSocket, runs the mutation again and again, and answers the first event. */
+  /** Subscribes over a WebSocket, repeats the mutation, and resolves to the first event. */
   firstEvent(options: Subscription): Promise<unknown>;
 }
 
@@ -24,7 +24,7 @@ export interface Subscription {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly subscription: string;
-  /** Its word COUNT becomes another number each time. */
+  /** COUNT in it is replaced by another number each time. */
   readonly mutation: string;
 }
 
@@ -62,9 +62,9 @@ export async function startClient(cluster: Cluster, image: string): Promise<Clie
   };
 }
 
-// These three run in the pod, as text: they stand for themselves.
+// These three run in the pod, as text: they use nothing outside of themselves.
 
-/** Not by `fetch`, which says the URL's host whatever the headers say. */
+/** Not `fetch`, which always sends the URL's host as the Host header. */
 async function send(url: string, { body, ...init }: { body?: string }): Promise<GraphqlAnswer> {
   const { request } = await import("node:http");
   return new Promise((resolve, reject) => {
@@ -106,7 +106,7 @@ function firstEvent({ url, headers, subscription, mutation }: Subscription): Pro
       const { type, id, payload } = JSON.parse(data);
       if (type === "connection_ack") {
         tell({ type: "subscribe", id: "events", payload: { query: subscription } });
-        // When the subscription stands, nothing says: something new happens until it is told.
+        // The protocol does not confirm a subscription: the mutation is repeated until an event arrives.
         let count = 0;
         repeat = setInterval(() => {
           const query = mutation.replace("COUNT", String(++count));

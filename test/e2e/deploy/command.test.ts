@@ -1,4 +1,4 @@
-/** `npm run cluster -- --pods` as a person meets it: the real script, its words, its end. */
+/** `npm run cluster -- --pods` from a user's view: the real script, its output and its shutdown. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -16,7 +16,7 @@ test("prints commands for outside and inside, has our images, and ends with Ctrl
     cwd: root,
     env: { SLUICE_WORK: work.path },
     ready: /Ctrl-C ends the cluster; nothing is kept\./,
-    // Images are built in it.
+    // Images are built in this folder.
     timeout: 240_000,
   });
   after(() => command.exit() ?? command.kill9());

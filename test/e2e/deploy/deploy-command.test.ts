@@ -36,7 +36,7 @@ async function deploy(args: readonly string[], env: Readonly<Record<string, stri
 }
 
 test("the README's commands bring the CRDs, find nothing to change, and leave them when the stack goes", async () => {
-  // As in a clone; Pulumi writes into the folder.
+  // A copy, as in a clone: Pulumi writes into the folder.
   const clone = join(folder.path, "clone");
   for (const name of ["pulumi", "charts", "crds"]) {
     cpSync(join(root, name), join(clone, name), { recursive: true, filter: (path) => !path.includes("node_modules") });

@@ -1,4 +1,4 @@
-/** What docs/how-to/deploy-with-pulumi.md tells to type, typed as it stands, with the real Pulumi; no cluster is asked. */
+/** Runs the commands of docs/how-to/deploy-with-pulumi.md as written, with the real Pulumi and without a cluster. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -20,7 +20,7 @@ before(async () => {
 
 after(() => folder.remove());
 
-/** Types commands in the folder where `npm run deploy` has told to, and the answer to what they ask. */
+/** Runs commands in the folder that `npm run deploy` printed, and answers their prompts. */
 async function type(commands: string, answer = ""): Promise<void> {
   const { folder: cwd, env } = project;
   const shell = spawn("sh", ["-e", "-c", commands], { cwd, env: { ...process.env, ...env } });
@@ -57,12 +57,12 @@ test("production: the stack is made, has what the lines set, and keeps as secret
   assert.partialDeepStrictEqual(config["sluice:redis"]?.objectValue, { host: "redis.internal", tls: true });
   assert.partialDeepStrictEqual(config["sluice:userApi"]?.objectValue, { route: { hosts: ["users.example.com"] } });
   assert.deepEqual(config["sluice:image"]?.objectValue, { registry: "images.example.com" });
-  // A second time it is there already.
+  // The second time it exists already.
   await type(blocks[0] ?? "");
 });
 
 test("a change: the line sets one value of many", async () => {
-  // As `npm run deploy -- dev` has done before.
+  // `npm run deploy -- dev` has done the same before.
   await type("pulumi stack select --create dev");
   const [block = ""] = blocksOf(page, "Change it");
   const [line = "", ...others] = block.split("\n");

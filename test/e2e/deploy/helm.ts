@@ -15,7 +15,7 @@ export interface HelmAnswer {
   readonly stderr: string;
 }
 
-/** A Kubernetes object as a template makes it. */
+/** A Kubernetes object of a rendered template. */
 export interface Rendered {
   readonly apiVersion: string;
   readonly kind: string;
@@ -24,9 +24,9 @@ export interface Rendered {
 }
 
 /**
- * Runs Helm to its end, whatever its exit code, with folders of its own for what it keeps.
+ * Runs Helm, whatever its exit code, with its state in temporary folders.
  *
- * @param kubeconfig Default: none, so that no cluster is met by mistake.
+ * @param kubeconfig Default: none, so that no cluster is reached by mistake.
  */
 export async function helm(args: readonly string[], kubeconfig = "/dev/null"): Promise<HelmAnswer> {
   const program = await tool("helm");
@@ -47,13 +47,13 @@ export async function helm(args: readonly string[], kubeconfig = "/dev/null"): P
 export const release = "sluice";
 
 export interface RenderOptions {
-  /** Arguments that say the values: `--set …`, `-f …`. */
+  /** Arguments with values: `--set …`, `-f …`. */
   readonly values?: readonly string[];
   /** Default sluice. */
   readonly namespace?: string;
 }
 
-/** What `helm template` makes of the chart, in its order. Throws Helm's own words when it refuses. */
+/** The objects of `helm template`, in its order. Throws Helm's own message when it refuses. */
 export async function render({ values = [], namespace = "sluice" }: RenderOptions = {}): Promise<readonly Rendered[]> {
   const args = ["template", release, charts.sluice, "--namespace", namespace, ...values];
   const { code, stdout, stderr } = await helm(args);

@@ -1,4 +1,4 @@
-/** What a cluster can leave on the machine. */
+/** Finds leftovers of a cluster on the machine. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
@@ -28,7 +28,7 @@ function groupsNamed(name: string, folder = "/sys/fs/cgroup"): readonly string[]
     });
 }
 
-/** Of a process that may end at any time. */
+/** Reads a file of a process that may end at any time. */
 function read(path: string): string {
   try {
     return readFileSync(path, "utf8");

@@ -1,4 +1,4 @@
-/** What the load that goes on during rollouts counts as a failure, and what it asks again. */
+/** The load of the rollouts' tests: the errors that it counts as failures, and those that it retries. */
 import assert from "node:assert/strict";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { test } from "node:test";
@@ -7,9 +7,9 @@ import { type LoadReport, startLoad } from "./load.ts";
 
 interface Asked {
   readonly id: string;
-  /** Whether the client keeps its connection. */
+  /** Whether the client uses keep-alive. */
   readonly kept: boolean;
-  /** How many came on this connection, with this one. */
+  /** The number of requests on this connection, including this one. */
   readonly count: number;
 }
 
@@ -18,14 +18,14 @@ type Serve = (socket: Socket, asked: Asked) => void;
 const ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 const answer: Serve = (socket) => socket.write(ok);
 
-/** Load on a server that does this with each request, until it has been asked 60 times. */
+/** Load on a server with this handler, until it has received 60 requests. */
 async function load(serve: Serve): Promise<LoadReport & { readonly seen: readonly Asked[] }> {
   const seen: Asked[] = [];
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     let count = 0;
     sockets.add(socket);
-    // A request of the load comes in one piece.
+    // The load sends a request in one piece.
     socket
       .on("error", () => {})
       .on("data", (head) => {
@@ -47,7 +47,7 @@ async function load(serve: Serve): Promise<LoadReport & { readonly seen: readonl
   }
 }
 
-/** Does this with each third request of a kept connection, and answers all others. */
+/** Serves the third request of each kept connection like this, and answers all others. */
 const third =
   (serve: Serve): Serve =>
   (socket, asked) =>

@@ -1,6 +1,6 @@
 /**
- * Requests to one address until they are stopped. A part comes on connections of its own, a part on connections that are
- * kept. Runs in a pod: imports nothing of the repository.
+ * Sends requests to one address until it is stopped: some on new connections, some on kept ones. Runs in a pod: imports
+ * nothing of the repository.
  */
 import { Agent, type ClientRequest, request } from "node:http";
 import type { Socket } from "node:net";
@@ -9,23 +9,23 @@ import { setTimeout as pause } from "node:timers/promises";
 export interface LoadOptions {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Milliseconds between two requests on each of both ways. Default 20. */
+  /** Milliseconds between two requests of either kind. Default 20. */
   readonly every?: number;
   /** Milliseconds of silence after which a request has failed. Default 10,000. */
   readonly patience?: number;
 }
 
 export interface LoadReport {
-  /** What the ids of its requests begin with. Each has an id of its own, in the header `x-request-id`. */
+  /** Prefix of the ids of its requests. Each request has its own id, in the header `x-request-id`. */
   readonly name: string;
   readonly statuses: Readonly<Record<string, number>>;
-  /** Words of errors, with how often each came. */
+  /** Error messages with their counts. */
   readonly failures: Readonly<Record<string, number>>;
   /** Ids of the requests that failed. */
   readonly failed: readonly string[];
-  /** When the first and the last of those were sent, by the machine's clock (ISO 8601); none: nothing failed. */
+  /** Times at which the first and the last of those were sent (ISO 8601). Empty: nothing failed. */
   readonly failedFrom?: readonly [first: string, last: string];
-  /** Milliseconds that the slowest took of those that were answered. */
+  /** Milliseconds of the slowest answered request. */
   readonly slowest: number;
   /**
    * Times at which a Service's endpoint refused the connection, in milliseconds since the start. Nothing was sent: another
@@ -33,23 +33,23 @@ export interface LoadReport {
    */
   readonly refused: readonly number[];
   /**
-   * Ids of the requests whose kept connection ended before any byte of their answer. They are asked once more, on a
-   * connection of their own. Whether somebody had read them, only who was asked can tell.
+   * Ids of the requests whose kept connection ended before the first byte of the response. They are retried once, on a
+   * new connection. Only the server knows whether it had read them.
    */
   readonly repeated: readonly string[];
-  /** How many connections were opened in order to be kept. */
+  /** The number of connections opened for keep-alive. */
   readonly connections: number;
 }
 
 export interface Load {
-  /** Resolves when what is under way has been answered, or has failed. */
+  /** Resolves when all requests in flight have been answered or have failed. */
   stop(): Promise<LoadReport>;
 }
 
-/** How many connections are kept at a time, at most. */
+/** The maximum of kept connections. */
 export const keptAtATime = 4;
 
-/** How a connection ends that the other side has closed. */
+/** Error codes of a connection that the other side has closed. */
 const closed: ReadonlySet<string | undefined> = new Set(["ECONNRESET", "EPIPE"]);
 
 const add = (counts: Record<string, number>, what: string): void => {
@@ -90,7 +90,7 @@ export function startLoad({ url, headers, every = 20, patience = 10_000 }: LoadO
       asked.once("timeout", () => asked.destroy(new Error(`no answer within ${patience / 1000} s`)));
       asked.once("error", (error: NodeJS.ErrnoException) => {
         const isRefused = error.code === "ECONNREFUSED";
-        // RFC 9110, 9.2.2. Not twice: nothing was ever answered on the connection of the second time.
+        // RFC 9110, 9.2.2. Not twice: the retry uses a new connection, which has answered nothing yet.
         const mayRepeat = closed.has(error.code) && before > 0 && socket?.bytesRead === before;
         if (isRefused) refused.push(Math.round(performance.now() - began));
         else if (mayRepeat) repeated.push(id);

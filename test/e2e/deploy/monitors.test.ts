@@ -25,7 +25,7 @@ before(async () => {
 });
 after(() => plane?.stop());
 
-/** Only what the API server would store: unknown members are faults. */
+/** Unknown members are errors, because the API server would not store them. */
 const create = (items: readonly object[]) =>
   plane.kubectl(
     ["create", "--namespace=sluice", "--dry-run=server", "--validate=strict", "--output=name", "-f", "-"],
@@ -52,7 +52,7 @@ test("Helm brings them where their kind is known", async () => {
   assert.equal(code, 0, stderr);
 });
 
-/** Changes of the first endpoint, each of which Prometheus' operator could not read. */
+/** Changes of the first endpoint that the Prometheus Operator could not read. */
 for (const [change, fault] of [
   [{ interval: "30 seconds" }, /spec\.endpoints\[0\]\.interval.* should match/],
   [{ pth: "/metrics" }, /unknown field "(spec\.endpoints\[0\]\.)?pth"/],

@@ -38,7 +38,7 @@ export const manifests = JSON.stringify({
                 args: ["-conf", "/etc/who/Corefile"],
                 env: [{ name: "POD", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } }],
                 readinessProbe: { httpGet: { path: "/health", port: 8080 }, periodSeconds: 1 },
-                // Endpoints are spread later than the pod is told to end.
+                // The removed endpoint reaches the nodes after the pod receives its TERM signal.
                 lifecycle: { preStop: { sleep: { seconds: 3 } } },
                 resources: { limits: { cpu: "500m", memory: "128Mi" } },
                 securityContext: {
@@ -75,27 +75,27 @@ export const manifests = JSON.stringify({
   ],
 });
 
-/** A program for Node inside: asks the Service until this many pods have answered, and prints their names. */
+/** A Node program for the cluster: queries the Service until this many pods have answered, and prints their names. */
 export const askPods = (count: number): string => `
   import { lookup, Resolver } from "node:dns/promises";
   const { address } = await lookup("who.default.svc.cluster.local");
   const names = new Set();
   const end = performance.now() + 20_000;
   while (names.size < ${count} && performance.now() < end) {
-    // A resolver of its own has a socket of its own, for which a pod is chosen anew.
+    // Each resolver has its own socket, for which a pod is chosen anew.
     const resolver = new Resolver({ timeout: 1_000, tries: 1 });
     resolver.setServers([address]);
     try {
       for (const [text] of await resolver.resolveTxt("who.")) names.add(text);
     } catch (error) {
-      // A pod is Ready a moment before the node's rules know it.
+      // A pod is Ready a moment before the node's rules include it.
       console.error(error.message);
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   }
   console.log([...names].sort().join("\\n"));`;
 
-/** A program for Node inside: one request after the other, each on a new connection, until TERM; then tells how many. */
+/** A Node program for the cluster: sends requests one by one on new connections until TERM, and prints their number. */
 export const requestUntilStopped = `
   import { get } from "node:http";
   let ended = false;

@@ -35,7 +35,7 @@ test("has a network, a host name and processes of its own", async () => {
 
 test("cannot change the machine, but for the folder of temporary files", async () => {
   const write = (path: string) => node.run("sh", ["-c", `echo x > ${path}`]);
-  // A clone may itself stand in that folder.
+  // The clone itself may be in that folder.
   const clone = relative(tmpdir(), root).startsWith("..") ? [join(root, "sluice-probe")] : [];
   for (const path of ["/etc/sluice-probe", "/usr/sluice-probe", ...clone]) {
     assert.match((await write(path)).stderr, /Read-only file system/, path);

@@ -1,4 +1,4 @@
-/** What the pages of docs/how-to tell a person to type. */
+/** The command blocks of the pages in docs/how-to. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -16,13 +16,13 @@ export function blocksOf(page: string, section: string): readonly string[] {
 export interface Pasted {
   readonly page: string;
   readonly section: string;
-  /** Lines of the shell before the block: what stands for steps that the suite has done in another way. */
+  /** Shell lines before the block, in place of steps that the suite has done in another way. */
   readonly setUp: string;
   /** Where the block is pasted. Default: the suite's own folder. */
   readonly cwd?: string;
 }
 
-/** Pastes the one block of a section as it stands: what begins to listen in it is asked once it listens. */
+/** Runs the only block of a section as written; commands that need a listener wait for it. */
 export async function answersWhenPasted(cluster: Cluster, { page, section, setUp, cwd }: Pasted): Promise<void> {
   const [block = "", ...more] = blocksOf(page, section);
   assert.deepEqual([block.includes("port-forward"), more], [true, []]);

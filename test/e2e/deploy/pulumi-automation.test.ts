@@ -1,6 +1,6 @@
 /**
- * Pulumi's Automation API and our policy pack, with the real engine and provider on a control plane without pods: programs
- * of somebody else that bring our stacks, or are made of our components.
+ * Pulumi's Automation API and our policy pack, with the real engine and provider on a control plane without pods:
+ * external programs that deploy our stacks or use our components.
  */
 import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
@@ -77,13 +77,13 @@ test("a program brings the stack of CRDs, reads what it did, and takes it away",
 const metadata = { namespace: "shop" };
 
 interface Parts {
-  /** Whether a Plugin acts on the Route. */
+  /** Whether the Route has a Plugin. */
   readonly limited: boolean;
   /** Tag of the image of a CronJob. */
   readonly tag: string;
 }
 
-/** A program made of our components, which tells the key of its consumer. */
+/** A program of our components that outputs the key of its consumer. */
 const programOf =
   ({ limited, tag }: Parts): PulumiFn =>
   async () => {

@@ -1,11 +1,11 @@
-/** A run of Pulumi that ends in its middle, as when a machine is switched off. */
+/** A run of Pulumi that is killed halfway, as by a power failure. */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import type { Project } from "../../../tools/deploy/project.ts";
 import { startProcess } from "../../../tools/process/index.ts";
 import { tool } from "../../../tools/programs/tool.ts";
 
-/** Starts `pulumi up` and kills it with all that it started, once `until` answers. */
+/** Starts `pulumi up` and kills it with all its child processes once `until` resolves. */
 export async function killUp({ folder, env }: Project, stack: string, until: () => Promise<unknown>): Promise<void> {
   const args = ["up", "--yes", "--skip-preview", "--non-interactive", "--stack", stack];
   const run = await startProcess(await tool("pulumi"), args, { name: "pulumi", cwd: folder, env });

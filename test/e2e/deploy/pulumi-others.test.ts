@@ -1,6 +1,6 @@
 /**
- * Stacks beside what is not theirs, with the real engine, provider and Helm on a control plane without pods: what has the
- * name of an object of the stack is neither taken nor deleted, and what the stack itself left behind is used on.
+ * Stacks beside objects of others, with the real engine, provider and Helm on a control plane without pods: an object
+ * with the name of one of the stack's is neither taken over nor deleted, and the stack's own leftovers are used again.
  */
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
@@ -52,9 +52,9 @@ test("CRDs of kubectl and of the chart are left to them", async () => {
     await refused("crds"),
     /CustomResourceDefinition routes\.sluice\.dev is there already, made with kubectl\n/,
   );
-  // Whoever asks for a kind first has its storage started, and may be told to come again. The API server's own cleanup of
-  // a CRD that is deleted then does so with a copy that is too old, takes the conflict for a change of which it will hear,
-  // and goes on after five minutes.
+  // The first request for a kind starts its storage and may be told to retry. If the API server's cleanup of a deleted
+  // CRD is that request, it retries with an outdated copy, expects an event after the conflict, and continues after
+  // five minutes.
   const kinds = readdirSync(crds).filter((file) => file.endsWith(".sluice.dev.yaml"));
   await plane.kubectl(["get", kinds.map((file) => file.replace(".yaml", "")).join(","), "--all-namespaces"]);
   await plane.kubectl(["delete", "--filename", crds]);
@@ -114,7 +114,7 @@ test("a password that a volume knows outlives the stack, and the next one goes o
   await configure("qa", { namespace: "shop", ownNamespace: "false", timeout: "1s", ...database });
   const password = () =>
     plane.kubectl(["get", "secret/sluice-postgres", "--namespace=shop", "--output=jsonpath={.data.password}"]);
-  // No pod ever runs here: what is waited for fails, and the rest stands.
+  // No pod ever runs here: waiting for pods fails, and the rest stays.
   const first = await up("qa");
   assert.match(first.output, /sluice-postgres' timed out waiting to be Ready/);
   const made = await password();

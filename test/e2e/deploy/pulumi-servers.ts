@@ -5,7 +5,7 @@ import { waitFor } from "../../../tools/process/index.ts";
 const namespace = "servers";
 const password = "s3cretword";
 
-/** What the config of prod says of them. Redis has no certificate that the images would trust, so it is asked without TLS. */
+/** The config of prod for them. Redis is used without TLS, because the images would not trust its certificate. */
 export const servers = {
   secrets: {
     databaseUrl: `postgres://users:${password}@postgres.${namespace}.svc.cluster.local:5432/users`,
@@ -14,7 +14,7 @@ export const servers = {
   config: { "redis.host": `redis.${namespace}.svc.cluster.local`, "redis.tls": "false" },
 } as const;
 
-/** Starts both in a namespace of their own. */
+/** Starts both in their own namespace. */
 export async function startServers(cluster: Cluster): Promise<void> {
   const items = [
     { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
@@ -59,7 +59,7 @@ function serverOf(name: string, port: number, container: object): readonly objec
   ];
 }
 
-/** Gives the Service of the type LoadBalancer this address, once it is there: nothing else in the cluster would. */
+/** Gives the LoadBalancer Service this address once it exists: the cluster has no controller that would. */
 export async function giveAddress(cluster: Cluster, namespace: string, ip: string): Promise<void> {
   const patch = JSON.stringify({ status: { loadBalancer: { ingress: [{ ip }] } } });
   const service = ["--namespace", namespace, "service/sluice-gateway"];

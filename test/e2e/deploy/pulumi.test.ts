@@ -1,8 +1,9 @@
 /**
- * The real Pulumi engine and provider on a cluster of one node with real pods. The tests are one story, in order.
+ * The real Pulumi engine and provider on a cluster of one node with real pods. The tests depend on each other, in
+ * order.
  *
  * What this cluster cannot enforce is compared as objects in same-objects.test.ts: NetworkPolicies, the autoscaler's
- * metrics. The address of a LoadBalancer is given by the suite.
+ * metrics. The suite sets the address of the LoadBalancer.
  */
 import assert from "node:assert/strict";
 import { join, resolve } from "node:path";
@@ -21,7 +22,7 @@ import { giveAddress, servers, startServers } from "./pulumi-servers.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
 const folder = temporaryFolder("pulumi");
-/** As the page has it, below the folder in which the commands are typed. */
+/** As on the page: below the folder in which the commands run. */
 const work = join(folder.path, ".sluice");
 const passphrase = "of-the-suite";
 let cluster: Cluster;
@@ -61,7 +62,7 @@ async function pulumi(...args: readonly string[]): Promise<string> {
   return output;
 }
 
-/** Without the preview that a person has: what would be, the engine looks at again anyway. */
+/** Without a preview: the engine computes the changes again anyway. */
 const up = (stack: string) => pulumi("up", "--yes", "--skip-preview", "--stack", stack);
 
 type Texts = Readonly<Record<string, string>>;
@@ -107,7 +108,7 @@ test("npm run deploy brings the CRDs and dev from nothing: every pod is Ready, a
   });
   const { code } = await command.ended();
   assert.equal(code, 0, command.output());
-  // What it prints is typed as a person would.
+  // The printed commands are run as written.
   const [, typing = ""] = /To use pulumi on it:\n([\s\S]*)$/.exec(command.output()) ?? [];
   assert.match(await typeInShell(`export PULUMI_CONFIG_PASSPHRASE=${passphrase}\n${typing}`), /proxyAddress +http:/);
   key = (await pulumi("stack", "output", "consumerKey", "--show-secrets", "--stack", "dev")).trim();
@@ -184,7 +185,7 @@ test("a limit that is changed holds without a restart, and one beyond it is 429"
   await waitFor(open, { what: "the greater limit", timeout: 30_000, interval: 500 });
 });
 
-/** Each custom resource of dev: which it is, and how often its spec has changed. */
+/** Name and generation of each custom resource of dev. */
 async function customResources(): Promise<readonly string[]> {
   const kinds = ["services", "routes", "plugins", "consumers"].map((kind) => `${kind}.sluice.dev`).join(",");
   const { items } = JSON.parse(await inDev("get", kinds, "--output=json"));
@@ -273,7 +274,7 @@ test("what kubectl changed is found by refresh and repaired by up", async () => 
 test("prod comes up beside it with external servers, although the first run was killed halfway", async () => {
   await startServers(cluster);
   await selectStack(project, "prod");
-  // Its nodes ask for more processors than there are here.
+  // Its nodes request more processors than this machine has.
   const cpu = { "gateway.resources.requests.cpu": "100m", "userApi.resources.requests.cpu": "100m" };
   await configure("prod", { ...servers.config, ...cpu }, servers.secrets);
   const inProd = (...args: readonly string[]) => cluster.kubectl(["--namespace=sluice-prod", ...args]);
@@ -328,7 +329,7 @@ test("staging stands beside it in its own namespace, and destroy of dev leaves n
 
 const lines = (text: string): number => text.trim().split("\n").length;
 
-/** What differs on two cores without a registry: one of each, from the images that are there. */
+/** Differences on two cores without a registry: one replica each, from the images on the node. */
 const small = {
   "gateway.replicas": "1",
   "userApi.replicas": "1",

@@ -1,4 +1,4 @@
-/** What the release's accounts are granted is what they use of it, on the real cluster: its audit log tells. */
+/** The release's accounts use every right that they are granted, according to the real cluster's audit log. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { referenceGrantCrd } from "../../../tools/cluster/reference-grants.ts";
@@ -13,11 +13,11 @@ import { type Grant, grantsIn, type Rule, refused, unused } from "../operator/gr
 import { minutes, namespace, type Scene } from "./chart-scene.ts";
 import { release } from "./helm.ts";
 
-/** Parts that have a token. */
+/** Parts with a token. */
 const parts = ["operator", "admin"] as const;
 type Part = (typeof parts)[number];
 
-/** What a part is granted for what does not happen here, and why. One that does happen is a fault as well. */
+/** Rights that this suite does not use, with the reasons. An entry that is used is an error as well. */
 const rare: Readonly<Record<Part, Readonly<Record<string, string>>>> = {
   operator: {},
   admin: {},
@@ -40,7 +40,7 @@ const privateNamespace = `${namespace}-${release}-keys`;
 
 const userOf = (account: string) => `system:serviceaccount:${namespace}:${account}`;
 
-/** For a release that is installed; all that it ever did is looked at. It leaves the release as it was. */
+/** For an installed release: checks all its requests so far, and leaves the release unchanged. */
 export function rightsTests(scene: () => Scene): void {
   const labels = (part: string) => `app.kubernetes.io/instance=${release},app.kubernetes.io/component=${part}`;
 

@@ -69,7 +69,7 @@ for (const [name, values] of Object.entries(cases)) {
   test(`chart and Pulumi make the same objects: ${name}`, () => compare({ name: "edge", namespace: "sluice", values }));
 }
 
-/** Words that are no texts in YAML unless they stand in quotes, wherever a name may be one. */
+/** Words that YAML reads as strings only in quotes, wherever a name may be one. */
 const words = ["2", "2024", "0x1", "1e3", "true", "on", "no", "y", "null"];
 
 for (const word of words) {
@@ -97,7 +97,7 @@ for (const word of words) {
     monitoring: { serviceMonitors: { enabled: true, labels: { a: word } }, dashboards: { labels: { a: word } } },
     networkPolicies: { enabled: true },
   };
-  // A Service's name begins with a letter, and so does the release's.
+  // The name of a Service, and so that of the release, begins with a letter.
   const name = /^[a-z]/.test(word) ? word : `a${word}`;
   test(`chart and Pulumi make the same objects: names that are ${word}`, async () => {
     const databases = { postgres: other, redis: { host: word, ...other } };
@@ -126,7 +126,7 @@ for (const stack of stacks.filter((name) => name !== "crds")) {
     const values = Object.fromEntries(
       Object.entries(sections).map(([key, value]) => [key.replace(/^sluice:/, ""), value]),
     );
-    // What a secret of the config names, a Secret says where the chart is used.
+    // The chart takes from a Secret what the Pulumi program takes from a secret of its config.
     const outside = stack === "prod" ? { postgres: { existingSecret: "users-database" } } : {};
     return compare({ name: "sluice", namespace, values: { ...values, ...outside } });
   });

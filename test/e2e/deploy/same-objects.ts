@@ -1,4 +1,4 @@
-/** What the chart and the Pulumi program make of the same values, in a form in which they can be compared. */
+/** The objects of the chart and of the Pulumi program for the same values, in a form that can be compared. */
 import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -27,7 +27,7 @@ interface KubernetesObject {
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
-/** What `helm install` would send. */
+/** The objects that `helm install` would send. */
 export async function helmObjects({ name, namespace, values = {} }: ReleaseArgs): Promise<Objects> {
   const folder = temporaryFolder("same-objects");
   try {
@@ -35,7 +35,7 @@ export async function helmObjects({ name, namespace, values = {} }: ReleaseArgs)
     writeFileSync(file, JSON.stringify(values));
     const args = ["template", name, chart, "--namespace", namespace, "--values", file];
     const { stdout } = await promisify(execFile)(await tool("helm"), args, { maxBuffer: 1 << 26 });
-    // As Kubernetes' own readers: 0440 is a mode in octal digits.
+    // Like Kubernetes' own readers: 0440 is an octal mode.
     const documents = parseAllDocuments(stdout, { version: "1.1" }).map((document) => document.toJS());
     return compared(documents.filter((object) => object !== null));
   } finally {
@@ -43,7 +43,7 @@ export async function helmObjects({ name, namespace, values = {} }: ReleaseArgs)
   }
 }
 
-/** What the Pulumi program sends to the engine. */
+/** The objects that the Pulumi program sends to the engine. */
 export async function pulumiObjects(args: ReleaseArgs): Promise<Objects> {
   const registered: Registered[] = [];
   registerInto(registered);
@@ -55,10 +55,10 @@ export async function pulumiObjects(args: ReleaseArgs): Promise<Objects> {
 }
 
 /**
- * All that may differ, in this one place:
- * - the word by which each way says that the object is its own (`app.kubernetes.io/managed-by`);
+ * The only allowed differences:
+ * - the label that names the managing tool (`app.kubernetes.io/managed-by`);
  * - annotations that only Helm or only Pulumi reads (`helm.sh/…`, `pulumi.com/…`);
- * - what `helm test` runs, and its NetworkPolicy: Pulumi has no such command;
+ * - the pod of `helm test` and its NetworkPolicy: Pulumi has no such command;
  * - entries of Secrets, which are random: their names must be the same.
  */
 function compared(objects: readonly KubernetesObject[]): Objects {

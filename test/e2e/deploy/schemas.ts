@@ -1,4 +1,4 @@
-/** JSON schemas for kubeconform, from what an API server says of its own kinds. */
+/** JSON schemas for kubeconform, from an API server's OpenAPI document. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -15,12 +15,12 @@ interface Schema {
 
 type Schemas = Readonly<Record<string, Schema>>;
 
-/** For kubeconform's -schema-location, in the folder that was written to. */
+/** The value of kubeconform's -schema-location for the folder. */
 export const schemaLocation = (folder: string): string =>
   join(folder, "{{ .Group }}-{{ .ResourceAPIVersion }}-{{ .ResourceKind }}.json");
 
 /**
- * Writes a schema for each kind that the API server has, ours among them. Members that it does not know are faults.
+ * Writes a schema for each kind of the API server, including ours. Unknown members are errors.
  *
  * @param openApi The body of `/openapi/v2`.
  */
@@ -32,14 +32,14 @@ export function writeSchemas(folder: string, openApi: string): void {
     // DeleteOptions and similar kinds belong to all groups and are not objects.
     if (known === undefined || others.length > 0) continue;
     const { group, version, kind } = known;
-    // kubeconform calls the group of core kinds by their version.
+    // kubeconform uses the version as the group of core kinds.
     const file = `${group || version}-${version}-${kind.toLowerCase()}.json`;
     const used = Object.fromEntries([...reachable(name, closed)].map((used) => [used, closed[used]]));
     writeFileSync(join(folder, file), JSON.stringify({ $ref: `#/definitions/${name}`, definitions: used }));
   }
 }
 
-/** The words of OpenAPI that JSON schema does not have, in its own. */
+/** An OpenAPI schema as JSON Schema, in which unknown members are errors. */
 function closedSchema(schema: Schema): Schema | object {
   const { properties, items, additionalProperties, ...rest } = schema;
   if (rest.format === "int-or-string") return { type: ["integer", "string"] };

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The first process of a one-node cluster, in namespaces of its own: makes the machine's files read-only, gives the
-# node its mounts and its network, and then holds the namespaces. Its end is the end of all that runs in them.
+# The first process of a one-node cluster, in its own namespaces: makes the machine's files read-only, sets up the
+# node's mounts and network, and then holds the namespaces. When it ends, all processes in them end.
 #
 #   node.sh STATE_FOLDER TEMPORARY_FOLDER PAUSE HIERARCHY...
 #
@@ -14,7 +14,7 @@ mount --make-rprivate /
 mount --make-rshared / # pods take over mounts that the kubelet makes
 mount -t proc proc /proc
 
-# The control groups, with the one that this process was put into as their root.
+# The control groups, with this process's own group as their root.
 mount -t sysfs sysfs /sys
 mount -t tmpfs -o mode=755 cgroup /sys/fs/cgroup
 for hierarchy in "$@"; do
@@ -26,7 +26,7 @@ for hierarchy in "$@"; do
   esac
 done
 
-# What the components write outside of their own folders, and names from the cluster's DNS.
+# Folders outside of the components' own ones that they write to, and name resolution by the cluster's DNS.
 resolver=$(readlink -f /etc/resolv.conf)
 mount -t tmpfs -o mode=755 tmpfs /run
 mkdir -p /run/lock "$(dirname "$resolver")"
@@ -37,7 +37,7 @@ for folder in lib log; do
 done
 mount --bind "$state/resolv.conf" "$resolver"
 
-# The kubelet sets these for the whole machine: it gets files instead, with the values that it wants to see.
+# The kubelet would set these for the whole machine. It gets files instead, with the values that it expects.
 mkdir "$state/sysctl"
 stand_in() {
   echo "$2" > "$state/sysctl/${1##*/}"
@@ -50,11 +50,11 @@ stand_in kernel/panic_on_oops 1
 stand_in kernel/keys/root_maxkeys 1000000
 stand_in kernel/keys/root_maxbytes 25000000
 
-# Nothing of the machine can be changed from inside but the folder for temporary files.
+# From inside, only the folder for temporary files of the machine is writable.
 mount --bind "$temporary" "$temporary"
 mount -o remount,bind,ro /
 
-# A pair of interfaces is the node's network card. There is no way out: what is outside is unreachable at once.
+# A pair of interfaces is the node's network card. There is no route out: addresses outside are unreachable at once.
 ip link set lo up
 ip link add node0 type veth peer name node1
 ip address add 10.99.0.1/24 dev node0
