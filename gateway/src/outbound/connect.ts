@@ -18,7 +18,7 @@ export interface OutboundConnectOptions {
   readonly host: string;
   readonly port: number;
   readonly allowHalfOpen?: boolean;
-  /** Read buffer for a connection without TLS. Default: the socket emits "data" events. */
+  /** Read buffer. Default: the socket emits "data" events. */
   readonly onread?: OnReadOpts;
   /** Absent: without TLS. */
   readonly tls?: Omit<ConnectionOptions, "host" | "port" | "path" | "lookup" | "socket">;
@@ -45,9 +45,9 @@ export function connectBehind(guard: Guard, authorities: readonly string[] = [])
     } catch (error) {
       return refused(error as Error);
     }
-    const common = { host, port, lookup: guard.lookup(port), noDelay: true, allowHalfOpen };
-    if (tls !== undefined) return connectTls({ ...trusting(), ...tls, ...common });
-    return connectPlain(onread === undefined ? common : { ...common, onread });
+    const buffer = onread === undefined ? {} : { onread };
+    const common = { host, port, lookup: guard.lookup(port), noDelay: true, allowHalfOpen, ...buffer };
+    return tls === undefined ? connectPlain(common) : connectTls({ ...trusting(), ...tls, ...common });
   };
 }
 

@@ -3,12 +3,11 @@
  * asks for it, and no faster than it is consumed: the connection checks `wanted` and is notified when that changes.
  */
 import { BodyLostError, type RequestBody } from "../exchange/request-body.ts";
-import type { Slab } from "../sockets/slab.ts";
+import { ByteView } from "../sockets/byte-view.ts";
 
 /** Consumer of a body. */
 export interface BodySink {
-  /** @param slab Slab that contains the piece, valid during the call and while the slab is held; null: owned memory. */
-  take(piece: Buffer, slab: Slab | null): void;
+  take(view: ByteView): void;
   /** Called after all pieces of one read. Returns false when `take` must wait for `ClientBody.drained`. */
   send(): boolean;
   /** The body is complete. Trailers are lines in wire format; "" when there are none. */
@@ -92,7 +91,7 @@ export class ClientBody implements RequestBody {
     this.#use = "forwarded";
     const seen = this.#seen;
     this.#seen = [];
-    for (const piece of seen) this.#give(piece, null);
+    for (const piece of seen) this.#give(ByteView.of(piece));
     if (this.#ended) sink.finish(this.#trailers);
     else if (this.wanted) this.#onWanted();
   }
@@ -119,14 +118,10 @@ export class ClientBody implements RequestBody {
     if (!this.#ended) this.#onWanted();
   }
 
-  /** @param slab Slab that contains the piece; null: owned memory. */
-  take(piece: Buffer, slab: Slab | null = null): void {
-    if (this.#use === "forwarded") this.#give(piece, slab);
-    else if (this.#use !== "dropped") {
-      slab?.hold();
-      if (this.#use === "gathered") this.#keep(piece);
-      else this.#seen.push(piece);
-    }
+  take(view: ByteView): void {
+    if (this.#use === "forwarded") this.#give(view);
+    else if (this.#use === "gathered") this.#keep(view.keep());
+    else if (this.#use !== "dropped") this.#seen.push(view.keep());
   }
 
   /** All pieces of one read have been passed on. */
@@ -152,9 +147,9 @@ export class ClientBody implements RequestBody {
     this.#reader?.reject(new BodyLostError());
   }
 
-  #give(piece: Buffer, slab: Slab | null): void {
+  #give(view: ByteView): void {
     this.#begun = true;
-    this.#sink?.take(piece, slab);
+    this.#sink?.take(view);
   }
 
   #keep(piece: Buffer): void {

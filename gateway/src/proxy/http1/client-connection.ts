@@ -5,9 +5,9 @@ import { ClientBody } from "../client/client-body.ts";
 import type { LiveExchange, TrafficCounters } from "../exchange/live-exchange.ts";
 import type { GatewayResponse } from "../response/gateway-response.ts";
 import { attachReadBuffer, emitAsData } from "../sockets/accepted-socket.ts";
+import { ByteView } from "../sockets/byte-view.ts";
 import { ClientInput } from "../sockets/client-input.ts";
 import type { ReadBuffer } from "../sockets/read-buffer.ts";
-import { type Slab, WORTHWHILE } from "../sockets/slab.ts";
 import { WriteQueue } from "../sockets/write-queue.ts";
 import { IdleTimer } from "../timers/idle-timer.ts";
 import { MinRateTimer } from "../timers/min-rate-timer.ts";
@@ -79,7 +79,7 @@ export class ClientConnection implements Http1ClientSide, TrafficCounters {
       ...{ out: this.out, limits: context.sendPace, memory: context.memory },
       onLate: () => this.destroy(),
     });
-    this.#inlet = peer.scheme === "http" ? attachReadBuffer(socket) : null;
+    this.#inlet = attachReadBuffer(socket, { isTls: peer.scheme === "https" });
     if (this.#inlet !== null) this.#inlet.read = this.#onRead;
     socket.on("data", this.#onData);
     socket.on("drain", this.#onDrain);
@@ -153,17 +153,19 @@ export class ClientConnection implements Http1ClientSide, TrafficCounters {
 
   readonly #onData = (chunk: Buffer): void => {
     if (this.#state >= CLOSING) return;
-    this.#input.add(chunk);
+    this.#input.add(ByteView.of(chunk));
     this.#advance();
   };
 
-  readonly #onRead = (slab: Slab, size: number): void => {
+  readonly #onRead = (view: ByteView): void => {
     if (this.#state >= CLOSING) return;
-    this.#input.read(slab, size);
+    this.#input.add(view);
     this.#advance();
+    const inlet = this.#inlet;
+    if (inlet === null) return;
     // Many bytes of the body may be outstanding.
-    const isLong = size >= WORTHWHILE && this.#state === BODY && (this.#left < 0 || this.#left >= WORTHWHILE);
-    if (this.#inlet !== null) this.#inlet.isLong = isLong;
+    const mayBeLong = this.#state === BODY && (this.#left < 0 || this.#left >= inlet.longRead);
+    inlet.isLong = mayBeLong && view.length >= inlet.longRead;
   };
 
   #goOn(now?: number): void {
@@ -270,13 +272,10 @@ export class ClientConnection implements Http1ClientSide, TrafficCounters {
   }
 
   #readLength(body: ClientBody): boolean {
-    const { bytes, slab } = this.#input;
-    const size = Math.min(this.#left, bytes.length);
+    const size = Math.min(this.#left, this.#input.length);
     this.#left -= size;
     this.bytesIn += size;
-    const used = this.#input.skip(size);
-    body.take(size === bytes.length ? bytes : bytes.subarray(0, size), slab);
-    used?.release();
+    this.#input.pass(body, 0, size);
     if (this.#left === 0 && this.#body === body) this.#bodyEnded(body, "");
     return true;
   }
@@ -284,7 +283,7 @@ export class ClientConnection implements Http1ClientSide, TrafficCounters {
   #readChunks(body: ClientBody): boolean {
     const chunks = this.#chunks;
     if (chunks === null) return false;
-    const { bytes, slab } = this.#input;
+    const { bytes } = this.#input;
     const what = chunks.next(bytes, 0, bytes.length);
     if (what < 0) {
       this.#rejectBody("badRequest");
@@ -292,10 +291,12 @@ export class ClientConnection implements Http1ClientSide, TrafficCounters {
     }
     const at = chunks.position;
     this.bytesIn += at;
-    const used = this.#input.skip(at);
-    if (what === CHUNK_DATA) body.take(bytes.subarray(chunks.dataStart, chunks.dataEnd), slab);
-    else if (what === CHUNK_END) this.#bodyEnded(body, passedLines(chunks.trailers, NONE_DROPPED, null));
-    used?.release();
+    if (what === CHUNK_DATA) this.#input.pass(body, chunks.dataStart, chunks.dataEnd, at);
+    else if (what === CHUNK_END) {
+      const trailers = passedLines(chunks.trailers, NONE_DROPPED, null);
+      this.#input.skip(at);
+      this.#bodyEnded(body, trailers);
+    } else this.#input.skip(at);
     return true;
   }
 

@@ -4,7 +4,7 @@ import type { DirectResponse } from "../../exchange/exchange.ts";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import type { AccessResult, Pipeline, ProxyLog } from "../pipeline.ts";
-import type { Slab } from "../sockets/slab.ts";
+import { ByteView } from "../sockets/byte-view.ts";
 import type { WriteQueue } from "../sockets/write-queue.ts";
 import { logUpstreamFailure, type UpstreamFailure } from "../upstream/log-upstream-failure.ts";
 import type { ClientHead } from "./client-head.ts";
@@ -143,12 +143,12 @@ export class Http1Exchange implements UpstreamCallListener {
     );
   }
 
-  data(bytes: Buffer, start: number, end: number, slab: Slab | null): void {
+  data(view: ByteView): void {
     const { out } = this.#client;
-    if (!this.#chunked) out.range(bytes, start, end, slab);
+    if (!this.#chunked) out.bytes(view);
     else {
-      out.text(`${(end - start).toString(16)}\r\n`);
-      out.range(bytes, start, end, slab);
+      out.text(`${view.length.toString(16)}\r\n`);
+      out.bytes(view);
       out.text("\r\n");
     }
   }
@@ -176,7 +176,7 @@ export class Http1Exchange implements UpstreamCallListener {
     const connection: Framing = `Connection: Upgrade\r\nUpgrade: ${protocol}\r\n`;
     const { out } = this.#client;
     out.text(responseHeads.response(this.#exchange, { head, connection, chunked: false, trailers: false }));
-    if (first.length > 0) out.bytes(first, null);
+    if (first.length > 0) out.bytes(ByteView.of(first));
     out.flush();
     this.#over = true;
     this.#client.join({

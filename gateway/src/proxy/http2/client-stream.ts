@@ -6,6 +6,7 @@ import type { TrafficCounters } from "../exchange/live-exchange.ts";
 import type { ConnectionPeer } from "../http1/client-head.ts";
 import { knownId } from "../http1/parse/names.ts";
 import type { HeadLimits } from "../http1/parse/request-head.ts";
+import { ByteView } from "../sockets/byte-view.ts";
 import { IdleTimer } from "../timers/idle-timer.ts";
 import { linesOf, passedTrailers } from "./fields.ts";
 import { Http2Exchange, type Http2ExchangeContext } from "./http2-exchange.ts";
@@ -118,7 +119,7 @@ export class ClientStream implements TrafficCounters {
   #take(body: ClientBody, piece: Buffer): void {
     this.bytesIn += piece.length;
     this.#check.came(piece.length);
-    body.take(piece);
+    body.take(ByteView.of(piece));
     body.flush();
     if (body.wanted) this.#await();
     else {

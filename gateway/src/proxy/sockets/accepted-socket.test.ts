@@ -24,14 +24,14 @@ async function connected(context: TestContext): Promise<{ readonly far: Socket; 
 
 test("an accepted socket reads into the slab that all share, and tells nothing by data", async (context) => {
   const { far, near } = await connected(context);
-  const inlet = attachReadBuffer(near);
+  const inlet = attachReadBuffer(near, { isTls: false });
   assert.ok(inlet);
   const told: string[] = [];
   near.on("data", () => told.push("data"));
   const read = new Promise<string>((resolve) => {
-    inlet.read = (slab, size) => {
-      assert.equal(slab, sharedSlab);
-      resolve(slab.bytes.toString("latin1", 0, size));
+    inlet.read = (view) => {
+      assert.equal(view.bytes, sharedSlab.bytes);
+      resolve(view.latin1());
     };
   });
   far.write("hello");
@@ -44,15 +44,15 @@ test("an accepted socket reads into the slab that all share, and tells nothing b
 
 test("it can be paused, and then reads nothing", async (context) => {
   const { far, near } = await connected(context);
-  const inlet = attachReadBuffer(near);
+  const inlet = attachReadBuffer(near, { isTls: false });
   assert.ok(inlet);
   let size = 0;
   const first = Promise.withResolvers<void>();
   const whole = Promise.withResolvers<void>();
   const content = Buffer.alloc(8 * 1024 * 1024, "x");
-  inlet.read = (_, more) => {
+  inlet.read = ({ length }) => {
     if (size === 0) near.pause();
-    size += more;
+    size += length;
     first.resolve();
     if (size === content.length) whole.resolve();
   };
@@ -69,7 +69,7 @@ test("it can be paused, and then reads nothing", async (context) => {
 test("what is put back comes by data, and what is read then behind it", async (context) => {
   const { far, near } = await connected(context);
   near.pause().unshift(Buffer.from("one "));
-  const inlet = attachReadBuffer(near);
+  const inlet = attachReadBuffer(near, { isTls: false });
   assert.ok(inlet);
   let text = "";
   const whole = Promise.withResolvers<void>();
@@ -78,7 +78,7 @@ test("what is put back comes by data, and what is read then behind it", async (c
     if (text === "one two") whole.resolve();
   };
   near.on("data", (chunk: Buffer) => take(chunk.toString()));
-  inlet.read = (slab, size) => take(slab.bytes.toString("latin1", 0, size));
+  inlet.read = (view) => take(view.latin1());
   far.write("two");
   near.resume();
   await whole.promise;
@@ -86,20 +86,20 @@ test("what is put back comes by data, and what is read then behind it", async (c
 
 test("in the middle of a long body it reads into a slab of its own", async (context) => {
   const { far, near } = await connected(context);
-  const inlet = attachReadBuffer(near);
+  const inlet = attachReadBuffer(near, { isTls: false });
   assert.ok(inlet);
-  const slabs = new Set<unknown>();
+  const buffers = new Set<Buffer>();
   const long = Promise.withResolvers<void>();
-  inlet.read = (slab, size) => {
+  inlet.read = ({ bytes, length }) => {
     inlet.isLong = true;
-    slabs.add(slab);
-    if (slab !== sharedSlab && size >= WORTHWHILE) long.resolve();
+    buffers.add(bytes);
+    if (bytes !== sharedSlab.bytes && length >= WORTHWHILE) long.resolve();
   };
   far.write(Buffer.alloc(8 * 1024 * 1024));
   await long.promise;
-  assert.ok(slabs.size > 1);
+  assert.ok(buffers.size > 1);
 });
 
 test("a socket that Node holds otherwise goes on as it is", () => {
-  assert.equal(attachReadBuffer(new Socket()), null);
+  assert.equal(attachReadBuffer(new Socket(), { isTls: false }), null);
 });

@@ -42,10 +42,10 @@ const isHandle = (handle: unknown): handle is Handle =>
  *
  * @returns null: all data arrives as "data" events
  */
-export function attachReadBuffer(socket: Socket): ReadBuffer | null {
+export function attachReadBuffer(socket: Socket, { isTls }: { readonly isTls: boolean }): ReadBuffer | null {
   const handle: unknown = Reflect.get(socket, "_handle");
   if (readSymbols === null || !isHandle(handle)) return null;
-  const inlet = new ReadBuffer();
+  const inlet = new ReadBuffer({ isTls });
   Reflect.set(socket, readSymbols.buffer, true);
   Reflect.set(socket, readSymbols.nextBuffer, inlet.onread.buffer);
   Reflect.set(socket, readSymbols.callback, inlet.onread.callback);
@@ -74,5 +74,5 @@ export function readInto(socket: Socket, buffer: () => Buffer, onRead: (size: nu
 
 /** Emits "data" from now on, with copies that listeners may keep. */
 export function emitAsData(inlet: ReadBuffer, socket: Socket): void {
-  inlet.read = (slab, size) => void socket.emit("data", Buffer.from(slab.bytes.subarray(0, size)));
+  inlet.read = (view) => void socket.emit("data", view.keep());
 }

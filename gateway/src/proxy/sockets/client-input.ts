@@ -1,49 +1,38 @@
 /** Bytes that a client has sent and that are not consumed yet. */
 import { CR, LF } from "../http1/parse/bytes.ts";
-import { type Slab, sharedSlab, slabOf } from "./slab.ts";
+import { ByteView } from "./byte-view.ts";
+import type { Slab } from "./slab.ts";
 
 const NOTHING = Buffer.alloc(0);
 
 export class ClientInput {
   bytes: Buffer = NOTHING;
-  /** Slab that contains the bytes; null: owned memory. */
+  /** Contains the bytes; null: owned memory. */
   #slab: Slab | null = null;
-  /** Slab that contains the current request's head. */
+  /** Contains the current request's head. */
   #headSlab: Slab | null = null;
 
   get length(): number {
     return this.bytes.length;
   }
 
-  /** Adds bytes that were read into a slab. Bytes in the shared slab are copied: the next connection overwrites it. */
-  read(slab: Slab, size: number): void {
-    if (this.bytes.length > 0) this.add(slab.bytes.subarray(0, size), null);
-    else if (slab === sharedSlab) {
-      const chunk = Buffer.allocUnsafe(size);
-      slab.bytes.copy(chunk, 0, 0, size);
-      this.add(chunk);
-    } else {
-      slab.hold();
-      this.add(slab.bytes.subarray(0, size), slab);
-    }
-  }
-
-  /** @param slab Slab that contains the chunk. */
-  add(chunk: Buffer, slab = slabOf(chunk)): void {
-    if (this.bytes.length === 0) {
-      this.bytes = chunk;
-      this.#slab = slab;
-    } else {
-      this.bytes = Buffer.concat([this.bytes, chunk]);
+  /** Adds bytes that were read. */
+  add(view: ByteView): void {
+    if (this.bytes.length > 0) {
+      this.bytes = Buffer.concat([this.bytes, view.bytes.subarray(view.start, view.end)]);
       this.#slab = null;
+      return;
     }
+    const { bytes, slab } = view.retain();
+    this.bytes = bytes;
+    this.#slab = slab;
   }
 
   /** Consumes a head of this size, which stays valid until `releaseHead`. */
   skipHead(size: number): void {
     this.#slab?.hold();
     this.#headSlab = this.#slab;
-    this.skip(size)?.release();
+    this.skip(size);
   }
 
   releaseHead(): void {
@@ -51,13 +40,22 @@ export class ClientInput {
     this.#headSlab = null;
   }
 
-  /** Slab that contains the bytes, for callers that keep some of them. */
-  get slab(): Slab | null {
-    return this.#slab;
+  /** Consumes the first `size` bytes, and passes those from `start` to `end` on. */
+  pass(receiver: { take(view: ByteView): void }, start: number, end: number, size = end): void {
+    const view = new ByteView(this.bytes, start, end, this.#slab);
+    // First, because the receiver may ask for more.
+    const used = this.#consume(size);
+    receiver.take(view);
+    used?.release();
   }
 
-  /** Consumes this many bytes. Returns the slab to release after their use, when no other bytes remain in it. */
-  skip(size: number): Slab | null {
+  /** Consumes this many bytes. */
+  skip(size: number): void {
+    this.#consume(size)?.release();
+  }
+
+  /** Returns the slab to release after the use of the bytes, when no other bytes remain in it. */
+  #consume(size: number): Slab | null {
     if (size < this.bytes.length) {
       this.bytes = this.bytes.subarray(size);
       return null;
@@ -78,7 +76,7 @@ export class ClientInput {
     if (bytes[0] !== CR) return;
     let size = 0;
     while (bytes[size] === CR && bytes[size + 1] === LF) size += 2;
-    if (size > 0) this.skip(size)?.release();
+    if (size > 0) this.skip(size);
   }
 
   /** Discards all bytes. */

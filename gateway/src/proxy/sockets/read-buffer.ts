@@ -1,41 +1,47 @@
 /**
- * Read buffers for cleartext connections. Node would allocate 64 kB for every read, which costs more than parsing a
- * usual head. All connections of a thread therefore read into one slab, and bytes to keep are copied; a connection in
- * the middle of a long body reads into slabs of its own, which are passed on without a copy.
+ * Read buffers for connections. Node would allocate memory for every read, which costs more than parsing a usual head.
+ * All connections of a thread therefore read into one slab, and bytes to keep are copied; a connection in the middle of
+ * a long body reads into slabs of its own, which are passed on without a copy.
  */
 import type { OnReadOpts } from "node:net";
-import { type Slab, sharedSlab, takeSlab } from "./slab.ts";
+import { ByteView } from "./byte-view.ts";
+import { SLAB_SIZE, sharedSlab, TLS_SLAB_SIZE, takeSlab, WORTHWHILE } from "./slab.ts";
 
 export class ReadBuffer {
-  /** For `net.connect`. */
+  /** For `net.connect` and `tls.connect`. */
   readonly onread: OnReadOpts;
   /** Buffer for the first read of accepted sockets. */
   readonly first: Buffer = sharedSlab.bytes;
-  /** Receives the slab's bytes up to `end`, valid during the call and while the slab is held. */
-  read: (slab: Slab, end: number) => void = () => {
+  /** Minimum bytes of a read in the middle of a long body. */
+  readonly longRead: number;
+  /** Receives what was read. */
+  read: (view: ByteView) => void = () => {
     // Ignored: the connection has no owner yet and no request was sent on it.
   };
   /** Whether many bytes are expected. */
   isLong = false;
+  readonly #size: number;
   #slab = sharedSlab;
 
-  constructor() {
+  constructor({ isTls }: { readonly isTls: boolean }) {
+    this.#size = isTls ? TLS_SLAB_SIZE : SLAB_SIZE;
+    this.longRead = isTls ? TLS_SLAB_SIZE / 2 : WORTHWHILE;
     this.onread = {
       buffer: () => this.#next().bytes,
       callback: (size) => {
-        this.read(this.#slab, size);
+        this.read(new ByteView(this.#slab.bytes, 0, size, this.#slab));
         return true;
       },
     };
   }
 
   /** Node calls this after every read. */
-  #next(): Slab {
+  #next() {
     const slab = this.#slab;
     const isOwn = slab !== sharedSlab;
     if (this.isLong ? isOwn && !slab.isLent : !isOwn) return slab;
     if (isOwn) slab.release();
-    this.#slab = this.isLong ? takeSlab() : sharedSlab;
+    this.#slab = this.isLong ? takeSlab(this.#size) : sharedSlab;
     return this.#slab;
   }
 }

@@ -1,24 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { ByteView } from "./byte-view.ts";
 import { ReadBuffer } from "./read-buffer.ts";
-import { sharedSlab, slabOf, takeSlab, WORTHWHILE } from "./slab.ts";
-
-test("frees what Node has read when the last one lets go", () => {
-  const chunk = Buffer.allocUnsafeSlow(65_536);
-  const slab = slabOf(chunk.subarray(0, 60_000));
-  slab?.hold();
-  slab?.release();
-  assert.equal(chunk.buffer.byteLength, 65_536);
-  slab?.release();
-  assert.equal(chunk.buffer.byteLength, 0);
-});
-
-test("leaves alone what is small, or lies in memory of others", () => {
-  const mine = Buffer.allocUnsafeSlow(65_536);
-  const pooled = Buffer.from("x".repeat(Buffer.poolSize / 2 - 1));
-  const chunks = [mine.subarray(0, 1000), mine.subarray(1), mine.subarray(0, 32_000), pooled];
-  assert.deepEqual(chunks.map(slabOf), [null, null, null, null]);
-});
+import { pooledBytes, SLAB_SIZE, type Slab, sharedSlab, TLS_SLAB_SIZE, takeSlab, WORTHWHILE } from "./slab.ts";
 
 test("gives memory to the next one who wants some, and not while somebody holds it", () => {
   const slab = takeSlab();
@@ -60,22 +44,31 @@ function reading(inlet: ReadBuffer): (size: number) => Uint8Array {
 }
 
 test("reads where all read unless much is to come, and never into what somebody still holds", () => {
-  const inlet = new ReadBuffer();
+  const inlet = new ReadBuffer({ isTls: false });
   const read = reading(inlet);
-  let held = takeSlab();
-  inlet.read = (slab) => {
-    held = slab;
+  let view = ByteView.of(Buffer.alloc(0));
+  inlet.read = (received) => {
+    view = received;
   };
   assert.equal(read(100), sharedSlab.bytes);
   inlet.isLong = true;
   const own = read(WORTHWHILE);
   assert.notEqual(own, sharedSlab.bytes);
   assert.equal(read(WORTHWHILE), own);
-  held.hold();
-  assert.equal(held.bytes, own);
+  view.hold();
+  assert.equal(view.bytes, own);
   const second = read(WORTHWHILE);
   assert.notEqual(second, own);
   inlet.isLong = false;
   assert.equal(read(100), sharedSlab.bytes);
   assert.equal(takeSlab().bytes, second, "what nobody holds is free again");
+});
+
+test("keeps a bounded amount of free memory of either size", () => {
+  for (const size of [SLAB_SIZE, TLS_SLAB_SIZE]) {
+    const many: Slab[] = Array.from({ length: 1000 }, () => takeSlab(size));
+    for (const slab of many) slab.release();
+    assert.equal(new Set(many.map(({ bytes }) => bytes)).size, 1000);
+  }
+  assert.equal(pooledBytes(), 2 * 4_194_304);
 });

@@ -1,32 +1,31 @@
 /**
- * Reference-counted memory for pieces of bodies until the other socket has written them. Each read by Node allocates 64
- * kB. Left to the garbage collector, bodies made V8 mark the whole heap ten times a second, a third of their CPU cost
- * (measured). The last holder to release a slab returns it to the pool.
+ * Reference-counted memory into which sockets read. A read by Node would allocate up to 64 kB. Left to the garbage
+ * collector, bodies made V8 mark the whole heap ten times a second, a third of their CPU cost (measured). The last
+ * holder to release a slab returns it to the pool.
+ *
+ * Only the files of this folder hold and release slabs; others see a `ByteView`.
  */
 
 /** Bytes of a slab: a body of 64 kB arrives with its head in one read. */
-const SIZE = 131_072;
+export const SLAB_SIZE = 131_072;
+/** Bytes of a slab for TLS, which passes on one record at a time. */
+export const TLS_SLAB_SIZE = 16_384;
 /** Minimum bytes that justify a slab: small pieces would pin too much memory while they wait for a client. */
 export const WORTHWHILE = 32_768;
-/** Minimum bytes, allocated by Node, that are freed early: one TLS record. */
-const SMALLEST = 16_384;
-/** Maximum number of free slabs. */
-const MOST_FREE = 32;
+/** Maximum bytes of free slabs of one size. */
+const MOST_FREE = 4_194_304;
 
-/** Buffers only: each slab object is used once, so that a late reference never reaches the next use of its memory. */
-const free: Buffer[] = [];
+/** Free memory by size. Buffers only: each slab object is used once, so that a late reference never reaches it again. */
+const free: Readonly<Record<number, Buffer[]>> = { [SLAB_SIZE]: [], [TLS_SLAB_SIZE]: [] };
 
 export class Slab {
   readonly bytes: Buffer;
-  /** Whether the memory returns to the pool. */
-  readonly #isPooled: boolean;
   /** 0: released; its memory may have a new owner. */
   #holders: number;
 
   /** @param holders Infinity: never released */
-  constructor(bytes: Buffer, { isPooled, holders = 1 }: { readonly isPooled: boolean; readonly holders?: number }) {
+  constructor(bytes: Buffer, holders = 1) {
     this.bytes = bytes;
-    this.#isPooled = isPooled;
     this.#holders = holders;
   }
 
@@ -50,10 +49,9 @@ export class Slab {
     if (this.#holders === 0) throw new SlabOverError();
     this.#holders--;
     if (this.#holders > 0) return;
-    const { buffer } = this.bytes;
-    if (this.#isPooled) {
-      if (free.length < MOST_FREE) free.push(this.bytes);
-    } else if (buffer instanceof ArrayBuffer) buffer.transfer(0);
+    const { length } = this.bytes;
+    const pool = free[length];
+    if (pool !== undefined && (pool.length + 1) * length <= MOST_FREE) pool.push(this.bytes);
   };
 }
 
@@ -65,19 +63,11 @@ class SlabOverError extends Error {
   }
 }
 
-export const takeSlab = (): Slab => new Slab(free.pop() ?? Buffer.allocUnsafeSlow(SIZE), { isPooled: true });
+export const takeSlab = (size = SLAB_SIZE): Slab => new Slab(free[size]?.pop() ?? Buffer.allocUnsafeSlow(size));
 
-/** Wraps a chunk read by Node so that it is freed early; null when that is not worthwhile or the memory is shared. */
-export function slabOf(chunk: Buffer): Slab | null {
-  if (chunk.length < SMALLEST) return null;
-  // Node does not shrink a buffer that is nearly full. Chunks from its pool are less than half of the pool.
-  return chunk.byteOffset === 0 && chunk.length * 2 >= chunk.buffer.byteLength
-    ? new Slab(chunk, { isPooled: false })
-    : null;
-}
+/** Bytes of free memory in the pool. */
+export const pooledBytes = (): number =>
+  Object.entries(free).reduce((sum, [size, pool]) => sum + Number(size) * pool.length, 0);
 
 /** Shared read buffer of connections that expect no long body; bytes to keep are copied. */
-export const sharedSlab = new Slab(Buffer.allocUnsafeSlow(SIZE), {
-  isPooled: false,
-  holders: Number.POSITIVE_INFINITY,
-});
+export const sharedSlab = new Slab(Buffer.allocUnsafeSlow(SLAB_SIZE), Number.POSITIVE_INFINITY);

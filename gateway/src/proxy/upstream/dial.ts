@@ -18,7 +18,7 @@ export interface DialOptions {
   readonly protocol: "http/1.1" | "h2";
   /** Sessions of targets with that protocol. */
   readonly sessions: TlsSessionCache;
-  /** Read buffer for a connection without TLS. Default: the socket emits "data" events. */
+  /** Read buffer. Default: the socket emits "data" events. */
   readonly onread?: OnReadOpts;
 }
 
@@ -63,13 +63,14 @@ export function dialTarget(target: UpstreamTarget, dialListener: DialListener, o
   };
 }
 
-function dialTls(target: UpstreamTarget, { connect, protocol, sessions }: DialOptions): Socket | TLSSocket {
+function dialTls(target: UpstreamTarget, { connect, protocol, sessions, onread }: DialOptions): Socket | TLSSocket {
   const { host, port, certificate, serverName, key } = target;
   const session = sessions.get(key);
   const socket = connect({
     host,
     port,
     allowHalfOpen: true,
+    ...(onread !== undefined && { onread }),
     tls: {
       ALPNProtocols: [protocol],
       rejectUnauthorized: target.verify,

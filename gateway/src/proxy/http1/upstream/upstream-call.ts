@@ -7,7 +7,7 @@ import type { UpstreamTarget } from "../../../compile/runtime.ts";
 import type { GatewayErrorName } from "../../../exchange/gateway-errors.ts";
 import type { BodySink, ClientBody } from "../../client/client-body.ts";
 import type { ForwardPlan, LiveExchange } from "../../exchange/live-exchange.ts";
-import type { Slab } from "../../sockets/slab.ts";
+import { ByteView } from "../../sockets/byte-view.ts";
 import {
   failureSignalOf,
   gatewayErrorFor,
@@ -26,12 +26,8 @@ import type { ConnectionWaiter, UpstreamPool } from "./upstream-pool.ts";
 export interface UpstreamCallListener {
   interim(head: ResponseHead): void;
   head(head: ResponseHead): void;
-  /**
-   * Bytes of the body, from `start` to `end`.
-   *
-   * @param slab Slab that contains them; they are valid during the call and while the slab is held. Null: owned memory.
-   */
-  data(bytes: Buffer, start: number, end: number, slab: Slab | null): void;
+  /** Bytes of the body. */
+  data(view: ByteView): void;
   end(trailers: FieldSection | null): void;
   /** Called after all events of one read. Returns false when no more data may follow before `resume`. */
   flush(): boolean;
@@ -114,7 +110,7 @@ export class UpstreamCall<Head extends UpstreamCallHead> implements ResponseList
     connection.begin(text, { method: forward.method, protocol, listener: this });
     const body = this.#body;
     this.#sending = body !== null && body.whole === null;
-    if (body?.whole) connection.write(body.whole, null);
+    if (body?.whole) connection.write(ByteView.of(body.whole));
     if (!this.#sending) connection.sent();
     this.#touch(now);
     // The head is written together with the part of the body that has arrived.
@@ -143,14 +139,14 @@ export class UpstreamCall<Head extends UpstreamCallHead> implements ResponseList
     this.#connection?.destroy();
   }
 
-  take(piece: Buffer, slab: Slab | null): void {
+  take(view: ByteView): void {
     const connection = this.#connection;
     if (connection === null) return;
     if (this.#body?.length === null) {
-      connection.writeText(`${piece.length.toString(16)}\r\n`);
-      connection.write(piece, slab);
+      connection.writeText(`${view.length.toString(16)}\r\n`);
+      connection.write(view);
       connection.writeText("\r\n");
-    } else connection.write(piece, slab);
+    } else connection.write(view);
   }
 
   send(): boolean {
@@ -188,8 +184,8 @@ export class UpstreamCall<Head extends UpstreamCallHead> implements ResponseList
     this.#options.listener.head(head);
   }
 
-  data(bytes: Buffer, start: number, end: number, slab: Slab | null): void {
-    this.#options.listener.data(bytes, start, end, slab);
+  data(view: ByteView): void {
+    this.#options.listener.data(view);
   }
 
   flush(): boolean {

@@ -1,8 +1,8 @@
 /** One connection to a target, which carries one request and response at a time as bytes. */
 import type { Socket } from "node:net";
 import type { UpstreamTarget } from "../../../compile/runtime.ts";
+import { ByteView } from "../../sockets/byte-view.ts";
 import type { ReadBuffer } from "../../sockets/read-buffer.ts";
-import { type Slab, slabOf, WORTHWHILE } from "../../sockets/slab.ts";
 import { WriteQueue } from "../../sockets/write-queue.ts";
 import { IdleTimer } from "../../timers/idle-timer.ts";
 import { closedEarly, tooManyInterims, unaskedProtocol, unreadable } from "../../upstream/failure.ts";
@@ -19,12 +19,8 @@ import { methodId } from "../parse/start-line.ts";
 export interface ResponseListener {
   interim(head: ResponseHead): void;
   head(head: ResponseHead): void;
-  /**
-   * Bytes of the body, from `start` to `end`.
-   *
-   * @param slab Slab that contains them; they are valid during the call and while the slab is held. Null: owned memory.
-   */
-  data(bytes: Buffer, start: number, end: number, slab: Slab | null): void;
+  /** Bytes of the body. */
+  data(view: ByteView): void;
   /** The response is complete. Null: no trailers. The connection no longer belongs to this listener. */
   end(trailers: FieldSection | null): void;
   /** Called after all events of one read. Returns false when no more data may follow before `resume`. */
@@ -90,8 +86,6 @@ export class UpstreamConnection {
   #sent = false;
   #error: Error | null = null;
   readonly #inlet: ReadBuffer | null;
-  /** Slab of the bytes being parsed; null: owned memory. */
-  #slab: Slab | null = null;
 
   /**
    * @param socket Connected
@@ -108,7 +102,7 @@ export class UpstreamConnection {
     this.#inlet = inlet;
     this.#outbox = new WriteQueue(socket);
     if (inlet === null) socket.on("data", this.#onData);
-    else inlet.read = (slab, end) => this.#read(slab.bytes, end, slab);
+    else inlet.read = (view) => this.#read(view);
     socket.on("drain", this.#onDrain);
     socket.on("end", this.#onEnd);
     socket.on("error", this.#onError);
@@ -132,9 +126,8 @@ export class UpstreamConnection {
     this.#outbox.text(head);
   }
 
-  /** @param slab Slab that contains the piece; null: the piece does not change any more. */
-  write(piece: Buffer, slab: Slab | null): void {
-    this.#outbox.bytes(piece, slab);
+  write(view: ByteView): void {
+    this.#outbox.bytes(view);
   }
 
   writeText(text: string): void {
@@ -168,41 +161,34 @@ export class UpstreamConnection {
     this.stall.close();
   }
 
-  readonly #onData = (chunk: Buffer): void => {
-    const slab = slabOf(chunk);
-    this.#read(chunk, chunk.length, slab);
-    slab?.release();
-  };
+  readonly #onData = (chunk: Buffer): void => this.#read(ByteView.of(chunk));
 
-  #read(chunk: Buffer, size: number, slab: Slab | null): void {
+  #read(received: ByteView): void {
     const listener = this.#listener;
     if (this.#phase === IDLE || listener === null) {
       // Unsolicited data: it would be read as the response to the next request.
       this.destroy();
       return;
     }
-    let bytes = chunk;
-    let end = size;
-    let at = 0;
-    this.#slab = slab;
+    let view = received;
     if (this.#kept.length > 0) {
-      bytes = Buffer.concat([this.#kept, chunk.subarray(0, size)]);
-      end = bytes.length;
+      view = ByteView.of(Buffer.concat([this.#kept, received.bytes.subarray(received.start, received.end)]));
       this.#kept = NOTHING;
-      this.#slab = null;
     }
+    let at = view.start;
     while (this.#phase === HEAD) {
-      const next = this.#readHead(listener, bytes, at, end);
+      const next = this.#readHead(listener, view, at);
       if (next <= 0) {
         // Data that arrived earlier is delivered first.
-        if (at > 0) this.#flushTo(listener);
+        if (at > view.start) this.#flushTo(listener);
         return;
       }
       at = next;
     }
-    this.#readBody(listener, bytes, at, end);
+    this.#readBody(listener, view, at);
     if (!listener.flush() && this.#listener === listener) this.socket.pause();
-    if (this.#inlet !== null) this.#inlet.isLong = size >= WORTHWHILE && this.#mayBeLong;
+    const inlet = this.#inlet;
+    if (inlet !== null) inlet.isLong = received.length >= inlet.longRead && this.#mayBeLong(inlet.longRead);
   }
 
   #flushTo(listener: ResponseListener): void {
@@ -210,30 +196,25 @@ export class UpstreamConnection {
   }
 
   /** Whether many bytes of the body may be outstanding. */
-  get #mayBeLong(): boolean {
-    return this.#phase === LENGTH ? this.#left >= WORTHWHILE : this.#phase === CHUNKED || this.#phase === CLOSE;
-  }
-
-  /** A copy that may be kept. */
-  #copied(bytes: Buffer, start: number, end: number): Buffer {
-    const piece = bytes.subarray(start, end);
-    return this.#slab === null ? piece : Buffer.from(piece);
+  #mayBeLong(minimum: number): boolean {
+    return this.#phase === LENGTH ? this.#left >= minimum : this.#phase === CHUNKED || this.#phase === CLOSE;
   }
 
   /** Returns the offset of the next head or of the body; 0 when no further input can be handled. */
-  #readHead(listener: ResponseListener, bytes: Buffer, at: number, end: number): number {
+  #readHead(listener: ResponseListener, view: ByteView, at: number): number {
     const head = this.#head;
+    const { bytes, end } = view;
     const next = head.parse(bytes, at, end);
     if (next < 0) {
       this.#fail(unreadable(parseErrorOf(next).reason));
       return 0;
     }
     if (next === 0) {
-      this.#kept = this.#copied(bytes, at, end);
+      this.#kept = view.part(at, end).keep();
       return 0;
     }
     if (head.upgrade && this.#protocol !== null && isAsked(head, this.#protocol)) {
-      this.#giveAway(listener, this.#copied(bytes, next, end));
+      this.#giveAway(listener, view.part(next, end).keep());
       return 0;
     }
     if (head.status < 200) {
@@ -260,30 +241,32 @@ export class UpstreamConnection {
     return next;
   }
 
-  #readBody(listener: ResponseListener, bytes: Buffer, start: number, end: number): void {
+  #readBody(listener: ResponseListener, view: ByteView, start: number): void {
+    const { end } = view;
     if (this.#phase === CHUNKED) {
-      this.#readChunks(listener, bytes, start, end);
+      this.#readChunks(listener, view, start);
       return;
     }
     if (this.#phase === CLOSE) {
-      if (end > start) listener.data(bytes, start, end, this.#slab);
+      if (end > start) listener.data(view.part(start, end));
       return;
     }
     if (this.#phase !== LENGTH) return;
     const size = Math.min(this.#left, end - start);
     this.#left -= size;
-    if (size > 0) listener.data(bytes, start, start + size, this.#slab);
+    if (size > 0) listener.data(view.part(start, start + size));
     if (this.#left === 0) this.#ended(listener, null, start + size === end);
   }
 
-  #readChunks(listener: ResponseListener, bytes: Buffer, start: number, end: number): void {
+  #readChunks(listener: ResponseListener, view: ByteView, start: number): void {
     const chunks = this.#chunks;
     if (chunks === null) return;
+    const { bytes, end } = view;
     for (let at = start; this.#listener === listener; ) {
       const what = chunks.next(bytes, at, end);
       at = chunks.position;
       if (what === CHUNK_DATA) {
-        listener.data(bytes, chunks.dataStart, chunks.dataEnd, this.#slab);
+        listener.data(view.part(chunks.dataStart, chunks.dataEnd));
       } else if (what === CHUNK_END) {
         this.#ended(listener, chunks.trailers.count > 0 ? chunks.trailers : null, at === end);
         return;

@@ -66,7 +66,7 @@ export class UpstreamPool implements ConnectionOwner {
    */
   connect(target: UpstreamTarget, waiter: ConnectionWaiter, isGivenAway: boolean): () => void {
     const connect = this.#connect;
-    const inlet = isGivenAway || target.scheme === "https" ? null : new ReadBuffer();
+    const inlet = isGivenAway ? null : new ReadBuffer({ isTls: target.scheme === "https" });
     const dialListener = {
       connected: (socket: Socket) => {
         if (this.#closed) {

@@ -6,7 +6,7 @@ import { DROP, type FieldSection } from "../../http1/parse/fields.ts";
 import { CHUNKED_BODY, NO_BODY } from "../../http1/parse/framing.ts";
 import type { ResponseHead } from "../../http1/parse/response-head.ts";
 import type { UpstreamCallListener } from "../../http1/upstream/upstream-call.ts";
-import type { Slab } from "../../sockets/slab.ts";
+import type { ByteView } from "../../sockets/byte-view.ts";
 import type { ResponseListener } from "./response-listener.ts";
 
 export class Http1ResponseAdapter implements UpstreamCallListener {
@@ -25,9 +25,8 @@ export class Http1ResponseAdapter implements UpstreamCallListener {
     this.#listener.head({ status, headers, ended: bodyKind === NO_BODY, trailers: bodyKind === CHUNKED_BODY });
   }
 
-  data(bytes: Buffer, start: number, end: number, slab: Slab | null): void {
-    const piece = bytes.subarray(start, end);
-    this.#listener.data(slab === null ? piece : Buffer.from(piece));
+  data(view: ByteView): void {
+    this.#listener.data(view.keep());
   }
 
   end(trailers: FieldSection | null): void {

@@ -9,7 +9,7 @@ import { isGrpc } from "../../exchange/grpc.ts";
 import type { ForwardPlan, LiveExchange } from "../../exchange/live-exchange.ts";
 import { withTargetHost } from "../../headers/upstream-headers.ts";
 import type { Pipeline } from "../../pipeline.ts";
-import type { Slab } from "../../sockets/slab.ts";
+import type { ByteView } from "../../sockets/byte-view.ts";
 import { IdleTimer } from "../../timers/idle-timer.ts";
 import {
   closedEarly,
@@ -151,12 +151,11 @@ export class StreamCall implements UpstreamCallHandle, SessionWaiter, BodySink {
     this.#cancel?.abort();
   }
 
-  take(piece: Buffer, slab: Slab | null): void {
+  take(view: ByteView): void {
     const stream = this.#stream;
     if (stream === null || stream.destroyed || stream.writableEnded) return;
     if (this.#isConversation) this.#touch();
-    slab?.hold();
-    stream.write(piece, slab?.release);
+    view.hold().writeTo(stream);
   }
 
   send(): boolean {

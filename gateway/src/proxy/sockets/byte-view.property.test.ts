@@ -1,0 +1,178 @@
+/** Random interleavings of reads, stalls, aborts and reuse of memory, by connections whose bytes can be told apart. */
+import assert from "node:assert/strict";
+import { Writable } from "node:stream";
+import { test } from "node:test";
+import fc from "fast-check";
+import type { ByteView, HeldBytes } from "./byte-view.ts";
+import { ClientInput } from "./client-input.ts";
+import { ReadBuffer } from "./read-buffer.ts";
+
+/** A peer that accepts no bytes before `accept`, and then checks that they are those that were sent to it. */
+class SlowPeer extends Writable {
+  /** Copies of the pieces that are on their way. */
+  readonly #expected: Buffer[] = [];
+  #waiting: (() => void) | null = null;
+
+  constructor() {
+    super({ highWaterMark: 1 });
+    this.on("error", () => {});
+  }
+
+  send({ held, copy }: Sent): void {
+    this.#expected.push(copy);
+    held.writeTo(this);
+  }
+
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    this.#waiting = () => {
+      assert.ok(this.#expected.shift()?.equals(chunk), "a peer got other bytes than were sent to it");
+      done();
+    };
+  }
+
+  accept(): void {
+    const waiting = this.#waiting;
+    this.#waiting = null;
+    waiting?.();
+  }
+}
+
+interface Sent {
+  readonly held: HeldBytes;
+  readonly copy: Buffer;
+}
+
+/** Successive reads of a connection differ, in this number of ways. */
+const READS = 40;
+
+/** One client connection: what it reads goes to its own slow peer, to a plugin that keeps it, or nowhere. */
+class Connection {
+  /** The first byte value of this connection. */
+  readonly #base: number;
+  #reads = 0;
+  readonly #inlet: ReadBuffer;
+  readonly #input = new ClientInput();
+  #room: Uint8Array;
+  #peer: SlowPeer;
+  #held: Sent[] = [];
+  #kept: { readonly piece: Buffer; readonly copy: Buffer }[] = [];
+
+  constructor(number: number, isTls: boolean) {
+    this.#base = number * READS;
+    this.#inlet = new ReadBuffer({ isTls });
+    this.#inlet.read = (view) => this.#input.add(view);
+    this.#room = this.#inlet.first;
+    this.#peer = new SlowPeer();
+  }
+
+  /** Node's part: writes into the buffer, reports the size, and asks for the next buffer. */
+  read(size: number, isLong: boolean): void {
+    const { buffer, callback } = this.#inlet.onread;
+    const read = Math.min(size, this.#room.length);
+    this.#room.fill(this.#base + (this.#reads++ % READS), 0, read);
+    this.#inlet.isLong = isLong;
+    callback(read, this.#room);
+    this.#room = buffer instanceof Uint8Array ? buffer : buffer();
+  }
+
+  consume(share: number, how: "write" | "hold" | "keep" | "drop"): void {
+    const size = Math.ceil(this.#input.length * share);
+    if (size === 0) return;
+    const take = (view: ByteView) => {
+      const copy = Buffer.from(view.bytes.subarray(view.start, view.end));
+      assert.ok(this.#owns(copy), "a view shows the bytes of another connection");
+      if (how === "write") this.#peer.send({ held: view.hold(), copy });
+      else if (how === "hold") this.#held.push({ held: view.hold(), copy });
+      else if (how === "keep") this.#kept.push({ piece: view.keep(), copy });
+    };
+    this.#input.pass({ take }, 0, size);
+  }
+
+  head(size: number): void {
+    this.#input.releaseHead();
+    if (this.#input.length > 0) this.#input.skipHead(Math.min(size, this.#input.length));
+  }
+
+  flush(): void {
+    for (const sent of this.#held) this.#peer.send(sent);
+    this.#held = [];
+  }
+
+  accept(): void {
+    this.#peer.accept();
+  }
+
+  /** The peer goes away with bytes unwritten; the next exchange has a new one. */
+  abort(): void {
+    this.#peer.destroy();
+    this.#held = [];
+    this.#peer = new SlowPeer();
+  }
+
+  #owns(bytes: Buffer): boolean {
+    const { length } = bytes;
+    // Every read fills its memory evenly, so that a few bytes represent it.
+    return [0, length >> 2, length >> 1, length - 1].every((at) => {
+      const byte = bytes[at] ?? this.#base;
+      return byte >= this.#base && byte < this.#base + READS;
+    });
+  }
+
+  check(): void {
+    for (const { piece, copy } of this.#kept) assert.ok(piece.equals(copy), "kept bytes have changed");
+    assert.ok(this.#owns(this.#input.bytes), "unconsumed bytes have changed");
+  }
+}
+
+test("no connection ever gets the bytes of another, however reads, stalls and aborts interleave", async () => {
+  const connection = fc.nat(5);
+  const step = fc.oneof(
+    {
+      weight: 4,
+      arbitrary: fc.record({
+        what: fc.constant("read" as const),
+        connection,
+        size: fc.nat(131_072),
+        isLong: fc.boolean(),
+      }),
+    },
+    {
+      weight: 4,
+      arbitrary: fc.record({
+        what: fc.constant("consume" as const),
+        connection,
+        share: fc.double({ min: 0, max: 1, noNaN: true }),
+        how: fc.constantFrom("write" as const, "hold" as const, "keep" as const, "drop" as const),
+      }),
+    },
+    fc.record({ what: fc.constant("head" as const), connection, size: fc.integer({ min: 1, max: 2000 }) }),
+    fc.record({
+      what: fc.constantFrom("flush" as const, "accept" as const, "abort" as const, "turn" as const),
+      connection,
+    }),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 50, maxLength: 150, size: "max" }), async (steps) => {
+      const connections = Array.from({ length: 6 }, (_, at) => new Connection(at, at % 2 === 1));
+      for (const each of steps) {
+        const chosen = connections[each.connection];
+        assert.ok(chosen);
+        if (each.what === "read") chosen.read(each.size, each.isLong);
+        else if (each.what === "consume") chosen.consume(each.share, each.how);
+        else if (each.what === "head") chosen.head(each.size);
+        else if (each.what === "turn") await new Promise(setImmediate);
+        else chosen[each.what]();
+        for (const other of connections) other.check();
+      }
+      // Every peer drains: a released slab would show other bytes by now.
+      for (let turn = 0; turn < 20; turn++) {
+        for (const each of connections) {
+          each.flush();
+          each.accept();
+        }
+        await new Promise(setImmediate);
+      }
+    }),
+    { numRuns: 250, endOnFailure: true },
+  );
+});
