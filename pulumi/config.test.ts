@@ -93,7 +93,7 @@ test("a secret that stands in clear is refused, and not repeated", () => {
   const values = { namespace: "shop", databaseUrl: "postgres://users:pass@db.example/users" };
   assert.deepEqual(faultsOf(values, []), [
     "sluice:databaseUrl: expected postgres://user:password@host:port/database, as a secret, " +
-      "but it stands in clear in the stack's file. " +
+      "but it is in clear in the stack's file. " +
       "Set it: pulumi config set --stack staging --secret sluice:databaseUrl",
   ]);
 });

@@ -50,7 +50,7 @@ const isBoolean = (text: string): boolean => text === "true" || text === "false"
 /** Keys that are not values of the chart. */
 const keys = {
   namespace: { expected: "the name of a namespace", example: "sluice", accepts: isName },
-  name: { expected: "what the names of all objects begin with", example: "sluice", optional: true, accepts: isName },
+  name: { expected: "the prefix of the names of all objects", example: "sluice", optional: true, accepts: isName },
   ownNamespace: { expected: "true or false", example: "true", optional: true, accepts: isBoolean },
   public: { expected: "true or false", example: "true", optional: true, accepts: isBoolean },
   timeout: {
@@ -158,7 +158,7 @@ function faultOf(name: string, key: Key, { config, stack }: Place): readonly str
   ];
   const text = config.get(name);
   if (text === undefined) return key.optional ? [] : fault("but it is not set");
-  if (key.example === undefined && !isSecret(full)) return fault("but it stands in clear in the stack's file");
+  if (key.example === undefined && !isSecret(full)) return fault("but it is in clear in the stack's file");
   // Secrets are not quoted.
   if (!key.accepts(text)) return fault(key.example === undefined ? "but it is something else" : `not '${text}'`);
   return [];

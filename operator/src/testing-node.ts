@@ -8,7 +8,7 @@ import {
   applyDocument,
   type Checked,
   emptySnapshot,
-  type NodeState,
+  type NodeReport,
   type PushChange,
   type PushDocument,
   type Snapshot,
@@ -32,7 +32,7 @@ export interface TestNode {
 export async function startTestNode(token: string): Promise<TestNode> {
   const pushes: string[] = [];
   let snapshot: Snapshot | null = null;
-  let state: NodeState = { node: randomUUID(), hash: null, revision: 0, version: "test" };
+  let state: NodeReport = { node: randomUUID(), hash: null, revision: 0, version: "test" };
   let status: number | null = null;
   let frozen = false;
 

@@ -32,9 +32,12 @@ export function lookFirst({ stack, read }: Looking): () => Promise<void> {
     if (claims.length === 0) return goOn([]);
     const more = claims.length > TOLD ? [`and ${claims.length - TOLD} more`] : [];
     throw new RunError(
-      [`The stack ${stack} would take what is not its own:`, ...claims.slice(0, TOLD), ...more, adviceFor(stack)].join(
-        "\n  ",
-      ),
+      [
+        `The stack ${stack} would overwrite objects of other owners:`,
+        ...claims.slice(0, TOLD),
+        ...more,
+        adviceFor(stack),
+      ].join("\n  "),
     );
   };
 }
@@ -44,9 +47,9 @@ const TOLD = 10;
 
 const adviceFor = (stack: string): string =>
   [
-    "Nothing was changed. Give the stack a namespace or name of its own (sluice:namespace, sluice:name), let it live in a",
-    "namespace of others (sluice:ownNamespace false), or go on with what made them. What is this stack's all the same,",
-    `because it was renamed or lost its label: kubectl label --overwrite KIND NAME ${STACK_LABEL}=${stack}`,
+    "Nothing was changed. Give the stack its own namespace or name (sluice:namespace, sluice:name), use an existing",
+    "namespace (sluice:ownNamespace false), or continue with the tool that created them. If an object belongs to this stack,",
+    `which was renamed or whose label was removed: kubectl label --overwrite KIND NAME ${STACK_LABEL}=${stack}`,
   ].join("\n  ");
 
 const isNamed = (props: unknown): props is ObjectIdentity & { readonly data?: unknown } => {

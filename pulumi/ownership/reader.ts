@@ -48,7 +48,7 @@ const isRefused = (code: number): boolean => code === 401 || code === 403;
 async function read(api: KubernetesObjectApi, { apiVersion, kind, metadata }: ObjectIdentity): Promise<Found | null> {
   const { name, namespace } = metadata;
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const words = `the API server has not answered for ${PATIENCE / 1000} s what it has of ${kind} ${name}`;
+  const words = `the API server has not answered within ${PATIENCE / 1000} s whether ${kind} ${name} exists`;
   const timer = setTimeout(reject, PATIENCE, new RunError(words));
   try {
     return await Promise.race([api.read({ apiVersion, kind, metadata: { name, namespace } }) as Promise<Found>, late]);
@@ -56,7 +56,9 @@ async function read(api: KubernetesObjectApi, { apiVersion, kind, metadata }: Ob
     if (error instanceof RunError) throw error;
     // Without a code the server is unreachable, or the cluster does not serve the kind.
     if (!(error instanceof ApiException) || error.code === 404 || isRefused(error.code)) return null;
-    throw new RunError(`the API server answered ${error.code} when asked what it has of ${kind} ${name}: try again`);
+    throw new RunError(
+      `the API server answered ${error.code} to the question whether ${kind} ${name} exists: try again`,
+    );
   } finally {
     clearTimeout(timer);
   }

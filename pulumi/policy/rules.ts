@@ -61,28 +61,28 @@ const forContainers = (find: (container: Container) => readonly string[]) => (ob
 /** With a mutable tag, two pods of one Deployment may differ, and an unchanged stack may change. */
 const fixedImages: Rule = {
   name: "fixed-images",
-  description: "Images have a digest, or a tag that stays.",
+  description: "Images have a digest or a fixed tag.",
   faults: forContainers(({ image = "" }) => {
     if (image.includes("@sha256:")) return [];
     const tag = /:([^:/]+)$/.exec(image)?.[1];
     if (tag === undefined) return [`the image '${image}' has no tag`];
-    return tag === "latest" ? [`the image '${image}' has the tag latest, which moves`] : [];
+    return tag === "latest" ? [`the image '${image}' has the tag latest, which is not fixed`] : [];
   }),
 };
 
 /** CPU needs only a request: a CPU limit throttles without need. */
 const memoryLimits: Rule = {
   name: "memory-limits",
-  description: "Containers have a limit of memory.",
+  description: "Containers have a memory limit.",
   faults: forContainers(({ resources }) =>
-    resources?.limits?.memory === undefined ? ["there is no limit of memory (resources.limits.memory)"] : [],
+    resources?.limits?.memory === undefined ? ["there is no memory limit (resources.limits.memory)"] : [],
   ),
 };
 
 /** The requirements of Pod Security `restricted`, and a read-only root file system. */
 const restrictedPods: Rule = {
   name: "restricted-pods",
-  description: "Pods are what Pod Security restricted asks for, and write no root file system.",
+  description: "Pods meet the Pod Security level restricted and have read-only root file systems.",
   faults(object) {
     const pod = podOf(object);
     if (pod === undefined) return [];
@@ -125,7 +125,7 @@ const exactRights: Rule = {
     return list.flatMap((rule, index) =>
       ["apiGroups", "resources", "verbs", "nonResourceURLs"]
         .filter((member) => rule[member]?.some((value) => value.includes("*")))
-        .map((member) => `rules.${index}.${member}: it stands for everything (*)`),
+        .map((member) => `rules.${index}.${member}: a wildcard (*) is not allowed`),
     );
   },
 };

@@ -1,13 +1,13 @@
 import type { ComponentResourceOptions } from "@pulumi/pulumi";
 import type { PluginConfigs, PluginName, PluginSpec } from "@sluice/model";
 import type { InputsOf, MembersOf, Unfilled } from "./inputs.ts";
-import { type Placed, type ResourceReference, referencedName, SluiceResource } from "./resource.ts";
+import { type ComponentReference, type Placed, referencedName, SluiceResource } from "./resource.ts";
 
 /** The plugin's targets: it acts on requests that match all of them, or on all requests if none is given. */
 export interface Targets {
-  readonly service?: ResourceReference<"Service">;
-  readonly route?: ResourceReference<"Route">;
-  readonly consumer?: ResourceReference<"Consumer">;
+  readonly service?: ComponentReference<"Service">;
+  readonly route?: ComponentReference<"Route">;
+  readonly consumer?: ComponentReference<"Consumer">;
 }
 
 /** Members of the spec, beside `metadata`; `service`, `route` and `consumer` stand for `targetRefs`. */

@@ -1,13 +1,13 @@
 import type { ComponentResourceOptions } from "@pulumi/pulumi";
 import type { RouteSpec } from "@sluice/model";
 import type { MembersOf } from "./inputs.ts";
-import { type Placed, type ResourceReference, referencedName, SluiceResource } from "./resource.ts";
+import { type ComponentReference, type Placed, referencedName, SluiceResource } from "./resource.ts";
 
 /** Members of the spec, beside `metadata`; `service` stands for `serviceRef`. */
 export type RouteArgs = Placed &
   MembersOf<Omit<RouteSpec, "serviceRef">> & {
     /** The Service that receives matching requests. */
-    readonly service?: ResourceReference<"Service">;
+    readonly service?: ComponentReference<"Service">;
   };
 
 /** Matches requests and sends them to a Service. */

@@ -7,7 +7,7 @@
 {{ .root.Release.Name }}-{{ .component }}
 {{- end }}
 
-{{- /* What chooses pods: never changes over the life of a release. */}}
+{{- /* The selector of pods. It never changes during the life of a release. */}}
 {{- define "sluice.selector" -}}
 app.kubernetes.io/name: sluice
 app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
@@ -40,17 +40,17 @@ labels:
 {{- end }}
 {{- end }}
 
-{{- /* Namespaces that are read, where not all are: the release's own is always among them. */}}
+{{- /* Namespaces to read if not all are read. The release's own is always included. */}}
 {{- define "sluice.namespaces" -}}
 {{ prepend .Values.namespaces .Release.Namespace | uniq | toJson }}
 {{- end }}
 
-{{- /* Names of what lies in no namespace. */}}
+{{- /* Names of cluster-scoped objects. */}}
 {{- define "sluice.wideName" -}}
 {{ .root.Release.Namespace }}-{{ .root.Release.Name }}-{{ .component }}
 {{- end }}
 
-{{- /* Of the Secrets that only the operator reads. Where Roles alone are wanted, no other namespace is to be had. */}}
+{{- /* The namespace of Secrets that only the operator reads. With Roles only, it must be the release's namespace. */}}
 {{- define "sluice.privateNamespace" -}}
 {{- if .Values.operator.privateNamespace.name }}{{ .Values.operator.privateNamespace.name }}
 {{- else if .Values.namespaces }}{{ .Release.Namespace }}
@@ -58,12 +58,12 @@ labels:
 {{- end }}
 {{- end }}
 
-{{- /* Whether the chart makes that namespace; empty: no. */}}
+{{- /* Whether the chart creates that namespace; empty: no. */}}
 {{- define "sluice.makesNamespace" -}}
 {{- if and .Values.operator.privateNamespace.create (not .Values.namespaces) (ne (include "sluice.privateNamespace" .) .Release.Namespace) }}true{{ end }}
 {{- end }}
 
-{{- /* Whether there is a webhook: it lies in no namespace, and where Roles are wanted there are no ClusterRoles. */}}
+{{- /* Whether there is a webhook. It is cluster-scoped, and with Roles only there are no ClusterRoles. */}}
 {{- define "sluice.hasWebhook" -}}
 {{- if and .Values.webhook.enabled (not .Values.namespaces) }}true{{ end }}
 {{- end }}

@@ -22,7 +22,7 @@ imagePullSecrets:
 {{- define "sluice.container" -}}
 image: {{ include "sluice.image" . | quote }}
 imagePullPolicy: {{ .root.Values.image.pullPolicy | quote }}
-{{- /* What ends at its start says in its last line why, and the pod's status has it. */}}
+{{- /* A process that fails at its start logs the reason in its last line, which Kubernetes copies into the pod's status. */}}
 terminationMessagePolicy: FallbackToLogsOnError
 securityContext:
   allowPrivilegeEscalation: false
@@ -31,7 +31,7 @@ securityContext:
     drop: [ALL]
 {{- end }}
 
-{{- /* Where pods run: `values` are those of the part. One node's end should not be the end of a part. */}}
+{{- /* Scheduling of pods: `values` are those of the part. Pods are spread, so that the failure of one machine does not stop a part. */}}
 {{- define "sluice.placement" -}}
 {{- with .values.nodeSelector }}
 nodeSelector:
@@ -81,7 +81,7 @@ topologySpreadConstraints:
       key: {{ .key }}
 {{- end }}
 
-{{- /* A probe that asks over HTTP: `path`, `port`, `failures`. */}}
+{{- /* An HTTP probe: `path`, `port`, `failures`. */}}
 {{- define "sluice.probe" -}}
 httpGet:
   path: {{ .path }}

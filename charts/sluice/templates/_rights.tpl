@@ -6,7 +6,7 @@
 */}}
 {{- define "sluice.rights" -}}
 {{- $class := .root.Values.class }}
-{{- /* As the operator calls what is its own in the home namespace. */}}
+{{- /* The names that the operator uses for its own objects in the home namespace. */}}
 {{- $own := ternary "sluice-operator" (printf "sluice-operator-%s" $class) (eq $class "sluice") }}
 {{- $push := include "sluice.pushSecret" .root }}
 {{- $names := dict

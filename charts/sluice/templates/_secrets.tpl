@@ -1,6 +1,6 @@
 {{/* Secrets: named by the values, or made once by the chart and then kept. */}}
 
-{{- /* When nobody names one, the operator makes it, and the authority's beside it. */}}
+{{- /* If no existing Secret is set, the operator creates this one, and one for the authority. */}}
 {{- define "sluice.pushSecret" -}}
 {{ .Values.push.existingSecret | default (printf "%s-push" .Release.Name) }}
 {{- end }}
@@ -21,14 +21,14 @@
 {{ .Values.postgres.existingSecret | default (printf "%s-postgres" .Release.Name) }}
 {{- end }}
 
-{{- /* Empty when Redis asks for no password. */}}
+{{- /* Empty if Redis requires no password. */}}
 {{- define "sluice.redisSecret" -}}
 {{- if .Values.redis.existingSecret }}{{ .Values.redis.existingSecret }}
 {{- else if .Values.redis.enabled }}{{ .Release.Name }}-redis
 {{- end }}
 {{- end }}
 
-{{- /* Empty when there is no Redis. */}}
+{{- /* Empty if there is no Redis. */}}
 {{- define "sluice.redisHost" -}}
 {{- if .Values.redis.enabled }}{{ .Release.Name }}-redis{{ else }}{{ .Values.redis.host }}{{ end }}
 {{- end }}
@@ -42,7 +42,7 @@
 {{- if or .Values.postgres.enabled .Values.postgres.existingSecret }}true{{ end }}
 {{- end }}
 
-{{- /* The entry `key` of the Secret `name` as it is in the cluster, else a new one, in base64. */}}
+{{- /* The entry `key` of the Secret `name` in the cluster, or else a new one, in base64. */}}
 {{- define "sluice.keptEntry" -}}
 {{- $found := lookup "v1" "Secret" .root.Release.Namespace .name }}
 {{- get ($found.data | default dict) .key | default (randAlphaNum 32 | b64enc) }}

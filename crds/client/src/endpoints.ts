@@ -1,6 +1,6 @@
 /** Reads EndpointSlices (discovery.k8s.io/v1): the addresses of the endpoints of a core Service. Pure. */
 import { isIP } from "node:net";
-import type { Endpoint } from "@sluice/model";
+import type { ServiceEndpoint } from "@sluice/model";
 import type { Resource } from "./resource.ts";
 
 export const SERVICE_LABEL = "kubernetes.io/service-name";
@@ -31,7 +31,7 @@ const isAddress = (address: unknown): address is string => typeof address === "s
  * The cluster IP of a core Service, which kube-proxy routes to its current endpoints; null if it has none (headless or
  * ExternalName).
  */
-export function clusterAddressOf({ spec }: Resource, port: number): Endpoint | null {
+export function clusterAddressOf({ spec }: Resource, port: number): ServiceEndpoint | null {
   const address = spec?.clusterIP;
   return isAddress(address) ? { address, port, fallback: true } : null;
 }
@@ -43,8 +43,8 @@ const isPort = (port: unknown): port is number => Number.isInteger(port) && Numb
  * defines: unknown `ready` and `serving` mean true. The result is sorted, so that the order in slices does not matter.
  * An endpoint in two slices (while it moves between them) counts once. Invalid addresses and ports are skipped.
  */
-export function endpointsOf(slices: readonly Resource[], portName: string | undefined): readonly Endpoint[] {
-  const found = new Map<string, Endpoint>();
+export function endpointsOf(slices: readonly Resource[], portName: string | undefined): readonly ServiceEndpoint[] {
+  const found = new Map<string, ServiceEndpoint>();
   for (const slice of slices) {
     const ports = records<SlicePort>(slice.ports);
     const port = ports.length === 1 ? ports[0] : ports.find(({ name }) => (name ?? "") === (portName ?? ""));
@@ -60,5 +60,5 @@ export function endpointsOf(slices: readonly Resource[], portName: string | unde
       }
     }
   }
-  return [...found.keys()].sort().map((key) => found.get(key) as Endpoint);
+  return [...found.keys()].sort().map((key) => found.get(key) as ServiceEndpoint);
 }

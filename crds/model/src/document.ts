@@ -8,7 +8,7 @@
 import type { Collection } from "./entities/index.ts";
 
 /** One address of an upstream, from an EndpointSlice. */
-export interface Endpoint {
+export interface ServiceEndpoint {
   readonly address: string;
   readonly port: number;
   /** Serving while terminating: receives no new requests while other endpoints are available (KEP-1672). */
@@ -44,7 +44,7 @@ export interface CredentialExtras {
 export type Document = {
   readonly _format_version: string;
   readonly _transform?: boolean;
-  readonly _sluice?: { readonly endpoints?: Readonly<Record<string, readonly Endpoint[]>> };
+  readonly _sluice?: { readonly endpoints?: Readonly<Record<string, readonly ServiceEndpoint[]>> };
 } & { readonly [Name in Collection]?: readonly unknown[] };
 
 /** The difference from a snapshot. A full document is a change from the empty snapshot. */
@@ -54,5 +54,5 @@ export interface Change {
   /** Ids to remove. */
   readonly remove: { readonly [Name in Collection]?: readonly string[] };
   /** Addresses by service id; null removes. */
-  readonly endpoints?: Readonly<Record<string, readonly Endpoint[] | null>>;
+  readonly endpoints?: Readonly<Record<string, readonly ServiceEndpoint[] | null>>;
 }

@@ -30,5 +30,5 @@ export * from "./settings/index.ts";
 export * from "./snapshot/index.ts";
 export { referencedId } from "./snapshot/stored-entity.ts";
 export type * from "./snapshot.ts";
-export { closest, didYouMean } from "./suggest.ts";
+export { closest, suggestionFor } from "./suggest.ts";
 export type * from "./violation.ts";

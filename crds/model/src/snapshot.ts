@@ -1,5 +1,5 @@
 /** The snapshot: a validated, frozen, indexed document with a content hash. */
-import type { CredentialExtras, Endpoint, PluginExtras, RouteExtras } from "./document.ts";
+import type { CredentialExtras, PluginExtras, RouteExtras, ServiceEndpoint } from "./document.ts";
 import type {
   Certificate,
   Consumer,
@@ -30,5 +30,5 @@ export interface Snapshot {
   readonly consumers: ReadonlyMap<string, Consumer>;
   readonly keyauth_credentials: ReadonlyMap<string, SnapshotCredential>;
   /** Addresses by service id, for services with a core Service as backend. */
-  readonly endpoints: ReadonlyMap<string, readonly Endpoint[]>;
+  readonly endpoints: ReadonlyMap<string, readonly ServiceEndpoint[]>;
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { closest, didYouMean } from "./suggest.ts";
+import { closest, suggestionFor } from "./suggest.ts";
 
 const plugins = ["key-auth", "rate-limiting", "cors", "prometheus"];
 
@@ -36,6 +36,6 @@ test("of candidates that are equally close the first is suggested", () => {
 });
 
 test("the suggestion is the end of a sentence, or nothing", () => {
-  assert.equal(didYouMean("key-atuh", plugins), ", did you mean key-auth?");
-  assert.equal(didYouMean("jwt", plugins), "");
+  assert.equal(suggestionFor("key-atuh", plugins), ", did you mean key-auth?");
+  assert.equal(suggestionFor("jwt", plugins), "");
 });

@@ -25,7 +25,7 @@ export function closest(name: string, candidates: Iterable<string>): string | un
 }
 
 /** `, did you mean key-auth?`, or an empty string if no candidate is close; to be appended to a message. */
-export function didYouMean(name: string, candidates: Iterable<string>): string {
+export function suggestionFor(name: string, candidates: Iterable<string>): string {
   const found = closest(name, candidates);
   return found === undefined ? "" : `, did you mean ${found}?`;
 }

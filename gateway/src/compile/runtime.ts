@@ -2,8 +2,8 @@
 import type {
   Certificate,
   Consumer,
-  Endpoint,
   Service,
+  ServiceEndpoint,
   Snapshot,
   SnapshotCredential,
   SnapshotRoute,
@@ -62,7 +62,7 @@ export interface UpstreamTarget {
 export interface UpstreamInputs {
   readonly service: Service;
   /** Endpoints of the core Service behind this service; null: there is none. */
-  readonly endpoints: readonly Endpoint[] | null;
+  readonly endpoints: readonly ServiceEndpoint[] | null;
   /** Balancer of the upstream entity that the service's host names; null: the host names none. */
   readonly balancer: Balancer | null;
   /** The client certificate. */

@@ -1,5 +1,5 @@
 /** Random changes of small snapshots, for tests: few names, so that what a change touches is in use. */
-import { BucketMap, byId, type Endpoint, emptySnapshot, type Snapshot } from "@sluice/model";
+import { BucketMap, byId, emptySnapshot, type ServiceEndpoint, type Snapshot } from "@sluice/model";
 import fc from "fast-check";
 import { targetOf, upstreamNamed } from "../balance/testing.ts";
 import {
@@ -138,7 +138,7 @@ const steps: readonly fc.Arbitrary<Step>[] = [
         terminating: fc.array(fc.boolean(), { minLength: 3, maxLength: 3 }),
       })
       .map(({ service, addresses, terminating }) => {
-        const list: Endpoint[] = addresses.map((address, at) => ({
+        const list: ServiceEndpoint[] = addresses.map((address, at) => ({
           address,
           port: 80,
           terminating: terminating[at] === true,

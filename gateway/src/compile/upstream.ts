@@ -1,7 +1,7 @@
 /** Where the requests of a service go: to a balancer's targets, to endpoints of a core Service, or to the service's host. */
 import { createHash } from "node:crypto";
 import { isIP } from "node:net";
-import type { Certificate, Endpoint, Service } from "@sluice/model";
+import type { Certificate, Service, ServiceEndpoint } from "@sluice/model";
 import type { Balancer } from "../balance/balancer.ts";
 import type { BalancingRequest } from "../balance/hash-source.ts";
 import { hostHeader } from "../balance/host-header.ts";
@@ -29,7 +29,7 @@ const schemeOf = ({ protocol }: Service) => (SECURE.has(protocol) ? "https" : "h
 const nameOrNull = (host: string): string | null => (isIP(host) === 0 ? host : null);
 
 /** Terminating endpoints receive requests only when there is no other (KEP-1672). */
-function servingEndpoints(endpoints: readonly Endpoint[]): readonly Endpoint[] {
+function servingEndpoints(endpoints: readonly ServiceEndpoint[]): readonly ServiceEndpoint[] {
   const normal = endpoints.filter((endpoint) => endpoint.fallback !== true);
   const staying = normal.filter((endpoint) => endpoint.terminating !== true);
   return staying.length > 0 ? staying : normal;

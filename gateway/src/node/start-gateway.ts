@@ -1,6 +1,6 @@
 /** Assembles a node: source -> intake -> workers (compile, proxy), health checks, and the status listener. */
 import { randomUUID } from "node:crypto";
-import { emptySnapshot, type NodeState, type Snapshot } from "@sluice/model/serving";
+import { emptySnapshot, type NodeReport, type Snapshot } from "@sluice/model/serving";
 import type { Logger } from "pino";
 import { ActiveHealthChecks } from "../balance/active-checks.ts";
 import type { HealthTransition } from "../balance/balancer.ts";
@@ -44,7 +44,7 @@ export interface Gateway {
   /** Null without a TLS listener. */
   readonly proxyTls: ListenAddress | null;
   readonly status: ListenAddress;
-  readonly state: () => NodeState;
+  readonly state: () => NodeReport;
   /**
    * Sets the health of an upstream's target manually, on this node only, until a health check changes it.
    *

@@ -1,6 +1,6 @@
 /** Applies updates to a node: the next snapshot is validated, compiled and swapped in, or rejected with all violations. */
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { type Checked, emptySnapshot, type NodeState, type Snapshot } from "@sluice/model/serving";
+import { type Checked, emptySnapshot, type NodeReport, type Snapshot } from "@sluice/model/serving";
 import type { SnapshotSink } from "./source.ts";
 
 export interface IntakeOptions {
@@ -11,7 +11,7 @@ export interface IntakeOptions {
   /** Serves the snapshot; resolves when every worker does. On failure the previous snapshot stays active. */
   readonly serve: (snapshot: Snapshot) => void | Promise<void>;
   /** Called with the new state after every applied update. */
-  readonly onUpdate?: (state: NodeState) => void;
+  readonly onUpdate?: (state: NodeReport) => void;
 }
 
 export function createIntake({ node, version, statusPort, serve, onUpdate }: IntakeOptions): SnapshotSink {
@@ -21,7 +21,7 @@ export function createIntake({ node, version, statusPort, serve, onUpdate }: Int
   /** Serialises updates, so that each starts from the result of the previous one. */
   let turn: Promise<unknown> = Promise.resolve();
 
-  const state = (): NodeState => ({
+  const state = (): NodeReport => ({
     node,
     hash: snapshot?.hash ?? null,
     revision,

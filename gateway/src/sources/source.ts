@@ -2,19 +2,19 @@
  * The source of a node's documents. Implementations: push, database, file; one suite runs for all
  * (test/conformance/source).
  */
-import type { Address, Checked, NodeState, Snapshot } from "@sluice/model";
+import type { Address, Checked, NodeReport, Snapshot } from "@sluice/model";
 
 /** An operator or a database may have a newer version: routes of a plugin that cannot be read respond 503. */
 export const READ_NEWER = { closePlugins: true } as const;
 
 /** Receives a source's documents. An invalid document changes nothing. */
 export interface SnapshotSink {
-  state(): NodeState;
+  state(): NodeReport;
   /**
    * Makes the next snapshot from the served one. Resolves once every worker of the node serves it, or to its errors.
    * Updates run one after the other. Rejects when it cannot be served; then the previous snapshot stays active.
    */
-  update(revision: number, next: (previous: Snapshot) => Checked<Snapshot>): Promise<Checked<NodeState>>;
+  update(revision: number, next: (previous: Snapshot) => Checked<Snapshot>): Promise<Checked<NodeReport>>;
 }
 
 export interface Source {
@@ -34,7 +34,7 @@ export interface SourceLog {
 
 /** What a node reports about itself. Called once the node listens. */
 export interface NodeStatusSource {
-  readonly state: () => NodeState;
+  readonly state: () => NodeReport;
   /** The address of its status listener. */
   readonly status: () => Address;
 }

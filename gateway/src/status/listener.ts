@@ -1,5 +1,5 @@
 /** The status listener: state, readiness and metrics of the node. It reveals no secrets and changes nothing. */
-import type { NodeState } from "@sluice/model";
+import type { NodeReport } from "@sluice/model";
 import type { UpstreamsHealthReport } from "../balance/health-report.ts";
 import { DATA_LINES } from "../metrics/data-lines.ts";
 import type { Connections, Heap } from "../metrics/metrics.ts";
@@ -8,7 +8,7 @@ import type { NodeMetrics } from "../workers/merge-metrics.ts";
 import { type StatusServer, startStatusServer, Text } from "./server.ts";
 
 export interface StatusFacts {
-  readonly state: () => NodeState;
+  readonly state: () => NodeReport;
   /** The reason why the node does not serve the newest document; null without a problem. */
   readonly trouble: () => string | null;
   readonly draining: () => boolean;

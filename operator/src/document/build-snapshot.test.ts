@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Collection, checkEntity, collections, deriveId, type Endpoint } from "@sluice/model";
+import { type Collection, checkEntity, collections, deriveId, type ServiceEndpoint } from "@sluice/model";
 import type { Item, Owner } from "../translate/translation.ts";
 import { buildSnapshot, emptyBuild, type SnapshotBuildResult } from "./build-snapshot.ts";
 
@@ -32,7 +32,7 @@ const broken = (entity: Entity, members: object): Entity => ({ ...entity, ...mem
 
 const owner = (name: string): Owner => ({ kind: "Service", namespace: "default", name });
 
-function translationOf(entities: Entities, endpoints: Readonly<Record<string, readonly Endpoint[]>> = {}) {
+function translationOf(entities: Entities, endpoints: Readonly<Record<string, readonly ServiceEndpoint[]>> = {}) {
   const items = Object.fromEntries(
     collections.map((collection) => [
       collection,
@@ -41,7 +41,7 @@ function translationOf(entities: Entities, endpoints: Readonly<Record<string, re
   ) as unknown as SnapshotBuildResult["built"]["items"];
   return { items, endpoints: new Map(Object.entries(endpoints)) };
 }
-const first = (entities: Entities, endpoints?: Record<string, readonly Endpoint[]>) =>
+const first = (entities: Entities, endpoints?: Record<string, readonly ServiceEndpoint[]>) =>
   buildSnapshot(emptyBuild, translationOf(entities, endpoints));
 const problemOf = ({ problems }: SnapshotBuildResult, { id }: Entity) =>
   problems.get(`Service/default/${id}`)?.[0]?.message;

@@ -6,9 +6,9 @@ import {
   collections,
   describeViolation,
   differences,
-  type Endpoint,
   emptySnapshot,
   mayProtect,
+  type ServiceEndpoint,
   type Snapshot,
 } from "@sluice/model";
 import type { Problem } from "../status/conditions.ts";
@@ -23,7 +23,7 @@ import { type ItemsById, violationOwnersOf } from "./violation-owners.ts";
 export interface SnapshotBuild {
   readonly snapshot: Snapshot;
   readonly items: ItemsById;
-  readonly endpoints: ReadonlyMap<string, readonly Endpoint[]>;
+  readonly endpoints: ReadonlyMap<string, readonly ServiceEndpoint[]>;
 }
 
 /** What the first build starts from: an empty snapshot. */
@@ -101,7 +101,7 @@ function difference(previous: Content, next: Content): Change {
     );
     remove[collection] = changed.flatMap(({ key, after }) => (after ? [] : [key]));
   }
-  const endpoints: Record<string, readonly Endpoint[] | null> = {};
+  const endpoints: Record<string, readonly ServiceEndpoint[] | null> = {};
   for (const { key, before, after } of differences(previous.endpoints, next.endpoints))
     if (!isDeepStrictEqual(before, after)) endpoints[key] = after ?? null;
   return { put, remove, endpoints };

@@ -1,7 +1,7 @@
 /** The limits on concurrent full pushes: which nodes wait, and when they count as silent. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { applyChange, emptySnapshot, type NodeState, type PushDocument } from "@sluice/model";
+import { applyChange, emptySnapshot, type NodeReport, type PushDocument } from "@sluice/model";
 import type { ConnectNode } from "./node-client.ts";
 import { SILENT_AFTER } from "./publisher.ts";
 import { MAX_FULL_PUSHES, MAX_RETRY_PUSHES } from "./push-limiter.ts";
@@ -29,7 +29,7 @@ async function scene(t: TestContext, count: number) {
   const looks: string[] = [];
   const hashes = new Map<number, string>();
   const connect: ConnectNode = (address) => {
-    let state: NodeState = { node: address, hash: null, revision: 0, version: "0" };
+    let state: NodeReport = { node: address, hash: null, revision: 0, version: "0" };
     const take = ({ revision }: { readonly revision: number }) => {
       state = { ...state, revision, hash: hashes.get(revision) ?? null };
       return state;

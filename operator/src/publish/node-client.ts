@@ -1,20 +1,20 @@
 /** Client of one node's push listener. The protocol is described in @sluice/model, push.ts. */
 import { Readable } from "node:stream";
 import { rejectOnAbort } from "@sluice/crds";
-import type { NodeState, PemTexts, PushChange, PushDocument } from "@sluice/model";
+import type { NodeReport, PemTexts, PushChange, PushDocument } from "@sluice/model";
 import { Agent, request } from "undici";
 import { parseNodeState, parsePushRefusal, readNodeResponse } from "./node-response.ts";
 import { pushBodyOf } from "./push-content.ts";
 
 export interface NodeClient {
-  state(): Promise<NodeState>;
+  state(): Promise<NodeReport>;
   /**
    * The node's new state is its acknowledgement. Throws PushRefusedError when the node keeps its document for good.
    * Throws another error when a retry may succeed, also for an outdated push, which the node's state explains.
    */
-  put(push: PushDocument): Promise<NodeState>;
+  put(push: PushDocument): Promise<NodeReport>;
   /** "stale" when the node runs another hash than the change's base: it needs the full document. */
-  patch(push: PushChange): Promise<NodeState | "stale">;
+  patch(push: PushChange): Promise<NodeReport | "stale">;
 }
 
 /** The node answered, and refuses this document however often it is sent. */
@@ -112,7 +112,7 @@ export function createNodeConnector({ token, tls, timeout = 2000 }: NodeCredenti
     return { status: response.statusCode, body: await readNodeResponse(response.body) };
   }
 
-  function nodeStateFrom({ status, body }: Awaited<ReturnType<typeof call>>): NodeState {
+  function nodeStateFrom({ status, body }: Awaited<ReturnType<typeof call>>): NodeReport {
     if (status === 200) return parseNodeState(body);
     const { message, violations } = parsePushRefusal(body);
     const first = violations[0];

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import { applyChange, emptySnapshot, type NodeState } from "@sluice/model";
+import { applyChange, emptySnapshot, type NodeReport } from "@sluice/model";
 import { runNodeLoop } from "./node-loop.ts";
 import { createPublishHistory } from "./publish-history.ts";
 import { createPushLimiter, MAX_FULL_PUSHES } from "./push-limiter.ts";
 
-const state: NodeState = { node: "n", hash: null, revision: 0, version: "0" };
+const state: NodeReport = { node: "n", hash: null, revision: 0, version: "0" };
 const snapshotOf = (name: string) => {
   const { value } = applyChange(emptySnapshot, { put: { services: [{ name, url: "http://x.test" }] }, remove: {} });
   assert.ok(value);
@@ -22,7 +22,7 @@ async function scene(t: TestContext) {
   const pushes: { readonly revision: number; end(error?: Error): Promise<void> }[] = [];
   const outcomes: string[] = [];
   const push = (revision: number, hash: string | undefined) =>
-    new Promise<NodeState>((resolve, reject) => {
+    new Promise<NodeReport>((resolve, reject) => {
       const end = async (error?: Error) => {
         if (error) reject(error);
         else resolve({ ...state, revision, hash: hash ?? null });

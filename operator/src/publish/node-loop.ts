@@ -3,7 +3,7 @@
  * between, because a restarted node has lost its document, and retries while the node is silent. While another operator
  * leads, it only polls.
  */
-import type { NodeState } from "@sluice/model";
+import type { NodeReport } from "@sluice/model";
 import { abortableDelay } from "../abortable-delay.ts";
 import { type NodeClient, PushRefusedError } from "./node-client.ts";
 import type { PublishedSnapshot, PublishHistory } from "./publish-history.ts";
@@ -15,7 +15,7 @@ export type PushOutcome = "acknowledged" | "refused" | "failed";
 /** What the operator knows of a node. Times are milliseconds of a monotonic clock. */
 export interface NodeStatus {
   readonly address: string;
-  readonly state: NodeState | null;
+  readonly state: NodeReport | null;
   /** When the node last answered; before its first answer, when it was discovered. */
   readonly lastAnswerAt: number;
   /**
@@ -87,7 +87,7 @@ const SILENCE_BACKOFF_FACTOR = 1 / 8;
 export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
   const { address, client, history, limiter, term, signal, onStatus, onPush, now = () => performance.now() } = options;
   const { pollInterval = () => 500, retryInterval = 200 } = options;
-  let state: NodeState | null = null;
+  let state: NodeReport | null = null;
   let lastAnswerAt = now();
   let unansweredSince: number | null = lastAnswerAt;
   /** Ends the sleep in progress. */
@@ -149,7 +149,7 @@ export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
   /** Evaluates the response to a push; undefined: the node does not run the base of the change. */
   async function settlePush(
     target: PublishedSnapshot,
-    pushed: Promise<NodeState | "stale">,
+    pushed: Promise<NodeReport | "stale">,
   ): Promise<PushOutcome | undefined> {
     const node = state?.node;
     const refuse = (reason: string) => {

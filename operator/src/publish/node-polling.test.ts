@@ -1,12 +1,12 @@
 /** How often nodes are asked what they run, and what that means for who counts as silent. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import type { NodeState } from "@sluice/model";
+import type { NodeReport } from "@sluice/model";
 import type { ConnectOptions } from "./node-client.ts";
 import { SILENT_AFTER } from "./publisher.ts";
 import { testPublisher } from "./testing-publisher.ts";
 
-const state: NodeState = { node: "n", hash: null, revision: 0, version: "0" };
+const state: NodeReport = { node: "n", hash: null, revision: 0, version: "0" };
 
 /** Nodes that answer unless they are down or stuck, on a clock of the test's. */
 async function scene(t: TestContext, count: number) {
@@ -16,7 +16,7 @@ async function scene(t: TestContext, count: number) {
   const connections = new Map<string, ConnectOptions>();
   const answer = (address: string) => {
     asked.push(address);
-    if (stuck.has(address)) return new Promise<NodeState>(() => {});
+    if (stuck.has(address)) return new Promise<NodeReport>(() => {});
     return down.has(address) ? Promise.reject(new Error("connection refused")) : Promise.resolve(state);
   };
   const { publisher, settle, pass } = await testPublisher(t, count, (address, options) => {

@@ -1,5 +1,5 @@
 /** Validates the responses of a node: another program may have its address, or a proxy may answer for it. */
-import type { NodeState, PushRefused, Violation } from "@sluice/model";
+import type { NodeReport, PushRefused, Violation } from "@sluice/model";
 
 /** Bytes. A state takes a few hundred. A refusal has a line for each violation of a document; the first suffices. */
 const MAX_RESPONSE_BYTES = 1024 * 1024;
@@ -32,7 +32,7 @@ const isCount = (value: unknown): value is number => Number.isSafeInteger(value)
 const isString = (value: unknown): value is string => typeof value === "string";
 
 /** @throws Error when the response is not the state of a node. */
-export function parseNodeState(answer: Members): NodeState {
+export function parseNodeState(answer: Members): NodeReport {
   const { node, hash, revision, term, version, statusPort } = answer;
   const isState =
     isString(node) &&

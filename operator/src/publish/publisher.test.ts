@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import {
   applyChange,
   emptySnapshot,
-  type NodeState,
+  type NodeReport,
   type PushChange,
   type PushDocument,
   type Snapshot,
@@ -25,7 +25,7 @@ const [one, two] = [snapshotWith("one"), snapshotWith("one", "two")];
 
 /** A node that keeps what it is sent and remembers how. `hash` tells what it says it runs after a push. */
 function fakeNode(hashes: readonly string[]) {
-  let state: NodeState = { node: "n", hash: null, revision: 0, version: "0" };
+  let state: NodeReport = { node: "n", hash: null, revision: 0, version: "0" };
   const calls: string[] = [];
   let seen = 0;
   const outdated = (term = 0) => state.term !== undefined && term < state.term;
@@ -300,7 +300,7 @@ test("a node with the same document learns a new term at once, by an empty chang
   }
 });
 
-const outranks: readonly (readonly [what: string, state: Partial<NodeState>, told: readonly number[]])[] = [
+const outranks: readonly (readonly [what: string, state: Partial<NodeReport>, told: readonly number[]])[] = [
   ["a later term", { term: 9 }, [9]],
   ["a later revision of our term", { term: 5, revision: 30 }, [5]],
   ["an earlier term, however many revisions it had", { term: 4, revision: 30 }, []],

@@ -10,7 +10,7 @@ import {
   type SluiceKind,
   type TranslationCache,
 } from "@sluice/crds";
-import { BucketMap, byHash, byId, type Collection, type Endpoint, perCollection } from "@sluice/model";
+import { BucketMap, byHash, byId, type Collection, perCollection, type ServiceEndpoint } from "@sluice/model";
 import type { Problem } from "../status/conditions.ts";
 import type { TimeSliced } from "../time-slicing.ts";
 import type { ClusterState } from "../watch/cluster-state.ts";
@@ -76,7 +76,7 @@ export function createTranslateAll({ cache, lookups }: TranslateAllOptions): Tra
     const items = perCollection(() => new Map<string, Item>());
     const problems = new Map<string, Problem[]>();
     const owners = new Map<string, Owner>();
-    const endpoints = new Map<string, readonly Endpoint[]>();
+    const endpoints = new Map<string, readonly ServiceEndpoint[]>();
     /** Owners whose entity is in the document, unchanged or as a stand-in that answers 503. */
     const served = new Set<string>();
     /** Owners whose entity is replaced by a stand-in that answers 503. */
@@ -230,7 +230,7 @@ export function createTranslateAll({ cache, lookups }: TranslateAllOptions): Tra
     }
     const translation: Translation = {
       items: perCollection((collection) => new BucketMap<Item>(byId).with(items[collection])),
-      endpoints: new BucketMap<readonly Endpoint[]>(byId).with(endpoints),
+      endpoints: new BucketMap<readonly ServiceEndpoint[]>(byId).with(endpoints),
       problems: new BucketMap<readonly Problem[]>(byHash).with(reported),
       owners: new BucketMap<Owner>(byHash).with(owners),
     };

@@ -14,7 +14,7 @@ import {
   type SluiceKind,
   type TranslationCache,
 } from "@sluice/crds";
-import { type Endpoint, perCollection } from "@sluice/model";
+import { perCollection, type ServiceEndpoint } from "@sluice/model";
 import type { Problem } from "../status/conditions.ts";
 import type { ClusterState } from "../watch/cluster-state.ts";
 import { outcomeOf, withOutcome } from "./fallback/outcome.ts";
@@ -93,7 +93,7 @@ export function createTranslateIncremental({
 
   return (clusterState, changed) => {
     const items = perCollection(() => new Map<string, Item | undefined>());
-    const endpoints = new Map<string, readonly Endpoint[] | undefined>();
+    const endpoints = new Map<string, readonly ServiceEndpoint[] | undefined>();
     const problems = new Map<string, readonly Problem[] | undefined>();
     const owners = new Map<string, Owner | undefined>();
 

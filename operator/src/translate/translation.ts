@@ -1,6 +1,6 @@
 /** The result of a translation: the document's items, each with its owner, and the problems of all resources. */
 import type { Kind, Ref, SluiceKind } from "@sluice/crds";
-import type { BucketMap, Collection, Endpoint } from "@sluice/model";
+import type { BucketMap, Collection, ServiceEndpoint } from "@sluice/model";
 import type { Problem } from "../status/conditions.ts";
 
 /** A custom resource of Sluice. */
@@ -19,7 +19,7 @@ export interface Translation {
   /** Items by id. */
   readonly items: Readonly<Record<Collection, BucketMap<Item>>>;
   /** Addresses by service id, for services with a backendRef. */
-  readonly endpoints: BucketMap<readonly Endpoint[]>;
+  readonly endpoints: BucketMap<readonly ServiceEndpoint[]>;
   /** Problems by owner (`ownerKey`). */
   readonly problems: BucketMap<readonly Problem[]>;
   /** Resources of this operator's class (spec.class), by `ownerKey`. */

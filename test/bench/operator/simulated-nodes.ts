@@ -11,7 +11,7 @@ import {
   applyDocument,
   type Checked,
   emptySnapshot,
-  type NodeState,
+  type NodeReport,
   type PushChange,
   type PushDocument,
   type Snapshot,
@@ -59,7 +59,7 @@ function noteRun(before: string | null, hash: string): void {
 
 function startNode(): Promise<PushServer> {
   let snapshot = emptySnapshot;
-  let state: NodeState = { node: randomUUID(), hash: null, revision: 0, version: "simulated" };
+  let state: NodeReport = { node: randomUUID(), hash: null, revision: 0, version: "simulated" };
 
   function take(revision: number, taken: Checked<Snapshot>): PushAnswer {
     if (taken.violations) return { status: 400, body: { message: "refused", violations: taken.violations } };

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { Agent, type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { type Change, deriveId, type NodeState } from "@sluice/model";
+import { type Change, deriveId, type NodeReport } from "@sluice/model";
 import { freePort } from "../../../tools/process/index.ts";
 import type { BenchReport } from "../report.ts";
 import { median, type Sample } from "../rounds.ts";
@@ -49,7 +49,7 @@ class Push {
   readonly #port: number;
   readonly #token: string;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  #state: NodeState | undefined;
+  #state: NodeReport | undefined;
   #turn = 0;
 
   constructor(port: number, token: string) {
@@ -72,7 +72,7 @@ class Push {
     const [answer] = (await once(outgoing, "response")) as [IncomingMessage];
     const told = await text(answer);
     if (answer.statusCode !== 200) throw new Error(`a push was answered ${answer.statusCode}: ${told}`);
-    this.#state = JSON.parse(told) as NodeState;
+    this.#state = JSON.parse(told) as NodeReport;
   }
 
   close(): void {

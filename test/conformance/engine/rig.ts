@@ -2,7 +2,7 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo, Server as NetServer, Socket } from "node:net";
 import type { TestContext } from "node:test";
-import type { Endpoint, PluginName, Service, SnapshotRoute } from "@sluice/model";
+import type { PluginName, Service, ServiceEndpoint, SnapshotRoute } from "@sluice/model";
 import { ActiveHealthChecks } from "../../../gateway/src/balance/active-checks.ts";
 import type { Balancer } from "../../../gateway/src/balance/balancer.ts";
 import { targetOf, upstreamNamed } from "../../../gateway/src/balance/testing.ts";
@@ -34,7 +34,7 @@ export interface RigOptions {
   readonly service?: Partial<Service>;
   /** Members of the route; by default it has the path `/`. */
   readonly route?: Partial<SnapshotRoute>;
-  readonly endpoints?: readonly Endpoint[];
+  readonly endpoints?: readonly ServiceEndpoint[];
   /** An upstream entity that the service's host names. */
   readonly pool?: Pool;
   /** Certificates by server name; with them the rig also listens with TLS. */

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, beforeEach, describe, test } from "node:test";
-import { checkEntity, collections, type Entities, type NodeState, type Snapshot } from "@sluice/model";
+import { checkEntity, collections, type Entities, type NodeReport, type Snapshot } from "@sluice/model";
 import { pino } from "pino";
 import type { Database } from "../../../gateway/src/database/driver.ts";
 import { bootstrap, reset } from "../../../gateway/src/database/migrate.ts";
@@ -82,7 +82,7 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
 
     interface RunningNode {
       readonly served: Snapshot[];
-      state(): NodeState;
+      state(): NodeReport;
       trouble(): string | null;
       stop(): Promise<void>;
     }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import type { NodeState, PushRefused } from "@sluice/model";
+import type { NodeReport, PushRefused } from "@sluice/model";
 import { createIntake } from "../../../gateway/src/sources/intake.ts";
 import { createPushSource, type PushSourceOptions } from "../../../gateway/src/sources/push/push-source.ts";
 import { createSnapshotJournal } from "../../../gateway/src/sources/push/snapshot-journal.ts";
@@ -14,8 +14,8 @@ const folder = temporaryFolder("push-terms");
 after(() => folder.remove());
 
 interface Node {
-  push(term: number, revision: number, names: readonly string[]): Promise<readonly [number, NodeState & PushRefused]>;
-  state(): Promise<NodeState>;
+  push(term: number, revision: number, names: readonly string[]): Promise<readonly [number, NodeReport & PushRefused]>;
+  state(): Promise<NodeReport>;
   readonly served: readonly string[][];
   trouble(): string | null;
 }
@@ -36,14 +36,14 @@ async function withNode(options: Partial<PushSourceOptions>, body: (node: Node) 
     await body({
       served,
       trouble: () => source.trouble(),
-      state: async () => (await (await fetch(url, { headers })).json()) as NodeState,
+      state: async () => (await (await fetch(url, { headers })).json()) as NodeReport,
       async push(term, revision, names) {
         const response = await fetch(url, {
           method: "PUT",
           headers,
           body: JSON.stringify({ term, revision, document: documentOf(names) }),
         });
-        return [response.status, (await response.json()) as NodeState & PushRefused];
+        return [response.status, (await response.json()) as NodeReport & PushRefused];
       },
     });
   } finally {

@@ -1,7 +1,7 @@
 /** The conformance suite of document sources. Run by push.test.ts and file.test.ts. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { NodeState } from "@sluice/model";
+import type { NodeReport } from "@sluice/model";
 import { createIntake } from "../../../gateway/src/sources/intake.ts";
 import type { Source } from "../../../gateway/src/sources/source.ts";
 import { waitFor } from "../../../tools/process/index.ts";
@@ -28,7 +28,7 @@ export const documentOf = (names: readonly string[], broken = false) => ({
 
 export function sourceSuite({ name, create }: SubjectFactory): void {
   async function withSubject(
-    body: (subject: Subject, seen: { served: string[][]; state(): NodeState }) => Promise<void>,
+    body: (subject: Subject, seen: { served: string[][]; state(): NodeReport }) => Promise<void>,
   ): Promise<void> {
     const subject = await create();
     const served: string[][] = [];

@@ -1,7 +1,7 @@
 /** Sluice's own members of entities, which Kong's format does not have: they are under `_sluice` (document.ts). */
 import type { CredentialExtras, PluginExtras, RouteExtras } from "../document.ts";
 import type { Collection } from "../entities/index.ts";
-import { list, record, text } from "../schema/member.ts";
+import { array, record, text } from "../schema/member.ts";
 import { type SchemaNode, schemaNode } from "../schema/node.ts";
 import { isRecord, memberSchemaOf } from "../schema/walk.ts";
 import type { Violation } from "../violation.ts";
@@ -25,7 +25,7 @@ const schemas: { readonly [Name in Collection]?: SchemaNode } = {
     record(
       {
         key_hash: text({ description: "SHA-256 of the key.", rule: "sha256" }),
-        namespaces: list(namespace, { description: "Where the key opens routes.", maxItems: 1024 }),
+        namespaces: array(namespace, { description: "Where the key opens routes.", maxItems: 1024 }),
       },
       { description },
     ),

@@ -1,5 +1,5 @@
 /** Health checks: how an upstream determines which of its targets are healthy. */
-import { choice, decimal, flag, integer, list, mapping, nullable, record, set, text } from "../schema/member.ts";
+import { array, boolean, choice, decimal, integer, mapping, nullable, record, set, text } from "../schema/member.ts";
 
 const types = ["tcp", "http", "https", "grpc", "grpcs"] as const;
 
@@ -46,13 +46,13 @@ const active = section("Active checks: the node itself sends requests to every t
     maximum: 2 ** 31 - 1,
   }),
   http_path: text({ description: "Path of the check's request.", rule: "path", default: "/", maxLength: 4096 }),
-  https_verify_certificate: flag({ description: "Verify the target's certificate.", default: true }),
+  https_verify_certificate: boolean({ description: "Verify the target's certificate.", default: true }),
   https_sni: nullable(
     text({ description: "Server name (SNI) of the check's TLS connection.", rule: "wildcard-sni", maxLength: 255 }),
   ),
   headers: nullable(
     mapping(
-      list(text({ description: "A value.", maxLength: 1024 }), {
+      array(text({ description: "A value.", maxLength: 1024 }), {
         description: "Values of the header.",
         minItems: 1,
         maxItems: 16,

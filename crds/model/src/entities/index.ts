@@ -3,7 +3,7 @@ import { schemaNode } from "../schema/node.ts";
 import { type Certificate, certificateSchema } from "./certificate.ts";
 import { type Consumer, consumerSchema } from "./consumer.ts";
 import { type Credential, credentialSchema } from "./credential.ts";
-import { type Plugin, pluginSchema } from "./plugin.ts";
+import { type Plugin, pluginEntitySchema } from "./plugin.ts";
 import { type Route, routeSchema } from "./route.ts";
 import { type Service, serviceSchema, type UpstreamHeader } from "./service.ts";
 import { type Sni, sniSchema } from "./sni.ts";
@@ -37,7 +37,7 @@ export interface EntityFacts {
     | typeof routeSchema
     | typeof consumerSchema
     | typeof credentialSchema
-    | typeof pluginSchema;
+    | typeof pluginEntitySchema;
   /** The English singular. */
   readonly singular: string;
   /** The member that identifies it in URLs and ids (`endpoint_key` in Kong); null: it has no name. */
@@ -68,7 +68,7 @@ export const entities: Readonly<Record<Collection, EntityFacts>> = {
   consumers: { schema: consumerSchema, singular: "consumer", key: "username", unique: ["username", "custom_id"] },
   keyauth_credentials: { schema: credentialSchema, singular: "keyauth_credential", key: "key", unique: ["key"] },
   plugins: {
-    schema: pluginSchema,
+    schema: pluginEntitySchema,
     singular: "plugin",
     key: "instance_name",
     unique: ["instance_name"],

@@ -1,5 +1,5 @@
 /** A plugin: behaviour attached to a service, a route, a consumer, or to all requests. */
-import { choice, flag, nullable, record, reference, type Static, set, text, typedSchema } from "../schema/member.ts";
+import { boolean, choice, nullable, record, reference, type Static, set, text, typedSchema } from "../schema/member.ts";
 import { created_at, id, tags, updated_at } from "./shared.ts";
 
 /** The protocols that Sluice proxies, by default all of them. */
@@ -8,7 +8,7 @@ export const servedProtocols = ["grpc", "grpcs", "http", "https"] as const;
 /** Kong's defaults for many plugins include more protocols, and so do files dumped from Kong. */
 export const pluginProtocols = [...servedProtocols, "tcp", "tls", "tls_passthrough", "udp", "ws", "wss"] as const;
 
-export const pluginSchema = record(
+export const pluginEntitySchema = record(
   {
     id,
     created_at,
@@ -43,7 +43,7 @@ export const pluginSchema = record(
       minItems: 1,
       maxItems: pluginProtocols.length,
     }),
-    enabled: flag({
+    enabled: boolean({
       description: "If false, the plugin is ignored, and an instance with a wider scope may apply.",
       default: true,
     }),
@@ -52,4 +52,4 @@ export const pluginSchema = record(
   { description: "Behaviour attached to a service, a route, a consumer, or to all requests.", rule: "plugin" },
 );
 
-export type Plugin = Static<typeof pluginSchema>;
+export type Plugin = Static<typeof pluginEntitySchema>;

@@ -1,9 +1,9 @@
 /** A route: matches requests and sends them to a service. */
 import {
+  array,
+  boolean,
   choice,
-  flag,
   integer,
-  list,
   mapping,
   nullable,
   record,
@@ -16,7 +16,7 @@ import { created_at, id, name, tags, updated_at } from "./shared.ts";
 
 const endpoints = (which: string) =>
   nullable(
-    list(
+    array(
       record(
         {
           ip: nullable(text({ description: "An address or CIDR block.", rule: "ip-or-cidr", maxLength: 64 })),
@@ -49,13 +49,13 @@ export const routeSchema = record(
       }),
     ),
     hosts: nullable(
-      list(text({ description: "A host, with * as its first or last label.", rule: "route-host", maxLength: 260 }), {
+      array(text({ description: "A host, with * as its first or last label.", rule: "route-host", maxLength: 260 }), {
         description: "The request hosts that match.",
         maxItems: 64,
       }),
     ),
     paths: nullable(
-      list(
+      array(
         text({ description: "A path prefix, or a regular expression after ~.", rule: "route-path", maxLength: 1024 }),
         {
           description: "The path prefixes that match; an entry that starts with ~ is a regular expression.",
@@ -65,7 +65,7 @@ export const routeSchema = record(
     ),
     headers: nullable(
       mapping(
-        list(text({ description: "A value, or a regular expression after ~*.", maxLength: 1024 }), {
+        array(text({ description: "A value, or a regular expression after ~*.", maxLength: 1024 }), {
           description: "The values that match, any of them.",
           minItems: 1,
           maxItems: 16,
@@ -89,8 +89,8 @@ export const routeSchema = record(
       description: "Status of the response to a plain http request if the route allows only https.",
       default: 426,
     }),
-    strip_path: flag({ description: "Remove the matched prefix from the path before forwarding.", default: true }),
-    preserve_host: flag({ description: "Forward the request's Host instead of the service's.", default: false }),
+    strip_path: boolean({ description: "Remove the matched prefix from the path before forwarding.", default: true }),
+    preserve_host: boolean({ description: "Forward the request's Host instead of the service's.", default: false }),
     regex_priority: integer({
       description: "Priority among several matching regular expressions: the highest is used.",
       default: 0,
@@ -102,11 +102,11 @@ export const routeSchema = record(
         "How the paths of service and request are joined: v0 with exactly one slash between them, v1 unchanged.",
       default: "v0",
     }),
-    request_buffering: flag({
+    request_buffering: boolean({
       description: "Accepted for compatibility with Kong, without effect: request bodies are always streamed.",
       default: true,
     }),
-    response_buffering: flag({
+    response_buffering: boolean({
       description: "Accepted for compatibility with Kong, without effect: response bodies are always streamed.",
       default: true,
     }),

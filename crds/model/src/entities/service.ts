@@ -1,5 +1,5 @@
 /** A service: an upstream to which requests are forwarded. */
-import { choice, flag, integer, list, nullable, record, reference, type Static, text } from "../schema/member.ts";
+import { array, boolean, choice, integer, nullable, record, reference, type Static, text } from "../schema/member.ts";
 import { certificateIds, created_at, id, MAX_TIMEOUT, name, tags, updated_at } from "./shared.ts";
 
 const timeout = (what: string) =>
@@ -25,7 +25,7 @@ const upstreamHeader = record(
  * by the rule of the record `service`).
  */
 const upstreamHeaders = nullable(
-  list(upstreamHeader, {
+  array(upstreamHeader, {
     description:
       "Headers that are set on every request to the upstream. They replace headers of the client and of plugins " +
       "with the same name; case and - or _ make no difference. Kong has no such field.",
@@ -64,7 +64,7 @@ export const serviceSchema = record(
     tags,
     client_certificate: reference("certificates", "The client certificate for an https or grpcs upstream.", "restrict"),
     tls_verify: nullable(
-      flag({
+      boolean({
         description: "Whether the certificate of an https or grpcs upstream is verified. Unset means true.",
       }),
     ),
@@ -76,7 +76,7 @@ export const serviceSchema = record(
       }),
     ),
     ca_certificates: certificateIds,
-    enabled: flag({ description: "If false, routes of the service match no requests.", default: true }),
+    enabled: boolean({ description: "If false, routes of the service match no requests.", default: true }),
     upstream_headers: upstreamHeaders,
   },
   { description: "An upstream that requests are forwarded to.", rule: "service" },

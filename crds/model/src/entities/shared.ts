@@ -1,5 +1,5 @@
 /** Members that several entities have. */
-import { integer, list, nullable, set, text } from "../schema/member.ts";
+import { array, integer, nullable, set, text } from "../schema/member.ts";
 
 export const id = text({
   description: "The entity's UUID. Derived from the name (UUIDv5) if unset.",
@@ -21,7 +21,7 @@ export const name = (kind: string) =>
   nullable(text({ description: `A unique name for the ${kind}.`, rule: "name", minLength: 1, maxLength: 256 }));
 
 export const certificateIds = nullable(
-  list(text({ description: "The id of a CA certificate.", rule: "uuid" }), {
+  array(text({ description: "The id of a CA certificate.", rule: "uuid" }), {
     description: "Ids of the CA certificates that the upstream's certificate is verified with. Not supported yet.",
     maxItems: 16,
   }),

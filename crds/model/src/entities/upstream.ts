@@ -1,5 +1,5 @@
 /** An upstream: several targets behind one host name, and how requests are balanced over them. */
-import { choice, flag, integer, nullable, record, reference, type Static, text } from "../schema/member.ts";
+import { boolean, choice, integer, nullable, record, reference, type Static, text } from "../schema/member.ts";
 import { healthchecksSchema } from "./healthchecks.ts";
 import { created_at, id, tags, updated_at } from "./shared.ts";
 
@@ -60,7 +60,7 @@ export const upstreamSchema = record(
       text({ description: "Value of the Host header for requests to the targets.", rule: "host-port", maxLength: 260 }),
     ),
     client_certificate: reference("certificates", "The certificate that is shown to https targets.", "restrict"),
-    use_srv_name: flag({
+    use_srv_name: boolean({
       description: "Accepted for compatibility with Kong, without effect: SRV records are not looked up.",
       default: false,
     }),

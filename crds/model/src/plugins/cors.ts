@@ -1,29 +1,29 @@
 /** Config of cors: the allowed origins and their requests. */
-import { choice, flag, integer, list, nullable, record, type Static, text } from "../schema/member.ts";
+import { array, boolean, choice, integer, nullable, record, type Static, text } from "../schema/member.ts";
 
 export const corsMethods = ["GET", "HEAD", "PUT", "PATCH", "POST", "DELETE", "OPTIONS", "TRACE", "CONNECT"] as const;
 
 export const corsSchema = record(
   {
     origins: nullable(
-      list(text({ description: "An origin, a regular expression, or *.", rule: "origin", maxLength: 1024 }), {
+      array(text({ description: "An origin, a regular expression, or *.", rule: "origin", maxLength: 1024 }), {
         description: "Allowed origins; * or unset allows all.",
         maxItems: 64,
       }),
     ),
     headers: nullable(
-      list(text({ description: "A header name.", maxLength: 256 }), {
+      array(text({ description: "A header name.", maxLength: 256 }), {
         description: "Allowed request headers; unset allows those that the browser asks for.",
         maxItems: 64,
       }),
     ),
     exposed_headers: nullable(
-      list(text({ description: "A header name.", maxLength: 256 }), {
+      array(text({ description: "A header name.", maxLength: 256 }), {
         description: "Response headers that the page may read.",
         maxItems: 64,
       }),
     ),
-    methods: list(choice(corsMethods, { description: "A method." }), {
+    methods: array(choice(corsMethods, { description: "A method." }), {
       description: "Allowed request methods.",
       default: ["GET", "HEAD", "PUT", "PATCH", "POST", "DELETE", "OPTIONS", "TRACE", "CONNECT"],
       maxItems: 16,
@@ -35,13 +35,13 @@ export const corsSchema = record(
         maximum: 2 ** 31 - 1,
       }),
     ),
-    credentials: flag({ description: "Whether requests may carry cookies and other credentials.", default: false }),
-    private_network: flag({
+    credentials: boolean({ description: "Whether requests may carry cookies and other credentials.", default: false }),
+    private_network: boolean({
       description: "Whether pages from a public network may send requests to a private one.",
       default: false,
     }),
-    preflight_continue: flag({ description: "Forward preflight requests to the upstream.", default: false }),
-    allow_origin_absent: flag({
+    preflight_continue: boolean({ description: "Forward preflight requests to the upstream.", default: false }),
+    allow_origin_absent: boolean({
       description: "Send the CORS headers also in responses to requests without an Origin header.",
       default: true,
     }),

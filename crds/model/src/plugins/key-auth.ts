@@ -1,25 +1,25 @@
 /** Config of key-auth: requests need a consumer's key. */
-import { flag, list, nullable, record, type Static, text } from "../schema/member.ts";
+import { array, boolean, nullable, record, type Static, text } from "../schema/member.ts";
 
 export const keyAuthSchema = record(
   {
-    key_names: list(text({ description: "A name.", rule: "key-name", minLength: 1, maxLength: 128 }), {
+    key_names: array(text({ description: "A name.", rule: "key-name", minLength: 1, maxLength: 128 }), {
       description: "Names of the header, query parameter or body member that carries the key.",
       default: ["apikey"],
       minItems: 1,
       maxItems: 16,
     }),
-    hide_credentials: flag({ description: "Remove the key before forwarding.", default: false }),
+    hide_credentials: boolean({ description: "Remove the key before forwarding.", default: false }),
     anonymous: nullable(
       text({
         description: "Id or username of the consumer to which requests without a key are attributed.",
         maxLength: 256,
       }),
     ),
-    key_in_header: flag({ description: "Look for the key in headers.", default: true }),
-    key_in_query: flag({ description: "Look for the key in the query.", default: true }),
-    key_in_body: flag({ description: "Look for the key in a form, JSON or multipart body.", default: false }),
-    run_on_preflight: flag({ description: "Require the key for OPTIONS requests too.", default: true }),
+    key_in_header: boolean({ description: "Look for the key in headers.", default: true }),
+    key_in_query: boolean({ description: "Look for the key in the query.", default: true }),
+    key_in_body: boolean({ description: "Look for the key in a form, JSON or multipart body.", default: false }),
+    run_on_preflight: boolean({ description: "Require the key for OPTIONS requests too.", default: true }),
     realm: nullable(text({ description: "Realm of the WWW-Authenticate header.", maxLength: 256 })),
   },
   { description: "Requires an API key of a consumer." },

@@ -1,10 +1,10 @@
 /** Config of prometheus: the metrics to record. */
-import { flag, record, type Static } from "../schema/member.ts";
+import { boolean, record, type Static } from "../schema/member.ts";
 
-const metrics = (what: string) => flag({ description: `Whether ${what}.`, default: false });
+const metrics = (what: string) => boolean({ description: `Whether ${what}.`, default: false });
 
 const withoutEffect = (kind: string) =>
-  flag({
+  boolean({
     description: `Accepted for compatibility with Kong, without effect: there are no ${kind} metrics.`,
     default: false,
   });

@@ -1,5 +1,5 @@
 /** Config of rate-limiting: the number of requests in a period. */
-import { choice, decimal, flag, integer, nullable, record, type Static, text } from "../schema/member.ts";
+import { boolean, choice, decimal, integer, nullable, record, type Static, text } from "../schema/member.ts";
 
 export const periods = ["second", "minute", "hour", "day", "month", "year"] as const;
 export type Period = (typeof periods)[number];
@@ -27,8 +27,8 @@ const redis = record(
       }),
     ),
     database: integer({ description: "Database number.", default: 0, minimum: 0, maximum: 1_000_000 }),
-    ssl: flag({ description: "Connect over TLS.", default: false }),
-    ssl_verify: flag({ description: "Verify the certificate of Redis.", default: false }),
+    ssl: boolean({ description: "Connect over TLS.", default: false }),
+    ssl_verify: boolean({ description: "Verify the certificate of Redis.", default: false }),
     server_name: nullable(text({ description: "Server name for TLS.", rule: "sni", maxLength: 255 })),
   },
   { description: "The Redis server for policy redis.", default: {} },
@@ -73,13 +73,13 @@ export const rateLimitingSchema = record(
         "database mode only).",
       default: "local",
     }),
-    fault_tolerant: flag({
+    fault_tolerant: boolean({
       description:
         "Whether requests pass without a limit while the counters are unreachable. If false, they are answered 500.",
       default: true,
     }),
     redis,
-    hide_client_headers: flag({ description: "Omit the rate-limit headers from responses.", default: false }),
+    hide_client_headers: boolean({ description: "Omit the rate-limit headers from responses.", default: false }),
     error_code: integer({
       description: "Status of the response to a request over the limit.",
       default: 429,

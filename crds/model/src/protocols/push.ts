@@ -3,9 +3,9 @@
  *
  * | request to the node's push listener | body | response |
  * |---|---|---|
- * | GET /document | - | 200 NodeState |
- * | PUT /document | PushDocument | 200 NodeState, 400 PushRefused |
- * | PATCH /document | PushChange | 200 NodeState, 400 PushRefused, 409 NodeState when the node runs another hash than `base` |
+ * | GET /document | - | 200 NodeReport |
+ * | PUT /document | PushDocument | 200 NodeReport, 400 PushRefused |
+ * | PATCH /document | PushChange | 200 NodeReport, 400 PushRefused, 409 NodeReport when the node runs another hash than `base` |
  *
  * A 200 response is the acknowledgement: the node serves that hash from then on. Outdated pushes are answered with 412
  * PushRefused: their term is lower than the highest that the node has seen, or their revision is lower than the served
@@ -15,7 +15,7 @@ import type { Change, Document } from "../document.ts";
 import type { Violation } from "../violation.ts";
 
 /** The state that a node reports. */
-export interface NodeState {
+export interface NodeReport {
   /** The node's id (UUID), new at every start. */
   readonly node: string;
   /** Hash of the snapshot that it serves; null before the first document. */

@@ -7,16 +7,16 @@
  */
 
 /** A schema with the type of its values. Its keywords are read through `schemaNode`. */
-export interface Schema<Value = unknown> {
+export interface TypedSchema<Value = unknown> {
   /** For the compiler; no schema has this member at run time. */
   readonly "~value"?: () => Value;
 }
 
 /** The values that a schema describes. */
-export type Static<Of extends Schema> = Of extends Schema<infer Value> ? Value : never;
+export type Static<Of extends TypedSchema> = Of extends TypedSchema<infer Value> ? Value : never;
 
 /** A schema from keywords, for values whose type the caller knows. */
-export const typedSchema = <Value>(keywords: object): Schema<Value> => keywords;
+export const typedSchema = <Value>(keywords: object): TypedSchema<Value> => keywords;
 
 /** Options of a member beyond its JSON type. */
 export interface MemberOptions {
@@ -41,7 +41,7 @@ export const integer = (options: MemberOptions & Limits<"minimum" | "maximum">) 
 export const decimal = (options: MemberOptions & Limits<"minimum" | "maximum" | "exclusiveMinimum">) =>
   typedSchema<number>({ type: "number", ...options });
 
-export const flag = (options: MemberOptions) => typedSchema<boolean>({ type: "boolean", ...options });
+export const boolean = (options: MemberOptions) => typedSchema<boolean>({ type: "boolean", ...options });
 
 /** One of a few fixed words (or numbers). */
 export function choice<const Word extends string | number>(words: readonly Word[], options: MemberOptions) {
@@ -49,14 +49,16 @@ export function choice<const Word extends string | number>(words: readonly Word[
 }
 
 /** A list without duplicates ("set" in Kong's schema language). */
-export const set = <Item extends Schema>(items: Item, options: MemberOptions & Limits<"minItems" | "maxItems">) =>
+export const set = <Item extends TypedSchema>(items: Item, options: MemberOptions & Limits<"minItems" | "maxItems">) =>
   typedSchema<Static<Item>[]>({ type: "array", items, uniqueItems: true, ...options });
 
-export const list = <Item extends Schema>(items: Item, options: MemberOptions & Limits<"minItems" | "maxItems">) =>
-  typedSchema<Static<Item>[]>({ type: "array", items, ...options });
+export const array = <Item extends TypedSchema>(
+  items: Item,
+  options: MemberOptions & Limits<"minItems" | "maxItems">,
+) => typedSchema<Static<Item>[]>({ type: "array", items, ...options });
 
 /** A mapping from arbitrary names to values, such as `headers`. */
-export function mapping<Value extends Schema>(
+export function mapping<Value extends TypedSchema>(
   values: Value,
   options: MemberOptions & Limits<"maxProperties"> & { readonly keyRule?: string },
 ) {
@@ -70,10 +72,11 @@ export interface DeprecatedMember {
   readonly replacedBy: readonly string[];
 }
 
-type Members = Readonly<Record<string, Schema>>;
+type Members = Readonly<Record<string, TypedSchema>>;
 
 /** The schema of a fixed set of members. */
-export interface RecordSchema<Of extends Members> extends Schema<{ -readonly [Name in keyof Of]: Static<Of[Name]> }> {
+export interface RecordSchema<Of extends Members>
+  extends TypedSchema<{ -readonly [Name in keyof Of]: Static<Of[Name]> }> {
   readonly properties: Of;
 }
 
@@ -93,7 +96,7 @@ export const record = <Of extends Members>(
 });
 
 /** The member may be unset; unset is `null`. */
-export function nullable<Of extends Schema>(inner: Of) {
+export function nullable<Of extends TypedSchema>(inner: Of) {
   return typedSchema<Static<Of> | null>({ default: null, ...inner, nullable: true });
 }
 

@@ -1,4 +1,4 @@
-import type { DeprecatedMember, Referable, Schema } from "./member.ts";
+import type { DeprecatedMember, Referable, TypedSchema } from "./member.ts";
 
 /** A schema as plain keywords: the JSON Schema keywords in use, and Sluice's own. */
 export interface SchemaNode {
@@ -37,4 +37,4 @@ export interface SchemaNode {
 }
 
 /** The keywords of a schema. */
-export const schemaNode = (schema: Schema): SchemaNode => schema as SchemaNode;
+export const schemaNode = (schema: TypedSchema): SchemaNode => schema as SchemaNode;

@@ -1,6 +1,6 @@
 /** Parses command-line arguments by their declarations. */
 import { parseArgs } from "node:util";
-import { didYouMean } from "../suggest.ts";
+import { suggestionFor } from "../suggest.ts";
 
 export interface CommandArguments {
   /** Options by their long name. Every command has `--help` (`-h`) and `--version` as well. */
@@ -38,7 +38,7 @@ export function readArguments(args: readonly string[], declared: CommandArgument
   }
   const selected = Object.hasOwn(subcommands, first) ? subcommands[first] : undefined;
   if (!selected) {
-    const suggestion = didYouMean(first, Object.keys(subcommands));
+    const suggestion = suggestionFor(first, Object.keys(subcommands));
     return { kind: "invalid", message: `unknown command '${first}'${suggestion}` };
   }
   const read = readArguments(rest, selected);
@@ -51,7 +51,7 @@ function readFlat(args: readonly string[], { options = {}, positionals: names = 
   const given = tokens.filter((token) => token.kind === "option");
   const unknown = given.find(({ name }) => !Object.hasOwn(known, name));
   if (unknown) {
-    const suggestion = didYouMean(
+    const suggestion = suggestionFor(
       unknown.rawName,
       Object.keys(known).map((name) => `--${name}`),
     );

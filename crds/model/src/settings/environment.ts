@@ -1,6 +1,6 @@
 /** Finds environment variables that no Sluice program reads. */
 import { isIP } from "node:net";
-import { didYouMean } from "../suggest.ts";
+import { suggestionFor } from "../suggest.ts";
 import type { Violation } from "../violation.ts";
 import { knownVariables } from "./known-variables.ts";
 
@@ -24,7 +24,7 @@ const serviceLinks: readonly (readonly [name: RegExp, hasValue: (text: string) =
  *
  * @param own Variables of the program itself, which are suggested first.
  */
-export function unknownVariables(
+export function findUnknownVariables(
   env: Readonly<Record<string, string | undefined>>,
   own: readonly string[],
 ): readonly Violation[] {
@@ -33,6 +33,6 @@ export function unknownVariables(
     const value = text.trim();
     if (!name.startsWith(PREFIX) || known.has(name) || value === "") return [];
     if (serviceLinks.some(([form, hasValue]) => form.test(name) && hasValue(value))) return [];
-    return [{ path: [name], message: `there is no such setting${didYouMean(name, known)}` }];
+    return [{ path: [name], message: `there is no such setting${suggestionFor(name, known)}` }];
   });
 }

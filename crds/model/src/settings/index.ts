@@ -1,7 +1,7 @@
 /** Start-up settings of a process, read from environment variables. */
 import type { Checked, Violation } from "../violation.ts";
 import type { Declaration, Declarations, SettingsOf } from "./declaration.ts";
-import { unknownVariables } from "./environment.ts";
+import { findUnknownVariables } from "./environment.ts";
 import { describeExpected, parseSetting } from "./setting-kinds.ts";
 
 /**
@@ -20,7 +20,7 @@ export function readSettings<const Declared extends Declarations>(
   const variables = Object.values(declarations).map(({ variable }) => variable);
   const violations = [
     ...read.flatMap(({ path, fault }): Violation[] => (fault === undefined ? [] : [{ path, message: fault }])),
-    ...unknownVariables(env, variables),
+    ...findUnknownVariables(env, variables),
   ];
   if (violations.length > 0) return { violations };
   return { value: Object.fromEntries(read.map(({ name, value }) => [name, value])) as SettingsOf<Declared> };

@@ -1,6 +1,6 @@
 /** Applies changes and edits that were checked before, by another thread or entity by entity. */
 import { isDeepStrictEqual } from "node:util";
-import type { Change, Endpoint } from "../document.ts";
+import type { Change, ServiceEndpoint } from "../document.ts";
 import { type Collection, collections, entityNameOf, type PerCollection, perCollection } from "../entities/index.ts";
 import type { Snapshot } from "../snapshot.ts";
 import { BucketMap, byId } from "./bucket-map.ts";
@@ -22,7 +22,7 @@ export function adoptChange(previous: Snapshot, change: Change, hash: string): S
       ...put.map((entity) => [entity.id, freezeDeep(entity)] as const),
     ]);
   });
-  const endpoints = BucketMap.of<readonly Endpoint[]>(previous.endpoints, byId).with([
+  const endpoints = BucketMap.of<readonly ServiceEndpoint[]>(previous.endpoints, byId).with([
     ...(change.remove.services ?? []).map((id) => [id, undefined] as const),
     ...Object.entries(change.endpoints ?? {}).map(([id, list]) => [id, freezeDeep(list) ?? undefined] as const),
   ]);

@@ -1,5 +1,5 @@
 /** Applies a checked change to the maps of a snapshot, and checks references and uniqueness between entities. */
-import type { Endpoint } from "../document.ts";
+import type { ServiceEndpoint } from "../document.ts";
 import type { Collection } from "../entities/index.ts";
 import { type PerCollection, perCollection } from "../entities/index.ts";
 import type { Snapshot } from "../snapshot.ts";
@@ -22,7 +22,7 @@ export interface CombineInput {
   readonly faulty: PerCollection<ReadonlySet<string>>;
   readonly removals: Removals;
   /** Addresses by service id; null removes. */
-  readonly endpoints: ReadonlyMap<string, readonly Endpoint[] | null>;
+  readonly endpoints: ReadonlyMap<string, readonly ServiceEndpoint[] | null>;
   readonly lookups: GetEntityIndex;
 }
 
@@ -75,9 +75,9 @@ function changed<Value>(
 
 function stepEndpoints(
   held: Snapshot["endpoints"],
-  lists: readonly (readonly [string, readonly Endpoint[] | null])[],
+  lists: readonly (readonly [string, readonly ServiceEndpoint[] | null])[],
 ): Snapshot["endpoints"] {
-  const same = (before: readonly Endpoint[] | undefined, list: readonly Endpoint[]) =>
+  const same = (before: readonly ServiceEndpoint[] | undefined, list: readonly ServiceEndpoint[]) =>
     before !== undefined && digestOf(before) === digestOf(list);
   return changed(
     held,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { Change, Document, Endpoint } from "../document.ts";
+import type { Change, Document, ServiceEndpoint } from "../document.ts";
 import { collections } from "../entities/index.ts";
 import { deriveId } from "../ids.ts";
 import type { Snapshot } from "../snapshot.ts";
@@ -46,7 +46,7 @@ const documents: fc.Arbitrary<Document> = fc
     const services = new Set(world.services.map(({ name }) => name));
     const routes = new Set(world.routes.map(({ name }) => name));
     const consumers = new Set(world.consumers.map(({ username }) => username));
-    const addresses = (numbers: readonly number[]): Endpoint[] =>
+    const addresses = (numbers: readonly number[]): ServiceEndpoint[] =>
       numbers.map((number) => ({ address: `10.0.0.${number}`, port: 80 }));
     return {
       _format_version: "3.0",

@@ -4,10 +4,10 @@ import {
   checkEntity,
   collections,
   deriveId,
-  didYouMean,
   entities,
   pluginNames,
   references,
+  suggestionFor,
 } from "@sluice/model";
 import type { Store } from "../../stores/store.ts";
 import { timestampFor } from "../entities/operations/check.ts";
@@ -39,7 +39,7 @@ function collectionNamed(name = ""): Collection {
 
 function showPlugin(name: string): AdminResponse {
   const schema = kongPluginSchema(name);
-  if (!schema) throw new HttpError(404, { message: `No plugin named '${name}'${didYouMean(name, pluginNames)}` });
+  if (!schema) throw new HttpError(404, { message: `No plugin named '${name}'${suggestionFor(name, pluginNames)}` });
   return { status: 200, body: schema };
 }
 

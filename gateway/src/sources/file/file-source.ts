@@ -10,7 +10,7 @@ import {
   type Checked,
   describeViolation,
   describeWarnings,
-  type NodeState,
+  type NodeReport,
   type Snapshot,
   type Violation,
 } from "@sluice/model/serving";
@@ -67,7 +67,7 @@ const sentences = (violations: readonly Violation[]): string => violations.map(d
 
 /** The result of applying a text. */
 interface AppliedText {
-  readonly state: NodeState;
+  readonly state: NodeReport;
   readonly loaded: LoadedData | undefined;
   readonly warnings: LoadedData["warnings"];
 }

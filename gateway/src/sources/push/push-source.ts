@@ -14,7 +14,7 @@ import {
   checkChange,
   checkFlatDocument,
   followPemFiles,
-  type NodeState,
+  type NodeReport,
   type PemFiles,
   type PemTexts,
   type PushChange,
@@ -123,7 +123,7 @@ export function createPushSource(options: PushSourceOptions): PushSource {
 
   return {
     async start(intake) {
-      const stateOf = (): NodeState => ({ ...intake.state(), term: fence.term() });
+      const stateOf = (): NodeReport => ({ ...intake.state(), term: fence.term() });
 
       /** Applies a push after those before it; `next` computes the new snapshot from the one served at that time. */
       async function take(

@@ -1,6 +1,6 @@
 /** The endpoints of a Service that refers to a core Service. */
 import { type BackendService, clusterAddressOf, endpointsOf, keyOf } from "@sluice/crds";
-import type { Endpoint } from "@sluice/model";
+import type { ServiceEndpoint } from "@sluice/model";
 import type { ClusterState } from "../../watch/cluster-state.ts";
 import type { EndpointSliceIndex } from "./endpoint-slice-index.ts";
 
@@ -13,7 +13,7 @@ interface Places {
 export function backendEndpoints(
   { namespace, name, port }: BackendService,
   { clusterState, slices }: Places,
-): readonly Endpoint[] {
+): readonly ServiceEndpoint[] {
   const key = keyOf(namespace, name);
   const service = clusterState.CoreService.get(key);
   const ports: unknown = service?.spec?.ports;

@@ -1,7 +1,7 @@
 /** Rules between members of services, consumers, plugins and credentials. */
 import { pluginProtocols, servedProtocols } from "../../entities/plugin.ts";
 import { pluginNames, plugins } from "../../plugins/index.ts";
-import { didYouMean } from "../../suggest.ts";
+import { suggestionFor } from "../../suggest.ts";
 import type { Violation } from "../../violation.ts";
 import { atLeastOneOf, conditional, isEmptyValue, type RecordRule, type TextRule } from "./rule.ts";
 import { repeatedHeaders } from "./upstream-headers.ts";
@@ -55,7 +55,7 @@ const isPlugin = (name: unknown): name is keyof typeof plugins =>
 export const pluginName: TextRule = (name) => {
   if (isPlugin(name)) return undefined;
   const available = `Sluice has ${pluginNames.toSorted().join(", ")}`;
-  const suggestion = didYouMean(name, pluginNames);
+  const suggestion = suggestionFor(name, pluginNames);
   return suggestion === ""
     ? `plugin '${name}' not enabled: ${available}; remove this plugin or use one of these`
     : `plugin '${name}' not enabled${suggestion} ${available}`;

@@ -33,17 +33,17 @@ export const host: TextRule = (value) => {
   return parsed.port === undefined ? undefined : "must not have a port";
 };
 
-export const serverName: TextRule = (value) => {
+export const sniName: TextRule = (value) => {
   if (parseHost(value)?.kind === "address") return "must not be an IP";
   return host(value);
 };
 
 /** A server name in which `*` may stand for the first or the last label. */
 export const wildcardSni: TextRule = (value) => {
-  if (!value.includes("*")) return serverName(value);
+  if (!value.includes("*")) return sniName(value);
   if (value.split("*").length > 2) return "only one wildcard must be specified";
   if (!value.startsWith("*.") && !value.endsWith(".*")) return "wildcard must be leftmost or rightmost character";
-  return serverName(value.replace("*", "abc"));
+  return sniName(value.replace("*", "abc"));
 };
 
 /** A name without a port that cannot be mistaken for an IP address. */

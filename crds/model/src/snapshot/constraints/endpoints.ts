@@ -1,13 +1,13 @@
 /** The endpoints section of a change: addresses by service id. */
 import { isIP } from "node:net";
-import type { Endpoint } from "../../document.ts";
+import type { ServiceEndpoint } from "../../document.ts";
 import { isRecord } from "../../schema/walk.ts";
 import type { Violation } from "../../violation.ts";
 import { freezeDeep } from "../stored-entity.ts";
 
 export interface CheckedEndpoints {
   /** Null removes. */
-  readonly lists: ReadonlyMap<string, readonly Endpoint[] | null>;
+  readonly lists: ReadonlyMap<string, readonly ServiceEndpoint[] | null>;
   readonly violations: readonly Violation[];
 }
 
@@ -15,7 +15,7 @@ const at = (...steps: (string | number)[]): Violation["path"] => ["_sluice", "en
 
 /** Checks the addresses and sorts them, so that their original order does not affect the hash. */
 export function checkEndpoints(raw: unknown): CheckedEndpoints {
-  const lists = new Map<string, readonly Endpoint[] | null>();
+  const lists = new Map<string, readonly ServiceEndpoint[] | null>();
   const violations: Violation[] = [];
   if (raw !== undefined && raw !== null && !isRecord(raw)) {
     return { lists, violations: [{ path: at(), message: "expected a record" }] };
@@ -35,7 +35,7 @@ export function checkEndpoints(raw: unknown): CheckedEndpoints {
   };
 }
 
-function inOrder(list: readonly Endpoint[]): readonly Endpoint[] {
+function inOrder(list: readonly ServiceEndpoint[]): readonly ServiceEndpoint[] {
   return list
     .map(({ address, port, terminating, fallback }) => ({
       address,
