@@ -100,14 +100,21 @@ export async function bareSocket(url: string, { protocol, ...options }: SocketOp
 export async function acknowledged(url: string, options: SocketOptions = {}): Promise<WebSocket> {
   const socket = await bareSocket(url, options);
   socket.send(init);
-  await once(socket, "message");
+  await nextMessage(socket);
   return socket;
 }
 
-/** The next message of the server. */
+/** The next message of the server. Rejects when the socket closes instead. */
 export async function nextMessage(socket: WebSocket): Promise<Record<string, unknown>> {
-  const [data] = await once(socket, "message");
-  return JSON.parse(String(data));
+  const closing = new AbortController();
+  const closed = (code: number) => closing.abort(new Error(`the socket was closed with ${code} before a message`));
+  socket.once("close", closed);
+  try {
+    const [data] = await once(socket, "message", { signal: closing.signal });
+    return JSON.parse(String(data));
+  } finally {
+    socket.off("close", closed);
+  }
 }
 
 /** A TCP connection that sends only what the test writes and reads nothing by itself. */
