@@ -245,7 +245,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
       draining = true;
       const late = Promise.withResolvers<void>();
       deadline = setTimeout(() => {
-        log.warn(`cutting what has not ended within ${drainMilliseconds} ms`);
+        log.warn(`closing connections that did not end within ${drainMilliseconds} ms`);
         over = true;
         subscriptions.terminate();
         for (const connection of connections) connection.destroy();

@@ -134,12 +134,12 @@ describe("sluice-user-api", () => {
     const run = async (...given: string[]) => {
       const { exit, line } = start(data, ...given);
       assert.deepEqual(await exit, [0, null]);
-      return line(/step|made/);
+      return line(/step|created/);
     };
     assert.equal(await run("migrate"), "the tables are at step 3, from 0");
     assert.equal(await run("migrate"), "the tables are up to date (step 3)");
-    assert.equal(await run("seed", "3"), "made 3 users; 0 were there");
-    assert.equal(await run("seed", "4"), "made 1 users; 3 were there");
+    assert.equal(await run("seed", "3"), "created 3 users; 0 existed");
+    assert.equal(await run("seed", "4"), "created 1 users; 3 existed");
     const { child, line, exit } = start({ ...data, SLUICE_USER_API_MIGRATE: "false" });
     const url = (await line(/^GraphQL at /)).replace("GraphQL at ", "");
     const response = await fetch(`${url}?query={users{name,posts{title}}}`);
@@ -171,7 +171,7 @@ describe("sluice-user-api", () => {
     ],
   ] as const;
   for (const [what, death, reason] of deaths) {
-    it(`ends with a word and the exit code 1 when the embedded database has died: ${what}`, async () => {
+    it(`logs the reason and exits with 1 when the embedded database stops: ${what}`, async () => {
       // Loaded by the process and by the database's thread; a signal reaches the process alone.
       const preload = `
         import { BroadcastChannel, isMainThread } from "node:worker_threads";
@@ -192,7 +192,7 @@ describe("sluice-user-api", () => {
         await fetch(new URL("/readyz", url)).catch(() => undefined);
       }
       assert.deepEqual(await exit, [1, null]);
-      await line(/^the embedded database has died; ends, to be started again$/);
+      await line(/^the embedded database stopped; exiting, so that a supervisor can restart the process$/);
       const fatal = lines.filter(({ level }) => level === 60);
       assert.deepEqual([fatal.length, fatal[0]?.err?.message], [1, reason]);
       assert.equal(lines.at(-1)?.msg, "stopped");
@@ -261,7 +261,7 @@ describe("sluice-user-api", () => {
   it("names a field of the policy that the schema does not have", async () => {
     const { exit, line } = start({ SLUICE_USER_API_POLICY: "Query.users=anonymous,User.age=authenticated" });
     assert.deepEqual(await exit, [1, null]);
-    await line(/^SLUICE_USER_API_POLICY names User.age, which the schema does not have$/);
+    await line(/^SLUICE_USER_API_POLICY names User.age, but the schema has no such field$/);
   });
 
   const version = /^\d+\.\d+\.\d+\n$/;

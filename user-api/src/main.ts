@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The command `sluice-user-api`: what it is to do, and its settings. */
+/** The command `sluice-user-api`: reads arguments and settings, and runs a command. */
 import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
@@ -15,15 +15,15 @@ import { readSettings, type Settings, variableNames } from "./settings.ts";
 
 const USAGE = `usage: sluice-user-api [COMMAND]
 
-  serve           answers until SIGTERM or SIGINT (what it does without a command)
+  serve           serves until SIGTERM or SIGINT (the default command)
   migrate [seconds]
-                  makes the tables of the database, or brings them up to date; a server that cannot be reached yet is
-                  waited for so long, 0 unless told otherwise
-  seed [users]    makes demo users with posts, 10 unless told otherwise; those that are there stay
+                  creates or migrates the tables of the database; waits up to this many seconds (default 0) for a
+                  server that is not reachable yet
+  seed [users]    creates demo users with posts (default 10); existing users are kept
 
   --help, --version
 
-Settings are environment variables; an empty one counts as unset. user-api/README.md says what they do:
+Settings are environment variables; an empty one counts as unset. user-api/README.md describes them:
 
 ${variableNames()
   .map((name) => `  ${name}\n`)
@@ -38,7 +38,7 @@ interface Command {
 
 const names = ["serve", "migrate", "seed", "help", "version"];
 
-/** What the arguments ask for, or why they ask for nothing. */
+/** The command that the arguments name, or the error in them. */
 function commandOf([name = "serve", ...more]: readonly string[]): Command | string {
   const [first, extra = name === "serve" ? first : undefined] = more;
   if (!names.includes(name)) return `unknown command '${name}'${didYouMean(name, names)}`;

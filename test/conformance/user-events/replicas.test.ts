@@ -87,7 +87,7 @@ describe("two processes on one database", () => {
     try {
       await Promise.all(names.map((name) => create(one, name)));
       one.process.signal("SIGTERM");
-      await one.process.waitForOutput(/SIGTERM: finishing/);
+      await one.process.waitForOutput(/SIGTERM: shutting down/);
     } finally {
       process.kill(rows[0].pid, "SIGCONT");
     }
@@ -111,7 +111,7 @@ describe("two processes on one database", () => {
     const asked = create(replica, "ann").catch(() => undefined);
     replica.process.signal("SIGTERM");
     assert.deepEqual(await replica.process.ended(), { code: 1, signal: null });
-    assert.match(replica.process.output(), /could not close in time what was open/);
+    assert.match(replica.process.output(), /shutdown did not finish in time/);
     await asked;
   });
 

@@ -6,8 +6,8 @@ import { waitFor } from "../../../tools/process/index.ts";
 import { type Redis as Server, startRedis } from "../../../tools/programs/redis.ts";
 import { GATEWAY_SECRET, type TestApp, testApp } from "../../../user-api/src/testing.ts";
 
-const AWAY = "each replica counts requests for itself: Redis does not";
-const BACK = "replicas count requests together again";
+const AWAY = "Redis does not count requests; each replica counts its own";
+const BACK = "Redis counts requests again";
 
 let clients = 0;
 /** An address without earlier requests. */

@@ -48,7 +48,7 @@ export async function seed(settings: Settings, log: FastifyBaseLogger, { users }
         await database.query("insert into posts (id, user_id, title) values ($1, $2, $3)", [postIds[index], id, title]);
       }
     }
-    log.info(`made ${made} users; ${users - made} were there`);
+    log.info(`created ${made} users; ${users - made} existed`);
   } finally {
     await store.close();
   }

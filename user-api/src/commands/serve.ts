@@ -68,7 +68,7 @@ export async function serve(settings: Settings, log: FastifyBaseLogger): Promise
   const { trustedDocuments: file, drainMilliseconds, mode, migrate } = settings;
   const unknown = unknownFields(settings.policy, buildSchema(schema));
   if (unknown.length > 0) {
-    throw new StartFailure(`SLUICE_USER_API_POLICY names ${unknown.join(", ")}, which the schema does not have`);
+    throw new StartFailure(`SLUICE_USER_API_POLICY names ${unknown.join(", ")}, but the schema has no such field`);
   }
   const trusted = file === undefined ? undefined : await trustedDocuments(file);
   const death = Promise.withResolvers<Error>();
@@ -89,7 +89,7 @@ export async function serve(settings: Settings, log: FastifyBaseLogger): Promise
     await store.close();
     throw error;
   });
-  if (directCalls) log.info("development mode: programs of this machine are answered without the gateway's secret");
+  if (directCalls) log.info("development mode: requests from this machine are accepted without the gateway's secret");
   const { host, port } = settings;
   try {
     await app.listen({ host, port, listenTextResolver: (address) => `GraphQL at ${address}/graphql` });
@@ -106,25 +106,25 @@ export async function serve(settings: Settings, log: FastifyBaseLogger): Promise
     why();
     // A server that does not respond can block the closing of its connections.
     const late = setTimeout(() => {
-      log.fatal("could not close in time what was open; ends all the same");
+      log.fatal("shutdown did not finish in time; exiting");
       process.exit(1);
     }, drainMilliseconds + CLOSE_TIMEOUT);
     late.unref();
     app.close().then(
       () => log.info("stopped"),
       (error: unknown) => {
-        log.error({ err: error }, "could not stop in order");
+        log.error({ err: error }, "graceful shutdown failed");
         process.exitCode = 1;
       },
     );
   }
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    process.on(signal, () => end(() => log.info(`${signal}: finishing what is under way`)));
+    process.on(signal, () => end(() => log.info(`${signal}: shutting down after the requests in flight`)));
   }
   // Without the database no request can be answered, and only a restart of the process brings PGlite back.
   void death.promise.then((error) =>
     end(() => {
-      log.fatal({ err: error }, "the embedded database has died; ends, to be started again");
+      log.fatal({ err: error }, "the embedded database stopped; exiting, so that a supervisor can restart the process");
       process.exitCode = 1;
     }),
   );

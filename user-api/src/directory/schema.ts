@@ -1,13 +1,13 @@
 /** The GraphQL schema. Its descriptions are the reference that clients see. */
 export const schema = `
-"Someone in the directory."
+"A user of the directory."
 type User {
   "Assigned by the service."
   id: ID!
   name: String!
   "Unique in the directory, regardless of case."
   email: String!
-  "What the user has posted, oldest first."
+  "The posts of the user, oldest first."
   posts: [Post]
 }
 
@@ -19,14 +19,14 @@ type Query {
   "One user. An unknown id gives null and an error with the code NOT_FOUND."
   user(id: ID!): User
   """
-  Users, oldest first: all of them, or a page: "first" so many behind the user with the id "after". More than a list may
-  have give an error with the code LIMIT_EXCEEDED that says how to page.
+  Users, oldest first: all of them, or a page of "first" users after the user with the id "after". If there are more
+  users than a list may have, the error LIMIT_EXCEEDED explains how to page.
   """
   users(first: Int, after: ID): [User]
 }
 
 type Mutation {
-  "Creates a user. Faulty values give BAD_USER_INPUT, an address that is taken CONFLICT."
+  "Creates a user. The error is BAD_USER_INPUT for invalid values, and CONFLICT if another user has the address."
   createUser(name: String!, email: String!): User
 }
 

@@ -87,7 +87,7 @@ describe("what other replicas are to be told", () => {
     mock.timers.tick(1);
     await closed;
     assert.equal(state.closed, true);
-    assert.deepEqual(warnings, ["ends before other replicas were told of all users"]);
+    assert.deepEqual(warnings, ["closing before the other replicas were notified of all users"]);
   });
 
   it("is bounded: beyond a thousand messages on the way one word sends the others to the store", async () => {

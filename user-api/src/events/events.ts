@@ -119,7 +119,7 @@ export async function openEvents({ through, open, store, log }: EventsOptions): 
   const transport = open({
     message(text) {
       const message = readMessage(text);
-      if (message === null) log.warn({ through }, "a message on the events' channel is none of ours");
+      if (message === null) log.warn({ through }, "ignored a message on the events channel that has another format");
       else if ("created" in message) deliver(message.created);
       else repair.read(message.missedAfter);
     },
@@ -127,10 +127,13 @@ export async function openEvents({ through, open, store, log }: EventsOptions): 
       if (lost) return;
       lost = true;
       repair.lost();
-      log.warn({ err: error, through }, "users who are created on other replicas are told of later");
+      log.warn(
+        { err: error, through },
+        "lost the connection to other replicas; their users are delivered after it returns",
+      );
     },
     connected() {
-      if (lost) log.info({ through }, "events of other replicas come again");
+      if (lost) log.info({ through }, "connected to other replicas again");
       lost = false;
       repair.back();
     },
@@ -156,7 +159,7 @@ export async function openEvents({ through, open, store, log }: EventsOptions): 
       });
       const inTime = await Promise.race([told.then(() => true), late.promise]);
       clearTimeout(timer);
-      if (!inTime) log.warn({ through }, "ends before other replicas were told of all users");
+      if (!inTime) log.warn({ through }, "closing before the other replicas were notified of all users");
       repair.close();
       await transport.close();
     },

@@ -113,7 +113,7 @@ describe("what was not carried", () => {
     repair.read(idAt(NOW));
     await settle();
     assert.equal(delivered.length, 50_000);
-    assert.deepEqual(warnings, ["more users were created meanwhile than subscribers are told of"]);
+    assert.deepEqual(warnings, ["more users were created during the outage than are sent to subscribers"]);
   });
 
   it("is read from the start until the first connection, without who was there before", async () => {

@@ -79,7 +79,7 @@ export function makeRepair({ store, log, deliver, announce, reachable }: RepairO
       if (end === undefined || users.length < PAGE) return;
       last = end.id;
     }
-    log.warn({ limit: PAGE * PAGES }, "more users were created meanwhile than subscribers are told of");
+    log.warn({ limit: PAGE * PAGES }, "more users were created during the outage than are sent to subscribers");
   }
 
   /** Reads the pending users; on failure they stay pending. */
@@ -115,7 +115,7 @@ export function makeRepair({ store, log, deliver, announce, reachable }: RepairO
       // No await between finding no work and leaving the loop: work added in between would be forgotten.
       for (let step = next(); step !== undefined; step = next()) await step();
     } catch (error) {
-      log.warn({ err: error }, "cannot tell yet of users who were created meanwhile");
+      log.warn({ err: error }, "cannot read or announce the users created during the outage yet; retrying");
       if (!closed) timer = setTimeout(work, RETRY).unref();
     }
     working = false;

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it, mock } from "node:test";
 import { makeOutageLog } from "./outage.ts";
 
-const AWAY = "each replica counts requests for itself: Redis does not";
-const BACK = "replicas count requests together again";
+const AWAY = "Redis does not count requests; each replica counts its own";
+const BACK = "Redis counts requests again";
 
 describe("what the log says of a Redis that counts no requests", () => {
   beforeEach(() => mock.timers.enable({ apis: ["Date", "setTimeout"], now: 1_000_000 }));

@@ -23,7 +23,7 @@ export function makeOutageLog(log: Pick<FastifyBaseLogger, "info" | "warn">): Ou
   function logOutage(error: unknown): void {
     logged = true;
     loggedAt = Date.now();
-    log.warn({ err: error }, "each replica counts requests for itself: Redis does not");
+    log.warn({ err: error }, "Redis does not count requests; each replica counts its own");
   }
 
   return {
@@ -38,7 +38,7 @@ export function makeOutageLog(log: Pick<FastifyBaseLogger, "info" | "warn">): Ou
       if (!failing) return;
       failing = false;
       clearTimeout(timer);
-      if (logged) log.info("replicas count requests together again");
+      if (logged) log.info("Redis counts requests again");
       logged = false;
     },
     close() {

@@ -67,7 +67,7 @@ describe("the rate of a client", () => {
     const warnings = () => logged.filter(({ level }) => Number(level) > 30).map(({ msg }) => msg);
     while (warnings().length === 0) await setImmediate();
     await app.close();
-    assert.deepEqual(warnings(), ["each replica counts requests for itself: Redis does not"]);
+    assert.deepEqual(warnings(), ["Redis does not count requests; each replica counts its own"]);
   });
 
   it("of a consumer goes on while requests come from any number of addresses", async () => {

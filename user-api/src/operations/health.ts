@@ -19,7 +19,7 @@ export function serveHealth(app: FastifyInstance, { store, events, milliseconds 
   /** The request gets a response even when the store does not respond. */
   const silence = async (): Promise<never> => {
     await setTimeout(milliseconds, undefined, { ref: false });
-    throw new Error(`no answer within ${milliseconds} ms`);
+    throw new Error(`no response within ${milliseconds} ms`);
   };
 
   app.get("/healthz", { logLevel: "warn" }, async () => ({ status: "ok", events: events.health() }));
@@ -28,8 +28,8 @@ export function serveHealth(app: FastifyInstance, { store, events, milliseconds 
       await Promise.race([store.ping(), silence()]);
       return { status: "ok", events: events.health() };
     } catch (error) {
-      request.log.warn({ err: error }, "the store does not answer");
-      return reply.code(503).send({ status: "the store does not answer", events: events.health() });
+      request.log.warn({ err: error }, "the store does not respond");
+      return reply.code(503).send({ status: "the store does not respond", events: events.health() });
     }
   });
 }

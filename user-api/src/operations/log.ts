@@ -87,7 +87,7 @@ export class RequestLog extends LogController {
   override requestCompleted(error: Error | null, request: FastifyRequest, reply: FastifyReply): void {
     const milliseconds = Math.round(reply.elapsedTime * 10) / 10;
     const line = { req: request, status: reply.statusCode, milliseconds, ...request.answered };
-    if (error) request.log.error({ ...line, err: error }, "the answer could not be sent");
+    if (error) request.log.error({ ...line, err: error }, "the response could not be sent");
     else request.log.info(line, "answered");
   }
 }

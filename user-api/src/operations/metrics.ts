@@ -57,7 +57,7 @@ export function makeMetrics({ registry, subscriptions, events }: MetricsOptions)
   });
   const seconds = new Histogram({
     name: "sluice_user_api_operation_seconds",
-    help: "How long operations took, by type.",
+    help: "Duration of operations, by type.",
     labelNames: ["type"] as const,
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers,
@@ -65,7 +65,7 @@ export function makeMetrics({ registry, subscriptions, events }: MetricsOptions)
   const fields = new Map<string, { count: number }>();
   new Counter({
     name: "sluice_user_api_fields_total",
-    help: "Operations that asked for a field, by the schema's name for it.",
+    help: "Operations that select a field, by the field's name in the schema.",
     labelNames: ["field"] as const,
     registers,
     collect() {
@@ -75,18 +75,18 @@ export function makeMetrics({ registry, subscriptions, events }: MetricsOptions)
   });
   const errors = new Counter({
     name: "sluice_user_api_errors_total",
-    help: "Errors that clients were told, by code.",
+    help: "Errors that were sent to clients, by code.",
     labelNames: ["code"] as const,
     registers,
   });
   const limited = new Counter({
     name: "sluice_user_api_rate_limited_total",
-    help: "Requests and operations that were refused because their client had sent too many.",
+    help: "Requests and operations that were refused by the rate limit.",
     registers,
   });
   new Gauge({
     name: "sluice_user_api_live",
-    help: "What is open: WebSockets, event streams, subscriptions.",
+    help: "Open WebSockets, event streams and subscriptions.",
     labelNames: ["kind"] as const,
     registers,
     collect() {
@@ -107,7 +107,7 @@ export function makeMetrics({ registry, subscriptions, events }: MetricsOptions)
   });
   new Gauge({
     name: "sluice_user_api_events_connected",
-    help: "1 while users who are created on other replicas are told of at once.",
+    help: "1 while users created on other replicas are received at once.",
     registers,
     collect() {
       this.set(events.health().connected ? 1 : 0);

@@ -119,7 +119,7 @@ describe("health", () => {
     const events = { through: "process", connected: true };
     assert.deepEqual((await app.inject("/healthz")).json(), { status: "ok", events });
     const ready = await app.inject("/readyz");
-    assert.deepEqual([ready.statusCode, ready.json()], [503, { status: "the store does not answer", events }]);
+    assert.deepEqual([ready.statusCode, ready.json()], [503, { status: "the store does not respond", events }]);
     await app.close();
   });
 

@@ -34,17 +34,29 @@ describe("who asks", () => {
       far,
       { consumer: null, address: "1.2.3.4", gateway: true },
     ],
-    ["is refused with another secret", { gatewaySecret: secret }, { ...claims, ...with_("x") }, far, /is not ours/],
+    [
+      "is refused with another secret",
+      { gatewaySecret: secret },
+      { ...claims, ...with_("x") },
+      far,
+      /has the wrong secret/,
+    ],
     [
       "is refused with another secret on this machine too",
       { gatewaySecret: secret, directCalls: true },
       { ...claims, ...with_(`${secret}x`) },
       near,
-      /is not ours/,
+      /has the wrong secret/,
     ],
-    ["is refused with an empty secret", { gatewaySecret: secret }, { ...claims, ...with_("") }, far, /is not ours/],
-    ["is refused without a secret", { gatewaySecret: secret }, claims, near, /through the gateway only/],
-    ["is refused when we have no secret", {}, { ...claims, ...with_("") }, near, /through the gateway only/],
+    [
+      "is refused with an empty secret",
+      { gatewaySecret: secret },
+      { ...claims, ...with_("") },
+      far,
+      /has the wrong secret/,
+    ],
+    ["is refused without a secret", { gatewaySecret: secret }, claims, near, /only through the gateway/],
+    ["is refused when we have no secret", {}, { ...claims, ...with_("") }, near, /only through the gateway/],
     ["is nobody on this machine, whatever it claims", { directCalls: true }, claims, near, nobodyNear],
     [
       "is nobody on this machine, although we have a secret",
@@ -53,8 +65,8 @@ describe("who asks", () => {
       near,
       nobodyNear,
     ],
-    ["is refused from another machine", { directCalls: true }, claims, far, /through the gateway only/],
-    ["is refused from nowhere", { directCalls: true }, claims, undefined, /through the gateway only/],
+    ["is refused from another machine", { directCalls: true }, claims, far, /only through the gateway/],
+    ["is refused from nowhere", { directCalls: true }, claims, undefined, /only through the gateway/],
   ];
   for (const [name, options, headers, remoteAddress, expected] of cases) {
     it(name, () => {

@@ -67,14 +67,14 @@ export function makeIdentifyCaller({ gatewaySecret, directCalls }: TrustOptions)
       const address = single(headers["x-real-ip"]) ?? remoteAddress ?? "";
       return { consumer: consumerOf(headers), address, gateway: true };
     }
-    if (expected !== null && shown !== undefined) return refused("The secret in X-Gateway-Secret is not ours");
+    if (expected !== null && shown !== undefined) return refused("X-Gateway-Secret has the wrong secret");
     // Without the secret, consumer headers are ignored.
     if (directCalls && isLoopback(remoteAddress)) {
       if (isRebound(headers))
-        return { refusal: failure("FORBIDDEN", "Only pages of this machine may ask without a gateway") };
+        return { refusal: failure("FORBIDDEN", "Without a gateway, only pages of this machine may send requests") };
       return { consumer: null, address: remoteAddress ?? "", gateway: false };
     }
-    return refused("Requests are answered through the gateway only");
+    return refused("Requests are accepted only through the gateway");
   };
 }
 

@@ -88,7 +88,7 @@ describe("a client", () => {
     const { errors } = (await refused.json()) as { errors: { extensions: object }[] };
     assert.deepEqual(errors[0]?.extensions, { code: "UNAVAILABLE", limit: "clientConnections", maximum: 2 });
     const closed = await once(await bareSocket(url), "close");
-    assert.deepEqual(closed.map(String), ["1013", "This client has as many connections as it may have"]);
+    assert.deepEqual(closed.map(String), ["1013", "This client has its maximum number of connections"]);
     await acknowledged(url, { headers: fromGateway });
     await first.body?.cancel();
     socket.terminate();
@@ -97,7 +97,7 @@ describe("a client", () => {
     assert.equal((await stream()).status, 200);
   });
 
-  it("may have operations of so many bytes together, and learns it by an error", async () => {
+  it("may have operations up to a number of bytes, and gets an error beyond it", async () => {
     const { app, url } = await listening({ subscriptionLimits: { clientBytes: 50_000 } });
     const [one, other] = [await acknowledged(url), await acknowledged(url)];
     one.send(subscribe("1", long(20_000)));

@@ -160,7 +160,7 @@ describe("a server that drains", () => {
     // It reads nothing any more, the closing frame neither.
     socket.pause();
     await app.close();
-    assert.ok(logged.some(({ msg }) => msg === "cutting what has not ended within 30 ms"));
+    assert.ok(logged.some(({ msg }) => msg === "closing connections that did not end within 30 ms"));
   });
 
   it("cuts what waits for a store that does not answer", async () => {

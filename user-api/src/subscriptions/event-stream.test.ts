@@ -134,7 +134,7 @@ describe("an event stream", () => {
     assert.match(response.headers["content-type"] ?? "", /^application\/graphql-response\+json/);
   });
 
-  it("is refused with 503 when there are as many connections as there may be", async () => {
+  it("is refused with 503 at the maximum number of connections", async () => {
     const { port } = await listening({ subscriptionLimits: { connections: 1 } });
     await open(port, { body: bodyOf(FOLLOW) });
     assert.equal((await open(port, { body: bodyOf(FOLLOW) })).response.statusCode, 503);

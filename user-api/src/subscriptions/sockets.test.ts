@@ -131,7 +131,7 @@ describe("a socket", () => {
     assert.equal(app.subscriptions.counts().subscriptions, 2);
   });
 
-  it("is closed with 1013 when there are as many connections as there may be", async () => {
+  it("is closed with 1013 at the maximum number of connections", async () => {
     const { app, url } = await listening({ subscriptionLimits: { connections: 2 } });
     const first = await bareSocket(url);
     await bareSocket(url);

@@ -56,8 +56,8 @@ export interface SubscriptionCounts {
 
 /** The messages for a refused connection. */
 const FULL = {
-  connections: "There are as many connections as there may be",
-  clientConnections: "This client has as many connections as it may have",
+  connections: "The maximum number of connections is reached",
+  clientConnections: "This client has its maximum number of connections",
 } as const;
 
 /**
@@ -85,12 +85,12 @@ export async function makeSubscriptions(app: FastifyInstance, options: Subscript
   const presented = (error: GraphQLError) => [present(error, errorContext())];
   const refusals = {
     operations: () =>
-      failure("LIMIT_EXCEEDED", `A socket may have ${limits.operations} operations under way`, {
+      failure("LIMIT_EXCEEDED", `A socket may have at most ${limits.operations} concurrent operations`, {
         limit: "operations",
         maximum: limits.operations,
       }),
     clientBytes: () =>
-      failure("LIMIT_EXCEEDED", `The operations of a client may take ${limits.clientBytes} bytes together`, {
+      failure("LIMIT_EXCEEDED", `The operations of a client may use at most ${limits.clientBytes} bytes`, {
         limit: "clientBytes",
         maximum: limits.clientBytes,
       }),
@@ -107,7 +107,7 @@ export async function makeSubscriptions(app: FastifyInstance, options: Subscript
     milliseconds: options.milliseconds,
     present: ({ data, errors }: ExecutionResult) =>
       errors === undefined ? { data } : { data, errors: errors.map((error) => present(error, errorContext())) },
-    overrun: () => presented(failure("SLOW_CONSUMER", "More users are created than this subscription can be told of")),
+    overrun: () => presented(failure("SLOW_CONSUMER", "Users are created faster than this subscription can be served")),
   });
   const operations = makeOperations({ ...options, feed, memoryExceeded: refusals.clientBytes });
   const quotas = makeClientQuotas(limits);
