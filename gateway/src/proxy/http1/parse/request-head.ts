@@ -3,11 +3,10 @@ import { isWord } from "./bytes.ts";
 import { fault } from "./faults.ts";
 import { FieldSection, STRIDE, scanFields } from "./fields.ts";
 import { CHUNKED_BODY, CLOSE, findFraming, found, KEEP_ALIVE, LENGTH_BODY, NO_BODY, UPGRADE } from "./framing.ts";
-import { hostEnd, sameAuthority } from "./host.ts";
 import type { RequestLineParts } from "./request-line.ts";
 import { NOT_YET, scanRequestLine } from "./request-line.ts";
 import { method } from "./start-line.ts";
-import { ABSOLUTE_FORM, ORIGIN_FORM } from "./target.ts";
+import { ABSOLUTE_FORM, hostEnd, ORIGIN_FORM, sameAuthority } from "./target.ts";
 
 export interface HeadLimits {
   /** Maximum bytes of the first line: 414 for a request. */
