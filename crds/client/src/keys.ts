@@ -2,9 +2,9 @@
 import type { Kind, Ref, Resource } from "./resource.ts";
 
 /** `<namespace>/<name>`: identifies a resource among those of its kind. */
-export const keyOf = (namespace: string, name: string): string => `${namespace}/${name}`;
+export const namespacedName = (namespace: string, name: string): string => `${namespace}/${name}`;
 
-export const resourceKey = ({ metadata }: Resource): string => keyOf(metadata.namespace, metadata.name);
+export const resourceKey = ({ metadata }: Resource): string => namespacedName(metadata.namespace, metadata.name);
 
 /** `<kind>/<namespace>/<name>`: identifies a resource among all. */
 export const refKey = ({ kind, namespace, name }: Ref): string => `${kind}/${namespace}/${name}`;

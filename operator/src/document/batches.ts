@@ -10,7 +10,7 @@ import {
   classOf as byItself,
   isSluiceKind,
   type Kind,
-  keyOf,
+  namespacedName,
   type Resource,
   resourceKey,
 } from "@sluice/crds";
@@ -234,7 +234,10 @@ function withChanges(clusterState: ClusterState, changes: readonly HeldBackChang
   const over: Partial<Record<WatchedKind, Map<string, Resource | undefined>>> = {};
   for (const { kind, resource, effective } of changes) {
     const ofKind = over[kind] ?? new Map<string, Resource | undefined>();
-    over[kind] = ofKind.set(keyOf(resource.metadata.namespace, resource.metadata.name), effective ?? undefined);
+    over[kind] = ofKind.set(
+      namespacedName(resource.metadata.namespace, resource.metadata.name),
+      effective ?? undefined,
+    );
   }
   const kinds = Object.entries(over) as [WatchedKind, Map<string, Resource | undefined>][];
   return {

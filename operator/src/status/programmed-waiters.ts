@@ -1,5 +1,5 @@
 /** Clients that wait until every node serves what they wrote (the protocol is described in @sluice/model, wait.ts). */
-import { type Kind, keyOf, reflectsWrite } from "@sluice/crds";
+import { type Kind, namespacedName, reflectsWrite } from "@sluice/crds";
 import type { WaitRequest, WaitResponse, WrittenResource } from "@sluice/model";
 import type { Acknowledgement } from "../publish/publisher.ts";
 import type { ClusterState, WatchedKind } from "../watch/cluster-state.ts";
@@ -33,7 +33,10 @@ export function createProgrammedWaiters(options: ProgrammedWaitersOptions): Prog
   const waiters = new Set<Waiter>();
 
   const isObserved = (written: WrittenResource) =>
-    reflectsWrite(clusterState[written.kind as WatchedKind]?.get(keyOf(written.namespace, written.name)), written);
+    reflectsWrite(
+      clusterState[written.kind as WatchedKind]?.get(namespacedName(written.namespace, written.name)),
+      written,
+    );
 
   function answer({ request, revision: wanted }: Waiter): WaitResponse {
     const { programmed, ...nodes } = acknowledgement(wanted ?? Number.POSITIVE_INFINITY);

@@ -1,5 +1,5 @@
 /** Last stage: writes conditions and Events, and answers the waits of the admin API. */
-import { type Kind, keyOf, type Resource, type ResourceClient } from "@sluice/crds";
+import { type Kind, namespacedName, type Resource, type ResourceClient } from "@sluice/crds";
 import { BucketMap, byHash, differences, type WaitResponse } from "@sluice/model";
 import type { Logger } from "pino";
 import type { TranslateStage } from "../document/translate-stage.ts";
@@ -121,7 +121,7 @@ export function createStatusStage(options: StatusStageOptions): StatusStage {
   function startLeading(): void {
     for (const [key, own] of content.problems) {
       const owner = content.owners.get(key);
-      const resource = owner && clusterState[owner.kind].get(keyOf(owner.namespace, owner.name));
+      const resource = owner && clusterState[owner.kind].get(namespacedName(owner.namespace, owner.name));
       if (resource) recordNewProblems(owner, resource, { before: [], after: own });
     }
     syncAll();
@@ -155,7 +155,7 @@ export function createStatusStage(options: StatusStageOptions): StatusStage {
     const others = differences(before.problems, problems).map(({ key }) => key);
     for (const key of changed ? new Set([...changed, ...others]) : owners.keys()) {
       const owner = owners.get(key);
-      const place = owner && keyOf(owner.namespace, owner.name);
+      const place = owner && namespacedName(owner.namespace, owner.name);
       const resource = owner && place && resources[owner.kind].get(place);
       if (!resource) continue;
       const own = problems.get(key) ?? [];

@@ -1,5 +1,5 @@
 /** Writes every resource's conditions until its status, as read back, has them. A settled resource costs nothing. */
-import { keyOf, type Resource } from "@sluice/crds";
+import { namespacedName, type Resource } from "@sluice/crds";
 import type { Publisher } from "../publish/publisher.ts";
 import type { Owner } from "../translate/translation.ts";
 import type { ClusterState } from "../watch/cluster-state.ts";
@@ -75,7 +75,7 @@ export function createStatusSync(options: StatusSyncOptions): StatusSync {
   let acknowledged = 0;
 
   const resourceOf = ({ kind, namespace, name }: Owner): Resource | undefined =>
-    clusterState[kind].get(keyOf(namespace, name));
+    clusterState[kind].get(namespacedName(namespace, name));
 
   function pendingMessage(): string {
     const { lagging, silent } = publisher.acknowledgement(publisher.revision());

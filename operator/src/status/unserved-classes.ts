@@ -8,7 +8,7 @@ import {
   type Condition,
   isSluiceKind,
   type Kind,
-  keyOf,
+  namespacedName,
   type Resource,
   type ResourceClient,
   type SluiceKind,
@@ -111,10 +111,10 @@ export function createUnservedClasses(options: UnservedClassesOptions): Unserved
     } catch (error) {
       if (abort.signal.aborted) return;
       log.warn(
-        { resource: `${kind}/${keyOf(namespace, name)}`, reason: (error as Error).message },
+        { resource: `${kind}/${namespacedName(namespace, name)}`, reason: (error as Error).message },
         "cannot write status",
       );
-      check(kind, keyOf(namespace, name));
+      check(kind, namespacedName(namespace, name));
     }
   }
 

@@ -7,7 +7,7 @@
 import { isDeepStrictEqual } from "node:util";
 import {
   DependencyIndex,
-  keyOf,
+  namespacedName,
   parseRefKey,
   type Resource,
   type ResourceLookups,
@@ -44,7 +44,7 @@ const endpointSlicesKey = (service: string): string => `EndpointSlice/${service}
  */
 function dependenciesOf({ cached: { dependencies: asked, entities } }: TranslatedResource): ReadonlySet<string> {
   const backend = entities[0]?.backend;
-  return backend ? new Set([...asked, endpointSlicesKey(keyOf(backend.namespace, backend.name))]) : asked;
+  return backend ? new Set([...asked, endpointSlicesKey(namespacedName(backend.namespace, backend.name))]) : asked;
 }
 
 interface ResourceChange {

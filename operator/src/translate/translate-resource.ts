@@ -5,8 +5,8 @@
 import {
   type CheckedTranslation,
   createTranslationCache,
+  type ReferencedResource,
   type Resource,
-  type ResourceReference,
   refKey,
   type SluiceKind,
   type TranslationCache,
@@ -24,7 +24,7 @@ export interface EntityTranslation extends Pick<CheckedTranslation, "collection"
   /** Undefined when there are violations, except for a certificate that continues with its last valid Secret. */
   readonly validItem: Item | undefined;
   /** `refersTo` with keys. */
-  readonly references: readonly (ResourceReference & { readonly key: string })[];
+  readonly references: readonly (ReferencedResource & { readonly key: string })[];
 }
 
 export interface ResourceTranslation {

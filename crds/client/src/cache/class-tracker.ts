@@ -6,6 +6,7 @@
  * change it.
  */
 import { CLASS_LABEL, DEFAULT_CLASS } from "@sluice/model";
+import { resourceKey } from "../keys.ts";
 import type { Resource, ResourceClient } from "../resource.ts";
 import { classOf } from "../translate/identity.ts";
 
@@ -79,7 +80,7 @@ export function trackClasses({ client, own, namespaces, signal, log, onChange }:
     const { markers, namespace } = scope;
     const keep = (lease: Resource) => {
       const marker = classLeaseOf(lease);
-      if (marker) markers.set(keyOf(lease), marker);
+      if (marker) markers.set(resourceKey(lease), marker);
     };
     client.watch(
       "Lease",
@@ -95,7 +96,7 @@ export function trackClasses({ client, own, namespaces, signal, log, onChange }:
           update();
         },
         removed(lease) {
-          markers.delete(keyOf(lease));
+          markers.delete(resourceKey(lease));
           update();
         },
         lost(error) {
@@ -123,8 +124,6 @@ export function trackClasses({ client, own, namespaces, signal, log, onChange }:
     trouble: () => [...troubles.values()][0] ?? null,
   };
 }
-
-const keyOf = ({ metadata }: Resource): string => `${metadata.namespace}/${metadata.name}`;
 
 /** Undefined for a Lease without the class label, which a watch that ignores selectors may deliver. */
 function classLeaseOf({ metadata, spec }: Resource): ClassLease | undefined {

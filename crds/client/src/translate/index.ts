@@ -36,7 +36,7 @@ export type {
   CrossNamespaceReference,
   Path,
   Reason,
-  ResourceReference,
+  ReferencedResource,
   ResourceViolation,
   TranslatedEntity,
   TranslateOptions,

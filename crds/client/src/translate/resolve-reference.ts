@@ -3,7 +3,7 @@ import type { NameRef, ResourceKind } from "@sluice/model";
 import type {
   CrossNamespaceReference,
   Path,
-  ResourceReference,
+  ReferencedResource,
   ResourceViolation,
   TranslateOptions,
 } from "./translation.ts";
@@ -19,7 +19,7 @@ export interface ResolvedReference {
   readonly reference: { readonly id?: string };
   readonly violations: readonly ResourceViolation[];
   /** The referenced resource, whether or not it exists; null if the reference is not allowed. */
-  readonly refersTo: ResourceReference | null;
+  readonly refersTo: ReferencedResource | null;
 }
 
 export function resolveReference(

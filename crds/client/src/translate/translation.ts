@@ -58,7 +58,7 @@ export interface TranslateOptions {
 }
 
 /** A reference to another Sluice resource. */
-export interface ResourceReference {
+export interface ReferencedResource {
   readonly kind: ResourceKind;
   readonly namespace: string;
   readonly name: string;
@@ -82,7 +82,7 @@ export interface TranslatedEntity {
   readonly basePath: Path;
   readonly violations: readonly ResourceViolation[];
   /** The resources that it requires, as far as they are known. */
-  readonly references?: readonly ResourceReference[];
+  readonly references?: readonly ReferencedResource[];
   /** Services only. */
   readonly backend?: BackendService;
   /** Plugins and services only: paths in the item of values from Secrets, which messages must not quote. */

@@ -1,9 +1,9 @@
 /** The store over custom resources, in a cluster or in a directory, depending on the client. */
 import {
   batchMark,
-  keyOf,
   type Log,
   type MutexHold,
+  namespacedName,
   type Resource,
   type ResourceClient,
   reflectsWrite,
@@ -17,7 +17,7 @@ import { throwUnavailable } from "./apply/write-faults.ts";
 import { ADMIN_MANAGER } from "./plan/field-ownership.ts";
 import { footprintOf } from "./plan/footprint.ts";
 import { refOfSecret } from "./plan/secrets.ts";
-import { planWrites, type WritePlan } from "./plan/write-plan.ts";
+import { planWrites, type ResourceWritePlan } from "./plan/write-plan.ts";
 import { buildResourceView, createViewContext, type ResourceView, type ViewedKind } from "./view/build-view.ts";
 import { caughtUpCondition, hasOrderedVersion } from "./view/catch-up.ts";
 import { followResources } from "./view/live-resources.ts";
@@ -99,7 +99,7 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
     namespace,
     name,
   }: Pick<WrittenResource, "kind" | "namespace" | "name">): Resource | undefined =>
-    live.resources[kind as ViewedKind].get(keyOf(namespace, name));
+    live.resources[kind as ViewedKind].get(namespacedName(namespace, name));
 
   /** Reads after a write must see it; but a slow watch must not block the writer forever. */
   async function until(condition: () => boolean, what: object): Promise<void> {
@@ -154,7 +154,7 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
   }
 
   /** True if the write must be planned again. A batch is finished after its answer, and before other work. */
-  async function carried(asked: PendingWrite, plan: WritePlan): Promise<boolean> {
+  async function carried(asked: PendingWrite, plan: ResourceWritePlan): Promise<boolean> {
     try {
       // Until the batch is done: if it fails and cannot be undone, its marks may remain.
       if (plan.steps.length > 1) isMended = false;
@@ -182,7 +182,7 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
   }
 
   /** The effects as later readers see them; as written if the watch is too slow. */
-  async function asRead({ effects }: WritePlan): Promise<readonly Effect[]> {
+  async function asRead({ effects }: ResourceWritePlan): Promise<readonly Effect[]> {
     const { tables } = await view();
     return effects.map((effect) => {
       const { collection, after } = effect;
@@ -192,7 +192,7 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
 
   /** Never rejects: what remains is cleaned up by the next turn, or by the next start. */
   async function end(
-    { unused }: WritePlan,
+    { unused }: ResourceWritePlan,
     batch: readonly MarkedMember[],
     awaits: readonly WrittenResource[],
   ): Promise<void> {

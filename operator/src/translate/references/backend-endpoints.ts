@@ -1,5 +1,5 @@
 /** The endpoints of a Service that refers to a core Service. */
-import { type BackendService, clusterAddressOf, endpointsOf, keyOf } from "@sluice/crds";
+import { type BackendService, clusterAddressOf, endpointsOf, namespacedName } from "@sluice/crds";
 import type { ServiceEndpoint } from "@sluice/model";
 import type { ClusterState } from "../../watch/cluster-state.ts";
 import type { EndpointSliceIndex } from "./endpoint-slice-index.ts";
@@ -14,7 +14,7 @@ export function backendEndpoints(
   { namespace, name, port }: BackendService,
   { clusterState, slices }: Places,
 ): readonly ServiceEndpoint[] {
-  const key = keyOf(namespace, name);
+  const key = namespacedName(namespace, name);
   const service = clusterState.CoreService.get(key);
   const ports: unknown = service?.spec?.ports;
   // Core Services in a directory are not validated.

@@ -4,7 +4,7 @@ import { type Kind, type Resource, UnknownKind, type WatchOptions } from "../../
 import { ApiServerError } from "../api/api-server-error.ts";
 import type { Connection } from "../api/connection.ts";
 import { trimObject } from "../api/trim-object.ts";
-import type { ListerWatcher, Page, WatchEvent } from "./reflector.ts";
+import type { ListerWatcher, ListPage, WatchEvent } from "./reflector.ts";
 
 /** The path of a kind's resources: all of them, those of a namespace, or one. */
 export function apiPath(
@@ -25,7 +25,7 @@ export function createListerWatcher(
   const selectors = { labelSelector: labels, fieldSelector: fields };
   const path = apiPath(kindNames[kind], { namespace });
   return {
-    async list(query, signal): Promise<Page> {
+    async list(query, signal): Promise<ListPage> {
       const answer = (await connection
         .call({ method: "GET", path, query: { ...query, ...selectors }, signal })
         .catch(rethrowUnknownKind(kind))) as {

@@ -9,7 +9,7 @@ import { createNotifier } from "../../notifier.ts";
 import { type Kind, type Observer, type Resource, UnknownKind } from "../../resource.ts";
 import { ApiServerError, type ApiStatus } from "../api/api-server-error.ts";
 
-export interface Page {
+export interface ListPage {
   readonly items: readonly Resource[];
   readonly resourceVersion: string;
   /** The token of the next page. */
@@ -27,7 +27,7 @@ export interface ListQuery {
 
 /** Both reject with an ApiServerError when the server refuses, with another error for the network, and end on abort. */
 export interface ListerWatcher {
-  list(query: ListQuery, signal: AbortSignal): Promise<Page>;
+  list(query: ListQuery, signal: AbortSignal): Promise<ListPage>;
   watch(
     query: { readonly resourceVersion: string; readonly timeoutSeconds: number },
     signal: AbortSignal,
@@ -118,7 +118,7 @@ export async function runReflector(options: ReflectorOptions): Promise<void> {
     }
   }
 
-  async function listPage(query: ListQuery): Promise<Page> {
+  async function listPage(query: ListQuery): Promise<ListPage> {
     const attempt = new AbortController();
     const either = AbortSignal.any([signal, attempt.signal]);
     const cutOff = reconnect();
@@ -262,7 +262,7 @@ const watchOpenTimeout = () => new Error(`the API server did not open the watch 
  * The whole list in pages. If the snapshot expires between two pages, it is listed again in one request, like
  * client-go.
  */
-export async function listAll(listerWatcher: Pick<ListerWatcher, "list">, signal: AbortSignal): Promise<Page> {
+export async function listAll(listerWatcher: Pick<ListerWatcher, "list">, signal: AbortSignal): Promise<ListPage> {
   const items: Resource[] = [];
   let page = await listerWatcher.list({ limit: pageSize }, signal);
   items.push(...page.items);

@@ -1,5 +1,5 @@
 /** Lookups of translations in resources that are kept in memory. */
-import { keyOf } from "../../keys.ts";
+import { namespacedName } from "../../keys.ts";
 import type { Kind, Resource } from "../../resource.ts";
 import { identityOf } from "../identity.ts";
 import type { TranslationLookups } from "./tracked-translation.ts";
@@ -7,7 +7,7 @@ import type { TranslationLookups } from "./tracked-translation.ts";
 /** Answers from ReferenceGrants. */
 export type GrantLookups = Pick<TranslationLookups, "isReferenceAllowed" | "namespacesOpenTo">;
 
-/** Resources by kind and `keyOf`. A kind that is missing counts as empty. */
+/** Resources by kind and `namespacedName`. A kind that is missing counts as empty. */
 export type ResourcesByKind = Readonly<Partial<Record<Kind, ReadonlyMap<string, Resource>>>>;
 
 export interface ResourceLookups {
@@ -36,8 +36,8 @@ export function createResourceLookups({ homeNamespace, isOwn }: LookupsOptions):
 
   return {
     lookupsIn: (resources, grants) => ({
-      resolve: (kind, namespace, name) => idOf(resources[kind]?.get(keyOf(namespace, name))),
-      read: (kind, namespace, name) => resources[kind]?.get(keyOf(namespace, name)),
+      resolve: (kind, namespace, name) => idOf(resources[kind]?.get(namespacedName(namespace, name))),
+      read: (kind, namespace, name) => resources[kind]?.get(namespacedName(namespace, name)),
       isReferenceAllowed: grants.isReferenceAllowed,
       namespacesOpenTo: grants.namespacesOpenTo,
     }),

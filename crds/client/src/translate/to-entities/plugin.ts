@@ -1,7 +1,13 @@
 /** Plugin -> plugin. */
 import { type PluginName, type PluginSpec, plugins, type TargetRef, targetMembers } from "@sluice/model";
 import { resolveReference } from "../resolve-reference.ts";
-import type { Path, ResourceReference, ResourceViolation, TranslatedEntity, TranslateOptions } from "../translation.ts";
+import type {
+  Path,
+  ReferencedResource,
+  ResourceViolation,
+  TranslatedEntity,
+  TranslateOptions,
+} from "../translation.ts";
 import { configWithSecrets } from "./config-from.ts";
 import { invalidField, type TranslatorInput } from "./translator-input.ts";
 
@@ -54,7 +60,7 @@ interface Targets {
   readonly members: Readonly<Record<string, { readonly id?: string }>>;
   readonly places: Readonly<Record<string, Path>>;
   readonly violations: readonly ResourceViolation[];
-  readonly refs: readonly ResourceReference[];
+  readonly refs: readonly ReferencedResource[];
 }
 
 /**
@@ -68,7 +74,7 @@ function targetsOf({ namespace, resource, own, identity }: TranslatorInput, opti
   const members: Record<string, { readonly id?: string }> = {};
   const places: Record<string, Path> = {};
   const violations: ResourceViolation[] = [];
-  const refs: ResourceReference[] = [];
+  const refs: ReferencedResource[] = [];
   let told = false;
   const from = { kind: identity.kind, namespace };
   for (const [index, ref] of (Array.isArray(given) ? given : []).entries()) {

@@ -18,7 +18,7 @@ import { entities, entityNameOf, kinds, type ResourceKind, type WrittenResource 
 import type { WriteFault } from "../../store.ts";
 import { ADMIN_MANAGER, divideByOwner } from "../plan/field-ownership.ts";
 import { refOfSecret } from "../plan/secrets.ts";
-import type { ResourceStep, WritePlan } from "../plan/write-plan.ts";
+import type { ResourceStep, ResourceWritePlan } from "../plan/write-plan.ts";
 import { hasOrderedVersion } from "../view/catch-up.ts";
 import { changedFault, throwUnavailable, toWriteFault } from "./write-faults.ts";
 
@@ -48,7 +48,10 @@ export type ApplyPlanResult =
 /** Maximum concurrent calls. */
 const MAX_CONCURRENT_CALLS = 16;
 
-export async function applyPlan(client: ResourceClient, { steps, secrets }: WritePlan): Promise<ApplyPlanResult> {
+export async function applyPlan(
+  client: ResourceClient,
+  { steps, secrets }: ResourceWritePlan,
+): Promise<ApplyPlanResult> {
   const [only] = steps;
   const made: Resource[] = [];
   try {

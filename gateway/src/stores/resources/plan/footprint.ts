@@ -2,7 +2,7 @@
 import { refKey } from "@sluice/crds";
 import { type Collection, type Entity, referencedId, references } from "@sluice/model";
 import { claimKey, entityClaimKeys } from "../../tables/index.ts";
-import type { WritePlan } from "./write-plan.ts";
+import type { ResourceWritePlan } from "./write-plan.ts";
 
 /** Keys of entities, of their claims, and of resources. */
 export interface WriteFootprint {
@@ -12,7 +12,7 @@ export interface WriteFootprint {
   readonly needs: ReadonlySet<string>;
 }
 
-export function footprintOf({ effects, steps, secrets, unused }: WritePlan): WriteFootprint {
+export function footprintOf({ effects, steps, secrets, unused }: ResourceWritePlan): WriteFootprint {
   const takes = new Set<string>();
   const needs = new Set<string>();
   const take = (collection: Collection, entity: Entity): void => {

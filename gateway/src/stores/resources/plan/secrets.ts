@@ -8,8 +8,8 @@ import {
   certificateSecret,
   credentialSecret,
   isManaged,
-  keyOf,
   MANAGED_BY,
+  namespacedName,
   type Ref,
   type Resource,
 } from "@sluice/crds";
@@ -93,7 +93,7 @@ export const foreignNamespaceViolation = (
  */
 function asOurs(secret: Resource, { namespace, secrets }: SecretPlace): Resource {
   const { name, labels, ...metadata } = secret.metadata;
-  const isTaken = secrets.has(keyOf(namespace, name));
+  const isTaken = secrets.has(namespacedName(namespace, name));
   return {
     ...secret,
     metadata: {

@@ -1,5 +1,5 @@
 /** Plans a write to resources completely before anything is written. Pure except for the generated names of Secrets. */
-import { keyOf, type Resource, type ResourceLocation } from "@sluice/crds";
+import { namespacedName, type Resource, type ResourceLocation } from "@sluice/crds";
 import { type Collection, type Entity, kinds, type ResourceKind, resourceKinds } from "@sluice/model";
 import type { Effect, Write, WriteFault } from "../../store.ts";
 import { type TableWriteResult as TableWrite, write } from "../../tables/index.ts";
@@ -33,7 +33,7 @@ export type ResourceStep = {
   | { readonly op: "remove"; readonly resource: Resource }
 );
 
-export interface WritePlan {
+export interface ResourceWritePlan {
   readonly effects: readonly Effect[];
   /** At most one per resource; referenced resources come before those that refer to them. */
   readonly steps: readonly ResourceStep[];
@@ -44,7 +44,7 @@ export interface WritePlan {
   readonly fault?: undefined;
 }
 
-export type WritePlanResult = WritePlan | { readonly fault: WriteFault; readonly index: number };
+export type WritePlanResult = ResourceWritePlan | { readonly fault: WriteFault; readonly index: number };
 
 export function planWrites(view: ResourceView, writes: readonly Write[], options: WritePlanOptions): WritePlanResult {
   const written = write(view.tables, writes);
@@ -188,6 +188,6 @@ function withFreeName(
   { kind, id, view }: { kind: ResourceKind; id: string; view: ResourceView },
 ): Resource {
   const { namespace, name } = resource.metadata;
-  if (!view.resources[kind].has(keyOf(namespace, name))) return resource;
+  if (!view.resources[kind].has(namespacedName(namespace, name))) return resource;
   return { ...resource, metadata: { ...resource.metadata, name: `${name}-${id.slice(0, 8)}` } };
 }

@@ -3,8 +3,8 @@
 import {
   createResourceCache,
   type Kind,
-  keyOf,
   type Log,
+  namespacedName,
   type Resource,
   type ResourceClient,
   trackClasses,
@@ -96,7 +96,8 @@ export function followResources(options: LiveResourcesOptions): LiveResources {
       },
       async remove(ref, options = {}) {
         const { kind, namespace, name } = ref;
-        const before = isOurs(kind) || kind === "Secret" ? resources[kind].get(keyOf(namespace, name)) : undefined;
+        const before =
+          isOurs(kind) || kind === "Secret" ? resources[kind].get(namespacedName(namespace, name)) : undefined;
         const removed = await client.remove(ref, options);
         if (before && before.metadata.uid === (options.uid ?? before.metadata.uid))
           recordWrite(kind, before, { removed: true });

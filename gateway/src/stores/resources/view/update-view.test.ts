@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { classOf, keyOf, type Resource } from "@sluice/crds";
+import { classOf, namespacedName, type Resource } from "@sluice/crds";
 import { collections, type ResourceKind, resourceKinds } from "@sluice/model";
 import fc from "fast-check";
 import { buildResourceView, createViewContext, type Resources, type ResourceView } from "./build-view.ts";
@@ -32,7 +32,10 @@ function told(view: ResourceView, resources: Resources) {
       [...rows[name].keys()].sort().map((id) => {
         const held = view.held(name, id);
         return (
-          held && [resources[held.kind].get(keyOf("default", held.resource.metadata.name)) === held.resource, held]
+          held && [
+            resources[held.kind].get(namespacedName("default", held.resource.metadata.name)) === held.resource,
+            held,
+          ]
         );
       }),
     ),
@@ -87,7 +90,7 @@ test("a view that takes over from the last one says what a view from nothing say
       for (const round of rounds) {
         const changed = new Set<string>();
         for (const { resource: made, does, age } of round) {
-          const key = keyOf("default", made.name);
+          const key = namespacedName("default", made.name);
           generation++;
           changed.add(`${made.kind}/${key}`);
           const { spec } = made;
