@@ -55,7 +55,7 @@ const runs: readonly [string, number, RegExp, Readonly<Record<string, string>>?]
     words,
     1,
     // Errors are printed and not logged in addition.
-    /^sluice: the declarative file is refused, [^\n]*\n(?:\/\S+package\.json:\d+:\d+: [^\n]*\n)+$/,
+    /^sluice: the declarative file is invalid, [^\n]*\n(?:\/\S+package\.json:\d+:\d+: [^\n]*\n)+$/,
     { SLUICE_STORE: "file", SLUICE_SOURCE: "file", SLUICE_FILE: join(root, "package.json") },
   ]),
   ...["start", "gateway", "admin", "migrations list", "config parse a.yml"].map(

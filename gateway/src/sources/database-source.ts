@@ -76,7 +76,10 @@ export function createDatabaseSource(options: DatabaseSourceOptions): Source {
       if (refused === revision.number) return false;
       refused = revision.number;
       trouble = `revision ${revision.number} of the database is refused: ${taken.violations.map(describeViolation).join("\n")}`;
-      log.error({ revision: revision.number, faults: taken.violations.length }, `${trouble}\nwhat was served goes on`);
+      log.error(
+        { revision: revision.number, faults: taken.violations.length },
+        `${trouble}\nthe last valid configuration stays active`,
+      );
       return false;
     }
     seen = revision;
@@ -116,7 +119,8 @@ export function createDatabaseSource(options: DatabaseSourceOptions): Source {
       if (refused < 0) trouble = null;
     } catch (error) {
       const reason = describeDatabaseError(error);
-      if (trouble !== reason) log.error({ revision: intake.state().revision }, `${reason}; what was served goes on`);
+      if (trouble !== reason)
+        log.error({ revision: intake.state().revision }, `${reason}; the last valid configuration stays active`);
       trouble = reason;
     }
   }

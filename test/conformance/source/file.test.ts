@@ -140,7 +140,7 @@ for (const [what, first, rest, begin = inPlace] of [
   test(`a file that is ${what} serves no route without its key-auth`, async (context) => {
     const { file, lines, served } = await protectedFile(context, { unprotectWait: LONG_WAIT });
     begin(file, first);
-    const isSeen = () => lines.some((line) => /waits .*key-auth of route a/.test(line) || /refused/.test(line));
+    const isSeen = () => lines.some((line) => /waits .*key-auth of route a/.test(line) || /the file is invalid/.test(line));
     await waitFor(isSeen, { what: "the first part to be read" });
     appendFileSync(file, rest);
     await waitFor(() => served.at(-1)?.includes("cors") === true, { what: "the whole file" });
@@ -151,7 +151,7 @@ for (const [what, first, rest, begin = inPlace] of [
 test("a file that is emptied goes on as it was", async (context) => {
   const { file, lines, served } = await protectedFile(context, { unprotectWait: LONG_WAIT });
   writeFileSync(file, "");
-  await waitFor(() => lines.some((line) => line.includes("refused")), { what: "the empty file to be read" });
+  await waitFor(() => lines.some((line) => line.includes("the file is invalid")), { what: "the empty file to be read" });
   assert.deepEqual(served, [["key-auth"]]);
 });
 
@@ -230,7 +230,7 @@ test("a file source with a broken file at the start says every fault and does no
   await assert.rejects(source.start(intake), (error: Error) => {
     assert.match(
       error.message,
-      /^the declarative file is refused, .*: nothing is served, and clients cannot connect, /,
+      /^the declarative file is invalid, .*: nothing is served, and clients cannot connect, /,
     );
     assert.match(error.message, /sluice\.yaml:3:\d+: services\[0\]\.host: required field missing/);
     assert.match(error.message, /sluice\.yaml:4:3: services\[0\]\.port: expected an integer/);

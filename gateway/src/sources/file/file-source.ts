@@ -78,7 +78,7 @@ function fileContent(text: string, load: typeof loadText, known?: LoadedData): S
     text,
     loaded() {
       loaded ??= load(text).value;
-      if (!loaded) throw new Error("a text that was found good is not good any more");
+      if (!loaded) throw new Error("a text that was valid is no longer valid");
       return loaded;
     },
   };
@@ -151,7 +151,10 @@ export function createFileSource(options: FileSourceOptions): FileSource {
     if (violations) {
       trouble = sentences(violations);
       if (hash !== null)
-        log.error({ faults: violations.length }, `the file is refused, what was served goes on:\n${trouble}`);
+        log.error(
+          { faults: violations.length },
+          `the file is invalid; the last valid configuration stays active:\n${trouble}`,
+        );
       return;
     }
     held = null;
@@ -239,7 +242,7 @@ export function createFileSource(options: FileSourceOptions): FileSource {
   function failed(error: Error): void {
     if (stopped) return;
     trouble = `${file}: ${error.message}`;
-    log.error({ err: error }, "the file could not be taken, what was served goes on");
+    log.error({ err: error }, "the file could not be applied; the last valid configuration stays active");
   }
 
   return {
@@ -248,13 +251,15 @@ export function createFileSource(options: FileSourceOptions): FileSource {
       await checkFile(intake);
       if (trouble !== null) {
         const fate = "nothing is served, and clients cannot connect, until it is valid and this process starts again";
-        throw new SettingsError(`the declarative file is refused, and there is no earlier one: ${fate}\n${trouble}`);
+        throw new SettingsError(
+          `the declarative file is invalid, and there is no earlier configuration: ${fate}\n${trouble}`,
+        );
       }
       // Watches the folder: editors and atomic writers replace the file, which ends a watch of the file itself.
       watcher = watch(dirname(file), (_event, name) => {
         if (name === null || name === basename(file)) scheduleCheck();
       });
-      watcher.on("error", (error) => log.warn({ err: error }, "the file is not watched any more, only looked at"));
+      watcher.on("error", (error) => log.warn({ err: error }, "the file can no longer be watched; it is only polled"));
       timer = setInterval(scheduleCheck, interval);
     },
     trouble: () => trouble,

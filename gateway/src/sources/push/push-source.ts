@@ -191,7 +191,7 @@ export function createPushSource(options: PushSourceOptions): PushSource {
       if (!found) return;
       waiting = setTimeout(() => {
         serveJournaled(intake, found).catch((error: Error) =>
-          log?.error({ err: error }, "what was kept cannot be served"),
+          log?.error({ err: error }, "the saved document cannot be served"),
         );
       }, operatorTimeout);
     },

@@ -119,7 +119,7 @@ export function createSnapshotJournal({ file, log }: SnapshotJournalOptions): Sn
         return replay(await readFile(file, "utf8"));
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== "ENOENT")
-          log.error({ file, err: error }, "what was kept cannot be read");
+          log.error({ file, err: error }, "the saved document cannot be read");
         return null;
       }
     },

@@ -41,7 +41,7 @@ export function buildFileTree({
   for (const collection of collections) {
     for (const [index, item] of (document[collection] ?? []).entries()) {
       const { value } = checkEntity(collection, item);
-      if (!value) throw new Error("an entity of a document that was found good is not good any more");
+      if (!value) throw new Error("an entity of a valid document is no longer valid");
       const { _sluice: extras, ...entity } = value as Entity & { readonly _sluice?: object };
       filled.set(pathKey(origins[collection][index] ?? []), { entity, extras });
     }
