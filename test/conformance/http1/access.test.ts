@@ -9,7 +9,7 @@ import {
   indexOf,
   rawHeaders,
 } from "../../../gateway/src/proxy/http1/parse/access.ts";
-import { RequestHead } from "../../../gateway/src/proxy/http1/parse/request-head.ts";
+import { RequestHeadParser } from "../../../gateway/src/proxy/http1/parse/request-head.ts";
 
 /** Names that Node treats specially, and others. */
 const names = [
@@ -52,7 +52,7 @@ async function byNode(bytes: Buffer): Promise<IncomingMessage> {
 test("fields are read as Node's messages have them", async () => {
   const bytes = Buffer.from(text, "latin1");
   const request = await byNode(bytes);
-  const head = new RequestHead({ line: 100, fields: 10_000, count: 200 });
+  const head = new RequestHeadParser({ line: 100, fields: 10_000, count: 200 });
   assert.equal(head.parse(bytes, 0, bytes.length), bytes.length);
   assert.deepEqual(rawHeaders(head.fields), request.rawHeaders);
   assert.deepEqual({ ...headersOf(head.fields) }, { ...request.headers });
@@ -65,7 +65,7 @@ test("fields are read as Node's messages have them", async () => {
 
 test("a name cannot reach the prototype", () => {
   const bytes = Buffer.from("GET / HTTP/1.1\r\nHost: a\r\n__proto__: 1\r\nconstructor: 2\r\n\r\n");
-  const head = new RequestHead();
+  const head = new RequestHeadParser();
   head.parse(bytes, 0, bytes.length);
   assert.deepEqual(Object.entries(headersOf(head.fields)), [
     ["host", "a"],
@@ -78,7 +78,7 @@ test("a name that is not there has no value", () => {
   const bytes = Buffer.from(
     "GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded_For: 1\r\nX-Anyway: 2\r\nX-Consumer-Name: 3\r\n\r\n",
   );
-  const head = new RequestHead();
+  const head = new RequestHeadParser();
   head.parse(bytes, 0, bytes.length);
   for (const name of ["apikey", "x-any", "x-forwarded-for", "x-consumer-id", "x-consumer-"]) {
     assert.equal(headerOf(head.fields, name), undefined, name);

@@ -3,8 +3,8 @@ import { rawHeaders } from "../../../gateway/src/proxy/http1/parse/access.ts";
 import { CHUNK_DATA, CHUNK_END, ChunkedScanner } from "../../../gateway/src/proxy/http1/parse/chunked.ts";
 import { fault } from "../../../gateway/src/proxy/http1/parse/faults.ts";
 import { CHUNKED_BODY, LENGTH_BODY, UNTIL_CLOSE } from "../../../gateway/src/proxy/http1/parse/framing.ts";
-import { RequestHead } from "../../../gateway/src/proxy/http1/parse/request-head.ts";
-import { ResponseHead } from "../../../gateway/src/proxy/http1/parse/response-head.ts";
+import { RequestHeadParser } from "../../../gateway/src/proxy/http1/parse/request-head.ts";
+import { ResponseHeadParser } from "../../../gateway/src/proxy/http1/parse/response-head.ts";
 import { method } from "../../../gateway/src/proxy/http1/parse/start-line.ts";
 import type { Direction, Message, Reading } from "./reading.ts";
 
@@ -18,8 +18,8 @@ const MOVED = Buffer.from("....");
 export class OurReader {
   readonly #direction: Direction;
   readonly #asked: Asked;
-  readonly #request = new RequestHead();
-  readonly #response = new ResponseHead();
+  readonly #request = new RequestHeadParser();
+  readonly #response = new ResponseHeadParser();
   readonly #chunks = new ChunkedScanner();
   readonly #messages: Message[] = [];
   #state: "head" | "length" | "chunked" | "close" | "last" | "refused" = "head";
@@ -86,10 +86,11 @@ export class OurReader {
       return bytes.length;
     }
     this.#open = {
-      line: head instanceof RequestHead ? requestLine(head) : statusLine(head),
+      line: head instanceof RequestHeadParser ? requestLine(head) : statusLine(head),
       version: `1.${head.minorVersion}`,
       headers: rawHeaders(head.fields),
-      keepAlive: head.keepAlive && !head.upgrade && !(head instanceof RequestHead && head.method === method.CONNECT),
+      keepAlive:
+        head.keepAlive && !head.upgrade && !(head instanceof RequestHeadParser && head.method === method.CONNECT),
     };
     this.#body = "";
     if (head.bodyKind === CHUNKED_BODY) {
@@ -128,12 +129,12 @@ export class OurReader {
   }
 }
 
-const requestLine = ({ fields: { bytes }, methodStart, methodEnd, targetEnd }: RequestHead): [string, string] => [
+const requestLine = ({ fields: { bytes }, methodStart, methodEnd, targetEnd }: RequestHeadParser): [string, string] => [
   bytes.toString("latin1", methodStart, methodEnd),
   bytes.toString("latin1", methodEnd + 1, targetEnd),
 ];
 
-const statusLine = ({ fields: { bytes }, status, reasonStart, reasonEnd }: ResponseHead): [string, string] => [
+const statusLine = ({ fields: { bytes }, status, reasonStart, reasonEnd }: ResponseHeadParser): [string, string] => [
   String(status),
   bytes.toString("latin1", reasonStart, reasonEnd),
 ];

@@ -140,7 +140,8 @@ for (const [what, first, rest, begin = inPlace] of [
   test(`a file that is ${what} serves no route without its key-auth`, async (context) => {
     const { file, lines, served } = await protectedFile(context, { unprotectWait: LONG_WAIT });
     begin(file, first);
-    const isSeen = () => lines.some((line) => /waits .*key-auth of route a/.test(line) || /the file is invalid/.test(line));
+    const isSeen = () =>
+      lines.some((line) => /waits .*key-auth of route a/.test(line) || /the file is invalid/.test(line));
     await waitFor(isSeen, { what: "the first part to be read" });
     appendFileSync(file, rest);
     await waitFor(() => served.at(-1)?.includes("cors") === true, { what: "the whole file" });
@@ -151,7 +152,9 @@ for (const [what, first, rest, begin = inPlace] of [
 test("a file that is emptied goes on as it was", async (context) => {
   const { file, lines, served } = await protectedFile(context, { unprotectWait: LONG_WAIT });
   writeFileSync(file, "");
-  await waitFor(() => lines.some((line) => line.includes("the file is invalid")), { what: "the empty file to be read" });
+  await waitFor(() => lines.some((line) => line.includes("the file is invalid")), {
+    what: "the empty file to be read",
+  });
   assert.deepEqual(served, [["key-auth"]]);
 });
 

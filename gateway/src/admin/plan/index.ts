@@ -9,4 +9,4 @@
  * | requests | sample requests that another route would answer |
  */
 export { combineEffects as combine, type EntitySet, pairsBetween } from "./entity-pairs.ts";
-export { type PlanSummary as Summary, planBetween, planOfWrites, summaryOf, type WritePlan } from "./plan.ts";
+export { type ChangePlan, type PlanSummary as Summary, planBetween, planOfWrites, summaryOf } from "./plan.ts";

@@ -19,7 +19,7 @@ export interface PlanSummary {
   readonly deleted: readonly (EntityLabel & { readonly along: readonly EntityLabel[] })[];
 }
 
-export interface WritePlan extends PlanSummary {
+export interface ChangePlan extends PlanSummary {
   /** Null: no route and no service changes. */
   readonly requests: ReroutedRequests | null;
 }
@@ -52,7 +52,7 @@ export function summaryOf(pairs: readonly EntityPair[]): PlanSummary {
 }
 
 /** The plan that leads from one set of entities to another. */
-export function planBetween(before: EntitySet, after: EntitySet): WritePlan {
+export function planBetween(before: EntitySet, after: EntitySet): ChangePlan {
   const pairs = pairsBetween(before, after);
   const summary = summaryOf(pairs);
   const of = (set: EntitySet) => ({ routes: [...(set.routes ?? [])], services: [...(set.services ?? [])] });
@@ -71,7 +71,7 @@ const touchesRouting = ({ created, changed, deleted }: PlanSummary): boolean =>
   [created, changed, deleted].flat().some(({ collection }) => collection === "routes" || collection === "services");
 
 /** The plan of writes whose effects the store has computed but not written. */
-export async function planOfWrites(store: EntityReader, effects: readonly Effect[]): Promise<WritePlan> {
+export async function planOfWrites(store: EntityReader, effects: readonly Effect[]): Promise<ChangePlan> {
   const pairs = combineEffects(effects);
   const summary = summaryOf(pairs);
   if (!touchesRouting(summary)) return { ...summary, requests: null };

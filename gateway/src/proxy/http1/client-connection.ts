@@ -18,7 +18,7 @@ import { NONE_DROPPED, passedLines } from "./head-text.ts";
 import { type Http1ClientSide, Http1Exchange } from "./http1-exchange.ts";
 import { CHUNK_DATA, CHUNK_END, ChunkedScanner } from "./parse/chunked.ts";
 import { CHUNKED_BODY, LENGTH_BODY, NO_BODY } from "./parse/framing.ts";
-import { RequestHead } from "./parse/request-head.ts";
+import { RequestHeadParser } from "./parse/request-head.ts";
 import { gatewayResponseText } from "./response-text.ts";
 import { joinSockets, type Tunnel, type TunnelOptions } from "./tunnel.ts";
 
@@ -44,7 +44,7 @@ export class ClientConnection implements Http1ClientSide, TrafficCounters {
   readonly #context: ConnectionContext;
   readonly #socket: Socket;
   readonly #peer: ConnectionPeer;
-  readonly #parsed: RequestHead;
+  readonly #parsed: RequestHeadParser;
   /** Runs while the gateway waits for input from the client. */
   readonly #watchdog = new IdleTimer(() => this.#late());
   readonly #sending: MinRateTimer;
@@ -72,7 +72,7 @@ export class ClientConnection implements Http1ClientSide, TrafficCounters {
     this.#context = context;
     this.#socket = socket;
     this.#peer = peer;
-    this.#parsed = new RequestHead(context.limits);
+    this.#parsed = new RequestHeadParser(context.limits);
     this.out = new WriteQueue(socket);
     this.#sending = new MinRateTimer(this.#watchdog, context.bodyPace);
     this.#taking = new ClientBackpressure(socket, {
@@ -222,7 +222,7 @@ export class ClientConnection implements Http1ClientSide, TrafficCounters {
     return true;
   }
 
-  #begin(parsed: RequestHead): void {
+  #begin(parsed: RequestHeadParser): void {
     this.#watchdog.stop();
     this.#requests++;
     this.#context.onRequest();

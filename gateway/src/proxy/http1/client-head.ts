@@ -5,7 +5,7 @@ import type { RequestHead } from "../exchange/request.ts";
 import { headerOf, headerValues, rawHeaders } from "./parse/access.ts";
 import { parseErrorOf } from "./parse/faults.ts";
 import type { FieldSection } from "./parse/fields.ts";
-import type { RequestHead as ParsedHead } from "./parse/request-head.ts";
+import type { RequestHeadParser as ParsedHead } from "./parse/request-head.ts";
 import { methodNames } from "./parse/start-line.ts";
 
 /** Facts that are equal for all requests of a connection. */

@@ -12,7 +12,7 @@ import { NONE_DROPPED, passedLines } from "./head-text.ts";
 import { headerOf } from "./parse/access.ts";
 import type { FieldSection } from "./parse/fields.ts";
 import { CHUNKED_BODY, UNTIL_CLOSE } from "./parse/framing.ts";
-import type { ResponseHead } from "./parse/response-head.ts";
+import type { ResponseHeadParser } from "./parse/response-head.ts";
 import { type Framing, gatewayResponseText, type ResponseHeads } from "./response-text.ts";
 import type { TunnelOptions } from "./tunnel.ts";
 import { UpstreamCall, type UpstreamCallListener } from "./upstream/upstream-call.ts";
@@ -120,13 +120,13 @@ export class Http1Exchange implements UpstreamCallListener {
     this.#call?.resume();
   }
 
-  interim(head: ResponseHead): void {
+  interim(head: ResponseHeadParser): void {
     // The gateway sends 100 Continue itself; HTTP/1.0 has no interim responses.
     if (head.status === 100 || this.#head.httpVersion === "1.0") return;
     this.#client.out.text(this.#context.responseHeads.interim(head));
   }
 
-  head(head: ResponseHead): void {
+  head(head: ResponseHeadParser): void {
     const { pipeline, responseHeads } = this.#context;
     const { status, bodyKind } = head;
     pipeline.respond(this.#exchange, status);
@@ -169,7 +169,7 @@ export class Http1Exchange implements UpstreamCallListener {
     return isTaken;
   }
 
-  upgraded(head: ResponseHead, socket: Socket, first: Buffer): void {
+  upgraded(head: ResponseHeadParser, socket: Socket, first: Buffer): void {
     const { pipeline, responseHeads } = this.#context;
     pipeline.respond(this.#exchange, head.status);
     const protocol = headerOf(head.fields, "upgrade") ?? "";

@@ -8,7 +8,7 @@ import { STATUS_CODES } from "../response/reason-phrases.ts";
 import { type DropTable, HeadText, passedLines } from "./head-text.ts";
 import { headerOf, indexOf } from "./parse/access.ts";
 import { known } from "./parse/names.ts";
-import type { ResponseHead } from "./parse/response-head.ts";
+import type { ResponseHeadParser } from "./parse/response-head.ts";
 
 /** Connection and framing headers; empty where HTTP's defaults say the same. */
 export type Framing = "" | "Connection: close\r\n" | "Connection: keep-alive\r\n" | `Connection: Upgrade\r\n${string}`;
@@ -18,7 +18,7 @@ export const CHUNKED = "Transfer-Encoding: chunked\r\n";
 const NO_CONTENT = 204;
 
 export interface ResponseParts {
-  readonly head: ResponseHead;
+  readonly head: ResponseHeadParser;
   readonly connection: Framing;
   readonly chunked: boolean;
   /** Whether the client receives trailers. */
@@ -51,7 +51,7 @@ export function createResponseHeads(style: HeaderStyle) {
   }
 
   /** Forwards an interim response (RFC 9110 section 15.2) unchanged. */
-  const interim = ({ fields, status, reasonStart, reasonEnd }: ResponseHead): string =>
+  const interim = ({ fields, status, reasonStart, reasonEnd }: ResponseHeadParser): string =>
     `${statusLine(status, fields.bytes.toString("latin1", reasonStart, reasonEnd))}\r\n${passedLines(fields, droppedWithLength, null)}\r\n`;
 
   return { response, interim };
@@ -60,7 +60,7 @@ export function createResponseHeads(style: HeaderStyle) {
 export type ResponseHeads = ReturnType<typeof createResponseHeads>;
 
 /** Trailer is hop-by-hop here, but is sent again when the trailers are forwarded. */
-function trailerLine({ fields }: ResponseHead): string {
+function trailerLine({ fields }: ResponseHeadParser): string {
   const value = headerOf(fields, "trailer");
   return value === undefined ? "" : `Trailer: ${value}\r\n`;
 }

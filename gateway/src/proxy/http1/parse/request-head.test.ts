@@ -4,10 +4,10 @@ import { valueAt } from "./access.ts";
 import { parseErrorOf } from "./faults.ts";
 import { DROP, PLAIN } from "./fields.ts";
 import { CHUNKED_BODY, LENGTH_BODY, NO_BODY } from "./framing.ts";
-import { RequestHead } from "./request-head.ts";
+import { RequestHeadParser } from "./request-head.ts";
 import { method, methodNames } from "./start-line.ts";
 
-function parsed(text: string, head = new RequestHead()): RequestHead {
+function parsed(text: string, head = new RequestHeadParser()): RequestHeadParser {
   const bytes = Buffer.from(text, "latin1");
   const result = head.parse(bytes, 0, bytes.length);
   assert.equal(result, bytes.length, result < 0 ? parseErrorOf(result).reason : "incomplete");
@@ -15,7 +15,7 @@ function parsed(text: string, head = new RequestHead()): RequestHead {
 }
 
 /** The parts of the target and the host as text. */
-function parts(head: RequestHead) {
+function parts(head: RequestHeadParser) {
   const text = (start: number, end: number) => head.fields.bytes.toString("latin1", start, end);
   return {
     path: text(head.pathStart, head.pathEnd),
@@ -102,7 +102,7 @@ for (const [version, value, waits, unknown] of expectations) {
   });
 }
 
-const kept = ({ fields }: RequestHead): readonly string[] =>
+const kept = ({ fields }: RequestHeadParser): readonly string[] =>
   Array.from({ length: fields.count }, (_, index) => index)
     .filter((index) => ((fields.kinds[index] ?? 0) & DROP) === 0)
     .map((index) => valueAt(fields, index));
@@ -125,7 +125,7 @@ test("lines are plain that are written as we write them", () => {
 
 test("a scan goes on where it stopped, wherever the bytes are then", () => {
   const text = "\r\nPOST http://host/path?query HTTP/1.1\r\nHost: host\r\nContent-Length:  12 \r\nX: y\r\n\r\n";
-  const head = new RequestHead();
+  const head = new RequestHeadParser();
   for (let length = 1; length < text.length; length++) {
     const offset = (length * 7) % 13;
     const bytes = Buffer.from(" ".repeat(offset) + text.slice(0, length), "latin1");
@@ -142,7 +142,7 @@ test("a scan goes on where it stopped, wherever the bytes are then", () => {
 });
 
 test("one head serves many requests, also after a fault and after one that broke off", () => {
-  const head = new RequestHead();
+  const head = new RequestHeadParser();
   parsed("PUT http://a/x HTTP/1.0\r\nExpect: x\r\nConnection: keep-alive\r\nContent-Length: 3\r\n\r\n", head);
   const faulty = Buffer.from("GET / HTTP/1.1\r\nHost : a\r\n\r\n");
   assert.ok(head.parse(faulty, 0, faulty.length) < 0);
@@ -160,7 +160,7 @@ test("limits are those that were given", () => {
     "GET / HTTP/1.1\r\nHost: 12345678901\r\n\r\n",
     "GET / HTTP/1.1\r\nA:\r\nB:\r\nC:",
   ].map((text) => {
-    const head = new RequestHead({ line: 20, fields: 20, count: 2 });
+    const head = new RequestHeadParser({ line: 20, fields: 20, count: 2 });
     return parseErrorOf(head.parse(Buffer.from(text), 0, text.length)).status;
   });
   assert.deepEqual(results, [414, 431, 431]);

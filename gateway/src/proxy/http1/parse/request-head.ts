@@ -23,7 +23,7 @@ export const defaultHeadLimits: HeadLimits = { line: 8_192, fields: 32_768, coun
  * Reused for every request of a connection, or of a process: it holds only the state of one head. All offsets are
  * absolute in `fields.bytes`. Members other than those of the scan are valid once `parse` returned more than 0.
  */
-export class RequestHead implements RequestLineParts {
+export class RequestHeadParser implements RequestLineParts {
   readonly fields: FieldSection;
   readonly maxLine: number;
   methodStart = NOT_YET;
@@ -127,7 +127,7 @@ export class RequestHead implements RequestLineParts {
 }
 
 /** Determines host, body and connection handling from the fields. Returns 0 or a fault. */
-function readRequestFraming(head: RequestHead): number {
+function readRequestFraming(head: RequestHeadParser): number {
   const { fields } = head;
   const { bytes, offsets } = fields;
   const misfit = findFraming(fields);
@@ -159,7 +159,7 @@ const HTTPS_PORT = 443;
 /**
  * One valid Host in HTTP/1.1, at most one in HTTP/1.0, and it must not contradict the target (RFC 9112 section 3.2).
  */
-function readHost(head: RequestHead): number {
+function readHost(head: RequestHeadParser): number {
   const { bytes, offsets } = head.fields;
   if (found.hosts > 1) return fault.hostRepeated;
   if (found.hosts === 0) {

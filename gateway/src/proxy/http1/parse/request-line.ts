@@ -6,7 +6,7 @@ import { type RequestTargetParts, readTarget } from "./target.ts";
 
 export const NOT_YET = -1;
 
-/** The members of `RequestHead` that the scan of its request line reads and sets. */
+/** The members of `RequestHeadParser` that the scan of its request line reads and sets. */
 export interface RequestLineParts extends RequestTargetParts {
   readonly maxLine: number;
   methodStart: number;

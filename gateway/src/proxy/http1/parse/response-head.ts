@@ -23,8 +23,8 @@ const NOT_MODIFIED = 304;
 const FIRST_FINAL = 200;
 const FIRST_REDIRECT = 300;
 
-/** Reused for every response of a connection, like `RequestHead`. Every fault is answered to the client with 502. */
-export class ResponseHead {
+/** Reused for every response of a connection, like `RequestHeadParser`. Every fault is answered to the client with 502. */
+export class ResponseHeadParser {
   readonly fields: FieldSection;
   readonly maxLine: number;
   /** 1 for HTTP/1.1, 0 for HTTP/1.0 */
@@ -60,7 +60,7 @@ export class ResponseHead {
     this.#fresh = true;
   }
 
-  /** Like `RequestHead.parse`. An interim response (1xx) has a head of its own: call `parse` again for the next one. */
+  /** Like `RequestHeadParser.parse`. An interim response (1xx) has a head of its own: call `parse` again for the next one. */
   parse(bytes: Buffer, start: number, end: number): number {
     if (this.#fresh) this.#begin(start);
     else if (start !== this.#start) this.#move(start - this.#start);
@@ -133,7 +133,7 @@ const numberAt = (bytes: Buffer, at: number): number =>
   ((bytes[at] ?? 0) - ZERO) * 100 + ((bytes[at + 1] ?? 0) - ZERO) * 10 + (bytes[at + 2] ?? 0) - ZERO;
 
 /** RFC 9112 section 6.3, as a client of the upstream. Returns 0 or a fault. */
-function readResponseFraming(head: ResponseHead, asked: number): number {
+function readResponseFraming(head: ResponseHeadParser, asked: number): number {
   const misfit = findFraming(head.fields);
   if (misfit < 0) return misfit;
   const { status } = head;

@@ -33,7 +33,7 @@ export const AUTHORITY_FORM = 2;
 /** `*`, for OPTIONS only. */
 export const ASTERISK_FORM = 3;
 
-/** The members of `RequestHead` that describe its target, and the offsets from which they follow. */
+/** The members of `RequestHeadParser` that describe its target, and the offsets from which they follow. */
 export interface RequestTargetParts {
   readonly methodStart: number;
   readonly methodEnd: number;

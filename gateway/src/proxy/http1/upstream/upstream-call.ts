@@ -17,21 +17,21 @@ import {
   writeTimeout,
 } from "../../upstream/failure.ts";
 import type { FieldSection } from "../parse/fields.ts";
-import type { ResponseHead } from "../parse/response-head.ts";
-import type { ResponseListener, UpstreamConnection } from "./upstream-connection.ts";
+import type { ResponseHeadParser } from "../parse/response-head.ts";
+import type { Http1ResponseListener, UpstreamConnection } from "./upstream-connection.ts";
 import type { UpstreamHeads } from "./upstream-head.ts";
 import type { ConnectionWaiter, UpstreamPool } from "./upstream-pool.ts";
 
 /** Receives the response. Heads, fields and pieces of text are valid only during the call. */
 export interface UpstreamCallListener {
-  interim(head: ResponseHead): void;
-  head(head: ResponseHead): void;
+  interim(head: ResponseHeadParser): void;
+  head(head: ResponseHeadParser): void;
   /** Bytes of the body. */
   data(view: ByteView): void;
   end(trailers: FieldSection | null): void;
   /** Called after all events of one read. Returns false when no more data may follow before `resume`. */
   flush(): boolean;
-  upgraded(head: ResponseHead, socket: Socket, first: Buffer): void;
+  upgraded(head: ResponseHeadParser, socket: Socket, first: Buffer): void;
   /** No response will come. */
   failed(fault: GatewayErrorName, error: Error | null): void;
   /** The response broke off after its head. */
@@ -59,7 +59,7 @@ const ANSWERED = 1;
 const OVER = 2;
 
 /** @typeParam Head Type of the client's head, as `heads` expects it */
-export class UpstreamCall<Head extends UpstreamCallHead> implements ResponseListener, BodySink, ConnectionWaiter {
+export class UpstreamCall<Head extends UpstreamCallHead> implements Http1ResponseListener, BodySink, ConnectionWaiter {
   readonly #options: UpstreamCallOptions<Head>;
   readonly #body: ClientBody | null;
   readonly #attempts: TargetAttempts<UpstreamTarget>;
@@ -174,11 +174,11 @@ export class UpstreamCall<Head extends UpstreamCallHead> implements ResponseList
   }
 
   /** Does not restart the read timeout: an upstream could send interim responses forever. */
-  interim(head: ResponseHead): void {
+  interim(head: ResponseHeadParser): void {
     this.#options.listener.interim(head);
   }
 
-  head(head: ResponseHead): void {
+  head(head: ResponseHeadParser): void {
     this.#state = ANSWERED;
     this.#attempts.answered(head.status, this.#target);
     this.#options.listener.head(head);
@@ -199,7 +199,7 @@ export class UpstreamCall<Head extends UpstreamCallHead> implements ResponseList
     this.#options.listener.end(trailers);
   }
 
-  upgraded(head: ResponseHead, socket: Socket, first: Buffer): void {
+  upgraded(head: ResponseHeadParser, socket: Socket, first: Buffer): void {
     this.#attempts.answered(head.status, this.#target);
     this.#state = OVER;
     this.#options.listener.upgraded(head, socket, first);

@@ -12,13 +12,13 @@ import { CHUNK_DATA, CHUNK_END, ChunkedScanner } from "../parse/chunked.ts";
 import { parseErrorOf } from "../parse/faults.ts";
 import type { FieldSection } from "../parse/fields.ts";
 import { CHUNKED_BODY, LENGTH_BODY, UNTIL_CLOSE } from "../parse/framing.ts";
-import { ResponseHead } from "../parse/response-head.ts";
+import { ResponseHeadParser } from "../parse/response-head.ts";
 import { methodId } from "../parse/start-line.ts";
 
 /** Receives the response. Heads and fields are valid only during the call. */
-export interface ResponseListener {
-  interim(head: ResponseHead): void;
-  head(head: ResponseHead): void;
+export interface Http1ResponseListener {
+  interim(head: ResponseHeadParser): void;
+  head(head: ResponseHeadParser): void;
   /** Bytes of the body. */
   data(view: ByteView): void;
   /** The response is complete. Null: no trailers. The connection no longer belongs to this listener. */
@@ -26,7 +26,7 @@ export interface ResponseListener {
   /** Called after all events of one read. Returns false when no more data may follow before `resume`. */
   flush(): boolean;
   /** The upstream switched protocols; `first` is data of the new one. The listener now owns the socket. */
-  upgraded(head: ResponseHead, socket: Socket, first: Buffer): void;
+  upgraded(head: ResponseHeadParser, socket: Socket, first: Buffer): void;
   /** The response will not be completed. */
   failed(error: Error): void;
   /** The upstream accepts more of the request again. */
@@ -41,7 +41,7 @@ export interface RequestFacts {
   readonly method: string;
   /** Protocol that the request asks to upgrade to; null: none. */
   readonly protocol: string | null;
-  readonly listener: ResponseListener;
+  readonly listener: Http1ResponseListener;
 }
 
 /** Receives the connection back when it can carry another request, or is closed. */
@@ -71,10 +71,10 @@ export class UpstreamConnection {
   readonly stall = new IdleTimer(() => this.#listener?.stalled());
   readonly #owner: ConnectionOwner;
   readonly #outbox: WriteQueue;
-  readonly #head = new ResponseHead();
+  readonly #head = new ResponseHeadParser();
   readonly #interims = new InterimResponseLimit();
   #chunks: ChunkedScanner | null = null;
-  #listener: ResponseListener | null = null;
+  #listener: Http1ResponseListener | null = null;
   #phase = IDLE;
   /** Remaining bytes of the body. */
   #left = 0;
@@ -191,7 +191,7 @@ export class UpstreamConnection {
     if (inlet !== null) inlet.isLong = received.length >= inlet.longRead && this.#mayBeLong(inlet.longRead);
   }
 
-  #flushTo(listener: ResponseListener): void {
+  #flushTo(listener: Http1ResponseListener): void {
     if (this.#listener === listener && !listener.flush()) this.socket.pause();
   }
 
@@ -201,7 +201,7 @@ export class UpstreamConnection {
   }
 
   /** Returns the offset of the next head or of the body; 0 when no further input can be handled. */
-  #readHead(listener: ResponseListener, view: ByteView, at: number): number {
+  #readHead(listener: Http1ResponseListener, view: ByteView, at: number): number {
     const head = this.#head;
     const { bytes, end } = view;
     const next = head.parse(bytes, at, end);
@@ -241,7 +241,7 @@ export class UpstreamConnection {
     return next;
   }
 
-  #readBody(listener: ResponseListener, view: ByteView, start: number): void {
+  #readBody(listener: Http1ResponseListener, view: ByteView, start: number): void {
     const { end } = view;
     if (this.#phase === CHUNKED) {
       this.#readChunks(listener, view, start);
@@ -258,7 +258,7 @@ export class UpstreamConnection {
     if (this.#left === 0) this.#ended(listener, null, start + size === end);
   }
 
-  #readChunks(listener: ResponseListener, view: ByteView, start: number): void {
+  #readChunks(listener: Http1ResponseListener, view: ByteView, start: number): void {
     const chunks = this.#chunks;
     if (chunks === null) return;
     const { bytes, end } = view;
@@ -278,7 +278,7 @@ export class UpstreamConnection {
   }
 
   /** @param clean Whether no bytes followed the response */
-  #ended(listener: ResponseListener, trailers: FieldSection | null, clean: boolean): void {
+  #ended(listener: Http1ResponseListener, trailers: FieldSection | null, clean: boolean): void {
     this.#listener = null;
     this.#phase = IDLE;
     this.silence.stop();
@@ -293,7 +293,7 @@ export class UpstreamConnection {
     } else this.destroy();
   }
 
-  #giveAway(listener: ResponseListener, first: Buffer): void {
+  #giveAway(listener: Http1ResponseListener, first: Buffer): void {
     const { socket } = this;
     this.#phase = GONE;
     this.#listener = null;
@@ -333,7 +333,7 @@ export class UpstreamConnection {
 }
 
 /** Whether a 101 names the protocol that the client asked for (RFC 9110 section 7.8). */
-const isAsked = (head: ResponseHead, protocol: string): boolean =>
+const isAsked = (head: ResponseHeadParser, protocol: string): boolean =>
   headerOf(head.fields, "upgrade")?.toLowerCase() === protocol.toLowerCase();
 
 /** The response's framing depends on the method (RFC 9112 section 6.3). */

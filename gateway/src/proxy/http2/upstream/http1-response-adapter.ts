@@ -4,7 +4,7 @@ import type { GatewayErrorName } from "../../../exchange/gateway-errors.ts";
 import { nameAt, valueAt } from "../../http1/parse/access.ts";
 import { DROP, type FieldSection } from "../../http1/parse/fields.ts";
 import { CHUNKED_BODY, NO_BODY } from "../../http1/parse/framing.ts";
-import type { ResponseHead } from "../../http1/parse/response-head.ts";
+import type { ResponseHeadParser } from "../../http1/parse/response-head.ts";
 import type { UpstreamCallListener } from "../../http1/upstream/upstream-call.ts";
 import type { ByteView } from "../../sockets/byte-view.ts";
 import type { ResponseListener } from "./response-listener.ts";
@@ -16,11 +16,11 @@ export class Http1ResponseAdapter implements UpstreamCallListener {
     this.#listener = listener;
   }
 
-  interim({ status, fields }: ResponseHead): void {
+  interim({ status, fields }: ResponseHeadParser): void {
     this.#listener.interim(status, passedFields(fields));
   }
 
-  head({ status, fields, bodyKind }: ResponseHead): void {
+  head({ status, fields, bodyKind }: ResponseHeadParser): void {
     const headers = passedFields(fields);
     this.#listener.head({ status, headers, ended: bodyKind === NO_BODY, trailers: bodyKind === CHUNKED_BODY });
   }

@@ -13,7 +13,7 @@ const OTHER = "_OTHER";
 /** Replaces other methods in span names. */
 const OTHER_IN_NAME = "HTTP";
 
-export const serverName = ({ request, route }: LiveExchange): string =>
+export const spanName = ({ request, route }: LiveExchange): string =>
   `${METHODS.has(request.method) ? request.method : OTHER_IN_NAME} ${route.name ?? route.id}`;
 
 export function serverAttributes({ id, request, route, service }: LiveExchange): Attributes {

@@ -21,7 +21,7 @@ import type { LiveExchange } from "../../exchange/live-exchange.ts";
 import type { ProxyLog } from "../../pipeline.ts";
 import { errorCodeOf } from "../../upstream/failure.ts";
 import type { RequestObserver } from "../observer.ts";
-import { clientAttributes, clientName, serverAttributes, serverName } from "./attributes.ts";
+import { clientAttributes, clientName, serverAttributes, spanName } from "./attributes.ts";
 import { formatTraceParent, parseTraceParent, type TraceParent } from "./trace-parent.ts";
 
 export interface TracingPlan {
@@ -97,7 +97,7 @@ export function openTracing({ sampling, url, node, version }: TracingPlan, log: 
       if (parent === null) return;
       const { started: startTime } = exchange.timings;
       const attributes = serverAttributes(exchange);
-      const server = tracer.startSpan(serverName(exchange), { kind: SpanKind.SERVER, startTime, attributes }, parent);
+      const server = tracer.startSpan(spanName(exchange), { kind: SpanKind.SERVER, startTime, attributes }, parent);
       exchange.traceId = server.spanContext().traceId;
       running.set(exchange, { server, context: trace.setSpan(ROOT_CONTEXT, server), client: null });
     },
