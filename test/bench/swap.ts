@@ -124,7 +124,7 @@ function applied(previous: Snapshot, change: Change): Snapshot {
 /** A request's use of the runtime before its first plugin and its upstream call. */
 function serve(runtime: Runtime, at: number): unknown {
   const match = runtime.match(requestTo(at));
-  return match?.compiledRoute.upstream?.targets.length ?? match?.compiledRoute.chains.http.anonymous;
+  return match?.compiledRoute.upstream?.targets.length ?? match?.compiledRoute.chains.http.base;
 }
 
 /** Microseconds. */

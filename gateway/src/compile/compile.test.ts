@@ -41,7 +41,7 @@ test("what did not change is shared with the runtime before: upstreams, routes a
   assert.equal(next.upstreams.get(service.id), old.upstreams.get(service.id));
   assert.equal(next.compiledRoute(first.id), old.compiledRoute(first.id));
   assert.notEqual(next.compiledRoute(second.id), old.compiledRoute(second.id));
-  const step = (runtime: Runtime) => runtime.compiledRoute(second.id)?.chains.http.anonymous[0]?.instance;
+  const step = (runtime: Runtime) => runtime.compiledRoute(second.id)?.chains.http.base[0]?.instance;
   assert.equal(step(next), step(old));
   assert.deepEqual([matched(old, "/second"), matched(old, "/moved")], ["second", null]);
   assert.deepEqual([matched(next, "/second"), matched(next, "/moved")], [null, "second"]);
@@ -53,7 +53,7 @@ test("a plugin that changed is made anew, and only that one", () => {
   const changed = pluginNamed("cors", { config: { max_age: 1 } });
   const next = compile(old, with_(before, { plugins: new Map(before.plugins).set(changed.id, changed) }), tools);
   const instances = (runtime: Runtime) =>
-    runtime.compiledRoute(first.id)?.chains.http.anonymous.map((step) => step.instance);
+    runtime.compiledRoute(first.id)?.chains.http.base.map((step) => step.instance);
   assert.notEqual(instances(next)?.[0], instances(old)?.[0]);
   assert.equal(instances(next)?.[1], instances(old)?.[1]);
 });

@@ -76,7 +76,7 @@ for (const [what, change, plugins] of changes) {
     });
     assert.equal(match?.compiledRoute.route.name, "r2");
     assert.equal(match.compiledRoute.upstream?.attempts(request()).next()?.service, service(2).id);
-    assert.ok(match.compiledRoute.chains.http.anonymous.length > 0);
+    assert.ok(match.compiledRoute.chains.http.base.length > 0);
     assert.equal(made, plugins);
   });
 }

@@ -41,7 +41,7 @@ function toldPart({ route, upstream, chains }: CompiledRoute) {
     service: upstream?.service,
     targets: upstream?.targets.map(toldTarget),
     chains: [chains.http, chains.https].map((each) => [
-      toldChain(each.anonymous),
+      toldChain(each.base),
       ...consumers.map((consumer) => toldChain(each.identified(consumer, 1250))),
     ]),
   };

@@ -69,9 +69,9 @@ test("plugins of a consumer wait until the consumer is known; one use of each na
   ]);
   const chains = new RoutePlugins(table, route).http;
   const before = ["cors global", "key-auth route", "rate-limiting service", "prometheus global"];
-  assert.deepEqual(told(chains.anonymous), before);
+  assert.deepEqual(told(chains.base), before);
   assert.deepEqual(told(chains.identified(demo, afterAuth)), before.with(2, "rate-limiting consumer"));
-  assert.equal(chains.identified(consumerNamed("other"), afterAuth), chains.anonymous);
+  assert.equal(chains.identified(consumerNamed("other"), afterAuth), chains.base);
 });
 
 test("steps above the one that found the consumer stay as they ran", () => {
@@ -84,7 +84,7 @@ test("steps above the one that found the consumer stay as they ran", () => {
 
 test("a disabled plugin is not there, so a wider one applies", () => {
   const table = tableOf([attached("cors", ["route"], { enabled: false }), attached("cors", ["service"])]);
-  assert.deepEqual(told(new RoutePlugins(table, route).http.anonymous), ["cors service"]);
+  assert.deepEqual(told(new RoutePlugins(table, route).http.base), ["cors service"]);
 });
 
 test("a plugin acts on requests of its protocols only; on others a wider one applies", () => {
@@ -95,11 +95,11 @@ test("a plugin acts on requests of its protocols only; on others a wider one app
     attached("prometheus", [], { protocols: ["grpcs"] }),
   ]);
   const { http, https } = new RoutePlugins(table, route);
-  assert.deepEqual(told(http.anonymous), ["cors global", "key-auth service"]);
-  assert.deepEqual(told(https.anonymous), ["key-auth route"]);
+  assert.deepEqual(told(http.base), ["cors global", "key-auth service"]);
+  assert.deepEqual(told(https.base), ["key-auth route"]);
   const calls = new RoutePlugins(table, routeNamed("g", { service, protocols: ["grpc", "grpcs"] }));
-  assert.deepEqual(told(calls.http.anonymous), ["cors global", "key-auth service"]);
-  assert.deepEqual(told(calls.https.anonymous), ["key-auth service", "prometheus global"]);
+  assert.deepEqual(told(calls.http.base), ["cors global", "key-auth service"]);
+  assert.deepEqual(told(calls.https.base), ["key-auth service", "prometheus global"]);
 });
 
 test("plugins of other routes, services and consumers do not apply", () => {
@@ -115,7 +115,7 @@ test("plugins of other routes, services and consumers do not apply", () => {
 
 test("chains are made once", () => {
   const chains = new RoutePlugins(tableOf([attached("rate-limiting", ["consumer"])]), route).http;
-  assert.equal(chains.anonymous, chains.anonymous);
+  assert.equal(chains.base, chains.base);
   assert.equal(chains.identified(demo, afterAuth), chains.identified(demo, afterAuth));
 });
 

@@ -51,13 +51,17 @@ const MAX_CHAINS = 1000;
 export class PluginTable {
   readonly #loaded: BucketMap<LoadedPlugin>;
   /** Plugins without a consumer, by scope. */
-  readonly shared: GroupIndex<LoadedPlugin>;
-  readonly perConsumer: ConsumerPlugins;
+  readonly withoutConsumer: GroupIndex<LoadedPlugin>;
+  readonly withConsumer: ConsumerPlugins;
 
-  private constructor(loaded: BucketMap<LoadedPlugin>, general: GroupIndex<LoadedPlugin>, personal: ConsumerPlugins) {
+  private constructor(
+    loaded: BucketMap<LoadedPlugin>,
+    withoutConsumer: GroupIndex<LoadedPlugin>,
+    withConsumer: ConsumerPlugins,
+  ) {
     this.#loaded = loaded;
-    this.shared = general;
-    this.perConsumer = personal;
+    this.withoutConsumer = withoutConsumer;
+    this.withConsumer = withConsumer;
   }
 
   static readonly empty = new PluginTable(
@@ -76,40 +80,40 @@ export class PluginTable {
     );
     if (loaded === this.#loaded) return this;
     const changed = differences(this.#loaded, loaded);
-    const byScope = this.perConsumer.byScope.with(changed);
-    const personal =
-      byScope === this.perConsumer.byScope
-        ? this.perConsumer
-        : { byScope, byConsumer: this.perConsumer.byConsumer.with(changed) };
-    return new PluginTable(loaded, this.shared.with(changed), personal);
+    const byScope = this.withConsumer.byScope.with(changed);
+    const withConsumer =
+      byScope === this.withConsumer.byScope
+        ? this.withConsumer
+        : { byScope, byConsumer: this.withConsumer.byConsumer.with(changed) };
+    return new PluginTable(loaded, this.withoutConsumer.with(changed), withConsumer);
   }
 }
 
 /** The plugin chains of one route. Chains are built at first use. */
 export class RoutePlugins implements Readonly<Record<Scheme, RouteChains>> {
   /** The index that last validated these chains. */
-  #general: GroupIndex<LoadedPlugin>;
-  readonly #personal: ConsumerPlugins;
+  #withoutConsumer: GroupIndex<LoadedPlugin>;
+  readonly #withConsumer: ConsumerPlugins;
   readonly #scopes: readonly string[];
   readonly #found: readonly (readonly LoadedPlugin[])[];
   readonly #route: SnapshotRoute;
   #http: RouteChains | undefined;
   #https: RouteChains | undefined;
 
-  constructor({ shared: general, perConsumer: personal }: PluginTable, route: SnapshotRoute) {
-    this.#general = general;
-    this.#personal = personal;
+  constructor({ withoutConsumer, withConsumer }: PluginTable, route: SnapshotRoute) {
+    this.#withoutConsumer = withoutConsumer;
+    this.#withConsumer = withConsumer;
     this.#route = route;
     this.#scopes = scopesOf(route, null);
-    this.#found = this.#scopes.map((scope) => general.of(scope));
+    this.#found = this.#scopes.map((scope) => withoutConsumer.of(scope));
   }
 
   /** Whether these chains are valid for this table. */
-  isOf({ shared: general, perConsumer: personal }: PluginTable): boolean {
-    if (personal !== this.#personal) return false;
-    if (general === this.#general) return true;
-    if (!this.#scopes.every((scope, at) => general.of(scope) === this.#found[at])) return false;
-    this.#general = general;
+  isOf({ withoutConsumer, withConsumer }: PluginTable): boolean {
+    if (withConsumer !== this.#withConsumer) return false;
+    if (withoutConsumer === this.#withoutConsumer) return true;
+    if (!this.#scopes.every((scope, at) => withoutConsumer.of(scope) === this.#found[at])) return false;
+    this.#withoutConsumer = withoutConsumer;
     return true;
   }
 
@@ -125,22 +129,22 @@ export class RoutePlugins implements Readonly<Record<Scheme, RouteChains>> {
 
   #chainsFor(scheme: Scheme): RouteChains {
     const found = this.#found;
-    const { byScope, byConsumer } = this.#personal;
+    const { byScope, byConsumer } = this.#withConsumer;
     const route = this.#route;
     const protocol = protocolOf(route, scheme);
-    const anonymous = selectChain(found, protocol);
+    const base = selectChain(found, protocol);
     const identified = new Map<string, { readonly after: number; readonly chain: PluginChain }>();
     return {
-      anonymous,
+      base,
       identified(consumer, after) {
-        // A consumer without plugins uses the anonymous chain.
-        if (!byConsumer.has(consumer.id)) return anonymous;
+        // A consumer without plugins uses the base chain.
+        if (!byConsumer.has(consumer.id)) return base;
         const known = identified.get(consumer.id);
         if (known?.after === after) return known.chain;
         const own = scopesOf(route, consumer.id).map((scope) => byScope.of(scope));
         const chosen = selectChain(byPrecedence(own, found), protocol);
         const chain = [
-          ...anonymous.filter((step) => step.priority >= after),
+          ...base.filter((step) => step.priority >= after),
           ...chosen.filter((step) => step.priority < after),
         ];
         if (identified.size >= MAX_CHAINS) identified.clear();

@@ -105,8 +105,8 @@ export type PluginChain = readonly PluginStep[];
 
 /** Chains of one route. */
 export interface RouteChains {
-  /** While no consumer is known. */
-  readonly anonymous: PluginChain;
+  /** While no consumer is known, and for consumers without plugins of their own. */
+  readonly base: PluginChain;
   /**
    * After the step with this priority found the consumer: the steps that ran stay, and the ones below are chosen
    * again, because the consumer is known only after authentication.

@@ -39,7 +39,7 @@ test("an invalid rate limit answers 503 with its reason wherever it would act, a
       headerValues: () => [],
     });
     assert.ok(match);
-    const [step] = match.compiledRoute.chains.http.anonymous;
+    const [step] = match.compiledRoute.chains.http.base;
     return step?.instance.access?.(fakeExchange());
   };
   assert.deepEqual(await answerOf("/closed"), { ...CLOSED, reason: "no minute" });
@@ -110,7 +110,7 @@ for (const [what, attached, closed] of scopes)
       const isClosed = (step: PluginStep | undefined) =>
         JSON.stringify(step?.instance.access?.(fakeExchange()) ?? null) ===
         JSON.stringify({ ...CLOSED, reason: "jwt is not there" });
-      if (isClosed(chains?.anonymous[0])) found.push([path, "anonymous"]);
+      if (isClosed(chains?.base[0])) found.push([path, "anonymous"]);
       else
         for (const [who, consumer] of [
           ["demo", demo],

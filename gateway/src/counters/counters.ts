@@ -1,5 +1,5 @@
 /**
- * Counters of requests in fixed windows. Implementations: local (one thread), shared (all workers of a node), redis,
+ * Counters of requests in fixed windows. Implementations: thread (one worker), shared (all workers of a node), redis,
  * database; all run one test suite.
  */
 import type { Period, RateLimitingConfig } from "@sluice/model";
@@ -9,10 +9,10 @@ export interface Counter {
   /** Identifies the counter apart from the window: plugin scope and identifier. */
   readonly name: string;
   /**
-   * The plugin instance, from its scope. If the number of counters is bounded, a new counter replaces one of the
-   * largest instance, so that a flood of made-up identifiers affects its own instance first.
+   * The scope of the plugin instance. If the number of counters is bounded, a new counter replaces one of the
+   * scope with the most counters, so that a flood of made-up identifiers affects its own scope first.
    */
-  readonly instance: string;
+  readonly scope: string;
   readonly period: Period;
   /** Unix milliseconds of the window's start (UTC calendar units, including month and year). */
   readonly windowStart: number;
@@ -25,7 +25,7 @@ export interface Counter {
 /** The result of a take. */
 export interface Taken {
   readonly admitted: boolean;
-  /** The counters' new values, in the given order. */
+  /** The counters' values after the take, in the given order; unchanged if it was refused. */
   readonly counts: readonly number[];
 }
 

@@ -2,8 +2,8 @@
 import type { RateLimitingConfig } from "@sluice/model";
 import type { Connect } from "../outbound/connect.ts";
 import type { Counters, Warn } from "./counters.ts";
-import { LocalCounters } from "./local-counters.ts";
 import { RedisCounters } from "./redis-counters.ts";
+import { ThreadCounters } from "./thread-counters.ts";
 
 export interface CountersOptions {
   /** Called when Redis is lost and when it is back. */
@@ -12,7 +12,7 @@ export interface CountersOptions {
   readonly connect: Connect;
   /** Unix milliseconds; default Date.now. */
   readonly now?: () => number;
-  /** Counters of `policy: local`; default: in this process. */
+  /** Counters of `policy: local`; default: in this thread. */
   readonly local?: Counters;
   /** Counters of `policy: cluster`, available in database mode only. Without them such a take rejects. */
   readonly cluster?: Counters;
@@ -27,7 +27,7 @@ export function createCounters({
   warn,
   connect,
   now,
-  local = new LocalCounters(),
+  local = new ThreadCounters(),
   cluster = noCluster,
 }: CountersOptions) {
   const byPolicy: Readonly<Record<RateLimitingConfig["policy"], Counters>> = {

@@ -82,7 +82,7 @@ export class SyncedCounters {
   #found(counters: readonly Counter[]): readonly Entry[] | undefined {
     const entries: Entry[] = [];
     for (const counter of counters) {
-      const entry = this.#groups.get(counter.instance)?.get(counterKey(counter));
+      const entry = this.#groups.get(counter.scope)?.get(counterKey(counter));
       if (entry === undefined) return undefined;
       entries.push(entry);
     }
@@ -92,12 +92,12 @@ export class SyncedCounters {
   async #load(counters: readonly Counter[]): Promise<readonly Entry[]> {
     const isFullOf = (instance: string) =>
       this.#size >= this.#capacity && this.#groups.get(instance) === this.#bySize.largest();
-    if (counters.some(({ instance }) => isFullOf(instance))) throw new Error("too many counters wait for Redis");
+    if (counters.some(({ scope }) => isFullOf(scope))) throw new Error("too many counters wait for Redis");
     const client = await this.#client();
     const values = await client.mget(counters.map(counterKey));
     return counters.map((counter, index) => {
       // Another take may have loaded and changed it in the meantime.
-      const found = this.#groups.get(counter.instance)?.get(counterKey(counter));
+      const found = this.#groups.get(counter.scope)?.get(counterKey(counter));
       if (found !== undefined) return found;
       const entry = { counter, known: Number(values[index] ?? 0), added: 0 };
       this.#keep(entry);
@@ -107,9 +107,9 @@ export class SyncedCounters {
 
   #keep(entry: Entry): void {
     if (this.#size >= this.#capacity) this.#makeRoom();
-    const { instance } = entry.counter;
-    const group: Group = this.#groups.get(instance) ?? new CounterGroup();
-    this.#groups.set(instance, group);
+    const { scope } = entry.counter;
+    const group: Group = this.#groups.get(scope) ?? new CounterGroup();
+    this.#groups.set(scope, group);
     group.set(counterKey(entry.counter), entry);
     this.#bySize.grown(group);
     this.#size += 1;
@@ -123,11 +123,11 @@ export class SyncedCounters {
   }
 
   #forget({ counter }: Entry): void {
-    const group = this.#groups.get(counter.instance);
+    const group = this.#groups.get(counter.scope);
     if (group?.delete(counterKey(counter)) !== true) return;
     this.#bySize.shrunk(group);
     this.#size -= 1;
-    if (group.size === 0) this.#groups.delete(counter.instance);
+    if (group.size === 0) this.#groups.delete(counter.scope);
   }
 
   #arm(): void {

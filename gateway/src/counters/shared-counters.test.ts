@@ -10,7 +10,7 @@ const windowStart = Date.now() - 1000;
 const expires = windowStart + 3_600_000;
 const counter = (name: string, members: Partial<Counter> = {}): Counter => ({
   name,
-  instance: "-:-:-",
+  scope: "-:-:-",
   period: "hour",
   windowStart,
   expires,
@@ -95,11 +95,11 @@ test("threads that flood their instance at once leave another's counters, and ev
   const capacity = 4096;
   const memory = createCountersMemory(capacity);
   const counters = new SharedCounters({ memory, owner: 0 });
-  const kept = many(200, (at) => counter(`kept ${at}`, { instance: "kept", period: "minute", expires: expires - 1 }));
+  const kept = many(200, (at) => counter(`kept ${at}`, { scope: "kept", period: "minute", expires: expires - 1 }));
   for (const one of kept) counters.take([one]);
   // Two threads share the same identifiers, so that they also compete for slots.
   const flood = (thread: number) =>
-    many(capacity, (at) => [counter(`flood ${thread >> 1} ${at}`, { instance: `flood ${thread % 2}`, limit: 1e9 })]);
+    many(capacity, (at) => [counter(`flood ${thread >> 1} ${at}`, { scope: `flood ${thread % 2}`, limit: 1e9 })]);
   await hammer(memory, many(THREADS, flood));
   const words = new Int32Array(memory.buffer);
   const sizes = words.subarray(capacity * 8).reduce((sum, size) => sum + size, 0);

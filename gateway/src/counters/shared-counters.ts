@@ -80,12 +80,12 @@ export class SharedCounters implements Counters {
   /** The memory belongs to the node. */
   async close(): Promise<void> {}
 
-  #find({ name, instance, period, windowStart, expires }: Counter): number {
+  #find({ name, scope, period, windowStart, expires }: Counter): number {
     return this.#slots.find({
       hash: this.#hashes.of(name),
       window: windowStart | 0,
       period: (Math.floor(windowStart / 2 ** 32) << 3) | periodNumbers[period],
-      instance,
+      instance: scope,
       expires: Math.ceil(expires / 1000),
     });
   }

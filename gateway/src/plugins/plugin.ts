@@ -12,9 +12,7 @@ export interface PluginServices {
   now(): number;
 }
 
-/**
- * The entities to which a plugin is attached. Part of a counter's key, so that two instances do not share a counter.
- */
+/** An instance's id, and the entities to which it is attached. */
 export interface PluginScope {
   readonly id: string;
   readonly serviceId: string | null;

@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import type { Consumer, Route, Service, SnapshotCredential } from "@sluice/model";
 import { consumerNamed, routeNamed, serviceNamed } from "../compile/testing-entities.ts";
-import { LocalCounters } from "../counters/local-counters.ts";
+import { ThreadCounters } from "../counters/thread-counters.ts";
 import type { Exchange, HeaderEdit, HeaderEditGroup, HeaderEdits, Timings } from "../exchange/exchange.ts";
 import type { HeaderName } from "../exchange/header-name.ts";
 import { createMetrics } from "../metrics/metrics.ts";
@@ -116,7 +116,7 @@ export const fakeScope = (members: Partial<PluginScope> = {}): PluginScope => ({
 });
 
 export const fakeServices = (members: Partial<PluginServices> = {}): PluginServices => ({
-  counters: new LocalCounters(),
+  counters: new ThreadCounters(),
   metrics: createMetrics({ compat: false, nodeId: "node-1", version: "0.0.0" }),
   now: () => 1_700_000_000_000,
   ...members,

@@ -261,7 +261,9 @@ export const gatewaySettings = defineSettings({
     variable: "SLUICE_TRUSTED_IPS",
     kind: "addresses",
     default: [],
-    description: "Addresses and CIDR blocks of proxies in front of the node whose X-Forwarded-* headers are trusted.",
+    description:
+      "Addresses and CIDR blocks of proxies in front of the node whose X-Forwarded-* headers are trusted. " +
+      "From them, X-Forwarded-For gives the client's address, and X-Forwarded-Proto decides between http and https.",
   },
   realIpHeader: {
     variable: "SLUICE_REAL_IP_HEADER",

@@ -9,9 +9,9 @@ const DAY = 86_400 * SECOND;
 const windowStart = Date.now() - SECOND;
 
 /** Counters of one plugin instance, each for another identifier. */
-const countersOf = (instance: string, count: number, members: Partial<Counter> = {}): readonly Counter[] =>
+const countersOf = (scope: string, count: number, members: Partial<Counter> = {}): readonly Counter[] =>
   Array.from({ length: count }, (_, at) =>
-    counter({ name: `${instance}:${at}`, instance, windowStart, expires: windowStart + DAY, ...members }),
+    counter({ name: `${scope}:${at}`, scope, windowStart, expires: windowStart + DAY, ...members }),
   );
 
 /** The victims' windows end long before those of the flood, long after them, and at the same time. */

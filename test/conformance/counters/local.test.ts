@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { LocalCounters } from "../../../gateway/src/counters/local-counters.ts";
+import { ThreadCounters } from "../../../gateway/src/counters/thread-counters.ts";
 import { filledRateLimiting as filled } from "../../../gateway/src/plugins/testing-configs.ts";
 import { boundedCountersSuite } from "./bounded.ts";
 import { counter, countersSuite } from "./suite.ts";
 
 countersSuite("local counters", async () => {
-  const counters = new LocalCounters();
+  const counters = new ThreadCounters();
   return { counters, config: filled, held: async () => counters.size };
 });
 
-boundedCountersSuite("local counters that are full", (capacity) => [new LocalCounters({ capacity })]);
+boundedCountersSuite("local counters that are full", (capacity) => [new ThreadCounters({ capacity })]);
 
 it("keeps no more local counters than its capacity, and lets go of the oldest of the fullest window", () => {
-  const counters = new LocalCounters({ capacity: 3 });
+  const counters = new ThreadCounters({ capacity: 3 });
   const hour = counter({ period: "hour" });
   const minutes = [counter(), counter(), counter()].map((each) => ({ ...each, windowStart: 0, expires: 60_000 }));
   for (const each of [hour, ...minutes]) counters.take([each]);
@@ -24,7 +24,7 @@ it("keeps no more local counters than its capacity, and lets go of the oldest of
 
 it("replaces a local counter about as fast as it adds one, however many were replaced before", () => {
   const capacity = 100_000;
-  const counters = new LocalCounters({ capacity });
+  const counters = new ThreadCounters({ capacity });
   const fill = () => {
     const flood = Array.from({ length: capacity }, () => counter({ period: "day" }));
     const window = { windowStart: 0, expires: Number.MAX_SAFE_INTEGER };

@@ -159,12 +159,12 @@ describe("redis counters of several nodes", () => {
       now: Date.now,
       capacity: 100,
     });
-    const [kept, ...late] = Array.from({ length: 5 }, () => counter({ instance: "kept" }));
+    const [kept, ...late] = Array.from({ length: 5 }, () => counter({ scope: "kept" }));
     assert.ok(kept);
     await counters.take([kept]);
-    const flood = Array.from({ length: 99 }, () => counter({ instance: "flood" }));
+    const flood = Array.from({ length: 99 }, () => counter({ scope: "flood" }));
     for (const one of flood) await counters.take([one]);
-    await assert.rejects(counters.take([counter({ instance: "flood" })]), /too many counters/);
+    await assert.rejects(counters.take([counter({ scope: "flood" })]), /too many counters/);
     for (const one of late) assert.deepEqual((await counters.take([one])).counts, [1]);
     assert.deepEqual((await counters.take([kept])).counts, [2]);
     assert.deepEqual((await counters.take(flood.slice(-1))).counts, [2]);

@@ -19,7 +19,7 @@ export function counter(members: Partial<Counter> = {}): Counter {
   const windowStart = Date.now() - 1000;
   return {
     name: `counter ${names}`,
-    instance: "-:-:-",
+    scope: "-:-:-",
     period: "minute",
     windowStart,
     expires: windowStart + 60_000,

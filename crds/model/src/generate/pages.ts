@@ -56,8 +56,11 @@ function pluginsText(): string {
   return sections(
     "# Plugins",
     "The fields of each plugin's `config`. They have the same names in custom resources, files and the admin " +
-      "API. If several instances of a plugin match a request, the one with the narrowest scope acts. Plugins run " +
-      "in descending order of priority.",
+      "API. Plugins run in descending order of priority.",
+    "If several instances of one plugin match a request, only the one with the most specific scope runs; the " +
+      "others have no effect, and rate limits among them do not count. The order, the most specific first: consumer, " +
+      "route and service; consumer and route; consumer and service; route and service; consumer; route; service; " +
+      "global. A disabled instance, or one whose `protocols` exclude the request's, is ignored, so a wider one runs.",
     ...pluginNames.map((name) => pluginSection(name, plugins[name])),
   );
 }

@@ -97,7 +97,11 @@ export const rateLimitingSchema = record(
     }),
   },
   {
-    description: "Limits the number of requests in each period.",
+    description:
+      "Limits the number of requests in each period. Windows are fixed: they begin and end with the second, minute, " +
+      "hour, day, month or year in UTC. A refused request is not counted. `X-RateLimit-*` headers report each period, " +
+      "`RateLimit-*` the one with the fewest requests left, `Retry-After` the seconds until its window ends. Local " +
+      "counters survive a change of the configuration, but not a restart of the node.",
     rule: "rate-limiting",
     deprecatedMembers: formerRedis.map((name) => ({ name: `redis_${name}`, replacedBy: ["redis", name] })),
   },

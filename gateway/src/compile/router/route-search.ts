@@ -11,7 +11,7 @@ export interface CompiledRouteSource {
   get(route: SnapshotRoute): CompiledRoute | null;
 }
 
-const noChains = { anonymous: [], identified: () => [] };
+const noChains = { base: [], identified: () => [] };
 
 /** For lookups of the winning route only: every route takes requests and has no upstream or plugins. */
 export const everyRouteServed: CompiledRouteSource = {

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { periods, type RateLimitingConfig } from "@sluice/model";
 import fc from "fast-check";
 import type { Counters } from "../../counters/counters.ts";
-import { LocalCounters } from "../../counters/local-counters.ts";
+import { ThreadCounters } from "../../counters/thread-counters.ts";
 import { type FakeExchange, type FakeExchangeOptions, fakeExchange, fakeScope, fakeServices } from "../testing.ts";
 import { filledRateLimiting } from "../testing-configs.ts";
 import { rateLimiting } from "./handler.ts";
@@ -12,7 +12,7 @@ import { windowOf } from "./windows.ts";
 const start = Date.parse("2024-02-29T13:45:50.000Z");
 
 /** A plugin with its own counters and a clock that the test sets. */
-function limiter(members: Partial<RateLimitingConfig>, counters: Counters = new LocalCounters()) {
+function limiter(members: Partial<RateLimitingConfig>, counters: Counters = new ThreadCounters()) {
   const clock = { now: start };
   const config = { ...filledRateLimiting, ...members };
   const plugin = rateLimiting(config, fakeScope(), fakeServices({ counters, now: () => clock.now }));

@@ -5,19 +5,19 @@ import type { DirectResponse, Exchange } from "../../exchange/exchange.ts";
 import { errorAnswer } from "../../exchange/gateway-errors.ts";
 import type { PluginHandler } from "../plugin.ts";
 import { setRateLimitHeaders } from "./headers.ts";
-import { counterNames, instanceName } from "./identifier.ts";
+import { counterNames, counterScope } from "./identifier.ts";
 import { limitsOf } from "./limits.ts";
 
 export const rateLimiting: PluginHandler<"rate-limiting"> = (config, scope, { counters, now }) => {
   const limits = limitsOf(config);
   const nameOf = counterNames(config, scope);
-  const instance = instanceName(scope);
+  const scopeName = counterScope(scope);
 
   function countersOf(exchange: Exchange, at: number): readonly Counter[] {
     const name = nameOf(exchange);
     return limits.map((limit) => {
       const { start, end } = limit.window(at);
-      return { name, instance, period: limit.period, limit: limit.limit, windowStart: start, expires: end };
+      return { name, scope: scopeName, period: limit.period, limit: limit.limit, windowStart: start, expires: end };
     });
   }
 

@@ -42,7 +42,7 @@ const REMEMBERED = 256;
  * address.
  */
 export function counterNames(config: RateLimitingConfig, scope: PluginScope): (exchange: Exchange) => string {
-  const prefix = instanceName(scope);
+  const prefix = counterScope(scope);
   const ofIdentifiers = new StringCache(
     (identifier) => `${prefix}:${config.limit_by}=${bounded(identifier)}`,
     REMEMBERED,
@@ -62,6 +62,6 @@ const bounded = (identifier: string): string =>
  * The part of a counter's name that derives from the plugin's scope. The plugin's id is not used, so that a plugin that
  * is deleted and created again continues its counts.
  */
-export function instanceName({ routeId, serviceId, consumerId }: PluginScope): string {
+export function counterScope({ routeId, serviceId, consumerId }: PluginScope): string {
   return `${routeId ?? "-"}:${serviceId ?? "-"}:${consumerId ?? "-"}`;
 }

@@ -84,7 +84,7 @@ export class LiveExchange implements Exchange {
     this.match = options.match;
     this.compiledRoute = options.match.compiledRoute;
     this.chains = this.compiledRoute.chains[this.request.scheme];
-    this.chain = this.chains.anonymous;
+    this.chain = this.chains.base;
     this.body = options.request.head.body;
     this.#traffic = options.traffic;
     this.observer = options.observer;

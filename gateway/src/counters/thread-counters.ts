@@ -1,9 +1,9 @@
-/** Counters in this process. A take is synchronous, which makes it exact. Nodes share nothing. */
+/** Counters of `policy: local` in a node with one worker. A take is synchronous, which makes it exact. */
 import type { Period } from "@sluice/model";
 import { CounterGroup, LargestFirst } from "./counter-groups.ts";
 import type { Counter, Counters, Taken } from "./counters.ts";
 
-export interface LocalCountersOptions {
+export interface ThreadCountersOptions {
   /**
    * Maximum number of counters (about 200 bytes each); default 1,000,000. Above it, the oldest counter of the largest
    * group is dropped and starts again at zero: a flood of made-up identifiers replaces its own counters first.
@@ -16,17 +16,17 @@ type Group = CounterGroup<number>;
 
 interface CountedWindow {
   readonly expires: number;
-  /** By instance. */
+  /** By the scope of the plugin instance. */
   readonly groups: Map<string, Group>;
 }
 
-export class LocalCounters implements Counters {
+export class ThreadCounters implements Counters {
   readonly #capacity: number;
   readonly #windows = new Map<Period, Map<number, CountedWindow>>();
   readonly #bySize = new LargestFirst<Group>();
   #size = 0;
 
-  constructor({ capacity = 1_000_000 }: LocalCountersOptions = {}) {
+  constructor({ capacity = 1_000_000 }: ThreadCountersOptions = {}) {
     this.#capacity = capacity;
   }
 
@@ -57,10 +57,10 @@ export class LocalCounters implements Counters {
 
   #group(counter: Counter): Group {
     const { groups } = this.#windows.get(counter.period)?.get(counter.windowStart) ?? this.#open(counter);
-    const found = groups.get(counter.instance);
+    const found = groups.get(counter.scope);
     if (found !== undefined) return found;
     const opened: Group = new CounterGroup();
-    groups.set(counter.instance, opened);
+    groups.set(counter.scope, opened);
     return opened;
   }
 
