@@ -8,14 +8,15 @@ interface Column {
   readonly member: string;
   readonly column: string;
   readonly isReference: boolean;
+  readonly default: unknown;
 }
 
 const columns = Object.fromEntries(
   collections.map((collection) => {
     const { properties = {} } = schemaNode(entities[collection].schema);
-    const all = Object.entries(properties).map(([member, { reference }]): Column => {
+    const all = Object.entries(properties).map(([member, { reference, default: value }]): Column => {
       const isReference = reference !== undefined;
-      return { member, column: isReference ? `${member}_id` : member, isReference };
+      return { member, column: isReference ? `${member}_id` : member, isReference, default: value ?? null };
     });
     return [collection, all];
   }),
@@ -37,10 +38,11 @@ export function rowOf(collection: Collection, entity: Entity): EntityRow {
 }
 
 export function entityOf<Name extends Collection>(collection: Name, row: EntityRow): Entities[Name] {
-  const members = columns[collection].map(({ member, column, isReference }) => {
-    const value = row[column];
+  const members = columns[collection].map(({ member, column, isReference, default: fallback }) => {
+    // Rows that nodes of an older version wrote have null in the columns of newer members.
+    const value = row[column] ?? structuredClone(fallback);
     return [member, isReference && value !== null ? { id: value } : value];
   });
-  // The tables only hold validated entities, and a test compares their columns with the schemas.
+  // Apart from these, the tables only hold validated entities; a test compares their columns with the schemas.
   return Object.fromEntries(members) as Entities[Name];
 }

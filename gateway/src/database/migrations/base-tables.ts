@@ -1,5 +1,5 @@
 /**
- * The tables of entities: one column per member, in the schema's order, and `<member>_id` for a reference.
+ * The tables of entities: one column per member, and `<member>_id` for a reference.
  *
  * A constraint's name leads back to the members: `<table>_<member>_key`, `<table>_together_key` (uniqueTogether),
  * `<table>_<member>_id_fkey`. Ids sort like their texts.

@@ -1,0 +1,25 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Collection, collections } from "@sluice/model";
+import { entityOf } from "./rows.ts";
+
+const defaults: readonly (readonly [Collection, member: string, value: unknown])[] = [
+  ["services", "retries", 5],
+  ["services", "enabled", true],
+  ["services", "tags", null],
+  ["routes", "protocols", ["http", "https"]],
+  ["upstreams", "algorithm", "round-robin"],
+];
+
+for (const [collection, member, value] of defaults)
+  test(`${member} of ${collection} is its default if the column is null, as older nodes leave new columns`, () => {
+    const read = () => (entityOf(collection, {}) as unknown as Record<string, unknown>)[member];
+    assert.deepEqual(read(), value);
+    if (Array.isArray(value)) assert.notEqual(read(), read(), "not shared between entities");
+  });
+
+test("a reference that is null stays null", () => {
+  for (const collection of collections)
+    for (const [member, value] of Object.entries(entityOf(collection, {})))
+      if (member === "service" || member === "route") assert.equal(value, null, `${collection}.${member}`);
+});
