@@ -42,8 +42,8 @@ test("requests under way are counted once, and released however they end", () =>
   assert.deepEqual(inFlight(balancer), [0, 1]);
   attempts.answered(200);
   assert.deepEqual(inFlight(balancer), [0, 1]);
-  attempts.done();
-  attempts.done();
+  attempts.endTry();
+  attempts.endTry();
   assert.deepEqual(inFlight(balancer), [0, 0]);
 });
 
@@ -53,7 +53,7 @@ test("a target that clients' requests show to be unfit gets no more, and its tur
   const attempts = attemptsOf(balancer);
   assert.equal(attempts.next(), "a:1");
   attempts.answered(500);
-  attempts.done();
+  attempts.endTry();
   assert.deepEqual(turns, [{ upstream: "pool", target: "a:1", healthy: false, signal: "http_failures" }]);
   const places = Array.from({ length: 6 }, () => attemptsOf(balancer).next());
   assert.deepEqual(new Set(places), new Set(["b:1", "c:1"]));

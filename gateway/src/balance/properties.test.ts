@@ -62,7 +62,7 @@ for (const algorithm of algorithms) {
         } else if (move === 2) attempts.failed("tcp_failures");
         else if (move === 3) attempts.answered([200, 404, 500][below(3)] ?? 200);
         else {
-          attempts.done();
+          attempts.endTry();
           held.delete(attempts);
         }
         for (const { member } of balancer.entries) {

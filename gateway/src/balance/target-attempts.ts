@@ -19,8 +19,8 @@ export interface TargetAttempts<Place> {
   unreachable(place: Place | null): void;
   /** The try failed because of the target. */
   failed(signal: FailureSignal): void;
-  /** The request has ended. May be called more than once. */
-  done(): void;
+  /** Ends the current try, so that its target no longer counts it as in flight. `next` may follow; may be repeated. */
+  endTry(): void;
 }
 
 export class BalancedAttempts<Place> implements TargetAttempts<Place>, EligibleTargets {
@@ -44,7 +44,7 @@ export class BalancedAttempts<Place> implements TargetAttempts<Place>, EligibleT
   }
 
   next(): Place | null {
-    this.done();
+    this.endTry();
     if (!this.#balancer.isUp) return null;
     const index = this.#pick();
     const member = this.#balancer.entries[index]?.member;
@@ -79,7 +79,7 @@ export class BalancedAttempts<Place> implements TargetAttempts<Place>, EligibleT
     this.#balancer.applySignal(member, signal, this.#balancer.passive);
   }
 
-  done(): void {
+  endTry(): void {
     if (this.#current !== null) this.#current.inFlight--;
     this.#current = null;
   }

@@ -82,7 +82,7 @@ test("a change of one target does not reset what is known of the others", () => 
     { fit: true, load: 1, weight: 7 },
     { fit: true, load: 0, weight: 100 },
   ]);
-  held.done();
+  held.endTry();
   assert.equal(next.balancers.get(pool.id)?.entries[1]?.member.inFlight, 0);
 });
 

@@ -170,7 +170,7 @@ class RoundRobinUpstream extends BaseUpstream implements ServiceUpstream, Target
 
   failed(): void {}
 
-  done(): void {}
+  endTry(): void {}
 }
 
 /** The targets of an upstream entity. Host is the target's name unless the upstream sets `host_header`. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { readSettings } from "@sluice/model";
 import { pino } from "pino";
-import { dial, type Received, type Sent, send, until } from "../../../test/conformance/engine/client.ts";
+import { dial, type Received, receiveUntil, type Sent, send } from "../../../test/conformance/engine/client.ts";
 import { portOf, startUpstream } from "../../../test/conformance/engine/rig.ts";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
@@ -120,7 +120,7 @@ test("key-auth guards upgrades: without a key there is none, with one the key st
     "GET /ws?apikey=demo-key&room=1 HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
       "X-Consumer-Username: admin\r\n\r\n",
   );
-  const opened = await until(socket, "}}");
+  const opened = await receiveUntil(socket, "}}");
   assert.match(opened, /^HTTP\/1\.1 101 .*"url":"\/\?room=1".*"x-consumer-username":"demo"/s);
   assert.ok(!opened.includes("demo-key") && !opened.includes("admin"), opened);
 });
@@ -325,7 +325,7 @@ for (const workers of ["1", "2"]) {
     for (const path of ["/none", "/other"]) assert.equal((await send({ path })).status, 404);
     const socket = await dial(context, port);
     socket.write("GET / HTTP/9.9\r\nHost: a\r\n\r\n");
-    await until(socket, "\r\n\r\n");
+    await receiveUntil(socket, "\r\n\r\n");
     assert.equal((await send({ path: "/up" })).status, 200);
     const value = (text: string, series: string) => {
       const line = text.split("\n").find((each) => each.startsWith(`${series} `) || each.startsWith(`${series}{`));

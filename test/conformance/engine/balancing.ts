@@ -5,7 +5,7 @@ import { createServer as createTlsServer } from "node:https";
 import { describe, it, type TestContext } from "node:test";
 import { certificateNamed } from "../../../gateway/src/compile/testing-entities.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
-import { dial, send, until } from "./client.ts";
+import { dial, receiveUntil, send } from "./client.ts";
 import { becomes, letters, type Serve, startPool, weighted } from "./pool.ts";
 import { closedPort, type Engine, listen, portOf, type Rig, type RigOptions, startRig, startUpstream } from "./rig.ts";
 
@@ -138,13 +138,13 @@ export function balancingSuite(engine: Engine): void {
       }
       const gone = await dial(test, rig.port);
       gone.write("GET /hold HTTP/1.1\r\nHost: a\r\n\r\n");
-      await until(gone, "begun");
+      await receiveUntil(gone, "begun");
       assert.deepEqual(loads(rig), [1]);
       gone.destroy();
       await becomes(() => loads(rig)[0] === 0);
       const tunnel = await dial(test, rig.port);
       tunnel.write(HANDSHAKE);
-      await until(tunnel, "hello");
+      await receiveUntil(tunnel, "hello");
       assert.deepEqual(loads(rig), [1]);
       tunnel.destroy();
       await becomes(() => loads(rig)[0] === 0);
@@ -152,7 +152,7 @@ export function balancingSuite(engine: Engine): void {
       assert.equal((await send(rig.port)).status, 502);
       const refused = await dial(test, rig.port);
       refused.write(HANDSHAKE);
-      await Promise.all([until(refused, "502"), once(refused, "close")]);
+      await Promise.all([receiveUntil(refused, "502"), once(refused, "close")]);
       assert.deepEqual(loads(rig), [0]);
     });
 
@@ -165,7 +165,7 @@ export function balancingSuite(engine: Engine): void {
       });
       const socket = await dial(test, rig.port);
       socket.write(HANDSHAKE);
-      await until(socket, servers[1]?.address ?? "?");
+      await receiveUntil(socket, servers[1]?.address ?? "?");
     });
 
     it("shows the service's client certificate, else the upstream's, on connections of their own", async (test) => {

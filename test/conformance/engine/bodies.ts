@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { type IncomingMessage, request, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { describe, it } from "node:test";
-import { dial, received, send, signal, until } from "./client.ts";
+import { dial, received, receiveUntil, send, signal } from "./client.ts";
 import { type Engine, type RigOptions, startRig } from "./rig.ts";
 
 const echo: RigOptions["upstream"] = (incoming, response) => {
@@ -74,8 +74,8 @@ export function bodySuite(engine: Engine): void {
       });
       const socket = await dial(test, port);
       socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-      await until(socket, "data: 1");
-      const second = until(socket, "data: 2");
+      await receiveUntil(socket, "data: 1");
+      const second = receiveUntil(socket, "data: 2");
       rest.fire();
       await second;
     });
@@ -106,7 +106,7 @@ export function bodySuite(engine: Engine): void {
         const socket = await dial(test, port);
         for (let turn = 0; turn < 2; turn++) {
           socket.write(`${method} / HTTP/1.1\r\nHost: a\r\n\r\n`);
-          const head = await until(socket, "\r\n\r\n");
+          const head = await receiveUntil(socket, "\r\n\r\n");
           assert.ok(head.startsWith(`HTTP/1.1 ${status} `), head);
           assert.ok(!/transfer-encoding/i.test(head), head);
           assert.equal(/content-length: (\d+)/i.exec(head)?.[1], length);
@@ -148,9 +148,9 @@ export function bodySuite(engine: Engine): void {
       const { port } = await startRig(test, engine, { upstream: echo });
       const socket = await dial(test, port);
       socket.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n");
-      await until(socket, "100 Continue");
+      await receiveUntil(socket, "100 Continue");
       socket.write("ok");
-      assert.match(await until(socket, "}"), /"body":"ok"/);
+      assert.match(await receiveUntil(socket, "}"), /"body":"ok"/);
     });
 
     it("delivers an answer that comes before the client has sent all, and keeps the connection", async (test) => {
@@ -161,9 +161,9 @@ export function bodySuite(engine: Engine): void {
       });
       const socket = await dial(test, port);
       socket.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhello");
-      assert.match(await until(socket, "too much"), /^HTTP\/1\.1 413 /);
+      assert.match(await receiveUntil(socket, "too much"), /^HTTP\/1\.1 413 /);
       socket.write("worldGET / HTTP/1.1\r\nHost: a\r\n\r\n");
-      assert.match(await until(socket, "too much"), /^HTTP\/1\.1 413 /);
+      assert.match(await receiveUntil(socket, "too much"), /^HTTP\/1\.1 413 /);
     });
 
     it("lets a plugin read the body, and forwards it still or replaced", async (test) => {

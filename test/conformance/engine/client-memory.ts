@@ -7,7 +7,7 @@ import { createServer } from "node:http";
 import { constants } from "node:http2";
 import { describe, it, type TestContext } from "node:test";
 import { waitFor } from "../../../tools/process/index.ts";
-import { dial, send, until } from "./client.ts";
+import { dial, receiveUntil, send } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
 import { ask, dialHttp2 } from "./http2-client.ts";
 import { block, dialFrames, type FrameClient, flag, frame, frameBytes, plainRequest } from "./http2-frames.ts";
@@ -155,7 +155,7 @@ function http2Suite(engine: Engine): void {
       await becomes(() => rig.proxy.memory() === 0);
       const socket = await dial(test, rig.port);
       socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-      await until(socket, "ok");
+      await receiveUntil(socket, "ok");
       assert.equal(rig.proxy.memory(), 0, "a usual request of HTTP/1.1 is not counted");
     });
   });

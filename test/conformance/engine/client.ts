@@ -63,7 +63,7 @@ export async function dial(test: TestContext, port: number): Promise<Socket> {
 }
 
 /** Resolves with everything received as soon as it contains the text. */
-export function until(socket: Socket, text: string): Promise<string> {
+export function receiveUntil(socket: Socket, text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let all = "";
     // `close` is emitted only once.

@@ -1,7 +1,7 @@
 /** Services that refer to a core Service: its endpoints, and its cluster IP when no endpoint is reachable. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { dial, send, until } from "./client.ts";
+import { dial, receiveUntil, send } from "./client.ts";
 import { closedPort, type Engine, portOf, startRig, startUpstream } from "./rig.ts";
 
 const HANDSHAKE = "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
@@ -27,7 +27,7 @@ export function coreServiceSuite(engine: Engine): void {
       assert.equal((await send(port, { method: "POST", body: "x" })).body, "cluster");
       const socket = await dial(test, port);
       socket.write(HANDSHAKE);
-      await until(socket, "cluster");
+      await receiveUntil(socket, "cluster");
       socket.destroy();
     });
 

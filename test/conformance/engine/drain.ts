@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import { connect, type Socket } from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import { dial, signal, until } from "./client.ts";
+import { dial, receiveUntil, signal } from "./client.ts";
 import { type Engine, listen, portOf, startRig } from "./rig.ts";
 
 const GET = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -39,7 +39,7 @@ export function drainSuite(engine: Engine): void {
       const late = connect(port, "127.0.0.1");
       const [error] = await once(late, "error");
       assert.equal(error.code, "ECONNREFUSED");
-      const answer = until(busy, "done");
+      const answer = receiveUntil(busy, "done");
       response.end("done");
       assert.match(await answer, /\r\nConnection: close\r\n/i);
       await drained;
@@ -48,7 +48,7 @@ export function drainSuite(engine: Engine): void {
     it("ends connections on which nothing but an empty line has come since the last answer", async (test) => {
       const { port, proxy } = await startRig(test, engine, { upstream: (_request, response) => response.end("ok") });
       const client = await dial(test, port);
-      const first = until(client, "ok");
+      const first = receiveUntil(client, "ok");
       client.write(`${GET}\r\n`);
       await first;
       client.resume().write("\r\n\r\n");
@@ -60,7 +60,7 @@ export function drainSuite(engine: Engine): void {
         upstream: (_request, response) => response.writeHead(413).end("too large"),
       });
       const client = await dial(test, port);
-      const answer = until(client, "too large");
+      const answer = receiveUntil(client, "too large");
       client.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nabc");
       await answer;
       client.resume();
@@ -74,12 +74,12 @@ export function drainSuite(engine: Engine): void {
       });
       const { port, proxy } = await startRig(test, engine, { upstream });
       const [idle, tunnel] = [await dial(test, port), await dial(test, port)];
-      const agreed = until(tunnel, "101 Switching");
+      const agreed = receiveUntil(tunnel, "101 Switching");
       tunnel.write(HANDSHAKE);
       await agreed;
       const drained = proxy.close({ deadline: FAR });
       await once(idle.resume(), "close");
-      const echoed = until(tunnel, "hello");
+      const echoed = receiveUntil(tunnel, "hello");
       tunnel.write("hello");
       await echoed;
       tunnel.destroy();
@@ -104,7 +104,7 @@ export function drainSuite(engine: Engine): void {
       tunnel.write(HANDSHAKE);
       const upstream = await later.seen;
       const drained = agreeing.proxy.close({ deadline: 500 });
-      const agreed = until(tunnel, "101 Switching");
+      const agreed = receiveUntil(tunnel, "101 Switching");
       upstream.write(AGREED);
       await agreed;
       await Promise.all([drained, once(upstream.resume(), "end"), once(tunnel.resume(), "close")]);

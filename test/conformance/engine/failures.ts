@@ -8,7 +8,7 @@ import { describe, it, type TestContext } from "node:test";
 import { getCACertificates, setDefaultCACertificates, type TLSSocket } from "node:tls";
 import { certificateNamed } from "../../../gateway/src/compile/testing-entities.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
-import { dial, send, until } from "./client.ts";
+import { dial, receiveUntil, send } from "./client.ts";
 import { closedPort, type Engine, listen, portOf, type Rig, type RigOptions, startRig, startUpstream } from "./rig.ts";
 
 /** A TCP server that handles connections with this function and speaks no HTTP. */
@@ -107,7 +107,7 @@ export function failureSuite(engine: Engine): void {
       socket.write("POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 2\r\n\r\n1");
       await timeoutsPassed();
       socket.write("2");
-      await until(socket, "200 OK");
+      await receiveUntil(socket, "200 OK");
       socket.pause();
       await timeoutsPassed();
       let received = 0;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { describe, it } from "node:test";
-import { dial, send, sendRaw, signal, until } from "./client.ts";
+import { dial, receiveUntil, send, sendRaw, signal } from "./client.ts";
 import { becomes } from "./pool.ts";
 import { type Engine, startRig } from "./rig.ts";
 
@@ -34,7 +34,7 @@ export function hostileSuite(engine: Engine): void {
         await new Promise((resolve) => third.resume().once("close", resolve));
         assert.deepEqual([proxy.connections().accepted, proxy.connections().handled], [3, 2]);
         second.write(GET);
-        await until(second, "ok");
+        await receiveUntil(second, "ok");
         first.destroy();
         await becomes(() => proxy.connections().active === 1);
         assert.equal((await send(port)).status, 200, "there is room again");
@@ -71,7 +71,7 @@ export function hostileSuite(engine: Engine): void {
       const silent = await startRig(test, engine, { settings: { headersTimeout: 300 } });
       await sendRaw(test, silent.port, "GET");
       rest.fire();
-      await until(client, "all");
+      await receiveUntil(client, "all");
     });
 
     it("closes the connection of a client that does not read its answer", async (test) => {

@@ -7,7 +7,7 @@ import { request } from "node:https";
 import { describe, it, type TestContext } from "node:test";
 import type { Exchange } from "../../../gateway/src/exchange/exchange.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
-import { dial, send, signal, until } from "./client.ts";
+import { dial, receiveUntil, send, signal } from "./client.ts";
 import { answered, ask, dialHttp2, dialHttp2Tls } from "./http2-client.ts";
 import { closedPort, type Engine, portOf, type RigOptions, startRig, startUpstream } from "./rig.ts";
 
@@ -65,11 +65,11 @@ export function http2Suite(engine: Engine): void {
       assert.equal((await send(rig.port, { method: "POST", body: "x" })).body, "ok");
       const socket = await dial(test, rig.port);
       for (const byte of "PROPFIND / HTTP/1.1\r\nHost: a\r\n\r\n") socket.write(byte);
-      await until(socket, "ok");
+      await receiveUntil(socket, "ok");
       const { port } = await startRig(test, engine);
       const refused = await dial(test, port);
       refused.write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
-      assert.match(await until(refused, "\r\n\r\n"), /^HTTP\/1\.1 (?:400|505) /);
+      assert.match(await receiveUntil(refused, "\r\n\r\n"), /^HTTP\/1\.1 (?:400|505) /);
     });
 
     it("becomes HTTP/1.1 for the upstream: authority as Host, cookies as one, nothing of a stream", async (test) => {

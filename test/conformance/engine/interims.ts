@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { createServer, type Socket } from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import { dial, send, sendRaw, signal, until } from "./client.ts";
+import { dial, receiveUntil, send, sendRaw, signal } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
 import { ask, startHttp2Upstream } from "./http2-client.ts";
 import { block, dialFrames, flag, frame, frameBytes, plainRequest } from "./http2-frames.ts";
@@ -63,9 +63,9 @@ export function interimSuite(engine: Engine): void {
       const { port } = await startRig(test, engine, { upstream });
       const client = await dial(test, port);
       client.write(GET);
-      assert.equal(await until(client, "\r\n\r\n"), "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n");
+      assert.equal(await receiveUntil(client, "\r\n\r\n"), "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n");
       (await asked.seen).write(OK);
-      await until(client, "ok");
+      await receiveUntil(client, "ok");
     });
 
     it("pass as many as are usual", async (test) => {
@@ -73,7 +73,7 @@ export function interimSuite(engine: Engine): void {
       const { port } = await startRig(test, engine, { upstream });
       const client = await dial(test, port);
       client.write(GET);
-      assert.equal((await until(client, "\r\n\r\nok")).match(/ 103 /g)?.length, 100);
+      assert.equal((await receiveUntil(client, "\r\n\r\nok")).match(/ 103 /g)?.length, 100);
     });
 
     for (const [says, size] of [
@@ -89,7 +89,7 @@ export function interimSuite(engine: Engine): void {
         const { port, log } = await startRig(test, engine, { upstream });
         const client = await dial(test, port);
         client.write(GET);
-        const all = await until(client, "request_id");
+        const all = await receiveUntil(client, "request_id");
         assert.match(all, /HTTP\/1\.1 502 /);
         assert.ok(all.length < 200_000, `${all.length}`);
         await gone.seen;

@@ -7,7 +7,7 @@ import { createServer, Agent as TlsAgent, request as tlsRequest } from "node:htt
 import { before, describe, it } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { type KeyPair, makeAuthority } from "../../../tools/programs/certificates.ts";
-import { dial, until } from "./client.ts";
+import { dial, receiveUntil } from "./client.ts";
 import { type Engine, listen, portOf, startRig } from "./rig.ts";
 
 const digest = (content: Buffer): string => createHash("sha256").update(content).digest("hex");
@@ -103,7 +103,7 @@ export function largeBodySuite(engine: Engine): void {
         });
         const bodies = sizes.map((size) => randomBytes(size));
         const socket = await dial(test, port);
-        const answers = until(socket, ` /${sizes.length - 1}\n`);
+        const answers = receiveUntil(socket, ` /${sizes.length - 1}\n`);
         const requests = bodies.flatMap((body, index) => [
           Buffer.from(`POST /${index} HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n`),
           body,
@@ -163,7 +163,7 @@ export function largeBodySuite(engine: Engine): void {
         },
       });
       const socket = await dial(test, port);
-      const answer = until(socket, "X-Sum: 7");
+      const answer = receiveUntil(socket, "X-Sum: 7");
       socket.write(
         Buffer.concat([
           Buffer.from("POST / HTTP/1.1\r\nHost: a\r\nTE: trailers\r\nConnection: TE\r\nContent-Length: 300000\r\n\r\n"),

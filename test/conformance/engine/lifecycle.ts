@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Server, ServerResponse } from "node:http";
 import { describe, it } from "node:test";
 import type { Exchange } from "../../../gateway/src/exchange/exchange.ts";
-import { dial, send, signal, until } from "./client.ts";
+import { dial, receiveUntil, send, signal } from "./client.ts";
 import { type Engine, portOf, type RigOptions, startRig, startUpstream } from "./rig.ts";
 
 export function lifecycleSuite(engine: Engine): void {
@@ -55,9 +55,9 @@ export function lifecycleSuite(engine: Engine): void {
       const request = (body: string) => `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
       const [small, large] = [request("x"), request("y".repeat(5000))];
       socket.write(small);
-      await until(socket, "x\r\n0\r\n\r\n");
+      await receiveUntil(socket, "x\r\n0\r\n\r\n");
       socket.write(large);
-      await until(socket, "y\r\n0\r\n\r\n");
+      await receiveUntil(socket, "y\r\n0\r\n\r\n");
       await both.seen;
       assert.deepEqual(
         seen.map((each) => each.in),

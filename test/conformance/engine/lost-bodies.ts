@@ -4,7 +4,7 @@ import { describe, it, type TestContext } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import type { Exchange } from "../../../gateway/src/exchange/exchange.ts";
 import type { ProxySettings } from "../../../gateway/src/proxy/settings.ts";
-import { dial, signal, until } from "./client.ts";
+import { dial, receiveUntil, signal } from "./client.ts";
 import { dialHttp2 } from "./http2-client.ts";
 import { type Engine, startRig } from "./rig.ts";
 
@@ -64,7 +64,7 @@ export function lostBodySuite(engine: Engine): void {
       const client = await dial(test, rig.port);
       client.write(CHUNKED);
       await reading.seen;
-      const answer = until(client, "\r\n\r\n");
+      const answer = receiveUntil(client, "\r\n\r\n");
       client.write("zz\r\n");
       assert.match(await answer, /^HTTP\/1\.1 400 /);
       await logged.seen;
@@ -76,7 +76,7 @@ export function lostBodySuite(engine: Engine): void {
     it("logs no fault when one does not come in time", async (test) => {
       const { rig, logged, checkQuiet } = await startReading(test, engine, { bodyTimeout: 50 });
       const client = await dial(test, rig.port);
-      const answer = until(client, "\r\n\r\n");
+      const answer = receiveUntil(client, "\r\n\r\n");
       client.write(CHUNKED);
       assert.match(await answer, /^HTTP\/1\.1 408 /);
       assert.equal((await logged.seen).status, 408);

@@ -11,7 +11,7 @@ import { limits } from "../http1/cases/limits.ts";
 import { requestLines } from "../http1/cases/request-lines.ts";
 import { responseBodies, responseHeaders, statusLines } from "../http1/cases/responses.ts";
 import { targets } from "../http1/cases/targets.ts";
-import { dial, sendRaw, until } from "./client.ts";
+import { dial, receiveUntil, sendRaw } from "./client.ts";
 import { type Engine, listen, portOf, startRig } from "./rig.ts";
 
 interface Difference {
@@ -141,7 +141,7 @@ const statusOf = (answers: string): number => Number([...answers.matchAll(/HTTP\
 async function answerTo(test: TestContext, port: number, bytes: string, difference?: Difference): Promise<string> {
   if (difference === undefined) return sendRaw(test, port, bytes);
   const socket = await dial(test, port);
-  const answer = until(socket, "\r\n\r\n");
+  const answer = receiveUntil(socket, "\r\n\r\n");
   if (difference.waits) socket.end(bytes, "latin1");
   else socket.write(bytes, "latin1");
   return answer;

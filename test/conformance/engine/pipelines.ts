@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { Socket } from "node:net";
 import { describe, it } from "node:test";
-import { dial, sendRaw, until } from "./client.ts";
+import { dial, receiveUntil, sendRaw } from "./client.ts";
 import { type Engine, startRig } from "./rig.ts";
 
 const GET = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -69,16 +69,16 @@ export function pipelineSuite(engine: Engine): void {
         settings: { headersTimeout: 200 },
       });
       const client = await dial(test, port);
-      const first = until(client, "ok");
+      const first = receiveUntil(client, "ok");
       client.write(`${GET}\r\n`);
       await first;
-      const second = until(client, "ok");
+      const second = receiveUntil(client, "ok");
       client.write(`\r\n\r\n${GET}`);
       await second;
       for (const byte of "\r\n\r\n") client.write(byte);
       client.write("\r\n");
       await later(test, engine, 700);
-      const third = until(client, "ok");
+      const third = receiveUntil(client, "ok");
       client.write(`\r\n${GET}`);
       assert.match(await third, /^HTTP\/1\.1 200 /);
     });

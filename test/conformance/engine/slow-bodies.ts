@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { describe, it } from "node:test";
-import { dial, send, sendRaw, signal, until } from "./client.ts";
+import { dial, receiveUntil, send, sendRaw, signal } from "./client.ts";
 import { type Engine, type RigOptions, startRig } from "./rig.ts";
 
 export function slowBodySuite(engine: Engine): void {
@@ -24,7 +24,7 @@ export function slowBodySuite(engine: Engine): void {
         });
         await send(port);
         const client = await dial(test, port);
-        const answer = until(client, "hello");
+        const answer = receiveUntil(client, "hello");
         client.write(`PUT / HTTP/1.1\r\nHost: a\r\n${framing}\r\n\r\n`);
         await taken.seen;
         for (const socket of kept) socket.destroy();

@@ -5,7 +5,7 @@ import { constants } from "node:http2";
 import { createServer, type Socket } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import type { ProxySettings } from "../../../gateway/src/proxy/settings.ts";
-import { dial, sendRaw, signal, until } from "./client.ts";
+import { dial, receiveUntil, sendRaw, signal } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
 import { answered, bodyOf, grpcHeaders, message, startHttp2Upstream } from "./http2-client.ts";
 import { type Engine, listen, portOf, type RigOptions, startRig } from "./rig.ts";
@@ -130,7 +130,7 @@ export function slowClientSuite(engine: Engine): void {
       const client = await dial(test, port);
       client.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 60000\r\n\r\n");
       drip(test, client, { pieces: times(60, "a".repeat(1000)), every: 5 });
-      await until(client, "got 60000");
+      await receiveUntil(client, "got 60000");
     });
 
     it("counts no time in which it did not want the body", async (test) => {
@@ -147,12 +147,12 @@ export function slowClientSuite(engine: Engine): void {
       const length = 16 * MEGABYTE;
       const client = await dial(test, port);
       client.write(`POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: ${length}\r\n\r\n`);
-      await until(client, "100 Continue");
+      await receiveUntil(client, "100 Continue");
       client.write(Buffer.alloc(length));
       const clock = await startRig(test, engine, { settings: { headersTimeout: 500 } });
       await sendRaw(test, clock.port, "GET");
       rest.fire();
-      await until(client, "all");
+      await receiveUntil(client, "all");
     });
 
     it("does not hold it against a client that the gateway was busy", async (test) => {
@@ -164,7 +164,7 @@ export function slowClientSuite(engine: Engine): void {
         settings: { ...patient, bodyTimeout: 200 },
       });
       const client = await dial(test, port);
-      const all = until(client, "all");
+      const all = receiveUntil(client, "all");
       client.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhello");
       await begun.seen;
       client.write("world");
@@ -230,7 +230,7 @@ export function slowClientSuite(engine: Engine): void {
       });
       const client = await dial(test, port);
       client.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-      await until(client, "tock");
+      await receiveUntil(client, "tock");
     });
   });
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import { dial, send, sendRaw, signal, until } from "./client.ts";
+import { dial, receiveUntil, send, sendRaw, signal } from "./client.ts";
 import { type Engine, listen, portOf, startRig } from "./rig.ts";
 
 /**
@@ -132,7 +132,7 @@ export function strictnessSuite(engine: Engine): void {
       const { port } = await startRig(test, engine, { upstream });
       const client = await dial(test, port);
       client.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-      const all = await until(client, "ok");
+      const all = await receiveUntil(client, "ok");
       assert.match(all, /\r\n(?:Content-Length: 2|Transfer-Encoding: chunked)\r\n/i);
       assert.match(all, /\r\nDate: /i);
       const { body, complete } = await send(port);
@@ -185,7 +185,7 @@ export function strictnessSuite(engine: Engine): void {
       const { port } = await startRig(test, engine, { upstream: portOf(await listen(test, server)) });
       const client = await dial(test, port);
       client.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhello");
-      await until(client, "early");
+      await receiveUntil(client, "early");
       client.write("world");
       assert.equal((await send(port)).body, "early");
       assert.equal(sockets.size, 2);
@@ -201,7 +201,7 @@ export function strictnessSuite(engine: Engine): void {
         },
       });
       const socket = await dial(test, port);
-      const answer = until(socket, "\r\n\r\n");
+      const answer = receiveUntil(socket, "\r\n\r\n");
       socket.write(head("Transfer-Encoding: chunked\r\n", "3\r\nabc\r\n"));
       await came.seen;
       const closed = once(socket, "close");
@@ -231,7 +231,7 @@ export function strictnessSuite(engine: Engine): void {
       const client = await dial(test, port);
       client.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
       if (engine.name !== "http1") return;
-      const all = await until(client, "ok");
+      const all = await receiveUntil(client, "ok");
       assert.match(all, /^HTTP\/1\.1 103 Early Hints\r\nLink: <\/a>\r\n\r\nHTTP\/1\.1 200 OK\r\n/);
     });
 

@@ -6,7 +6,7 @@ import { before, describe, it, type TestContext } from "node:test";
 import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { renegotiationError } from "../../../tools/programs/renegotiation.ts";
-import { dial, until } from "./client.ts";
+import { dial, receiveUntil } from "./client.ts";
 import { type Engine, listen, portOf, type RigOptions, startRig } from "./rig.ts";
 
 const REQUEST = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -37,7 +37,7 @@ async function visit(test: TestContext, port: number, { forged, ...options }: Vi
     session = last;
   });
   await once(socket, "secureConnect");
-  const answer = until(socket, "here");
+  const answer = receiveUntil(socket, "here");
   socket.write(REQUEST);
   await answer;
   const isResumed = socket.isSessionReused();

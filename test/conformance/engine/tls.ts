@@ -8,7 +8,7 @@ import { before, describe, it, type TestContext } from "node:test";
 import { connect, type TLSSocket } from "node:tls";
 import { waitFor } from "../../../tools/process/index.ts";
 import { type Authority, type KeyPair, makeAuthority } from "../../../tools/programs/certificates.ts";
-import { dial, received, signal, until } from "./client.ts";
+import { dial, received, receiveUntil, signal } from "./client.ts";
 import { type Engine, listen, portOf, startRig } from "./rig.ts";
 
 interface Dialled {
@@ -90,7 +90,7 @@ export function tlsSuite(engine: Engine): void {
       const { port } = await startRig(test, engine, { route: { protocols: ["https"] }, certificates: {} });
       const socket = await dial(test, port);
       socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-      assert.match(await until(socket, "HTTPS protocol"), /^HTTP\/1\.1 426 /);
+      assert.match(await receiveUntil(socket, "HTTPS protocol"), /^HTTP\/1\.1 426 /);
     });
 
     it("drops no connection when a certificate changes, and shows the new one to new connections", async (test) => {
@@ -135,9 +135,9 @@ export function tlsSuite(engine: Engine): void {
         "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" +
           "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
       );
-      await until(socket, "hi");
+      await receiveUntil(socket, "hi");
       socket.write("and back");
-      await until(socket, "and back");
+      await receiveUntil(socket, "and back");
     });
 
     it("ends a connection that never finishes its handshake", async (test) => {

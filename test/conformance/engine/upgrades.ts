@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { createServer as createNetServer, type Socket } from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import { dial, signal, until } from "./client.ts";
+import { dial, receiveUntil, signal } from "./client.ts";
 import { closedPort, type Engine, listen, portOf, startRig } from "./rig.ts";
 
 const HANDSHAKE =
@@ -49,13 +49,13 @@ export function upgradeSuite(engine: Engine): void {
       const { port } = await startRig(test, engine, { upstream: upstream.port, route: { paths: ["/chat"] } });
       const socket = await dial(test, port);
       socket.write(`${HANDSHAKE}early `);
-      const head = await until(socket, "hello early ");
+      const head = await receiveUntil(socket, "hello early ");
       assert.match(head, /^HTTP\/1\.1 101 Switching Protocols\r\n/);
       assert.match(head, /\r\nX-Up: 1\r\n/);
       assert.match(head, /\r\nUpgrade: websocket\r\n/);
       assert.match(head, /\r\nX-Sluice-Request-Id: [0-9a-f]{32}\r\n/);
       socket.write("later");
-      await until(socket, "later");
+      await receiveUntil(socket, "later");
       const [request] = upstream.requests;
       assert.equal(request?.url, "/?room=1");
       assert.equal(request?.headers["x-forwarded-path"], "/chat");
@@ -69,7 +69,7 @@ export function upgradeSuite(engine: Engine): void {
         const rig = await startRig(test, engine, { upstream: echo.port });
         const client = await dial(test, rig.port);
         client.write(HANDSHAKE);
-        await until(client, "hello");
+        await receiveUntil(client, "hello");
         const far = await next.seen;
         const closed = once(ends === "client" ? far : client, "close");
         (ends === "client" ? client : far).destroy();
@@ -89,7 +89,7 @@ export function upgradeSuite(engine: Engine): void {
         const socket = await dial(test, rig.port);
         const ended = once(socket, "close");
         socket.write(HANDSHAKE);
-        await until(socket, "hello");
+        await receiveUntil(socket, "hello");
         const underWay = () => rig.balancer().entries[0]?.member.inFlight;
         assert.equal(underWay(), 1, client);
         if (client !== "is there") socket.end();
@@ -112,7 +112,7 @@ export function upgradeSuite(engine: Engine): void {
       });
       const socket = await dial(test, rig.port);
       socket.write(HANDSHAKE);
-      await until(socket, "-15");
+      await receiveUntil(socket, "-15");
     });
 
     const others: readonly (readonly [what: string, head: string])[] = [
@@ -130,7 +130,7 @@ export function upgradeSuite(engine: Engine): void {
         const { port } = await startRig(test, engine, { upstream: portOf(await listen(test, server)) });
         const client = await dial(test, port);
         client.write(HANDSHAKE);
-        assert.match(await until(client, "request_id"), /^HTTP\/1\.1 502 /);
+        assert.match(await receiveUntil(client, "request_id"), /^HTTP\/1\.1 502 /);
         await gone.seen;
       });
     }
@@ -143,7 +143,7 @@ export function upgradeSuite(engine: Engine): void {
       const { port } = await startRig(test, engine, { upstream: portOf(await listen(test, server)) });
       const client = await dial(test, port);
       client.write(HANDSHAKE);
-      assert.match(await until(client, "hello"), /^HTTP\/1\.1 101 /);
+      assert.match(await receiveUntil(client, "hello"), /^HTTP\/1\.1 101 /);
     });
 
     it("does not tunnel when a plugin answers", async (test) => {
@@ -154,7 +154,7 @@ export function upgradeSuite(engine: Engine): void {
       });
       const socket = await dial(test, port);
       socket.write(HANDSHAKE);
-      const answer = await until(socket, "No API key");
+      const answer = await receiveUntil(socket, "No API key");
       assert.match(answer, /^HTTP\/1\.1 401 Unauthorized\r\n/);
       await once(socket, "close");
       assert.deepEqual(upstream.requests, []);
@@ -164,7 +164,7 @@ export function upgradeSuite(engine: Engine): void {
       const { port } = await startRig(test, engine, { route: { paths: ["/other"] } });
       const socket = await dial(test, port);
       socket.write(HANDSHAKE);
-      assert.match(await until(socket, "no Route"), /^HTTP\/1\.1 404 /);
+      assert.match(await receiveUntil(socket, "no Route"), /^HTTP\/1\.1 404 /);
     });
 
     it("passes on an answer that is no upgrade", async (test) => {
@@ -173,7 +173,7 @@ export function upgradeSuite(engine: Engine): void {
       });
       const socket = await dial(test, port);
       socket.write(HANDSHAKE);
-      const answer = await until(socket, "not today");
+      const answer = await receiveUntil(socket, "not today");
       assert.match(answer, /^HTTP\/1\.1 403 Forbidden\r\n.*X-Why: closed\r\n/s);
       await once(socket, "close");
     });
@@ -187,7 +187,7 @@ export function upgradeSuite(engine: Engine): void {
         const { port } = await startRig(test, engine, { upstream, settings: { allowedUpstreams } });
         const socket = await dial(test, port);
         socket.write(HANDSHAKE);
-        assert.match(await until(socket, "request_id"), new RegExp(`^HTTP/1\\.1 ${status} `));
+        assert.match(await receiveUntil(socket, "request_id"), new RegExp(`^HTTP/1\\.1 ${status} `));
       }
     });
 
@@ -198,7 +198,7 @@ export function upgradeSuite(engine: Engine): void {
       const { port } = await startRig(test, engine, { upstream, service: { read_timeout: 100 } });
       const socket = await dial(test, port);
       socket.write(HANDSHAKE);
-      assert.match(await until(socket, "request_id"), /^HTTP\/1\.1 504 /);
+      assert.match(await receiveUntil(socket, "request_id"), /^HTTP\/1\.1 504 /);
     });
 
     const plain: readonly (readonly [what: string, request: string])[] = [
@@ -212,7 +212,7 @@ export function upgradeSuite(engine: Engine): void {
         const { port } = await startRig(test, engine, { upstream: upstream.port });
         const socket = await dial(test, port);
         socket.write(request);
-        assert.match(await until(socket, "no upgrade here"), /^HTTP\/1\.1 200 /);
+        assert.match(await receiveUntil(socket, "no upgrade here"), /^HTTP\/1\.1 200 /);
         assert.deepEqual(upstream.requests, []);
       });
     }
@@ -225,7 +225,7 @@ export function upgradeSuite(engine: Engine): void {
       socket.write(
         "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: x\r\n\r\n",
       );
-      assert.match(await until(socket, "upgrade: undefined"), /^HTTP\/1\.1 200 /);
+      assert.match(await receiveUntil(socket, "upgrade: undefined"), /^HTTP\/1\.1 200 /);
     });
   });
 }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import { describe, it } from "node:test";
-import { dial, send, sendRaw, signal, until } from "./client.ts";
+import { dial, receiveUntil, send, sendRaw, signal } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
 import { ask, grpcHeaders, message, startHttp2Upstream } from "./http2-client.ts";
 import { type Engine, listen, portOf, type RigOptions, startRig } from "./rig.ts";
@@ -101,7 +101,7 @@ export function upstreamHeaderSuite(engine: Engine): void {
       const { port } = await startRig(test, engine, { upstream, service: { upstream_headers } });
       const socket = await dial(test, port);
       socket.write(WEBSOCKET);
-      await until(socket, "hello");
+      await receiveUntil(socket, "hello");
       assert.deepEqual(spelled(await seen.seen, "x-gateway-secret"), ["the-secret"]);
     });
 

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { describe, it, type TestContext } from "node:test";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
-import { dial, signal, until } from "./client.ts";
+import { dial, receiveUntil, signal } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
 import { answered } from "./http2-client.ts";
 import { block, dialFrames, flag, frame, frameBytes, plainRequest } from "./http2-frames.ts";
@@ -39,7 +39,7 @@ export function vanishedClientSuite(engine: Engine): void {
       });
       const plain = await dial(test, port);
       plain.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-      await until(plain, "begun");
+      await receiveUntil(plain, "begun");
       const tls = await dial(test, tlsPort);
       for (const [at, socket] of [
         [port, plain],

@@ -8,7 +8,7 @@ function sequence(balancer: Balancer, count: number): string {
   return Array.from({ length: count }, () => {
     const attempts = attemptsOf(balancer);
     const place = attempts.next();
-    attempts.done();
+    attempts.endTry();
     return place?.[0] ?? "-";
   }).join("");
 }
@@ -35,7 +35,7 @@ describe("least-connections", () => {
     const balancer = balancerOf({ upstream, targets: { "a:1": 100, "b:1": 100 } });
     const [first, second, third] = [attemptsOf(balancer), attemptsOf(balancer), attemptsOf(balancer)];
     assert.deepEqual([first.next(), second.next()], ["a:1", "b:1"]);
-    second.done();
+    second.endTry();
     assert.equal(third.next(), "b:1");
     const heavy = balancerOf({ upstream, targets: { "a:1": 300, "b:1": 100 } });
     const held = Array.from({ length: 8 }, () => attemptsOf(heavy).next()?.[0]);
@@ -57,7 +57,7 @@ describe("latency", () => {
       const place = attempts.next();
       time += place === "a:1" ? 500 : 10;
       attempts.answered(200);
-      attempts.done();
+      attempts.endTry();
       return place;
     };
     assert.deepEqual([take(), take(), take(), take()], ["a:1", "b:1", "b:1", "b:1"]);
@@ -72,7 +72,7 @@ describe("latency", () => {
     first.failed("tcp_failures");
     assert.equal(first.next(), "b:1");
     first.answered(200);
-    first.done();
+    first.endTry();
     assert.equal(sequence(balancer, 3), "bbb");
   });
 });

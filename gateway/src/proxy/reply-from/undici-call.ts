@@ -126,7 +126,7 @@ export class UndiciCall implements Dispatcher.DispatchHandler {
 
   #end(): void {
     this.#state = "over";
-    this.#attempts.done();
+    this.#attempts.endTry();
     clearTimeout(this.#silence);
     this.#silence = undefined;
     const { body } = this.#exchange;

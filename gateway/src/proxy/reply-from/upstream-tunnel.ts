@@ -58,7 +58,7 @@ export function openTunnel({ exchange, forward, headers, connect, listener }: Up
   const fail = (fault: GatewayErrorName, error: Error | null) => {
     if (over) return;
     over = true;
-    attempts.done();
+    attempts.endTry();
     listener.failed(fault, error);
   };
 
@@ -149,7 +149,7 @@ export function openTunnel({ exchange, forward, headers, connect, listener }: Up
   attempt();
   return () => {
     over = true;
-    attempts.done();
+    attempts.endTry();
     current?.destroy();
   };
 }

@@ -207,7 +207,7 @@ export class UpstreamCall<Head extends UpstreamCallHead> implements Http1Respons
 
   /** A tunnel has ended; it counted as a connection of its target until now. */
   done(): void {
-    this.#attempts.done();
+    this.#attempts.endTry();
   }
 
   failed(error: Error): void {
@@ -263,6 +263,6 @@ export class UpstreamCall<Head extends UpstreamCallHead> implements Http1Respons
 
   #end(): void {
     this.#state = OVER;
-    this.#attempts.done();
+    this.#attempts.endTry();
   }
 }

@@ -282,7 +282,7 @@ export class StreamCall implements UpstreamCallHandle, SessionWaiter, BodySink {
     this.#state = OVER;
     this.#silence.close();
     this.#stall.close();
-    this.#attempts.done();
+    this.#attempts.endTry();
   }
 
   /** Flat list, with pseudo-header fields. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { dial, until } from "../../../../../test/conformance/engine/client.ts";
+import { dial, receiveUntil } from "../../../../../test/conformance/engine/client.ts";
 import { portOf, startUpstream } from "../../../../../test/conformance/engine/rig.ts";
 import { type ObservedNode, startObservedNode } from "../testing-observed-node.ts";
 
@@ -82,7 +82,7 @@ for (const engine of ["http1", "reply-from"]) {
     await node.send({ path: "/nowhere?token=demo-key" });
     const socket = await dial(context, node.gateway.proxy.port);
     socket.write("GET /demo-key HTTP/1.1\r\nHost : a\r\n\r\n");
-    await until(socket, "\r\n\r\n");
+    await receiveUntil(socket, "\r\n\r\n");
     const lines = (await linesOf(node)).map(({ client, method, path, status, source, route, target }) =>
       [client, method, path, status, source, route, target].join(" ").trim(),
     );
