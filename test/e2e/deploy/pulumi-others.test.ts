@@ -36,8 +36,8 @@ const up = (stack: string) => project.run(["up", "--yes", "--skip-preview", "--s
 async function refused(stack: string): Promise<string> {
   const { code, output } = await up(stack);
   assert.notEqual(code, 0, output);
-  const [, faults = ""] = output.split("Diagnostics:").at(-1)?.split(`error: The stack ${stack} would take`) ?? [];
-  assert.match(faults, /^ what is not its own:\n[\s\S]*Nothing was changed\./, output);
+  const [, faults = ""] = output.split("Diagnostics:").at(-1)?.split(`error: The stack ${stack} would overwrite`) ?? [];
+  assert.match(faults, /^ objects of other owners:\n[\s\S]*Nothing was changed\./, output);
   const { resources = [] } = JSON.parse((await project.run(["stack", "export", "--stack", stack])).output).deployment;
   const made = resources.filter(({ type }: { type: string }) => type.startsWith("kubernetes:"));
   assert.deepEqual(made, []);

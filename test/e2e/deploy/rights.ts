@@ -94,7 +94,7 @@ export function rightsTests(scene: () => Scene): void {
     }
     const expected = (part: Part) => ({ refused: [], unused: Object.keys(rare[part]) });
     assert.deepEqual(found, { operator: expected("operator"), admin: expected("admin") });
-    for (const name of ["good", "faulty"])
+    for (const name of ["good", "invalid"])
       await kubectl("delete", "--ignore-not-found", ...kinds.map((kind) => `${kind}.sluice.dev/${name}`));
     await kubectl("delete", "secrets", "tls", "key");
   });
