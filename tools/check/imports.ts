@@ -78,7 +78,7 @@ export const rooms: readonly Room[] = [
     folder: "user-api",
     internal: [],
     not: [clusterClient],
-    because: "the user API is a customer of the gateway and imports nothing internal",
+    because: "the user API is an upstream of the gateway and imports nothing internal",
   },
   {
     folder: "pulumi",
