@@ -46,8 +46,8 @@ export const operatorSettings = defineSettings({
     kind: "text",
     default: "default",
     description:
-      "Home namespace of this Sluice. Entity names have no namespace prefix there, its API keys open routes of " +
-      "all namespaces, and its Plugins may be global.",
+      "Home namespace of this installation. Entity names have no namespace prefix there, its API keys open routes " +
+      "of all namespaces, and its Plugins may be global.",
   },
   privateNamespace: {
     variable: "SLUICE_PRIVATE_NAMESPACE",
@@ -55,8 +55,9 @@ export const operatorSettings = defineSettings({
     default: null,
     description:
       "Namespace of the Secrets that only the operator may read: the authority of SLUICE_PUSH_SECRET, the webhook's " +
-      "certificate, and the key of the kept document. Give the admin API no rights in it. The operator moves existing " +
-      "Secrets there from the home namespace. Unset: the home namespace, whose Secrets the admin API reads.",
+      "certificate, and the key that encrypts the operator's saved state. Give the admin API no rights in it. The " +
+      "operator moves existing Secrets there from the home namespace. Unset: the home namespace, whose Secrets the " +
+      "admin API reads.",
   },
   class: {
     variable: "SLUICE_CLASS",
@@ -159,9 +160,9 @@ export const operatorSettings = defineSettings({
     kind: "duration",
     default: 3_600_000,
     description:
-      "For SLUICE_PUSH_SECRET: time within which every node has read a changed Secret. A new certificate " +
-      "authority is trusted for this time before it signs. The old one stays trusted for this time after all " +
-      "certificates have been renewed.",
+      "For SLUICE_PUSH_SECRET: time after which every node is expected to have read a changed Secret. A new " +
+      "certificate authority is trusted for this time before it signs. The old one stays trusted for this time " +
+      "after all certificates have been renewed.",
   },
   pushServerName: {
     variable: "SLUICE_PUSH_SERVER_NAME",

@@ -24,8 +24,9 @@ export function settingsPage(): GeneratedFile {
   );
   return markdown(
     "docs/reference/settings.md",
-    `# Settings\n\nEnvironment variables that are read once, at the start of a process. An empty variable counts as unset. An unknown variable that begins with \`SLUICE_\` ` +
-      `ends the start with an error, because it is probably misspelt. Each command lists its settings with \`--help\`. ` +
+    `# Settings\n\nSettings are environment variables, which a process reads once, when it starts. ` +
+      `An empty variable counts as unset. If an unknown variable begins with \`SLUICE_\`, the process exits with an ` +
+      `error, because the name is probably misspelt. Each command lists its settings with \`--help\`. ` +
       `The README of the user API lists [its settings](../../user-api/README.md).\n\n${sections.join("\n")}`,
   );
 }

@@ -39,15 +39,15 @@ export const databaseSettings = defineSettings({
     default: 5000,
     description: "Timeout of a connection attempt and of a statement.",
   },
-  pgUser: { variable: "SLUICE_PG_USER", kind: "text", default: "sluice", description: "The user." },
+  pgUser: { variable: "SLUICE_PG_USER", kind: "text", default: "sluice", description: "User for Postgres." },
   pgPassword: {
     variable: "SLUICE_PG_PASSWORD",
     kind: "text",
     default: null,
     secret: true,
-    description: "The user's password.",
+    description: "Password of that user.",
   },
-  pgDatabase: { variable: "SLUICE_PG_DATABASE", kind: "text", default: "sluice", description: "The database." },
+  pgDatabase: { variable: "SLUICE_PG_DATABASE", kind: "text", default: "sluice", description: "Name of the database." },
   pgSchema: {
     variable: "SLUICE_PG_SCHEMA",
     kind: "text",

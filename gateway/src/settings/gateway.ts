@@ -116,8 +116,9 @@ export const gatewaySettings = defineSettings({
     default: 240,
     description:
       "Minimum average rate of a request's body in bytes per second, while the gateway reads it; a slower " +
-      "request is answered 408. A surplus counts for later, up to SLUICE_CLIENT_BODY_TIMEOUT. 0: no minimum. " +
-      "Does not apply to gRPC. With HTTP/2, all traffic of the connection counts for each of its streams.",
+      "request is answered 408. Faster transfer is credited to later time, up to SLUICE_CLIENT_BODY_TIMEOUT. " +
+      "0: no minimum. Does not apply to gRPC. With HTTP/2, all traffic of the connection counts for each of its " +
+      "streams.",
   },
   sendMinRate: {
     variable: "SLUICE_SEND_MIN_RATE",
@@ -126,8 +127,8 @@ export const gatewaySettings = defineSettings({
     default: 240,
     description:
       "Minimum average rate in bytes per second at which a client must read a response that is waiting; " +
-      "otherwise the connection is closed (with HTTP/2: the stream). A surplus counts for later, up to " +
-      "SLUICE_SEND_TIMEOUT. 0: no minimum. With HTTP/2, all traffic of the connection counts for each of its " +
+      "otherwise the connection is closed (with HTTP/2: the stream). Faster transfer is credited to later time, up " +
+      "to SLUICE_SEND_TIMEOUT. 0: no minimum. With HTTP/2, all traffic of the connection counts for each of its " +
       "streams.",
   },
   minRateGrace: {
@@ -178,9 +179,9 @@ export const gatewaySettings = defineSettings({
     minimum: 4_194_304,
     default: 134_217_728,
     description:
-      "Bytes of memory that all client connections of a node may use together. Counted are 16 KiB for each " +
-      "HTTP/2 connection, 8 KiB and the decoded head for each of its active requests, and unread bytes of every " +
-      "protocol. Above three quarters, new streams are refused (REFUSED_STREAM), or the connection with the most " +
+      "Bytes of memory that all client connections of a node may use together. The count includes 16 KiB for each " +
+      "HTTP/2 connection, 8 KiB and the decoded head for each of its active requests, and the unread bytes of all " +
+      "connections. Above three quarters, new streams are refused (REFUSED_STREAM), or the connection with the most " +
       "unread bytes is closed. Workers divide the memory evenly. The default suits a memory limit of 512 MiB. " +
       "The metric " +
       '`sluice_memory_bytes` (`kind="clients"`) shows the use.',
@@ -292,7 +293,7 @@ export const gatewaySettings = defineSettings({
     default: 30_000,
     description:
       "Time for which a stopping node completes requests and keeps tunnels (WebSocket) open. Then the remaining " +
-      "connections are closed. Let the process live some seconds longer before it is killed.",
+      "connections are closed. Configure the supervisor to kill the process some seconds later than that.",
   },
   compat,
   logLevel,

@@ -35,7 +35,7 @@ test("reports all violations at once, with the variable and the expected form", 
     { path: ["T_LISTEN"], message: "expected host:port, such as 127.0.0.1:8000 or [::1]:8000, not 'x'" },
     { path: ["T_SOURCE"], message: "expected one of: push, file, not 'z'" },
     { path: ["T_GRACE"], message: "expected a duration with its unit, such as 250ms, 5s, 2m or 1h, not '5'" },
-    { path: ["T_TOKEN"], message: "must be set: a text" },
+    { path: ["T_TOKEN"], message: "must be set: a string" },
   ]);
 });
 
@@ -114,9 +114,9 @@ test("describes settings as a table for the reference pages", () => {
   assert.deepEqual(describeSettings(declarations).split("\n").slice(2, 8), [
     "| `T_LISTEN` | host:port, such as 127.0.0.1:8000 or [::1]:8000 | `127.0.0.1:8000` | Where to listen. |",
     "| `T_SOURCE` | one of: push, file | `push` | A \\| B. |",
-    "| `T_FILE` | a text | unset | The file. |",
+    "| `T_FILE` | a string | unset | The file. |",
     "| `T_GRACE` | a duration with its unit, such as 250ms, 5s, 2m or 1h | `5s` | How long to drain. |",
-    "| `T_TOKEN` | a text | required | The token. |",
-    "| `T_TRUSTED` | texts separated by commas | unset | Proxies. |",
+    "| `T_TOKEN` | a string | required | The token. |",
+    "| `T_TRUSTED` | strings separated by commas | unset | Proxies. |",
   ]);
 });

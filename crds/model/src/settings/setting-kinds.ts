@@ -88,7 +88,7 @@ export function parseAddress(text: string): Address | undefined {
 export function describeExpected(declaration: Declaration): string {
   switch (declaration.kind) {
     case "text":
-      return "a text";
+      return "a string";
     case "integer": {
       const { minimum, maximum } = declaration;
       if (minimum !== undefined && maximum !== undefined) return `an integer between ${minimum} and ${maximum}`;
@@ -106,7 +106,7 @@ export function describeExpected(declaration: Declaration): string {
     case "choice":
       return `one of: ${declaration.words.join(", ")}`;
     case "list":
-      return "texts separated by commas";
+      return "strings separated by commas";
     case "addresses":
       return declaration.ports
         ? "IP addresses, CIDR blocks or address:port, separated by commas, such as 127.0.0.0/8 or [::1]:8000"
