@@ -119,8 +119,8 @@ function table(values: readonly ChartValue[]): string {
 export function chartValueFiles(): readonly GeneratedFile[] {
   const values = chartValues(readFileSync(new URL("../../charts/sluice/values.yaml", import.meta.url), "utf8"));
   const intro =
-    "The values of the chart [charts/sluice](../../charts/sluice/README.md), for `--set` or a values file of " +
-    "`helm install`. Other values are refused.";
+    "This page lists the values of the chart [charts/sluice](../../charts/sluice/README.md), for `--set` or a values file " +
+    "of `helm install`. Other values are refused.";
   return [
     { path: "charts/sluice/values.schema.json", content: printJson(valuesSchema(values)) },
     markdown("docs/reference/chart-values.md", `# Values of the chart\n\n${intro}\n\n${table(values)}`),
