@@ -76,7 +76,10 @@ async function syncPart(admin: string, services: number): Promise<Part> {
     const [rate, seconds] = [rounded((writes / synced) * 1000, 0), rounded(diffed / 1000, 2)];
     return {
       rows: [
-        { what: `decK sync of ${writes} entities from empty, whole run`, figure: `${rounded(synced / 1000)} s` },
+        {
+          what: `decK sync of ${writes} entities into an empty store, whole run`,
+          figure: `${rounded(synced / 1000)} s`,
+        },
         { what: "decK diff after it, whole run", figure: `${seconds} s` },
       ],
       verdicts: [
@@ -177,7 +180,7 @@ async function otherNodePart(writes: number): Promise<Part> {
     return {
       rows: [
         {
-          what: `${what}: from a write's commit until it serves it and has said so, median and maximum of ${writes}`,
+          what: `${what}: from the commit of a write until that node has acknowledged it, median and maximum of ${writes}`,
           figure: `${rounded(median(waits))} ms, ${most} ms`,
         },
       ],
@@ -213,9 +216,10 @@ export async function benchAdmin({ services, rows, writes }: AdminBenchOptions):
   return {
     title: "The admin API",
     method:
-      "decK's sync and diff into the embedded database of one `sluice start`, decK and its start included; pages of " +
-      "1,000 asked in turn; waits as the answers' Server-Timing tells them, one write after the other: database with " +
-      "the one node of its process, directory and cluster with two nodes and the operator. All on one machine.",
+      "decK syncs and diffs with the embedded database of one `sluice start`; the times include the start of decK. " +
+      "Pages have 1,000 rows; first and last page are requested in turn. Waits are those of the header Server-Timing; " +
+      "writes are sent one after the other. The store database has the node of its own process, directory and " +
+      "cluster have two nodes and the operator. All processes run on one machine.",
     rows: parts.flatMap((part) => part.rows),
     verdicts: parts.flatMap((part) => part.verdicts),
   };

@@ -91,10 +91,10 @@ export async function benchReload({ routes, changes }: { routes: number; changes
           [`${routes} routes`]: shape,
           "start, s": Number(start.toFixed(1)),
           "MB at rest": Math.round(rest),
-          "a change, s, median": Number(median(seconds).toFixed(2)),
-          "s, most": Number(Math.max(...seconds).toFixed(2)),
-          "MB during the first": Math.round(first),
-          "MB, most": Math.round(most),
+          "change, s, median": Number(median(seconds).toFixed(2)),
+          "change, s, maximum": Number(Math.max(...seconds).toFixed(2)),
+          "maximum MB, first change": Math.round(first),
+          "maximum MB, all changes": Math.round(most),
         });
       } finally {
         await node.process.stop();
@@ -104,12 +104,12 @@ export async function benchReload({ routes, changes }: { routes: number; changes
     folder.remove();
   }
   return {
-    title: "A route that is changed in a large file",
-    method: `A node with one worker on a YAML file. ${changes} changes of the path of one route, one after the other, each a new file that takes the old one's place, until the new path is routed. Memory is the proportional share (Pss) of the node and of the process that reads the file, 10 s after the start, at most during the first change, and at most during all of them.`,
+    title: "One route is changed in a large file",
+    method: `A node with one worker on a YAML file. ${changes} changes of the path of one route, one after the other; each replaces the file. The time is measured until the new path is routed. Memory is the proportional set size (Pss) of the node and of the process that reads the file: 10 s after the start, the maximum during the first change, and the maximum during all changes.`,
     rows,
     verdicts: [
       atMost("the slowest change", worst.seconds, { bound: BOUNDS.seconds, unit: " s" }),
-      atMost("memory during a change, to memory at rest", worst.memory, { bound: BOUNDS.memory, unit: "" }),
+      atMost("memory during a change / memory at rest", worst.memory, { bound: BOUNDS.memory, unit: "" }),
       `the same during ${changes} changes without a pause: ${worst.memoryInARow.toFixed(2)}`,
     ],
   };

@@ -40,7 +40,7 @@ export function reportOf({
     return {
       name,
       "CPU us/request": rounded(median(cpu)),
-      "least - most": `${rounded(Math.min(...cpu))} - ${rounded(Math.max(...cpu))}`,
+      "min - max": `${rounded(Math.min(...cpu))} - ${rounded(Math.max(...cpu))}`,
       "p50 ms": rounded(median(list.map(({ p50 }) => p50)), 2),
       "p99 ms": rounded(median(list.map(({ p99 }) => p99)), 2),
       "requests/s": rounded(median(list.map(({ perSecond }) => perSecond)), 0),

@@ -17,21 +17,21 @@ export async function imageSizes(): Promise<BenchReport> {
     return {
       image: name,
       "unpacked, MB": sum(() => true),
-      "of that Node and its libraries": sum((path) => !ours(path)),
+      "of which Node and its libraries": sum((path) => !ours(path)),
       files: list.size,
     };
   });
   const rounded = (value: number) => Number(value.toFixed(1));
-  const shared = rows[0]?.["of that Node and its libraries"] ?? 0;
+  const shared = rows[0]?.["of which Node and its libraries"] ?? 0;
   const together = rows.reduce((sum, row) => sum + row["unpacked, MB"] - shared, shared);
   return {
     title: "Sizes of the images",
     method:
-      "Bytes (MB: 10^6) of all files of an image, as `npm run images` makes it. Node and its libraries are one layer, which all four share.",
+      "Bytes (MB: 10^6) of all files of an image, as built by `npm run images`. All four images share one layer with Node and its libraries.",
     rows: rows.map((row) => ({
       ...row,
       "unpacked, MB": rounded(row["unpacked, MB"]),
-      "of that Node and its libraries": rounded(shared),
+      "of which Node and its libraries": rounded(shared),
     })),
     verdicts: [
       atMost("the largest image", Math.max(...rows.map((row) => row["unpacked, MB"])), { bound: BOUND, unit: " MB" }),

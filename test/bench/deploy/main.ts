@@ -36,7 +36,7 @@ function keep(name: string, report: BenchReport): void {
 if (chosen("images")) keep("images", await imageSizes());
 const cases = Object.entries(onCluster).filter(([name]) => chosen(name));
 if (cases.length > 0) {
-  const busy = `the machine's load average of a minute, before the cluster was started: ${loadavg()[0]?.toFixed(1)}`;
+  const busy = `one-minute load average of the machine before the cluster was started: ${loadavg()[0]?.toFixed(1)}`;
   const stage = await createDeployStage();
   try {
     for (const [name, measure] of cases) {

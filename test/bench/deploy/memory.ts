@@ -31,8 +31,8 @@ export async function memory(stage: DeployStage, { routes }: { readonly routes: 
       pod: component,
       "at rest, MB": Math.round(workingSet),
       [`${routes} routes, MB`]: Math.round(then.workingSet),
-      "started with them, MB": Math.round(last.workingSet),
-      "most resident, MB": Math.round(most),
+      "restarted with them, MB": Math.round(last.workingSet),
+      "peak resident, MB": Math.round(most),
       "limit, MB": limit,
       share: share(most, limit),
     };
@@ -40,13 +40,13 @@ export async function memory(stage: DeployStage, { routes }: { readonly routes: 
   const restarts = [...atRest, ...withRoutes, ...started].reduce((sum, one) => sum + one.restarts, 0);
   return {
     title: "Memory of the pods",
-    method: `The stack dev, one pod of each part, with the limits of the chart. Working set by the kubelet's /stats/summary (the pod's control group without file cache that was not used lately), ${REST} s after the last thing happened: at rest; with ${routes} Routes and as many Services that were applied one by one and are Programmed (written in ${applied.toFixed(0)} s, all Programmed after ${programmed.toFixed(0)} s); and after ${restarted.join(", ")} were rolled out with them under load. Most resident: what the pod's largest process ever had (VmHWM), at any of these times; its share of the limit.`,
-    rows: rows.map(({ share, ...row }) => ({ ...row, "share of it, %": Math.round(share) })),
+    method: `The stack dev, one pod of each part, with the limits of the chart. Working set from the kubelet's /stats/summary (the pod's control group without inactive file cache), ${REST} s after each of three events: the start (at rest); ${routes} Routes and as many Services were applied one by one and are Programmed (written in ${applied.toFixed(0)} s, all Programmed after ${programmed.toFixed(0)} s); ${restarted.join(", ")} were restarted with these Routes under load. Peak resident: the maximum resident memory of the pod's largest process (VmHWM) over the whole run, and its share of the limit.`,
+    rows: rows.map(({ share, ...row }) => ({ ...row, "share of limit, %": Math.round(share) })),
     verdicts: [
-      ...rows.map((row) => atMost(`${row.pod}, the most of its limit`, row.share, { bound: BOUND, unit: " %" })),
-      atMost("containers that were started again", restarts, { bound: 0, unit: "" }),
+      ...rows.map((row) => atMost(`${row.pod}, peak share of its limit`, row.share, { bound: BOUND, unit: " %" })),
+      atMost("restarted containers", restarts, { bound: 0, unit: "" }),
       atMost(
-        `failed requests while ${restarted.join(", ")} were rolled out with ${routes} Routes`,
+        `failed requests while ${restarted.join(", ")} were restarted with ${routes} Routes`,
         failed.reduce((sum, one) => sum + one, 0),
         { bound: 0, unit: "" },
       ),

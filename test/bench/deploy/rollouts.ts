@@ -67,14 +67,14 @@ export async function rollouts(stage: DeployStage): Promise<BenchReport> {
   const sum = (of: "requests" | "failed") => all.reduce((total, one) => total + one[of], 0);
   return {
     title: "Rollout restarts under load",
-    method: `\`kubectl rollout restart\` of one Deployment of the stack dev after the other (one pod each), while a process on the node asks the user API through the gateway's Service 100 times a second, half of it on connections of their own and half on kept ones, ${keptAtATime} at a time at most. Until the pod before is gone. Failed is every answer but 200, every request without an answer, and every connection that was refused. A request is sent again, once and on a new connection, when its kept connection ended before any byte of its answer (RFC 9110, 9.2.2); these are counted beside. That nobody had read them is not seen here: the tests of the chart see it.`,
+    method: `\`kubectl rollout restart\` of each Deployment of the stack dev in turn (one pod each). Meanwhile a process on the node sends 100 requests a second to the user API through the gateway's Service, half of them on new connections and half on at most ${keptAtATime} persistent connections. A restart ends when the previous pod is gone. Failed requests are responses other than 200, requests without a response, and refused connections. A request is sent again, once and on a new connection, if its persistent connection ended before the first byte of the response (RFC 9110, 9.2.2); such requests are counted separately. This benchmark cannot show that no upstream had read them; the tests of the chart verify it.`,
     rows: all.map(({ component, seconds, requests, failed, repeated, connections }) => ({
       restarted: component,
       "took, s": Number(seconds.toFixed(1)),
       requests,
       failed,
-      "kept connections": connections,
-      "of these ended under a request, which was sent again": repeated,
+      "persistent connections": connections,
+      "of these ended during a request, which was sent again": repeated,
     })),
     verdicts: [
       atMost(`failed requests of ${sum("requests")}`, sum("failed"), { bound: 0, unit: "" }),

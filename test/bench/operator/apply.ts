@@ -22,14 +22,14 @@ export async function apply(stage: OperatorStage, { applies }: { readonly applie
   const { routes, services, consumers } = stage.size;
   return {
     title: "From an applied Route to an answered request",
-    method: `${applies} Routes applied one after the other, with ${routes} Routes, ${services} Services and ${consumers} Consumers present; from the API server's answer until both nodes answer 200. They are asked every millisecond. API server, etcd, operator and nodes share the machine with who asks.`,
+    method: `${applies} Routes applied one after the other, with ${routes} Routes, ${services} Services and ${consumers} Consumers present. The time is measured from the API server's response until both nodes answer 200; a client sends each node a request every millisecond. API server, etcd, operator, nodes and client share the machine.`,
     rows: [
       {
         name: "both nodes answer",
         "p50 ms": p50,
         "p95 ms": atShare(times, 0.95),
         "p99 ms": p99,
-        "most ms": atShare(times, 1),
+        "maximum ms": atShare(times, 1),
         "operator CPU ms/change": Number(cpu.toFixed(1)),
       },
     ],

@@ -68,7 +68,7 @@ export async function edits(stage: OperatorStage, { requests }: EditsOptions): P
   const { routes, services, consumers } = stage.size;
   return {
     title: "A Route is edited under load",
-    method: `wrk with 32 connections at each of two nodes, while the Route of all these requests is applied with other paths, another Service, host, methods and tags, ${PER_SECOND} times a second, with ${routes} Routes, ${services} Services and ${consumers} Consumers present. A failure is a connection that failed, broke off or timed out, or an answer of 400 and above.`,
+    method: `wrk sends requests on 32 connections to each of two nodes. Meanwhile the Route of these requests is edited (paths, Service, host, methods and tags) ${PER_SECOND} times a second, with ${routes} Routes, ${services} Services and ${consumers} Consumers present. A failure is a connection that failed, was interrupted or timed out, or a response with status 400 or above.`,
     rows: [{ requests: sent, failed: failures, edits: turns, "documents published": published }],
     verdicts: [atMost(`failed requests of ${sent}`, failures, { bound: 0, unit: "" })],
   };

@@ -106,14 +106,14 @@ export async function storm(stage: OperatorStage, { perSecond, seconds }: StormO
   const latest = atShare(late, 1);
   return {
     title: `${perSecond} changes a second for ${seconds} s`,
-    method: `Each change applies other paths to one of ${CHANGED} Routes in turn, with ${routes} Routes, ${services} Services and ${consumers} Consumers present; whether the nodes answer by it is asked for every change at both nodes, from the API server's answer on. Growth of memory: the mean of the last third of the time against that of the second third.`,
+    method: `Each change applies other paths to one of ${CHANGED} Routes in turn, with ${routes} Routes, ${services} Services and ${consumers} Consumers present. The delay of a change is the time from the API server's response until both nodes serve the change. Growth of memory: the mean over the last third of the time minus the mean over the second third.`,
     rows: [
       {
         changes: counts,
-        "reached/s": Number((counts / took).toFixed(0)),
+        "changes/s": Number((counts / took).toFixed(0)),
         "p50 ms": atShare(late, 0.5),
         "p99 ms": atShare(late, 0.99),
-        "latest ms": latest,
+        "maximum ms": latest,
         "operator CPU, % of a core": Number((cpu * 100).toFixed(0)),
         "statuses written": (await operator.metric("sluice_operator_status_writes_total")) - statusesBefore,
         "MB before": Math.round(before),
@@ -123,7 +123,7 @@ export async function storm(stage: OperatorStage, { perSecond, seconds }: StormO
       },
     ],
     verdicts: [
-      atMost("latest change", latest / 1000, { bound: 1, unit: " s" }),
+      atMost("slowest change", latest / 1000, { bound: 1, unit: " s" }),
       atMost("operator CPU", cpu * 100, { bound: 40, unit: " %" }),
       // Variations of one young-generation collection are not growth.
       atMost("growth of memory", growth, { bound: 10, unit: " MB" }),

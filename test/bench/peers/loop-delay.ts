@@ -1,4 +1,4 @@
-/** Preloaded into a process: on SIGUSR2 it prints the longest event loop turn since the last signal, in ms. */
+/** Preloaded into a process: on SIGUSR2 it prints the longest event loop iteration since the last signal, in ms. */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 
 /** Milliseconds. */
@@ -7,6 +7,6 @@ const delay = monitorEventLoopDelay({ resolution });
 delay.enable();
 
 process.on("SIGUSR2", () => {
-  console.log(`longest turn ${(delay.max / 1e6 - resolution).toFixed(1)}`);
+  console.log(`longest iteration ${(delay.max / 1e6 - resolution).toFixed(1)}`);
   delay.reset();
 });

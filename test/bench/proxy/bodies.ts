@@ -24,9 +24,9 @@ export async function bodies(field: Field): Promise<BenchReport> {
   return field.report({
     title: "Bodies of 64 kB and 1 MB",
     method:
-      "GET of a file, and POST to an upstream that reads it all, by 64 connections. nginx passes bodies on as they " +
-      "come (proxy_request_buffering off) and writes none to disk. Load, proxy and upstream share the machine, so " +
-      "throughput is also theirs; CPU per request is the proxy's own.",
+      "GET of a file, and POST to an upstream that reads the whole body, on 64 connections. nginx forwards bodies as " +
+      "they arrive (proxy_request_buffering off) and writes none to disk. Load generator, proxy and upstream share the " +
+      "machine, so throughput depends on all three; CPU per request is that of the proxy alone.",
     samples: await field.run(),
     ratios: directions.map(({ name }) => ({
       name: `throughput, ${name}: sluice / nginx`,

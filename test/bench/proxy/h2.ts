@@ -7,8 +7,8 @@ import { startSluice } from "./sluice.ts";
 import type { Started } from "./stage.ts";
 
 const shapes = [
-  { name: "64 connections of one stream", connections: 64, streams: 1 },
-  { name: "8 connections of 16 streams", connections: 8, streams: 16 },
+  { name: "64 connections with 1 stream each", connections: 64, streams: 1 },
+  { name: "8 connections with 16 streams each", connections: 8, streams: 16 },
 ] as const;
 
 export async function h2(field: Field): Promise<BenchReport> {
@@ -33,8 +33,8 @@ export async function h2(field: Field): Promise<BenchReport> {
   return field.report({
     title: "HTTP/2 over TLS",
     method:
-      "GET of a 100-byte JSON answer over kept connections of TLS 1.3, a certificate on P-256, ten routes, no plugins; " +
-      "the upstream speaks HTTP/1.1. As fast as it goes, by h2load.",
+      "GET of a 100-byte JSON response over persistent TLS 1.3 connections with a P-256 certificate; ten routes, no " +
+      "plugins; the upstream uses HTTP/1.1. h2load sends requests at full speed.",
     samples: await field.run(),
     ratios: shapes.flatMap(({ name }) => [
       { name: `CPU, ${name}, sluice / nginx`, of: `sluice, ${name}`, to: `nginx, ${name}` },

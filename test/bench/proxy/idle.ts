@@ -35,14 +35,15 @@ export async function idle(field: Field): Promise<BenchReport> {
       title: "10,000 idle connections",
       method:
         "Resident memory of a node with one worker, four plugins, 10,000 routes and 1,000 consumers from a file, with " +
-        `${AT_A_TIME} and with 10,000 connections on which a request was answered, ${REST / 1000} s after the last.`,
+        `${AT_A_TIME} and with 10,000 idle connections. Each connection has had one request answered; memory is read ` +
+        `${REST / 1000} s after the last response.`,
       rows: [
         { connections: AT_A_TIME, MB: Math.round(few) },
-        { connections: CONNECTIONS, MB: Math.round(now), "MB at most": Math.round(most) },
+        { connections: CONNECTIONS, MB: Math.round(now), "maximum MB": Math.round(most) },
       ],
       verdicts: [
         atMost("10,000 idle connections", now, { bound: 200, unit: " MB" }),
-        `each takes ${(((now - few) * 1024) / (CONNECTIONS - AT_A_TIME)).toFixed(1)} kB`,
+        `each connection takes ${(((now - few) * 1024) / (CONNECTIONS - AT_A_TIME)).toFixed(1)} kB`,
       ],
     };
   } finally {

@@ -32,8 +32,8 @@ export async function memory(field: Field): Promise<BenchReport> {
     rows.push({
       workers,
       "MB before requests": Math.round(before),
-      "MB after them": Math.round(now),
-      "MB at most": Math.round(most),
+      "MB after requests": Math.round(now),
+      "maximum MB": Math.round(most),
     });
     await stage.clear();
   }
@@ -42,13 +42,13 @@ export async function memory(field: Field): Promise<BenchReport> {
     title: "Memory",
     method:
       "Resident memory of a node with four plugins, 10,000 routes and 1,000 consumers from a file, before and after " +
-      `${effort.seconds * 2} s of requests by 64 connections. One worker runs in the process's first thread; two and ` +
-      "four in threads beside it.",
+      `${effort.seconds * 2} s of requests on 64 connections. One worker runs in the main thread of the process; two ` +
+      "and four workers run in threads of their own.",
     rows,
     verdicts: [
       atMost("a node with one worker", one, { bound: 150, unit: " MB" }),
-      atMost("each worker more, from two to four", (four - two) / 2, { bound: 60, unit: " MB" }),
-      `from one worker to two: ${Math.round(two - one)} MB`,
+      atMost("each further worker, from two to four", (four - two) / 2, { bound: 60, unit: " MB" }),
+      `the second worker: ${Math.round(two - one)} MB`,
     ],
   };
 }

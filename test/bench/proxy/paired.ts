@@ -92,7 +92,7 @@ export async function benchPaired({ against, name, rounds = 8, seconds = 4 }: Pa
           build,
           "instructions/request": Math.round(median(list.map(({ instructions }) => instructions))),
           "CPU us/request": median(cpu).toFixed(1),
-          "least - most": `${Math.min(...cpu).toFixed(1)} - ${Math.max(...cpu).toFixed(1)}`,
+          "min - max": `${Math.min(...cpu).toFixed(1)} - ${Math.max(...cpu).toFixed(1)}`,
         });
       }
       const grown = ratio(now, old, "instructions");
@@ -105,12 +105,12 @@ export async function benchPaired({ against, name, rounds = 8, seconds = 4 }: Pa
     await stage.close();
   }
   return {
-    title: `This version beside ${name}`,
+    title: `This version compared with ${name}`,
     method:
-      `GET of a 100-byte JSON answer over 64 connections by wrk, one worker; ${rounds} starts of each version in ` +
-      `alternating order, each with ${WARM_UP} s to warm up and ${seconds} s that count; medians. The bound is on ` +
-      "instructions in user mode (perf stat), which differ by 0.3 % between rounds; CPU time differs by up to a half on " +
-      "a machine that others use.",
+      `GET of a 100-byte JSON response on 64 connections of wrk, one worker. Each version is started ${rounds} times, in ` +
+      `alternating order, with ${WARM_UP} s of warm-up and ${seconds} s of measurement; the figures are medians. The bound ` +
+      "applies to instructions in user mode (perf stat), which differ by 0.3 % between rounds. CPU time differs by up to " +
+      "a half on a shared machine.",
     rows,
     verdicts,
   };

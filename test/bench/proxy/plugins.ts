@@ -13,7 +13,7 @@ export async function plugins(field: Field): Promise<BenchReport> {
   field.enter("sluice", await field.start("sluice", (stage) => startSluice(stage, content)));
   return field.report({
     title: "Four plugins among 10,000 routes",
-    method: `GET of a 100-byte JSON answer; Sluice with ${what}.`,
+    method: `GET of a 100-byte JSON response; Sluice with ${what}.`,
     samples: await field.run(),
     ratios: [
       { name: "sluice / nginx plain", of: "sluice", to: "nginx, plain", bound: 1.7 },
@@ -34,7 +34,7 @@ export async function tls(field: Field): Promise<BenchReport> {
   field.enter("sluice over TLS", sluice, { path: `https://localhost:${tlsPort}/api/x` });
   return field.report({
     title: "The same over TLS",
-    method: `GET of a 100-byte JSON answer over kept TLS 1.3 connections, a certificate on P-256; Sluice with ${what}.`,
+    method: `GET of a 100-byte JSON response over persistent TLS 1.3 connections with a P-256 certificate; Sluice with ${what}.`,
     samples: await field.run(),
     ratios: [{ name: "sluice / nginx over TLS", of: "sluice over TLS", to: "nginx, plain over TLS", bound: 1.7 }],
   });

@@ -21,10 +21,10 @@ const limited = (policy: object) => [
   { name: "rate-limiting", config: { minute: 1_000_000_000, ...policy } },
 ];
 
-async function turnsOf({ process }: Started): Promise<number> {
+async function iterationsOf({ process }: Started): Promise<number> {
   const since = process.output().length;
   process.signal("SIGUSR2");
-  return Number((await process.waitForOutput(/turns (\d+)/, { since }))[1]);
+  return Number((await process.waitForOutput(/iterations (\d+)/, { since }))[1]);
 }
 
 /** The number of reads of Redis from its connections: commands that arrive together count as one. */
@@ -32,13 +32,13 @@ async function readsOf(client: Redis): Promise<number> {
   return Number(/total_reads_processed:(\d+)/.exec(await client.info("stats"))?.[1]);
 }
 
-/** Round trips and event loop turns while every connection sends requests at full speed. */
-async function tripsPerTurn(started: Started, client: Redis, { folder }: Stage, seconds: number) {
-  const [turns, reads] = [await turnsOf(started), await readsOf(client)];
+/** Round trips and event loop iterations while every connection sends requests at full speed. */
+async function tripsPerIteration(started: Started, client: Redis, { folder }: Stage, seconds: number) {
+  const [iterations, reads] = [await iterationsOf(started), await readsOf(client)];
   const url = `http://127.0.0.1:${started.port}/api/x`;
   const { requests } = await runWrk({ url, folder, seconds });
   const trips = (await readsOf(client)) - reads;
-  return { perTurn: trips / ((await turnsOf(started)) - turns), requestsPerTrip: requests / trips };
+  return { perIteration: trips / ((await iterationsOf(started)) - iterations), requestsPerTrip: requests / trips };
 }
 
 /** Milliseconds of this process's round trips, every few milliseconds, until `until` settles. */
@@ -70,14 +70,14 @@ export async function redis(field: Field): Promise<BenchReport> {
       field.start("sluice", () => startSluice(stage, { routes: 10, consumers: 10, plugins: limited(policy) }, env));
     const local = await start({ policy: "local" });
     const config = { policy: "redis", redis: { host: "127.0.0.1", port: server.port } };
-    const counted = await start(config, { NODE_OPTIONS: `--import=${preload("loop-turns")}` });
+    const counted = await start(config, { NODE_OPTIONS: `--import=${preload("loop-iterations")}` });
     if (!counted) throw new Error("sluice could not be started");
     for (const [name, started] of [
       ["local", local],
       ["redis", counted],
     ] as const) {
       field.enter(`${name}, 2,000 requests/s`, started, { pause: PAUSE });
-      field.enter(`${name}, as fast as it goes`, started);
+      field.enter(`${name}, at full speed`, started);
     }
     const samples = await field.run();
     // The baseline: round trips of a client that only uses Redis, on the same machine under the same load.
@@ -89,22 +89,23 @@ export async function redis(field: Field): Promise<BenchReport> {
     });
     const pings = await pingWhile(client, loaded);
     await loaded;
-    const trips = await tripsPerTurn(counted, client, stage, effort.seconds);
+    const trips = await tripsPerIteration(counted, client, stage, effort.seconds);
     const p99 = (name: string) => (samples.get(name) ?? []).map((sample) => sample.p99);
     const there = p99("redis, 2,000 requests/s");
     const added = median(p99("local, 2,000 requests/s").map((here, round) => (there[round] ?? Number.NaN) - here));
     const report = field.report({
-      title: "Rate-limiting by Redis",
+      title: "Rate limiting with Redis",
       method:
-        "key-auth and rate-limiting with sync_rate -1, a Redis on the same machine; round trips are what Redis counts " +
-        "as reads, turns what libuv counts in the gateway's process, both with 64 connections as fast as it goes.",
+        "key-auth and rate-limiting with sync_rate -1 and a Redis on the same machine. Round trips are the reads that " +
+        "Redis counts; iterations are those of the gateway's event loop that libuv counts. Both are measured on 64 " +
+        "connections at full speed.",
       samples,
       ratios: [],
     });
     const verdicts = [
-      atMost("round trips per event-loop turn", trips.perTurn, { bound: 1, unit: "" }),
+      atMost("round trips per event loop iteration", trips.perIteration, { bound: 1, unit: "" }),
       atMost("added p99 at 2,000 requests/s", added, { bound: 1.5, unit: " ms" }),
-      `a bare PING beside 2,000 requests/s that need no Redis: median ${median(pings).toFixed(2)} ms, p99 ${p99Of(pings).toFixed(2)} ms`,
+      `a plain PING during 2,000 requests/s that do not use Redis: median ${median(pings).toFixed(2)} ms, p99 ${p99Of(pings).toFixed(2)} ms`,
       `requests per round trip: ${trips.requestsPerTrip.toFixed(1)}`,
     ];
     return { ...report, verdicts: [...report.verdicts, ...verdicts] };

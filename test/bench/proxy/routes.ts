@@ -9,8 +9,8 @@ export async function routes(field: Field): Promise<BenchReport> {
     field.enter(`${count} routes`, sluice);
   }
   return field.report({
-    title: "10 against 10,000 against 100,000 routes",
-    method: "GET of a 100-byte JSON answer by a route in the middle of the others, without plugins.",
+    title: "10, 10,000 and 100,000 routes",
+    method: "GET of a 100-byte JSON response through a route in the middle of the others, without plugins.",
     samples: await field.run(),
     ratios: [
       { name: "10,000 / 10 routes", of: "10000 routes", to: "10 routes", bound: 1.1 },

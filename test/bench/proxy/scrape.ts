@@ -51,21 +51,21 @@ async function keepScraping(port: number, until: Promise<unknown>): Promise<read
   return scrapes;
 }
 
-/** The longest event loop turn in milliseconds since the last call. */
-async function longestTurn({ process }: Started): Promise<number> {
+/** The longest event loop iteration in milliseconds since the last call. */
+async function longestIteration({ process }: Started): Promise<number> {
   const since = process.output().length;
   process.signal("SIGUSR2");
-  return Number((await process.waitForOutput(/longest turn ([\d.]+)/, { since }))[1]);
+  return Number((await process.waitForOutput(/longest iteration ([\d.]+)/, { since }))[1]);
 }
 
 export async function scraped(field: Field): Promise<BenchReport> {
   const { stage, effort } = field;
   const sluice = await stage.keep(startSluice(stage, content, { NODE_OPTIONS: `--import=${preload("loop-delay")}` }));
   const scrapes: Scrape[] = [];
-  const turns = new Map<string, number[]>();
+  const iterations = new Map<string, number[]>();
   const url = `http://127.0.0.1:${sluice.port}`;
   for (const [rate, pause] of [
-    ["as fast as it goes", {}],
+    ["at full speed", {}],
     ["4,000 requests/s", { pause: PAUSE }],
   ] as const) {
     const load = () => runWrk({ url, folder: stage.folder, seconds: effort.seconds, spread: content.routes, ...pause });
@@ -75,17 +75,17 @@ export async function scraped(field: Field): Promise<BenchReport> {
       return loaded;
     };
     for (const [how, run] of [
-      ["quiet", load],
-      ["scraped", whileScraped],
+      ["without scrapes", load],
+      ["with scrapes", whileScraped],
     ] as const) {
       const name = `${how}, ${rate}`;
-      turns.set(name, []);
+      iterations.set(name, []);
       field.add({
         name,
         async sample() {
-          await longestTurn(sluice);
+          await longestIteration(sluice);
           const sample = await sampleOf(sluice.process, run);
-          turns.get(name)?.push(await longestTurn(sluice));
+          iterations.get(name)?.push(await longestIteration(sluice));
           return sample;
         },
       });
@@ -94,20 +94,25 @@ export async function scraped(field: Field): Promise<BenchReport> {
   const samples = await field.run();
   const last = scrapes.at(-1);
   field.note(
-    `${((last?.bytes ?? 0) / 1e6).toFixed(0)} MB of metrics, read in ${median(scrapes.map(({ took }) => took)).toFixed(0)} ms (median)`,
+    `${((last?.bytes ?? 0) / 1e6).toFixed(0)} MB of metrics, scraped in ${median(scrapes.map(({ took }) => took)).toFixed(0)} ms (median)`,
   );
   // The first of each belongs to the warm-up round.
-  for (const [name, all] of turns) field.note(`longest turn, ${name}: ${median(all.slice(1)).toFixed(1)} ms (median)`);
-  const ratio = (rate: string) => ({ of: `scraped, ${rate}`, to: `quiet, ${rate}`, figure: "p99" as const });
+  for (const [name, all] of iterations)
+    field.note(`longest event loop iteration, ${name}: ${median(all.slice(1)).toFixed(1)} ms (median)`);
+  const ratio = (rate: string) => ({
+    of: `with scrapes, ${rate}`,
+    to: `without scrapes, ${rate}`,
+    figure: "p99" as const,
+  });
   return field.report({
-    title: "Metrics of 10,000 active routes, read every second",
+    title: "Metrics of 10,000 active routes, scraped every second",
     method:
-      "One node with the four plugins, 10,000 routes and 1,000 consumers; requests go to one route after the other, so " +
-      "that each has its series. 64 connections, once as fast as it goes and once with pauses.",
+      "One node with the four plugins, 10,000 routes and 1,000 consumers. Requests go to all routes in turn, so that " +
+      "each route has its series. 64 connections, once at full speed and once with pauses.",
     samples,
     ratios: [
-      { name: "p99 as fast as it goes, scraped / quiet", ...ratio("as fast as it goes") },
-      { name: "p99 at 4,000 requests/s, scraped / quiet", ...ratio("4,000 requests/s") },
+      { name: "p99 at full speed, with scrapes / without", ...ratio("at full speed") },
+      { name: "p99 at 4,000 requests/s, with scrapes / without", ...ratio("4,000 requests/s") },
     ],
   });
 }

@@ -28,8 +28,8 @@ export async function websocket(field: Field): Promise<BenchReport> {
     return field.report({
       title: `${CONNECTIONS} WebSocket connections`,
       method:
-        "Each connection sends 64 bytes and, when they have come back, the next; a request is one such echo. Client " +
-        "and upstream are Node with ws.",
+        "Each connection sends a message of 64 bytes and waits for its echo before it sends the next; each echo counts " +
+        "as one request. Client and upstream are Node with ws.",
       samples: await field.run(),
       ratios: [{ name: "sluice / HAProxy's tunnel", of: "sluice", to: "HAProxy's tunnel", bound: 1.5 }],
     });

@@ -53,11 +53,12 @@ async function compare(scene: Scene, { title, request }: { title: string; reques
 
 const method =
   `Postgres with ${USERS} users of ${POSTS} posts each; all servers use our schema, resolvers, limits and pg with ten ` +
-  "connections. The peers have our store, which asks the database once for what requests of the same time want, or a " +
-  "plain one: a statement for the user, one for the posts by a loader for each operation. They answer the same text by POST to wrk's " +
-  `${CONNECTIONS} connections, and run with NODE_ENV=production and without a log of requests: ours as ` +
-  "`sluice-user-api`, Yoga on node:http, Apollo by its standalone listener. CPU is the server process's alone, without " +
-  "Postgres. They take turns, round by round, and a verdict is the median of the rounds' ratios.";
+  "connections. The other servers use our store, which combines concurrent reads into one database statement, or a " +
+  "plain store: one statement for the user, and one for the posts through a loader for each operation. All servers send " +
+  `the same text to POST requests on wrk's ${CONNECTIONS} connections. They run with NODE_ENV=production and without a ` +
+  "request log: ours as `sluice-user-api`, Yoga on node:http, Apollo with its standalone server. CPU is that of the " +
+  "server process alone, without Postgres. In every round each server is measured once, and a ratio is the median of " +
+  "the rounds' ratios.";
 
 export const users = (scene: Scene): Promise<BenchReport> =>
   compare(scene, {

@@ -89,22 +89,22 @@ export async function subscriptions({ databaseUrl, effort }: Scene): Promise<Ben
     return {
       title: `${SUBSCRIPTIONS} subscriptions`,
       method:
-        "One WebSocket each, all opened by one other process on the same machine, all of the same document with " +
-        "posts. Memory is what is resident more than before they came, while nothing happens. The time is from the " +
-        "beginning of the request that creates a user, over HTTP, to the last socket's event.",
+        "Each subscription has its own WebSocket. Another process on the same machine opens all of them with the same " +
+        "document, which includes posts. Memory is the growth of resident memory by the idle subscriptions. The time is " +
+        "measured from the beginning of the HTTP request that creates a user until the last socket has the event.",
       rows: [
         {
           "MB before": Math.round(before),
-          "MB with them": Math.round(after),
-          "kB each": Math.round(((after - before) * 1024) / SUBSCRIPTIONS),
+          "MB with subscriptions": Math.round(after),
+          "kB for each": Math.round(((after - before) * 1024) / SUBSCRIPTIONS),
           "ms to all, median": Math.round(median(times)),
-          "ms to all, least - most": `${Math.round(Math.min(...times))} - ${Math.round(Math.max(...times))}`,
+          "ms to all, min - max": `${Math.round(Math.min(...times))} - ${Math.round(Math.max(...times))}`,
         },
       ],
       verdicts: [
         atMost("idle subscriptions take", after - before, { bound: 150, unit: " MB" }),
-        `the process with them: ${Math.round(after)} MB`,
-        atMost("one createUser reaches all in", median(times), { bound: 500, unit: " ms" }),
+        `the process with subscriptions: ${Math.round(after)} MB`,
+        atMost("one createUser reaches all subscribers in", median(times), { bound: 500, unit: " ms" }),
       ],
     };
   } finally {

@@ -1,4 +1,0 @@
-/** Preloaded into a process: on SIGUSR2 it prints the number of its event loop turns. */
-import { performance } from "node:perf_hooks";
-
-process.on("SIGUSR2", () => console.log(`turns ${performance.nodeTiming.uvMetricsInfo.loopCount}`));
