@@ -48,7 +48,7 @@ export function clusterTour({ chosen, samples }: ClusterTourOptions): readonly S
       output: ["201", answer, "people   [/people]"],
     },
     {
-      title: "An edit of a resource, which changes the next answer:",
+      title: "An edit of a resource, which takes effect on the next request:",
       commands: [
         `sed 's/minute: 60/minute: 30/' ${samples}/rate-limiting.yaml | kubectl apply -f -`,
         `${wait} gwplugin/users-rate-limiting`,

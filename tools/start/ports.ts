@@ -20,7 +20,9 @@ export async function refuseTakenPorts(chosen: Chosen): Promise<void> {
       faults.push(`${setting} must be host:port with a port from 1 to 65535, not '${text}'`);
     else if (twin) faults.push(`${setting} and ${twin.setting} name the same port ${port}: change one of them`);
     else if (!(await isFree(port)))
-      faults.push(`port ${port} (${what}) is in use: stop what listens there, or choose another with ${setting}`);
+      faults.push(
+        `port ${port} (${what}) is in use: stop the process that listens there, or choose another with ${setting}`,
+      );
     seen.set(port, address);
   }
   if (faults.length > 0) throw new StartError(faults.join("\n"));
