@@ -146,7 +146,7 @@ function startLeaseElection(
     isCutOff = false;
   }
 
-  /** The response to a write was lost, or there is another holder: reading tells which. */
+  /** The response to a write was lost, or there is another holder: a read shows which. */
   function reacquireAfterConflict(error: unknown): Promise<void> {
     if (error instanceof Conflict) return tryAcquire();
     throw error;

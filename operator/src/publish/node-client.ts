@@ -9,7 +9,7 @@ import { pushBodyOf } from "./push-content.ts";
 export interface NodeClient {
   state(): Promise<NodeReport>;
   /**
-   * The node's new state is its acknowledgement. Throws PushRefusedError when the node keeps its document for good.
+   * The node's new state is its acknowledgement. Throws PushRefusedError when the node rejects the document permanently.
    * Throws another error when a retry may succeed, also for an outdated push, which the node's state explains.
    */
   put(push: PushDocument): Promise<NodeReport>;

@@ -26,7 +26,7 @@ export interface Publisher {
   setNodes(addresses: readonly string[]): void;
   /** Publishes a snapshot and returns its revision, which stays the same while the content does. */
   publish(snapshot: Snapshot): number;
-  /** The result of `term` has changed: nodes are told at once. */
+  /** The result of `term` has changed: nodes are notified at once. */
   termChanged(): void;
   /** The last published revision; 0 before the first. */
   revision(): number;

@@ -16,7 +16,7 @@ const RESOURCES_PER_PART = 1000;
 const MIN_PARTS = 16;
 /** A ConfigMap holds at most 1 MiB. */
 export const MAX_PART_BYTES = 900 * 1024;
-/** Maximum bytes of a decompressed part. The operator wrote it, but memory stays bounded all the same. */
+/** Maximum bytes of a decompressed part. The operator wrote it, but memory stays bounded nevertheless. */
 const MAX_UNZIPPED = 256 * 1024 * 1024;
 
 /** FNV-1a: fast, and even enough. */
@@ -45,7 +45,7 @@ export function splitIntoParts(
 
 /**
  * Leaves out status and managed fields, from which no document is made. Parts are encrypted because they may contain
- * Secrets. Secrets have no generation: their resourceVersion tells which of two is later.
+ * Secrets. Secrets have no generation: their resourceVersion shows which of two is later.
  */
 function lineOf(key: string, { apiVersion, kind, metadata, spec, data, type }: Resource): string {
   const { name, namespace, uid, generation, creationTimestamp, labels, annotations } = metadata;

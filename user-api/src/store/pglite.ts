@@ -81,7 +81,7 @@ export async function openPglite({ folder, onDeath }: PgliteOptions = {}): Promi
     },
     async close() {
       serves = false;
-      // A dead thread has not closed the database and cannot be asked to; the folder is unlocked all the same.
+      // A dead thread has not closed the database and cannot be asked to; the folder is unlocked nevertheless.
       if (lost === undefined) await call("close").finally(stop);
       else await stop();
     },

@@ -162,7 +162,7 @@ export async function openEmbedded({
     async close() {
       endUpkeep();
       await turn;
-      // A crashed thread cannot close anything; the folder is released all the same.
+      // A crashed thread cannot close anything; the folder is released nevertheless.
       if (lost === undefined) await call("close").finally(stop);
       else await stop();
     },

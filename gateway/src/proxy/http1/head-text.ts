@@ -10,7 +10,7 @@ export type DropTable = Uint8Array;
 
 export const NONE_DROPPED: DropTable = new Uint8Array(256);
 
-/** The lines of the forwarded fields. A line that is not in canonical form is formatted anew. */
+/** The lines of the forwarded fields. A line that is not in canonical form is reformatted. */
 export function passedLines(section: FieldSection, dropped: DropTable, edits: HeaderEditList | null): string {
   const { bytes, offsets, kinds, count } = section;
   let text = "";

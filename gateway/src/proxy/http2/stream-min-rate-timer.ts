@@ -77,7 +77,7 @@ export class StreamMinRateTimer {
     this.#pace.pause(this.#turns.passed);
   }
 
-  /** Stops the timer for good. */
+  /** Stops the timer permanently. */
   close(): void {
     this.pause();
     this.#watchdog.close();

@@ -32,7 +32,7 @@ export class MinRateTimer {
   }
 
   /**
-   * Starts anew, paused.
+   * Restarts, paused.
    *
    * @param bytes Byte count so far
    */

@@ -49,7 +49,7 @@ const PATH = "/document";
 const FIXED = { minVersion: "TLSv1.3" } as const;
 /**
  * Milliseconds; the operator's own timeout is shorter. With very many nodes it polls each only every few minutes, and a
- * closed connection tells it that the node's process has ended.
+ * closed connection shows that the node's process has ended.
  */
 const KEEP_ALIVE = 612_000;
 

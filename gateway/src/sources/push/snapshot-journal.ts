@@ -3,7 +3,7 @@
  * The file is a journal with one push per line: a document and the changes after it. So storing a change costs time in
  * proportion to its length, however large the document is. Once the changes are as long as the document, a new document
  * replaces them. An incomplete last line is ignored. Serving never waits for the file: a push that cannot be stored is
- * served all the same.
+ * served nevertheless.
  */
 import { randomBytes } from "node:crypto";
 import { type FileHandle, open, readFile, rename, rm } from "node:fs/promises";

@@ -40,7 +40,7 @@ const isNamed = ({ name }: Side): boolean => name !== undefined && name !== null
 
 export function createGrantIndex(all: Iterable<Resource>): GrantIndex {
   const byNamespace = new Map<string, Map<string, Grant>>();
-  /** The namespaces that let Consumers of a namespace in, with the number of grants that say so. */
+  /** The namespaces that admit Consumers of a namespace, with the number of grants that allow it. */
   const open = new Map<string, Map<string, number>>();
 
   /** Namespaces whose Consumers the grant lets refer to all Routes. */

@@ -16,7 +16,7 @@ const longestWait = 4;
 
 /**
  * The kernel holds the lock (through SQLite, as Node has no flock), so it ends with its process in every case. A file
- * with a pid can neither be taken over without a race nor be told from one whose pid was reused. The file stays empty
+ * with a pid can neither be taken over without a race nor be distinguished from one whose pid was reused. The file stays empty
  * and is created on first use. A second one beside it (`-next`) holds the place of the next process: otherwise a
  * process with many writes, which leaves only short gaps, would starve the others.
  */

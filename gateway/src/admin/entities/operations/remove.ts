@@ -11,7 +11,7 @@ export async function removeEntity(operations: EntityOperations, call: EntityReq
   const { endpoint, preconditions: conditions, store, params } = call;
   const { collection } = endpoint;
   const isConditional = conditions.match !== undefined || conditions.noneMatch !== undefined;
-  // Looked up only when necessary: an invalid entity is not found but can be removed all the same.
+  // Looked up only when necessary: an invalid entity is not found but can still be removed.
   if (endpoint.kind === "one" && !endpoint.parent && !isConditional) {
     const by = await lookupForSegment(store, collection, params.entity ?? "");
     return removal({ op: "remove", collection, by }, memberOf(by));
