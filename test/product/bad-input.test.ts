@@ -49,7 +49,7 @@ test("a fault is on the terminal with its resource, too", async () => {
   await isShown(/^operator: .*spec\.stripPaths: unknown field.*unknown-field/);
 });
 
-test("YAML that is broken in the middle of a file is told with its place, and what stood there goes on", async () => {
+test("YAML that is broken in the middle of a file is reported with its place, and its last content stays served", async () => {
   const file = join(folder, "many.yaml");
   const good = (name: string, path: string) =>
     `apiVersion: sluice.dev/v1alpha1\nkind: Route\nmetadata:\n  name: ${name}\nspec:\n  serviceRef:\n    name: echo\n  paths:\n    - ${path}\n`;
@@ -92,7 +92,7 @@ test("a file of a key-auth that is emptied, cut anywhere or written in two parts
   await isShown(/^operator: .*guard\.yaml waits until the file has been unchanged for 2 s/);
 });
 
-test("a resource of an unknown kind is told with its place", async () => {
+test("a resource of an unknown kind is reported with its place", async () => {
   await put({ apiVersion: "sluice.dev/v1alpha1", kind: "Rout", metadata: { name: "typo" } });
   await isShown(/^operator: .*\.yaml:1:1.*unknown kind Rout/);
 });

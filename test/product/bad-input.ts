@@ -199,7 +199,7 @@ const allNodes = async (form: Form, path: string, key?: string) =>
 /** Writes the table's invalid resources one after the other; none is reverted, so that they accumulate. */
 export function provesBadInput(form: Form, { refusedBySchema }: { readonly refusedBySchema: boolean }): void {
   for (const { what, items, kind, name, condition, reason, message, answers = [], refusal } of cases) {
-    test(`${what}: told, and everything else works`, async () => {
+    test(`${what}: reported, and everything else works`, async () => {
       if (refusal && refusedBySchema) await assert.rejects(form.put(...items), refusal);
       else {
         await form.put(...items);

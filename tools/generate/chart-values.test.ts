@@ -43,7 +43,7 @@ test("the schema knows every value and no other", () => {
 });
 
 for (const [what, faulty, words] of [
-  ["that nobody describes", "part:\n  replicas: 2\n", /no comment says what part\.replicas does/],
+  ["that no comment describes", "part:\n  replicas: 2\n", /no comment says what part\.replicas does/],
   ["of nothing", "- a\n", /no map/],
 ] as const)
   test(`refuses a file ${what}`, () => assert.throws(() => chartValues(faulty), words));

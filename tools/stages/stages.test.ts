@@ -94,7 +94,7 @@ const faults: readonly [what: string, counts: Counts | undefined, files: [string
   ["the runner broke", undefined, [["a.test.ts", 2]], [/no summary/]],
 ];
 for (const [what, given, files, expected] of faults) {
-  test(`tells when ${what}`, () => {
+  test(`reports when ${what}`, () => {
     const found = faultsOf(given, new Map(files));
     assert.equal(found.length, expected.length, found.join());
     for (const [index, pattern] of expected.entries()) assert.match(String(found[index]), pattern);

@@ -59,7 +59,7 @@ describe("the user directory", () => {
     );
   });
 
-  it("asks the store once about an id that there is not, however often it is asked for", async () => {
+  it("asks the store once for an unknown id, however many fields request it", async () => {
     const query = `{ user(id: "${randomUUIDv7()}") { id } }`;
     // The third time a query is executed by its plan.
     for (let n = 0; n < 4; n++) {
@@ -78,7 +78,7 @@ describe("the user directory", () => {
     assert.deepEqual(codesOf(reply), ["NOT_FOUND"]);
   });
 
-  it("refuses faulty values with all their faults", async () => {
+  it("refuses invalid values and reports every problem", async () => {
     const reply = await postQuery(app, { query: CREATE, variables: { name: " ", email: "x" } });
     assert.deepEqual(reply.data, { createUser: null });
     assert.deepEqual(reply.errors?.[0]?.extensions, {
@@ -195,7 +195,7 @@ describe("the user directory", () => {
     assert.equal((await postQuery(app, { query: "{ users(first: null, after: null) { id } }" })).errors, undefined);
   });
 
-  it("describes itself to the standard introspection query", async () => {
+  it("refuses invalid page arguments and reports every problem", async () => {
     const { data } = await postQuery(app, { query: getIntrospectionQuery() });
     assert.ok(data);
     const { types } = data.__schema as { types: { name: string; fields: { name: string }[] | null }[] };

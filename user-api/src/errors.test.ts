@@ -132,7 +132,7 @@ describe("access", () => {
     });
   }
 
-  it("asks for a tag where a rule says so", async () => {
+  it("requires a tag where a rule demands one", async () => {
     const rules = { "Mutation.createUser": { kind: "scope", tags: ["writer"] } } as const;
     const { app } = await testApp({ policy: { access: "open", rules } });
     const codes = async (tags: string) =>
@@ -145,10 +145,10 @@ describe("access", () => {
   const refused = [
     ["shows another secret", { "x-gateway-secret": "another" }, true],
     ["comes without the gateway in production", {}, false],
-    ["claims a consumer without the gateway in production", liar, false],
+    ["claims to be a consumer without the gateway in production", liar, false],
   ] as const;
   for (const [who, headers, directCalls] of refused) {
-    it(`is refused with 401 to who ${who}`, async () => {
+    it(`is refused with 401 to a client that ${who}`, async () => {
       const { app } = await testApp({ directCalls });
       const reply = await postQuery(app, { query: read, headers });
       assert.deepEqual([reply.status, codesOf(reply)], [401, ["UNAUTHENTICATED"]]);

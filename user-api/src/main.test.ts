@@ -116,7 +116,7 @@ describe("sluice-user-api", () => {
     assert.doesNotMatch(JSON.stringify(lines), /hunter2/);
   });
 
-  it("waits for a database as long as it is told to, and says once that it does", async () => {
+  it("waits for a database as long as the setting allows, and logs once that it waits", async () => {
     const url = "postgres://sluice:hunter2@127.0.0.1:1/users";
     const began = performance.now();
     const { exit, line, lines } = start({ SLUICE_USER_API_DATABASE_URL: url }, "migrate", "1");
@@ -205,7 +205,7 @@ describe("sluice-user-api", () => {
     await line(/^SLUICE_USER_API_GATEWAY_SECRET must be set/);
   });
 
-  it("answers in production whom the gateway vouches for, tells nothing of itself, and executes trusted documents", async () => {
+  it("answers callers that the gateway vouches for in production, reveals nothing about itself, and executes trusted documents", async () => {
     const file = join(folder, "trusted.json");
     await writeFile(
       file,

@@ -33,7 +33,7 @@ describe("a request that cannot be read", () => {
     });
   });
 
-  test("has a body that is far too large: whoever sends all of it before reading is answered", async () => {
+  test("has a body that is far too large: a client that sends all of it before reading is answered", async () => {
     const socket = connect(admin.address.port, "127.0.0.1");
     const length = 11 * 1024 * 1024;
     socket.write(

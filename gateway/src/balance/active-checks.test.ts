@@ -4,7 +4,7 @@ import { ActiveHealthChecks, type CheckClock, type HealthProbe, type ProbeResult
 import type { Balancer } from "./balancer.ts";
 import { balancerOf } from "./testing.ts";
 
-/** A clock that goes when it is told. */
+/** A clock that advances when the test calls it. */
 class FakeClock implements CheckClock {
   #now = 0;
   readonly #due = new Set<{ readonly at: number; readonly run: () => void }>();

@@ -81,7 +81,7 @@ test("the upstream is up while more than the threshold of its weight is fit", ()
   assert.equal(balancer.isUp, true);
 });
 
-test("somebody's order is refused for what is not there, and where health is not looked at", () => {
+test("a change of health is refused for an unknown target, and where health is not checked", () => {
   const balancer = balancerOf({ upstream: strict, targets: three });
   const { id } = memberOf(balancer, "a:1");
   assert.equal(balancer.setHealth("nobody", null, false), false);
@@ -135,7 +135,7 @@ for (const [target, host, port] of addresses) {
   test(`${target} is ${host} on port ${port}`, () => assert.deepEqual(parseTargetAddress(target), { host, port }));
 }
 
-test("every sign that counts is told with the state, one that changes nothing is not; another thread's is taken over", () => {
+test("every sign that counts is reported with the state, one that changes nothing is not; another thread's is taken over", () => {
   const news: HealthUpdate[] = [];
   const upstream = passive({ tcp_failures: 2 });
   const balancer = balancerOf({ upstream, targets: { "a:1": 1 }, onHealthUpdate: (change) => news.push(change) });

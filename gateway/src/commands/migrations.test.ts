@@ -78,7 +78,7 @@ test("the commands of Kong's migrations, with its exit codes, in the order of a 
   for (const [line, expected, more] of steps) assert.equal(await run(line, more), expected, line);
 });
 
-test("settings and databases that cannot be used are told in a line", async () => {
+test("unusable settings and databases are reported in one line", async () => {
   const table: readonly (readonly [Record<string, string>, RegExp])[] = [
     [{ SLUICE_DATABASE: "oracle" }, /^1 \| SLUICE_DATABASE: expected one of: embedded, postgres, not 'oracle'$/],
     [{ SLUICE_PG_SCHEMA: 'x"; drop' }, /^1 \| SLUICE_PG_SCHEMA: lower-case letters, digits and _, not/],

@@ -167,7 +167,7 @@ test("turns a target by the admin API's word", async (context) => {
   assert.equal(await health(), "UNHEALTHY");
 });
 
-test("tells where clients' requests are taken, as Kong does", async (context) => {
+test("reports the addresses at which clients' requests are taken, as Kong does", async (context) => {
   const { admin, proxy } = await start(context, { SLUICE_STORE: "file", SLUICE_FILE: fileIn(context, empty) });
   const { configuration } = JSON.parse((await send(`${admin}/`)).text);
   const { hostname: ip, port, host } = new URL(proxy);

@@ -50,7 +50,7 @@ const demo = { ...consumerNamed("demo"), id: id(6) };
 /** The priority of key-auth, which found the consumer. */
 const AFTER = 1250;
 
-/** What an unknown plugin is attached to, and who is answered 503 on the routes of the service and beside it. */
+/** What an unknown plugin is attached to, and which consumers are answered 503 on the routes of the service and beside it. */
 const scopes: readonly (readonly [
   what: string,
   attached: object,

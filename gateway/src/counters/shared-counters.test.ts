@@ -53,7 +53,7 @@ test("threads that hammer one counter are admitted exactly as often as its limit
 });
 
 for (const [what, prepare] of [
-  ["that nobody has counted yet", () => undefined],
+  ["that are unused so far", () => undefined],
   [
     "where others' windows are over",
     (counters: SharedCounters) => {
@@ -117,7 +117,7 @@ test("when all places are in use the window that ends soonest begins again, and 
   assert.deepEqual(counters.take([counter("flood 0", { expires: expires - 60_000 })]).counts, [1]);
 });
 
-test("a slot whose owner died while it wrote stops nobody", () => {
+test("a slot whose owner died during a write blocks no other thread", () => {
   const memory = createCountersMemory(32);
   const counters = new SharedCounters({ memory, owner: 1 });
   counters.take([counter("one")]);
@@ -129,7 +129,7 @@ test("a slot whose owner died while it wrote stops nobody", () => {
   assert.deepEqual(counters.take([counter("one")]), { admitted: true, counts: [2] });
 });
 
-test("counters are those of the memory, whoever counts in it", () => {
+test("counters belong to the memory, whichever thread counts in it", () => {
   const memory = createCountersMemory(32);
   new SharedCounters({ memory, owner: 0 }).take([counter("one")]);
   assert.deepEqual(new SharedCounters({ memory, owner: 1 }).take([counter("one")]).counts, [2]);

@@ -24,12 +24,12 @@ for (const [code, message, advice] of faults) {
   });
 }
 
-test("a state without advice is told as it is", () => {
+test("a state without advice is reported as it is", () => {
   const fault = new DatabaseFault("out of memory", { code: "53200" });
   assert.equal(describeDatabaseError(fault), `${prefix}out of memory`);
 });
 
-test("a database that is away tells its own reason", () => {
+test("a database that is away reports its own reason", () => {
   const away = new DatabaseUnreachable("the database at db:5432 gives no answer: connect ECONNREFUSED");
   assert.equal(isUnavailable(away), true);
   assert.equal(describeDatabaseError(away), away.message);

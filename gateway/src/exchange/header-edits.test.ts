@@ -24,7 +24,7 @@ test("a value cannot break its line, and text beyond Latin-1 goes as UTF-8", () 
   assert.deepEqual(edits.applyTo([]), ["A", "oneEvil: two", "B", Buffer.from("☃").toString("latin1")]);
 });
 
-test("who insists on a header lets no other spelling of it pass, whoever has edited it before", () => {
+test("an edit that requires a header lets no other spelling of it pass, whatever was edited before", () => {
   const edits = new HeaderEditList();
   edits.set("X_A_B", "plugin");
   edits.append("x-a-b", "plugin");

@@ -14,7 +14,7 @@ async function lines(metrics: ReturnType<typeof node>, start: string) {
 }
 
 describe("createMetrics", () => {
-  it("tells node, version and memory without any request, as text", async () => {
+  it("reports node, version and memory without any request, as text", async () => {
     const metrics = node();
     assert.match(metrics.contentType, /^text\/plain/);
     assert.deepEqual(await lines(metrics, "sluice_node_info"), [
@@ -46,14 +46,14 @@ describe("createMetrics", () => {
     ]);
   });
 
-  it("tells the document that runs, and only that", async () => {
+  it("reports the running document, and only that", async () => {
     const metrics = node();
     metrics.setConfig({ hash: "aa", revision: 1 });
     metrics.setConfig({ hash: "bb", revision: 2 });
     assert.deepEqual(await lines(metrics, "sluice_config_info"), ['sluice_config_info{node_id="node-1",hash="bb"} 2']);
   });
 
-  it("tells in which state every target is, as it is at the scrape", async () => {
+  it("reports the state of every target, as it is at the scrape", async () => {
     const metrics = node({ compat: true });
     let health: "HEALTHY" | "UNHEALTHY" = "HEALTHY";
     metrics.readTargets(() => [{ upstream: "pool", target: "a:1", address: "a:1", health }]);
@@ -66,7 +66,7 @@ describe("createMetrics", () => {
     assert.deepEqual(await states(), ["healthchecks_off 0", "healthy 0", "unhealthy 1"]);
   });
 
-  it("tells whether its documents can be read, and how many entities it serves", async () => {
+  it("reports whether its documents can be read, and how many entities it serves", async () => {
     const metrics = node({ compat: true });
     assert.deepEqual(await lines(metrics, "kong_datastore_reachable"), []);
     let [isReachable, routes] = [true, 2];
@@ -104,7 +104,7 @@ describe("createMetrics", () => {
     );
   });
 
-  it("keeps no more series than its limit, and lets go of the one that was not used for longest", async () => {
+  it("keeps no more series than its limit, and drops the least recently used one", async () => {
     const metrics = node({ maxSeries: 2 });
     for (const route of ["a", "b", "a", "c"]) {
       metrics.recorder(labels(route)).request(200, "service");
@@ -115,7 +115,7 @@ describe("createMetrics", () => {
     assert.deepEqual(counted.toSorted(), ["a 2", "c 1"]);
   });
 
-  it("counts anew in a series that was let go of, also through a recorder that was kept", async () => {
+  it("restarts the count of a series that was dropped, also through a recorder that was kept", async () => {
     const metrics = node({ maxSeries: 1 });
     const [kept, other] = [metrics.recorder(labels("kept")), metrics.recorder(labels("other"))];
     kept.bytes(5, 0);

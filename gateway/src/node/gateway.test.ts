@@ -83,7 +83,7 @@ for (const [header, expected] of [
   ["x-real-ip", "1.1.1.1"],
   ["x-forwarded-for", "2.2.2.2"],
 ] as const) {
-  test(`takes the client's address from ${header} of a trusted proxy when told so`, async (context) => {
+  test(`takes the client's address from ${header} of a trusted proxy when configured so`, async (context) => {
     const { send } = await startNode(context, {
       service: { routes: [{ paths: ["/"] }] },
       settings: { SLUICE_TRUSTED_IPS: "127.0.0.1", SLUICE_REAL_IP_HEADER: header },
@@ -169,7 +169,7 @@ test("of a hundred requests at once exactly the limit is admitted, each told ano
   assert.ok(answers.every(({ status }) => status === 200 || status === 429));
 });
 
-test("metrics carry Kong's names when told so, and any username; the proxy does not have them", async (context) => {
+test("metrics carry Kong's names when configured so, and any username; the proxy does not have them", async (context) => {
   const strange = { username: 'q"uo\\te\n', keyauth_credentials: [{ key: "k" }] };
   const config = { status_code_metrics: true, per_consumer: true };
   const { send, metrics } = await startNode(context, {
@@ -276,7 +276,7 @@ test("a node of several workers answers for all of them: readiness, sums, target
 });
 
 for (const workers of ["1", "2"]) {
-  test(`tells of connections that it refuses by address, of upstreams, checks and Redis, with ${workers} workers`, async (context) => {
+  test(`reports connections that it refuses by address, of upstreams, checks and Redis, with ${workers} workers`, async (context) => {
     const limited = { policy: "redis", minute: 5, redis: { host: "169.254.1.1" } };
     const active = { type: "tcp", healthy: { interval: 0.02 }, unhealthy: { interval: 0.02 } };
     const targets = [{ target: "127.0.0.1:9" }, { target: "localhost:9" }];

@@ -62,7 +62,7 @@ describe("the difference of two configurations", () => {
       ["create services 3", "replace routes 2", "remove services 1"],
     ],
     [
-      "gives a name up before somebody else takes it",
+      "frees a name before another entity takes it",
       {
         services: [
           { ...users, id: id(1), name: "a" },

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { PendingReport } from "./pending-report.ts";
 
-test("one question is put for all who ask before it is answered", async () => {
+test("callers that ask before the answer share one question", async () => {
   let put = 0;
   const answers = new PendingReport(() => put++, 10_000);
   const asked = [answers.request(), answers.request()];
@@ -15,7 +15,7 @@ test("one question is put for all who ask before it is answered", async () => {
   await again;
 });
 
-test("who does not answer is waited for as long as there are signs, and no longer", async (context) => {
+test("a worker that does not answer is waited for as long as it shows signs of life, and no longer", async (context) => {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   const answers = new PendingReport(() => undefined, 1000);
   let over = false;

@@ -170,7 +170,7 @@ test("what one worker cannot serve none serves", async (context) => {
   assert.equal((await send(pool.address.port)).status, 404);
 });
 
-test("counters that the control thread has are asked for by every worker, and their refusal is told", async (context) => {
+test("counters of the control thread are requested by every worker, and their refusal is reported", async (context) => {
   const asked: Counter[] = [];
   let isBroken = false;
   const { pool } = await startTestPool(context, {
@@ -196,7 +196,7 @@ test("counters that the control thread has are asked for by every worker, and th
   assert.equal((await send(pool.address.port)).status, 500);
 });
 
-test("what a worker finds of a target counts in all, and so does an order", async (context) => {
+test("one worker's finding about a target counts in all, and so does an order", async (context) => {
   const { pool } = await startTestPool(context);
   let tried = 0;
   const broken = await startUpstream(context, (_request, response) => {

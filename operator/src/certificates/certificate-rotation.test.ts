@@ -90,10 +90,10 @@ describe("what an authority of our own has signed", () => {
 /** What there is after each step, from the set before: authorities to trust, keys that sign or will, and what is new. */
 const turnover: readonly (readonly [when: string, now: Date, trusted: number, keys: number, signedAnew: boolean])[] = [
   ["in the old one's last third the new one is only trusted", after(500), 2, 2, false],
-  ["until all have heard of it", after(500, 9), 2, 2, false],
+  ["until all participants trust it", after(500, 9), 2, 2, false],
   ["then it signs, and the old one is still trusted", after(500, 11), 2, 1, true],
   ["until all have what the new one signed", after(500, 20), 2, 1, false],
-  ["then the old one is forgotten", after(500, 22), 1, 1, false],
+  ["then the old one is dropped", after(500, 22), 1, 1, false],
 ];
 
 test("no participant meets a certificate of an unknown authority during rotation", async () => {

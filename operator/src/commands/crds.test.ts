@@ -58,7 +58,7 @@ describe("sluice-operator crds", () => {
   for (const [what, scene, message] of [
     ["the API server refuses", { refusal: new Rejected("spec.group: Invalid value") }, /^! spec\.group: Invalid/],
     [
-      "somebody else changes at the same time",
+      "is changed by another writer at the same time",
       { refusal: new Conflict("changed", "has been modified") },
       /^! has been/,
     ],

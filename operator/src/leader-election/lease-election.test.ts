@@ -34,7 +34,7 @@ function scene(t: TestContext) {
   };
 }
 
-test("the first leads, the second waits and knows who leads", async (t) => {
+test("the first leads, the second waits and knows the leader", async (t) => {
   const { clock, start } = scene(t);
   const one = start("one");
   await clock.pass(0);

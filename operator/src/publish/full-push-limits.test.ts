@@ -21,7 +21,7 @@ interface Put {
   fail(): void;
 }
 
-/** Nodes that answer every look at once, and whole documents when the test says so, on a clock of the test's. */
+/** Nodes that answer every poll at once, and full pushes when the test lets them, on the test's clock. */
 async function scene(t: TestContext, count: number) {
   const gone = new Set<string>();
   /** Those under way. */

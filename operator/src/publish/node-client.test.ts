@@ -121,7 +121,7 @@ test("a call in progress ends when the node is removed", async (t) => {
 
 test("a call that is still connecting ends when the node is removed", async (t) => {
   const accepted = Promise.withResolvers<Socket>();
-  // Nobody answers its TLS.
+  // The server never answers its TLS handshake.
   const server = createServer(accepted.resolve);
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -13,7 +13,7 @@ const snapshotOf = (name: string) => {
   return value;
 };
 
-/** A loop whose pushes end when the test says so, on a clock of the test's. */
+/** A loop whose pushes end when the test ends them, on the test's clock. */
 async function scene(t: TestContext) {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const history = createPublishHistory();

@@ -23,7 +23,7 @@ const snapshotWith = (...names: string[]): Snapshot => {
 };
 const [one, two] = [snapshotWith("one"), snapshotWith("one", "two")];
 
-/** A node that keeps what it is sent and remembers how. `hash` tells what it says it runs after a push. */
+/** A node that records each push and its form. `hash` is the hash that it reports after a push. */
 function fakeNode(hashes: readonly string[]) {
   let state: NodeReport = { node: "n", hash: null, revision: 0, version: "0" };
   const calls: string[] = [];

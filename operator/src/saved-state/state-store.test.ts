@@ -18,7 +18,7 @@ interface Scene {
   readonly store: TestStore;
   readonly warnings: object[];
   keeper(): StateStore;
-  /** One that has read what is there. */
+  /** A store that has read the saved state. */
   informed(): Promise<StateStore>;
 }
 
@@ -68,7 +68,7 @@ test("a change of one resource writes one part and removes the replaced one", as
   assert.equal(store.puts.length, first + 1);
   assert.equal(store.kept.size, first);
   assert.deepEqual((await keeper().read())?.get("Route/default/route-7")?.spec, { paths: ["/other"] });
-  // An operator that was started anew finds that everything is there.
+  // A restarted operator finds the complete state.
   await (await informed()).write(document(before, 3, 2));
   assert.equal(store.puts.length, first + 2);
 });

@@ -21,7 +21,7 @@ interface Write {
   end(error?: Error): Promise<void>;
 }
 
-/** A writer whose writes end when the test says so, on a clock that stands still. */
+/** A writer whose writes end when the test ends them, on a stopped clock. */
 function scene(t: TestContext, parallel = 8) {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const writes: Write[] = [];

@@ -1,4 +1,4 @@
-/** Resources of others that a person has written in a folder, where nobody looks at them as an API server does. */
+/** Resources written by hand in a folder, where no API server validates them. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Resource } from "@sluice/crds";

@@ -239,7 +239,7 @@ function follow(steps: readonly (readonly Op[])[], keepsValid = false): { readon
     assert.deepEqual(new Set(lastValid.all().keys()), new Set(kept.all().keys()));
     assert.deepEqual(plain(now), plain(whole));
     assert.deepEqual(plain(withHeldBack(now, heldBack)), plain(withHeldBack(whole, heldBack)));
-    // The whole makes all maps anew.
+    // A full translation creates all maps again.
     if (before?.items.snis === now.items.snis) carried++;
     before = now;
   }

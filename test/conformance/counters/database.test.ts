@@ -53,7 +53,7 @@ it("two nodes that count together admit exactly the limit, and do not wait for e
   await Promise.all(nodes.map((node) => node.close()));
 });
 
-it("a database that does not answer is asked by one request a while, and told of once", async () => {
+it("a database that does not answer is queried by one request at a time, and reported once", async () => {
   const told: string[] = [];
   let [asked, answers] = [0, false];
   const query = (): ReturnType<DatabaseQuery> => {

@@ -57,7 +57,7 @@ export function describeDatabase(name: string, hold: () => Promise<DatabaseHolde
       assert.equal(row?.there, true);
     });
 
-    test("tells a refusal by its code, table and constraint, and goes on", async () => {
+    test("reports a refusal by its code, table and constraint, and continues", async () => {
       await database.query(insert, [1, "a"]);
       await assert.rejects(database.query(insert, [1, "b"]), (error) => {
         assert.ok(error instanceof DatabaseFault);
@@ -114,7 +114,7 @@ export function describeDatabase(name: string, hold: () => Promise<DatabaseHolde
       assert.deepEqual(await words(), ["slow", "slow", "other"]);
     });
 
-    test("answers many questions at a time", async () => {
+    test("answers many queries at a time", async () => {
       const rows = await Promise.all(
         Array.from({ length: 50 }, (_, index) => database.query("select $1::int as n", [index])),
       );

@@ -49,7 +49,7 @@ export function answerSuite(engine: Engine): void {
       ],
     ];
     for (const [says, rig, status, message] of reasons) {
-      it(`tells the reason of ${says} in the log, with the request's id, and not to the client`, async (test) => {
+      it(`logs the reason of ${says} with the request's id, and does not show it to the client`, async (test) => {
         const { port, log } = await startRig(test, engine, rig);
         for (const accept of ["application/json", "text/html", "text/plain", "application/xml"]) {
           const answer = await send(port, { headers: { Accept: accept } });
@@ -130,7 +130,7 @@ export function answerSuite(engine: Engine): void {
       assert.equal((await send(port, { headers: { "X-Forwarded-Proto": "https" } })).body, "ok");
     });
 
-    it("tells a client of a gRPC route what is wrong", async (test) => {
+    it("describes the error to a client of a gRPC route", async (test) => {
       const { port } = await startRig(test, engine, { route: { protocols: ["grpc"] } });
       const plain = await send(port);
       assert.equal(plain.status, 415);

@@ -160,7 +160,7 @@ const rows: readonly Row[] = [
     expected: { ofOne: 1, isSpread: true },
   },
   {
-    says: "an upstream hashes on hash_fallback_header",
+    says: "a route matches by the headers that it names",
     rig: hashed({
       hash_on: "header",
       hash_on_header: "X-Absent",

@@ -67,7 +67,7 @@ export function drainSuite(engine: Engine): void {
       await proxy.close({ deadline: FAR });
     });
 
-    it("lets a tunnel go on that stands", async (test) => {
+    it("keeps an established tunnel open", async (test) => {
       const upstream = await startUpgrading(test, (socket) => {
         socket.write(AGREED);
         socket.pipe(socket);

@@ -104,7 +104,7 @@ export function headerSuite(engine: Engine): void {
       });
     });
 
-    it("believes a trusted proxy in front", async (test) => {
+    it("trusts the headers of a trusted proxy in front", async (test) => {
       const seen = await seenBy(test, {
         headers: {
           "X-Forwarded-For": "6.6.6.6",
@@ -205,7 +205,7 @@ export function headerSuite(engine: Engine): void {
       assert.equal((await seenBy(test, {})).headers.connection, "keep-alive");
     });
 
-    it("removes identities that a client claims, in any spelling that an upstream may take for them", async (test) => {
+    it("removes identity headers that a client claims, in any spelling that an upstream may accept", async (test) => {
       const seen = await seenBy(test, {
         headers: {
           "X-Consumer-ID": "1",
@@ -320,14 +320,14 @@ export function headerSuite(engine: Engine): void {
       assert.equal(headers["x-sluice-proxy-latency"], undefined);
     });
 
-    it("uses Kong's names when told so", async (test) => {
+    it("uses Kong's names when configured so", async (test) => {
       const { port } = await startRig(test, engine, { upstream, settings: { naming: "kong" } });
       const { headers } = await send(port);
       assert.match(String(headers["x-kong-request-id"]), /^[0-9a-f]{32}$/);
       assert.match(String(headers["x-kong-upstream-latency"]), /^\d+$/);
     });
 
-    it("leaves tokens and latencies out when told so", async (test) => {
+    it("leaves tokens and latencies out when configured so", async (test) => {
       const settings = { serverTokens: false, latencyTokens: false };
       const { port } = await startRig(test, engine, { upstream, settings });
       const { headers } = await send(port);

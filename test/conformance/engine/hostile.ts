@@ -54,7 +54,7 @@ export function hostileSuite(engine: Engine): void {
       await gone.seen;
     });
 
-    it("does not hold it against a client that its upstream takes nothing", async (test) => {
+    it("does not count time against a client while its upstream reads nothing", async (test) => {
       const rest = signal();
       const { port } = await startRig(test, engine, {
         upstream: async (incoming, response) => {

@@ -66,7 +66,7 @@ export function lifecycleSuite(engine: Engine): void {
       assert.ok(seen.every((each) => each.ordered && each.source === "service" && each.out > 100));
     });
 
-    it("answer 500 without detail when they fail, and the log tells the cause", async (test) => {
+    it("answer 500 without detail when they fail, and the log contains the cause", async (test) => {
       for (const access of [() => assert.fail("secret"), async () => assert.fail("secret")]) {
         const { port, log } = await startRig(test, engine, { plugins: { cors: { access } } });
         const answer = await send(port);
@@ -88,7 +88,7 @@ export function lifecycleSuite(engine: Engine): void {
       assert.ok(log.length > 0);
     });
 
-    it("are told of a client that went away before it was answered", async (test) => {
+    it("are notified of a client that disconnected before it was answered", async (test) => {
       const asked = signal();
       const logged = signal<Exchange>();
       const { port } = await startRig(test, engine, {

@@ -155,7 +155,7 @@ export function slowClientSuite(engine: Engine): void {
       await receiveUntil(client, "all");
     });
 
-    it("does not hold it against a client that the gateway was busy", async (test) => {
+    it("does not count time against a client while the gateway is busy", async (test) => {
       const begun = signal();
       const { port } = await startRig(test, engine, {
         upstream: (incoming, response) => {

@@ -69,7 +69,7 @@ export function tlsSuite(engine: Engine): void {
       assert.equal((await handshake(test, tlsPort, "a.example")).shown, "a.example");
     });
 
-    it("serves clients that verify, and tells plugins, routes and upstreams that the scheme is https", async (test) => {
+    it("serves clients that verify, and shows plugins, routes and upstreams the scheme https", async (test) => {
       const { tlsPort } = await startRig(test, engine, {
         upstream: (incoming, response) => response.end(JSON.stringify(incoming.headers)),
         route: { protocols: ["https"], snis: ["a.example"], paths: null },

@@ -101,12 +101,12 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       }
     });
 
-    test("tells a watch what is there at first, completely", async () => {
+    test("delivers the present resources to a watch at first, completely", async () => {
       for (const name of ["a", "b", "c"]) await put(service(name));
       assert.deepEqual((await follow()).told, ["replaced a,b,c"]);
     });
 
-    test("tells a watch of creations, changes and removals in order", async () => {
+    test("delivers creations, changes and removals to a watch in order", async () => {
       const witness = await follow();
       await put(service("a"));
       await witness.sees(({ told }) => told.length === 2, "the creation");
@@ -118,7 +118,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       assert.deepEqual(witness.told, ["replaced ", "changed a", "changed a", "removed a"]);
     });
 
-    test("tells a watch with labels when a resource begins and ends to match", async () => {
+    test("notifies a watch with labels when a resource starts and stops matching", async () => {
       const witness = await follow({ labels: "colour=blue" });
       await put(service("a"));
       await put(service("a", {}, { colour: "blue" }));
@@ -128,7 +128,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       assert.deepEqual(witness.told, ["replaced ", "changed a", "removed a"]);
     });
 
-    test("tells a watch what another client writes", async () => {
+    test("notifies a watch of writes by another client", async () => {
       const witness = await follow();
       const other = holder().client();
       try {
@@ -141,7 +141,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       }
     });
 
-    test("goes on with a watch whose observer throws", async () => {
+    test("continues a watch whose observer throws", async () => {
       const witness = createWitness();
       const angry = {
         replaced() {
@@ -161,7 +161,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       await witness.sees(({ told }) => told.includes("changed c"), "the change after the throws");
     });
 
-    test("tells nothing more after the abort", async () => {
+    test("delivers nothing more after the abort", async () => {
       const following = await follow();
       const [never, once] = [createWitness(), createWitness()];
       const own = new AbortController();
@@ -205,7 +205,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       assert.equal((await client.get(ref("a")))?.spec?.retries, undefined);
     });
 
-    test("creates one of two at the same time", async () => {
+    test("creates exactly one of two at the same time", async () => {
       const attempts = [1, 2, 3, 4].map((retries) =>
         client.apply("Service", service("a", { retries }), { manager, expect: "absent" }),
       );
@@ -214,7 +214,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       for (const result of results) if (result.status === "rejected") assert.ok(isConflict("exists")(result.reason));
     });
 
-    test("changes only the very object at the very version, when asked so", async () => {
+    test("changes only the given object at the given version, when asked so", async () => {
       const first = await put(service("a"));
       const expect = {
         uid: first.metadata.uid ?? "",
@@ -234,7 +234,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       for (const name of ["../evil", "Upper", "a_b"]) await assert.rejects(put(service(name)), Rejected, name);
     });
 
-    test("removes, and says whether there was anything", async () => {
+    test("removes, and reports whether there was anything", async () => {
       const { uid } = (await put(service("a"))).metadata;
       await assert.rejects(
         client.remove(ref("a"), { uid: "00000000-0000-4000-8000-000000000000" }),
@@ -272,7 +272,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       assert.deepEqual(types, ["Accepted", "Foreign", "Programmed"]);
     });
 
-    test("keeps the conditions of other writers also when it is told what was read", async () => {
+    test("keeps the conditions of other writers also when it gets the conditions that were read", async () => {
       await put(service("a"));
       await client.setConditions(ref("a"), [{ ...accepted, type: "Foreign" }], { manager: "somebody" });
       for (const reason of ["First", "Second"]) {
@@ -304,7 +304,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       assert.equal(await client.get(ref("absent")), null);
     });
 
-    test("tells a watch of conditions", async () => {
+    test("notifies a watch of conditions", async () => {
       await put(service("a"));
       const witness = await follow();
       await client.setConditions(ref("a"), [accepted], { manager: "op" });
@@ -355,7 +355,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       }
     });
 
-    test("lets one process run after the other, and tells a process whether another one ran since", async () => {
+    test("lets one process run after the other, and reports to a process whether another one ran since", async () => {
       const other = holder().client();
       const of = { namespace, name: "sluice-admin" };
       let running = 0;
@@ -381,7 +381,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       }
     });
 
-    test("takes events of what is there and of what is gone", async () => {
+    test("accepts events for present and for removed resources", async () => {
       await put(service("a"));
       const event = { type: "Warning", reason: "Invalid", message: "No.", reporter: "sluice.dev/operator" } as const;
       for (const name of ["a", "a", "absent"]) await client.recordEvent(ref(name), event);

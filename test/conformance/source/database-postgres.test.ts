@@ -29,7 +29,7 @@ describeDatabaseSource("Postgres", async () => {
 
 const insert = `insert into consumers (id, created_at, updated_at, username) values (gen_random_uuid(), 0, 0, $1)`;
 
-test("what is written while a node hears nothing is served when its connections are back", async () => {
+test("writes during a connection loss are served once the connections are back", async () => {
   const [database, other] = [open(), open()];
   await bootstrap(other);
   const names = new Set<string | null>();

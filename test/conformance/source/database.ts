@@ -186,7 +186,7 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
         assert.equal(after?.services.get(id), before?.services.get(id));
       }));
 
-    test("counters that are shared by all nodes can be asked for", () =>
+    test("counters that are shared by all nodes can be requested", () =>
       withNodes(["a:1"], async ([node], write) => {
         const raw = { name: "rate-limiting", config: { minute: 5, policy: "cluster" } };
         const { value } = checkEntity("plugins", raw, { database: true });
@@ -269,7 +269,7 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
         assert.equal(node?.trouble(), null);
       }));
 
-    test("what a person writes by SQL is served, and what cannot be served is told with its place", () =>
+    test("rows written by hand with SQL are served, and rows that cannot be served are reported with their place", () =>
       withNodes(["a:1"], async ([node], write) => {
         await write(create("users"));
         await database.query("update services set port = -1");

@@ -149,7 +149,7 @@ for (const [what, first, rest, begin = inPlace] of [
     assert.ok(served.at(-1)?.includes("key-auth"));
   });
 
-test("a file that is emptied goes on as it was", async (context) => {
+test("a file that is emptied keeps its last content served", async (context) => {
   const { file, lines, served } = await protectedFile(context, { unprotectWait: LONG_WAIT });
   writeFileSync(file, "");
   await waitFor(() => lines.some((line) => line.includes("the file is invalid")), {
@@ -158,7 +158,7 @@ test("a file that is emptied goes on as it was", async (context) => {
   assert.deepEqual(served, [["key-auth"]]);
 });
 
-test("a plugin that is taken away by writing into the file goes after the wait, and the log tells of both", async (context) => {
+test("a plugin removed by writing into the file is dropped after the wait, and the log reports both", async (context) => {
   const { file, lines, served } = await protectedFile(context, { unprotectWait: 400 });
   const began = performance.now();
   writeFileSync(file, good + route);
@@ -198,7 +198,7 @@ for (const [what, change] of [
     );
   });
 
-test("the file source goes on after a text that only a bug of ours cannot take", async () => {
+test("the file source continues after a text that only an internal bug rejects", async () => {
   const folder = temporaryFolder("source");
   const file = join(folder.path, "sluice.yaml");
   writeFileSync(file, good);
@@ -222,7 +222,7 @@ test("the file source goes on after a text that only a bug of ours cannot take",
   }
 });
 
-test("a file source with a broken file at the start says every fault and does not start", async () => {
+test("a file source with a broken file at the start reports every fault and does not start", async () => {
   const folder = temporaryFolder("source");
   const file = join(folder.path, "sluice.yaml");
   writeFileSync(file, `_format_version: "3.0"\nservices:\n- name: a\n  port: x\n`);

@@ -75,7 +75,7 @@ async function scene(t: TestContext) {
   return { files, write, one, other, lines, operatorOf, shown, renewed };
 }
 
-test("a renewed certificate is shown to the next connection, and the one that there is ends in order", async (t) => {
+test("a renewed certificate is shown to the next connection, and the existing connection ends gracefully", async (t) => {
   const { write, one, operatorOf, shown, renewed } = await scene(t);
   const { ask } = await operatorOf(one);
   assert.deepEqual([await ask(), await ask()], Array(2).fill({ status: 200, closes: false }));

@@ -51,7 +51,7 @@ async function withNode(options: Partial<PushSourceOptions>, body: (node: Node) 
   }
 }
 
-test("an operator whose term is over changes nothing, and hears both terms", () =>
+test("an operator whose term is over changes nothing, and is shown both terms", () =>
   withNode({}, async ({ push, state, served }) => {
     await push(1, 8, ["old"]);
     const [status, { term, revision }] = await push(2, 1, ["new"]);
@@ -88,7 +88,7 @@ test("of pushes of two operators at the same time the higher term's stays", () =
 const file = () => join(folder.path, `document-${Math.random()}`);
 const log = { info() {}, warn() {}, error() {} };
 
-test("what was pushed last is served after a start without an operator, and pushes of before it are outdated", async () => {
+test("the last pushed document is served after a start without an operator, and earlier pushes are outdated", async () => {
   const keptIn = file();
   const keep = () => createSnapshotJournal({ file: keptIn, log });
   await withNode({ journal: keep() }, async ({ push, trouble }) => {
@@ -108,7 +108,7 @@ test("what was pushed last is served after a start without an operator, and push
   });
 });
 
-test("what was kept is not served while the operator has its time, nor once it has pushed", async () => {
+test("the saved document is not served while the operator has time to push, nor once it has pushed", async () => {
   const keptIn = file();
   const keep = () => createSnapshotJournal({ file: keptIn, log });
   await withNode({ journal: keep() }, async ({ push }) => void (await push(1, 1, ["kept"])));

@@ -194,7 +194,7 @@ test("a body of no known length is read no further than the limit", () =>
     assert.equal(statusCode, 413);
   }));
 
-test("what only a bug cannot serve is answered 500 with the reason", async () => {
+test("a document that only an internal bug rejects is answered 500 with the reason", async () => {
   const source = createPushSource({ listen, token });
   const serve = () => {
     throw new Error("cannot be compiled");

@@ -49,7 +49,7 @@ export function sourceSuite({ name, create }: SubjectFactory): void {
     }
   }
 
-  test(`${name}: what is offered is served, and the newest word wins`, () =>
+  test(`${name}: an offered document is served, and the newest one wins`, () =>
     withSubject(async ({ offer }, { served }) => {
       assert.deepEqual(served, [["first"]]);
       await offer(["first", "second"]);

@@ -55,7 +55,7 @@ export function ownStoreSuite({ name, open }: StoreFactory): void {
     assert.deepEqual(await store.parts(), ["def"]);
   });
 
-  within("more parts than fit in one answer are all told", "many", async (store) => {
+  within("more parts than fit in one answer are all listed", "many", async (store) => {
     await store.key();
     const names = Array.from({ length: 60 }, (_, index) => `part${index}`).sort();
     for (const part of names) await store.putPart(part, Buffer.from(part));

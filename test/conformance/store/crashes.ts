@@ -147,7 +147,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         assert.equal(await store.find("routes", { id: web.id }), null);
       }));
 
-    test("undoes the half of a batch whose writer died", () =>
+    test("undoes the incomplete batch of a writer that died", () =>
       using(async (holder, all) => {
         const store = holder.open();
         const users = service("users", { tags: ["before"] });
@@ -223,7 +223,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         await waitFor(async () => (await all()).every((resource) => !batchMark(resource)), { what: "no marks" });
       }));
 
-    test("brings a batch to its end that was complete when its writer died", () =>
+    test("completes a batch that was complete when its writer died", () =>
       using(async (holder, all) => {
         const store = holder.open();
         const [gone, users] = [service("gone"), service("users")];

@@ -177,7 +177,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
       assert.equal((await done(...many)).length, 1200);
     });
 
-    test("what refers to a removed entity is told, and what forbids the removal", async () => {
+    test("dependents of a removed entity are reported, and so is an entity that forbids the removal", async () => {
       const up = entity("upstreams", { name: "up" });
       const target = entity("targets", { target: "a:80", upstream: { id: up.id }, created_at: 1.5, updated_at: 2.25 });
       const users = service("users");
@@ -196,7 +196,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
       assert.deepEqual((await done(remove("routes", web.id)))[0]?.along, [{ collection: "plugins", entity: cors }]);
     });
 
-    test("a plan tells what would be, and writes nothing", async () => {
+    test("a plan reports the effects of a write, and writes nothing", async () => {
       const users = service("users");
       await done(create("services", users));
       const changed = { ...users, port: 81 };
@@ -232,7 +232,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
       assert.deepEqual(gone.fault, { kind: "changed", message: "the service was removed in the meantime" });
     });
 
-    test("many conditional writes see those before them, and the first that is late is told", async () => {
+    test("many conditional writes see those before them, and the first late one is reported", async () => {
       const made = Array.from({ length: 30 }, (_, index) => service(`s${index}`));
       await done(...made.map((one) => create("services", one)));
       const moved = made.map((one) => ({ ...one, port: 81 }));

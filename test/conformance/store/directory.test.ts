@@ -68,7 +68,7 @@ describe("a directory of people's files", () => {
   const head = (kind: string, name: string, namespace = "default") =>
     `apiVersion: sluice.dev/v1alpha1\nkind: ${kind}\nmetadata: { name: ${name}, namespace: ${namespace} }\n`;
 
-  test("shows what people wrote: names, ids and references follow from the resources", () =>
+  test("shows resources written by hand: names, ids and references follow from the resources", () =>
     using(
       async (store) => {
         const found = await store.find("services", { member: "name", value: "shop.cart" });

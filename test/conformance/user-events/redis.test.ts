@@ -43,7 +43,7 @@ describe("Redis", () => {
 describe("Redis with a password that was changed", () => {
   after(endAll);
 
-  it("is told of in the log without the password, of events and of rates", async (context) => {
+  it("is logged without the password, for events and for rates", async (context) => {
     const server = await startRedis("--requirepass", "former-password");
     context.after(() => server.stop());
     const url = server.url.replace("//", "//:former-password@");
@@ -66,7 +66,7 @@ describe("Redis with a password that was changed", () => {
 describe("Redis with a certificate of a private authority", () => {
   after(endAll);
 
-  it("is trusted by a replica that a setting tells the authority, and by no other", async (context) => {
+  it("is trusted by a replica whose setting names the authority, and by no other", async (context) => {
     const server = await startTlsRedis("localhost");
     context.after(() => server.stop());
     const environment = { SLUICE_USER_API_REDIS_URL: `rediss://localhost:${server.port}` };

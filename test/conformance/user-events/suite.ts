@@ -78,7 +78,7 @@ export function eventsSuite({ name, open, between }: EventsSuiteOptions): void {
       return { opened, told, create, warnings };
     }
 
-    it("tells all who subscribe, in order, and each replica once", async () => {
+    it("notifies every subscriber in order, and each replica once", async () => {
       const count = between === undefined ? 1 : 3;
       const { told, create } = await replicas(count);
       const expected = ["a", "b", "c", "Zoë 🐙"];
@@ -90,7 +90,7 @@ export function eventsSuite({ name, open, between }: EventsSuiteOptions): void {
       for (const names of told) assert.deepEqual(names, [...expected, "last"]);
     });
 
-    it("tells the same function twice when it subscribes twice, and no longer when it has ended", async () => {
+    it("calls a function twice when it subscribes twice, and no longer after the subscription ends", async () => {
       const { opened, create, told } = await replicas(1);
       const names: string[] = [];
       const listener = ({ name }: User) => names.push(name);
@@ -109,7 +109,7 @@ export function eventsSuite({ name, open, between }: EventsSuiteOptions): void {
     if (between === undefined) return;
     after(() => between.mend());
 
-    it("finds within a heartbeat and two seconds that the connection is silent", async () => {
+    it("detects a silent connection within a heartbeat and two seconds", async () => {
       const { opened } = await replicas(1);
       between.freeze();
       const began = performance.now();
@@ -124,7 +124,7 @@ export function eventsSuite({ name, open, between }: EventsSuiteOptions): void {
       ["ends", () => between.cut()],
       ["falls silent", async () => between.freeze()],
     ] as const) {
-      it(`goes on when the connection ${outage}: nobody who creates notices, and what was missed is told after`, async () => {
+      it(`recovers when the connection ${outage}: writers notice nothing, and missed users are delivered afterwards`, async () => {
         const { opened, told, create } = await replicas(2);
         create(0, "before");
         await until(() => told.every(({ length }) => length === 1));
@@ -149,7 +149,7 @@ export function eventsSuite({ name, open, between }: EventsSuiteOptions): void {
       });
     }
 
-    it("begins while the other side is away, and tells who was created since when that comes", async () => {
+    it("starts while the other side is away, and delivers the users created since once it is back", async () => {
       await between.cut();
       const store = sharedUsers();
       store.add(user("before"));
@@ -170,7 +170,7 @@ export function eventsSuite({ name, open, between }: EventsSuiteOptions): void {
       assert.deepEqual(names, ["ann", "by another"]);
     });
 
-    it("passes by what is none of its messages", async () => {
+    it("ignores messages that are not its own", async () => {
       const { told, create, warnings } = await replicas(2);
       const texts = ["", "hello", "null", "[]", "{}", '{"created":{"id":1}}', `{"missedAfter":"${"x".repeat(36)}"}`];
       for (const text of texts) await between.say(text);

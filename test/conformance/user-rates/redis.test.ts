@@ -65,14 +65,14 @@ describe("the rates of two replicas with one Redis", () => {
     await redis?.stop();
   });
 
-  it("are one", async () => {
+  it("are counted together", async () => {
     const client = await sharing(first, second);
     const response = await ask(second, client);
     assert.match(response.json().error, /^Too many requests. Retry in \d+ seconds$/);
     assert.ok(Number(response.headers["retry-after"]) <= 60);
   });
 
-  it("are each replica's own while Redis hangs, hold up one request, and are one again when it goes on", async () => {
+  it("are counted by each replica while Redis hangs, delay one request, and are counted together once it continues", async () => {
     const used = await sharing(first, second);
     const client = newClient();
     const pid = await pidOf(redis);
@@ -95,7 +95,7 @@ describe("the rates of two replicas with one Redis", () => {
     for (const replica of [first, second]) assert.deepEqual(await statuses(replica, used, 1), [429]);
   });
 
-  it("are each replica's own while Redis answers with errors, which is told of once as well", async (context) => {
+  it("are counted by each replica while Redis answers with errors, which is also reported once", async (context) => {
     const replica = await open();
     context.after(() => replica.app.close());
     const used = await sharing(first, replica);
@@ -120,7 +120,7 @@ describe("the rates of two replicas with one Redis", () => {
     await says([replica], AWAY);
   });
 
-  it("are each replica's own while Redis is away, which is told of once, and one again after it", async (context) => {
+  it("are counted by each replica while Redis is away, which is reported once, and together afterwards", async (context) => {
     const [one, other] = await Promise.all([open(), open()]);
     context.after(() => Promise.all([one, other].map(({ app }) => app.close())));
     await sharing(one, other);
@@ -136,7 +136,7 @@ describe("the rates of two replicas with one Redis", () => {
     await says([one, other], AWAY);
   });
 
-  it("end without a word", async (context) => {
+  it("stop without logging anything", async (context) => {
     const third = await open();
     context.after(() => third.app.close());
     await sharing(first, third);

@@ -93,7 +93,7 @@ describe("Postgres", () => {
     await Promise.all([first.close(), second.close()]);
   });
 
-  it("gives up what waits for a server that fell silent, and has new connections when it speaks again", async () => {
+  it("gives up queries to a silent server, and opens new connections when it answers again", async () => {
     const link = await openLink(server.port);
     const url = server.url.replace(`:${server.port}/`, `:${link.port}/`);
     const database = openPostgres({ url, onLost: () => undefined, milliseconds: 200 });

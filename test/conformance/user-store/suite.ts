@@ -51,7 +51,7 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
       assert.deepEqual(await store.users(), [ann, bob]);
     });
 
-    it("shows a page of the users: so many, behind an id that need not be anybody's", async () => {
+    it("returns a page of users: a number of them, after an id that need not exist", async () => {
       const all = await store.users();
       assert.ok(all.length >= 2);
       assert.deepEqual(await store.users({ first: 1 }), all.slice(0, 1));
@@ -101,7 +101,7 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
       assert.equal(won.filter(Boolean).length, 1);
     });
 
-    it("reads the posts of many users in one query, in the order asked for", async () => {
+    it("reads the posts of many users in one query, in the requested order", async () => {
       const [ann, bob, eve] = [user(), user(), user()];
       for (const one of [ann, bob, eve]) await store.add(one);
       await post(eve.id, "first");
@@ -116,7 +116,7 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
       assert.equal(queries.length, 1);
     });
 
-    it("reads a user with the posts, oldest first, by one query for all who ask at once", async () => {
+    it("reads a user with the posts, oldest first, by one query for all simultaneous callers", async () => {
       const [ann, bob] = [user(), user()];
       for (const one of [ann, bob]) await store.add(one);
       await post(ann.id, "first");
@@ -138,7 +138,7 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
       assert.deepEqual(await again.user(ann.id), ann);
     });
 
-    it("makes the keys of addresses anew that an older version has made, and keeps all users", async () => {
+    it("rebuilds the address keys that an older version made, and keeps all users", async () => {
       const tag = randomUUIDv7();
       const old = [
         ["Ann@Example.org", "ann@example.org"],
@@ -206,7 +206,7 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
       }
     });
 
-    it("makes keys anew though somebody takes one between the look and the write", async () => {
+    it("rebuilds keys although another writer takes one between the read and the write", async () => {
       const email = `straße.${randomUUIDv7()}@example.org`;
       const [before, key] = [email, email.replace("ß", "ss")];
       const insert = (key: string) =>

@@ -18,7 +18,7 @@ export function badInput(scene: () => Scene): void {
     assert.equal(await scene().statusOf("/users/healthz", await scene().consumer()), 200);
   };
 
-  test("images that do not start are told with the pods' own reasons, and what was there goes on serving", {
+  test("images that do not start are reported with the pods' own reasons, and the old pods continue to serve", {
     timeout: 3 * minutes,
   }, async () => {
     const { kubectl, tryUpgrade, upgrade, podsOf } = scene();
@@ -66,7 +66,7 @@ export function badInput(scene: () => Scene): void {
     await isServed();
   });
 
-  test("a port that is taken is told by its number, nothing is changed, and the next upgrade brings it to its end", async () => {
+  test("a port that is taken is reported by its number, nothing is changed, and the next upgrade completes", async () => {
     const { cluster, kubectl, tryUpgrade, upgrade } = scene();
     const taken = ["nodeport", "taken", "--tcp=80", "--node-port=30080", "--namespace", callersNamespace];
     await cluster.kubectl(["create", "service", ...taken]);

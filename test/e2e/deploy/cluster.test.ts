@@ -109,7 +109,7 @@ test("is reached from this machine by a port", async () => {
   assert.equal(kubectl.stdout, "service/who\n");
 });
 
-test("lets a user do what RBAC grants, and writes down what was done", async () => {
+test("lets a user do what RBAC grants, and writes an audit log", async () => {
   const config = await cluster.kubeconfigFor("reader", ["readers"]);
   const asReader = (...args: string[]) => cluster.kubectl([`--kubeconfig=${config}`, ...args]);
   await assert.rejects(asReader("get", "pods"), /User "reader" cannot list resource "pods"/);
@@ -133,7 +133,7 @@ test("has pods answer while the API server is gone, and everything when it is ba
   await rolledOut();
 });
 
-test("tells which of its parts has died, leaves nothing, and does not touch another one", async () => {
+test("reports which of its parts has died, leaves nothing, and does not touch another cluster", async () => {
   const other = await startCluster();
   try {
     assert.equal((await other.kubectl(["get", "deployments", "-o", "name"])).trim(), "");
@@ -149,7 +149,7 @@ test("tells which of its parts has died, leaves nothing, and does not touch anot
   assert.equal((await cluster.run(process.execPath, program(askPods(3)))).code, 0);
 });
 
-test("says why it does not get ready, and keeps the logs", async () => {
+test("reports why it does not get ready, and keeps the logs", async () => {
   const broken = startCluster({ images: [import.meta.filename] });
   const error = await broken.then(
     () => assert.fail("a source file was imported as an image"),

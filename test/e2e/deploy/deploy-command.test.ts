@@ -94,7 +94,7 @@ test("without a passphrase, a stack or a cluster it says what is missing", async
   assert.match(down.output, /no cluster answers where .*nowhere\.kubeconfig says: /);
 });
 
-test("a user without rights is told every missing verb", async () => {
+test("a user without rights gets every missing verb", async () => {
   const { code, output } = await deploy(["dev"], { KUBECONFIG: await plane.kubeconfigFor("somebody") });
   assert.equal(code, 1);
   assert.match(output, /the cluster does not allow you to do what a stack does:\n {2}create namespaces\n/);
@@ -126,7 +126,7 @@ test("without KUBECONFIG it starts a cluster of one node, leaves the user's own 
   assert.deepEqual(readdirSync(backend), []);
 });
 
-test("wrong config is told by Pulumi with key, stack and command, and nothing is created", async () => {
+test("wrong config is reported by Pulumi with key, stack and command, and nothing is created", async () => {
   await selectStack(project, "staging");
   await project.run(["config", "set", "--path", "sluice:gateway.replicas", "many", "--stack", "staging"]);
   const { code, output } = await project.run(["up", "--yes", "--stack", "staging"]);

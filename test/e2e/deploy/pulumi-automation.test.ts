@@ -118,7 +118,7 @@ const containerOf = (image: string) => ({
 
 const policyPacks = [policyPack];
 
-test("a user who may not create a program's objects is told the verb and the kind, and nothing is created", async () => {
+test("a user that may not create a program's objects gets the verb and the kind, and nothing is created", async () => {
   const { envVars } = shop.workspace;
   shop.workspace.program = programOf({ limited: true, tag: "1" });
   shop.workspace.envVars = { ...envVars, KUBECONFIG: await plane.kubeconfigFor("somebody") };
@@ -139,7 +139,7 @@ test("the policy pack refuses what breaks a rule, in a preview and in an up, and
   await assert.rejects(plane.kubectl(["get", "cronjob/report", "--namespace=shop"]), /not found/);
 });
 
-test("the next up without the fault goes on, and its outputs are told with their secrets marked", async () => {
+test("the next up without the fault continues, and its outputs mark their secrets", async () => {
   shop.workspace.program = programOf({ limited: true, tag: "1" });
   const { summary, outputs, stdout } = await shop.up({ policyPacks });
   assert.equal(summary.result, "succeeded");

@@ -163,7 +163,7 @@ for (const [what, leave, comeBack] of [
     async () => scene.api.spoil(null),
   ],
 ] as const)
-  test(`an operator that is told to end while the API server ${what} ends within five seconds`, async () => {
+  test(`an operator that gets SIGTERM while the API server ${what} ends within five seconds`, async () => {
     const { operator } = scene;
     await waitFor(async () => (await operator.status()).term !== null, {
       what: "the operator to lead",

@@ -117,7 +117,7 @@ test("a newer definition is not downgraded: the fields that would be lost are na
   assert.equal((await apply()).code, 0);
 });
 
-test("a user who may not write definitions is told the missing verb", async () => {
+test("a user that may not write definitions gets the missing verb", async () => {
   const { code, err } = await apply(await plane.kubeconfigFor("nobody"));
   assert.equal(code, 1);
   assert.match(err.join("\n"), /User "nobody" cannot get resource "customresourcedefinitions"/);

@@ -66,7 +66,7 @@ test("a node counts requests where Prometheus reads them", async () => {
   }
 });
 
-test("the 61st request of a minute is answered 429, and the other node goes on", async () => {
+test("the 61st request of a minute is answered 429, and the other node continues", async () => {
   await suite.apply(...consumer("limited", "limited-key"));
   await suite.programmed("gwconsumer/limited");
   const once = (proxy: string) => ask(proxy, { query: users, key: "limited-key" });

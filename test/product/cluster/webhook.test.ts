@@ -103,7 +103,7 @@ const isTrusted = async ({ address }: Webhook): Promise<boolean> => {
 };
 
 describe("kubectl apply", { concurrency: false }, () => {
-  test("is told every violation on a line of its own, with its path", async () => {
+  test("gets every violation on a line of its own, with its path", async () => {
     await assert.rejects(
       plane.kubectl(["apply", "-f", "-"], JSON.stringify(resource("Route", "new", invalid))),
       (error) => {

@@ -10,7 +10,7 @@ import { type Message, readMessage } from "./transport.ts";
 
 eventsSuite({ name: "this process alone", open: async () => openProcessEvents() });
 
-/** Events over a transport whose messages arrive when the test says so. */
+/** Events over a transport whose messages arrive when the test delivers them. */
 async function rig() {
   const sent: { readonly message: Message | null; readonly gate: PromiseWithResolvers<void> }[] = [];
   const warnings: unknown[] = [];
@@ -47,11 +47,11 @@ const settle = async (): Promise<void> => {
   for (let n = 0; n < 20; n++) await setImmediate();
 };
 
-describe("what other replicas are to be told", () => {
+describe("notifications for other replicas", () => {
   beforeEach(() => mock.timers.enable({ apis: ["setTimeout"] }));
   afterEach(() => mock.timers.reset());
 
-  it("is told before the end", async () => {
+  it("are sent before the shutdown ends", async () => {
     const { events, sent, state, create, warnings } = await rig();
     const users = [create(), create()];
     const closed = events.close();
@@ -75,7 +75,7 @@ describe("what other replicas are to be told", () => {
     assert.deepEqual(warnings, []);
   });
 
-  it("holds up the end no longer than two seconds, and the log says so", async () => {
+  it("delay the shutdown by two seconds at most, and the log reports it", async () => {
     const { events, state, create, warnings } = await rig();
     state.connected = false;
     create();
@@ -90,7 +90,7 @@ describe("what other replicas are to be told", () => {
     assert.deepEqual(warnings, ["closing before the other replicas were notified of all users"]);
   });
 
-  it("is bounded: beyond a thousand messages on the way one word sends the others to the store", async () => {
+  it("are bounded: beyond a thousand pending messages, one message sends the other replicas to the store", async () => {
     const { events, sent, create } = await rig();
     const users = Array.from({ length: 1_500 }, create);
     await settle();
@@ -98,7 +98,7 @@ describe("what other replicas are to be told", () => {
     assert.deepEqual(sent.at(-1)?.message, { missedAfter: users[1_000]?.id });
     for (const { gate } of sent) gate.resolve();
     await settle();
-    // Those who came while that word was on its way; ids of one millisecond are in no order.
+    // Users created while that message was being sent; ids of one millisecond are in no order.
     const [first] = users
       .slice(1_001)
       .map(({ id }) => id)
@@ -113,7 +113,7 @@ describe("what other replicas are to be told", () => {
     await events.close();
   });
 
-  it("has one such word for a burst, and the next one only when all is through", async () => {
+  it("are summarised by one such message per burst, and by the next only once all messages are sent", async () => {
     const { events, sent, create } = await rig();
     const users = Array.from({ length: 1_001 }, create);
     await settle();
@@ -133,7 +133,7 @@ describe("what other replicas are to be told", () => {
     await events.close();
   });
 
-  it("is announced before the end when it is left out of a burst", async () => {
+  it("are announced before the shutdown ends if a burst left them out", async () => {
     const { events, sent, create } = await rig();
     for (let n = 0; n < 1_001; n++) create();
     await settle();

@@ -58,7 +58,7 @@ describe("what was not carried", () => {
     assert.equal(delivered.length, 3, "nothing was lost since");
   });
 
-  it("is announced to the others from the first user of whom they were not told, when they can be reached", async () => {
+  it("is announced to the other replicas, starting at the first user they missed, once they can be reached", async () => {
     const { repair, announced, state } = rig();
     state.reachable = false;
     for (const moment of [NOW + 2_000, NOW + 1_000, NOW + 3_000]) repair.unsent(idAt(moment));
@@ -107,7 +107,7 @@ describe("what was not carried", () => {
     assert.deepEqual(warnings, []);
   });
 
-  it("is told up to a bound, and the log says so", async () => {
+  it("is delivered up to a bound, and the log reports it", async () => {
     const users = Array.from({ length: 52_000 }, (_, n) => userAt(NOW, n + 1));
     const { repair, delivered, warnings } = rig(users);
     repair.read(idAt(NOW));
@@ -116,7 +116,7 @@ describe("what was not carried", () => {
     assert.deepEqual(warnings, ["more users were created during the outage than are sent to subscribers"]);
   });
 
-  it("is read from the start until the first connection, without who was there before", async () => {
+  it("is read from the start until the first connection, without users that existed before", async () => {
     const users = [userAt(NOW - 60_000), userAt(NOW - 10_000)];
     const { repair, delivered } = rig(users);
     await repair.begin();
@@ -153,7 +153,7 @@ describe("what was not carried", () => {
     await repair.finish();
   });
 
-  it("is left alone once it is closed", async () => {
+  it("is ignored after the close", async () => {
     const { repair, delivered } = rig([userAt(NOW)]);
     repair.close();
     repair.read(idAt(NOW));
@@ -161,7 +161,7 @@ describe("what was not carried", () => {
     assert.deepEqual(delivered, []);
   });
 
-  it("knows the moment of an id", () => {
+  it("computes the time of an id", () => {
     for (const moment of [0, 1, NOW, NOW + 1]) assert.equal(creationTime(firstIdAt(moment)), moment);
     assert.equal(firstIdAt(-5), "00000000-0000-7000-8000-000000000000");
   });

@@ -78,7 +78,7 @@ async function both(source: string, variables: Record<string, unknown> = {}) {
   const node = document.definitions.find(({ kind }) => kind === Kind.OPERATION_DEFINITION) as OperationDefinitionNode;
   const quick = makeRecurringExecutor({ schema, rules: [] });
   const given = { variables, context: () => ({}) };
-  // The first time nobody knows whether it comes again.
+  // At the first execution it is unknown whether the query will recur.
   assert.equal(await quick({ document, node }, given), null);
   const before = [...ran];
   const answer = await quick({ document, node }, given);

@@ -49,7 +49,7 @@ describe("the endpoint", () => {
     ],
   ];
   for (const [name, request] of answered) {
-    it(`answers ${name}, for nobody to keep`, async () => {
+    it(`answers ${name} with a response that must not be stored`, async () => {
       const response = await app.inject(request);
       assert.equal(response.statusCode, 200, response.body);
       assert.equal(response.headers["content-type"], `${RESPONSE}; charset=utf-8`);
@@ -121,7 +121,7 @@ describe("the endpoint", () => {
     });
   }
 
-  it("lets a page of another site GET after asking first", async () => {
+  it("lets a page of another site send GET after a preflight", async () => {
     const headers = { ...accept, "sec-fetch-site": "cross-site", "graphql-require-preflight": "1" };
     assert.equal((await app.inject(get(QUERY, headers))).statusCode, 200);
     const preflight = await app.inject({
@@ -193,7 +193,7 @@ describe("GraphiQL", () => {
 describe("introspection", () => {
   const query = "{ __schema { queryType { name } } }";
 
-  it("is refused when it is off, and unknown fields are not told what there is", async () => {
+  it("is refused when it is off, and error messages for unknown fields suggest no names", async () => {
     const { app } = await testApp({ introspection: false });
     for (const source of [query, '{ __type(name: "User") { name } }']) {
       const codes = codesOf(await postQuery(app, { query: source }));

@@ -115,7 +115,7 @@ describe("a limit on documents", () => {
   });
 });
 
-describe("the operation that is asked for", () => {
+describe("the selected operation", () => {
   const TWO = "query A { users { id } } query B($n: Int) { users(first: $n) { name } }";
   const cases = [
     [{ query: USERS }, undefined],
@@ -166,7 +166,7 @@ describe("a document that does not fit the schema", () => {
     }
   });
 
-  it("is told nothing of the schema when introspection is off", () => {
+  it("is refused without revealing the schema when introspection is off", () => {
     const refused = documentsOf({}, false).valid({ query: "{ usres { id } }" });
     assert.ok("errors" in refused);
     assert.equal(refused.errors[0]?.message, 'Cannot query field "usres" on type "Query".');

@@ -18,7 +18,7 @@ describe("what the log says of a Redis that counts no requests", () => {
     return { lines, outage: makeOutageLog(log) };
   }
 
-  it("is told at once: that it is away, and that it is back", () => {
+  it("reports an outage and its end at once", () => {
     const { lines, outage } = rig();
     outage.failed(new Error("closed"));
     outage.failed(new Error("closed"));
@@ -27,7 +27,7 @@ describe("what the log says of a Redis that counts no requests", () => {
     assert.deepEqual(lines, [AWAY, BACK]);
   });
 
-  it("is two lines in half a minute at most, however often it comes and goes, and the last one is true", () => {
+  it("is at most two lines in half a minute, however often Redis fails and recovers, and the last line is correct", () => {
     const { lines, outage } = rig();
     for (let n = 0; n < 100; n++) {
       outage.failed(new Error("OOM"));

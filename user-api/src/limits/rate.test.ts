@@ -14,7 +14,7 @@ const askedBy = (caller: Partial<Caller>) =>
   ({ caller: { consumer: null, gateway: true, ...caller }, routeOptions: { config: {} } }) as FastifyRequest;
 
 describe("the rate of a client", () => {
-  it("is answered 429 beyond it, with the one word error and when to retry", async () => {
+  it("is answered 429 beyond it, with a single error and the time to retry", async () => {
     const { app } = await testApp({ requestsPerMinute: 2 });
     const statuses = [];
     for (let n = 0; n < 3; n++) statuses.push((await get(app)).statusCode);
@@ -42,13 +42,13 @@ describe("the rate of a client", () => {
     for (const status of [200, 429]) {
       for (const headers of clients) assert.equal((await get(app, headers)).statusCode, status);
     }
-    // An address that the client names itself is nobody's.
+    // An address that the client itself names is ignored.
     assert.equal((await get(app, { "x-real-ip": "3.3.3.3" })).statusCode, 429);
     for (let n = 0; n < 3; n++) assert.equal((await app.inject("/healthz")).statusCode, 200);
     await app.close();
   });
 
-  it("is one for all addresses of a network of IPv6 that one client has", async () => {
+  it("is shared by all addresses of an IPv6 network that one client has", async () => {
     const { app } = await testApp({ requestsPerMinute: 1 });
     const { "x-gateway-secret": secret } = fromGateway;
     const from = (address: string) => get(app, { "x-gateway-secret": secret, "x-real-ip": address });
@@ -58,8 +58,8 @@ describe("the rate of a client", () => {
     await app.close();
   });
 
-  it("is counted by the process for itself while Redis is away, which is told of once", async () => {
-    // Nobody listens there.
+  it("is counted by the process itself while Redis is away, which is reported once", async () => {
+    // No process listens on that port.
     const { app, logged } = await testApp({ requestsPerMinute: 2, redisUrl: "redis://127.0.0.1:1" });
     const statuses = [];
     for (let n = 0; n < 4; n++) statuses.push((await get(app)).statusCode);

@@ -11,13 +11,13 @@ function work<Result>() {
 const code = (error: unknown): unknown => (error as { extensions?: { code?: unknown } }).extensions?.code;
 
 suite("the time of operations", () => {
-  test("gives what the work gives, a failure as well", async () => {
+  test("returns the result of the work, or its failure", async () => {
     const limitTime = makeTimeLimit(1_000);
     assert.equal(await limitTime(Promise.resolve(7)), 7);
     await assert.rejects(limitTime(Promise.reject(new Error("broken"))), /broken/);
   });
 
-  test("fails with TIMEOUT what takes longer, each at its own time, and nothing else", async (t) => {
+  test("fails work that takes too long with TIMEOUT, each at its own deadline, and no other work", async (t) => {
     let now = 0;
     t.mock.method(performance, "now", () => now);
     mock.timers.enable({ apis: ["setTimeout"] });
@@ -48,7 +48,7 @@ suite("the time of operations", () => {
     assert.deepEqual(ended, ["quick", "slow TIMEOUT"]);
     await pass(1);
     assert.deepEqual(ended, ["quick", "slow TIMEOUT", "later TIMEOUT"]);
-    // What ends afterwards is told to nobody.
+    // Work that ends afterwards has no effect on the result.
     slow.resolve(1);
     later.reject(new Error("too late"));
     await setImmediate();

@@ -58,7 +58,7 @@ describe("an error in the log", () => {
     assert.equal(message, `${words}[redacted]`);
   });
 
-  it("is told by its words when it is no error at all", () => {
+  it("is reported by its text when it is not an error object", () => {
     assert.deepEqual(logged("just words"), { message: "just words" });
     assert.deepEqual(logged({ command }), { message: "[object Object]" });
   });

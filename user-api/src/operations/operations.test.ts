@@ -81,7 +81,7 @@ describe("the log", () => {
     ["no trace of the version that is none", { traceparent: traceparent.replace("00-", "ff-") }, null, false],
   ] as const;
   for (const [name, headers, id, traced] of cases) {
-    it(`has ${name} in each line of a request`, async () => {
+    it(`has ${name} in each log line of a request`, async () => {
       const store = arrayStore({ users: () => Promise.reject(new Error("gone")) });
       const { app, logged } = await testApp({ store });
       await postQuery(app, { query: USERS, headers });
@@ -99,7 +99,7 @@ describe("the log", () => {
     });
   }
 
-  it("tells of a request what was answered, in one line", async () => {
+  it("describes each answered request in one line", async () => {
     const { app, logged } = await testApp();
     await postQuery(app, { query: USERS });
     await app.inject("/healthz");
@@ -113,7 +113,7 @@ describe("the log", () => {
 });
 
 describe("health", () => {
-  it("is told with the events, and readiness needs the store", async () => {
+  it("includes the events, and readiness needs the store", async () => {
     const store = arrayStore({ ping: () => Promise.reject(new Error("gone")) });
     const { app } = await testApp({ store });
     const events = { through: "process", connected: true };
@@ -123,7 +123,7 @@ describe("health", () => {
     await app.close();
   });
 
-  it("is told in time when the store says nothing at all", async () => {
+  it("answers in time when the store does not respond at all", async () => {
     const app = fastify();
     const events = openProcessEvents();
     serveHealth(app, { store: { ping: () => new Promise(() => undefined) }, events, milliseconds: 20 });

@@ -10,7 +10,7 @@ type Case = readonly [
   expected: Caller | RegExp,
 ];
 
-describe("who asks", () => {
+describe("the caller", () => {
   const secret = "a-secret-of-the-gateway";
   const claims = { "x-consumer-id": "1", "x-consumer-username": "demo" };
   const consumer = { id: "1", username: "demo", tags: [] };
@@ -28,7 +28,7 @@ describe("who asks", () => {
       { consumer, address: far, gateway: true },
     ],
     [
-      "is nobody of the client's address without a consumer",
+      "is anonymous, with the client's address, when there is no consumer",
       { gatewaySecret: secret },
       { ...with_(secret), "x-real-ip": "1.2.3.4" },
       far,
@@ -56,10 +56,10 @@ describe("who asks", () => {
       /has the wrong secret/,
     ],
     ["is refused without a secret", { gatewaySecret: secret }, claims, near, /only through the gateway/],
-    ["is refused when we have no secret", {}, { ...claims, ...with_("") }, near, /only through the gateway/],
-    ["is nobody on this machine, whatever it claims", { directCalls: true }, claims, near, nobodyNear],
+    ["is refused when no secret is set", {}, { ...claims, ...with_("") }, near, /only through the gateway/],
+    ["is anonymous on this machine, whatever it claims", { directCalls: true }, claims, near, nobodyNear],
     [
-      "is nobody on this machine, although we have a secret",
+      "is anonymous on this machine, although a secret is set",
       { gatewaySecret: secret, directCalls: true },
       { ...claims, "x-real-ip": "1.2.3.4" },
       near,
@@ -99,7 +99,7 @@ describe("who asks", () => {
     });
   }
 
-  it("knows this machine in all its forms", () => {
+  it("recognises this machine in all its forms", () => {
     for (const address of ["127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1"])
       assert.ok(isLoopback(address), address);
     for (const address of ["10.0.0.1", "::2", "::ffff:10.0.0.1", undefined])

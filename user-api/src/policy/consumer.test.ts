@@ -4,20 +4,20 @@ import { consumerOf } from "./caller.ts";
 
 describe("the consumer in the gateway's headers", () => {
   const cases = [
-    ["is nobody without headers", {}, null],
+    ["is absent without headers", {}, null],
     [
       "has id and name",
       { "x-consumer-id": "1", "x-consumer-username": "demo" },
       { id: "1", username: "demo", tags: [] },
     ],
-    ["is called by the id without a name", { "x-consumer-id": "1" }, { id: "1", username: "1", tags: [] }],
+    ["is named by its id when it has no name", { "x-consumer-id": "1" }, { id: "1", username: "1", tags: [] }],
     [
       "has its tags",
       { "x-consumer-id": "1", "x-consumer-tags": "writer, staff,," },
       { id: "1", username: "1", tags: ["writer", "staff"] },
     ],
-    ["is nobody with a name alone", { "x-consumer-username": "demo" }, null],
-    ["is nobody when anonymous", { "x-consumer-id": "1", "x-anonymous-consumer": "true" }, null],
+    ["is absent when only a name is given", { "x-consumer-username": "demo" }, null],
+    ["is absent when anonymous", { "x-consumer-id": "1", "x-anonymous-consumer": "true" }, null],
   ] as const;
   for (const [name, headers, consumer] of cases) {
     it(name, () => assert.deepEqual(consumerOf(headers), consumer));

@@ -81,7 +81,7 @@ describe("the policy of a schema", () => {
     );
   });
 
-  it("names rules for fields that there are not", () => {
+  it("reports rules for fields that do not exist", () => {
     const demand: Demand = { kind: "anonymous" };
     const rules = Object.fromEntries(
       ["A.b", "A.x", "X.b", "A", "A.b.c", "String.length", "A.constructor"].map((field) => [field, demand]),

@@ -21,7 +21,7 @@ function rig(options: Partial<BatchOptions> = {}) {
 }
 
 describe("what is gathered", () => {
-  it("is asked by one question when it comes at the same time, each key once", async () => {
+  it("is looked up by one query when it is requested at the same time, each key once", async () => {
     const { asked, open, read } = rig();
     const values = ["a", "b", "a", "c"].map(read);
     await setImmediate();
@@ -30,7 +30,7 @@ describe("what is gathered", () => {
     assert.deepEqual(await Promise.all(values), ["value of a", "value of b", "value of a", "value of c"]);
   });
 
-  it("never has the answer of a question that was asked before", async () => {
+  it("never gets the result of a query that was sent before", async () => {
     const { asked, open, read } = rig();
     const first = read("a");
     await setImmediate();
@@ -45,7 +45,7 @@ describe("what is gathered", () => {
     assert.deepEqual(await Promise.all(later), ["value of a", "value of b"]);
   });
 
-  it("does not wait for a question that takes long, while there may be another", async () => {
+  it("does not wait for a slow query while another may run", async () => {
     const { asked, open, read } = rig({ maxQueries: 2 });
     void read("slow");
     await setImmediate();
@@ -68,7 +68,7 @@ describe("what is gathered", () => {
     assert.deepEqual(asked, expected);
   });
 
-  it("fails for all who asked, and for nobody else", async () => {
+  it("fails for every caller of the query, and for no other", async () => {
     const { open, read } = rig();
     const failing = [read("a"), read("b")];
     await setImmediate();

@@ -1,4 +1,4 @@
-/** What one client may have of what is there for all. */
+/** One client's share of the resources that all clients use. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { afterEach, describe, it } from "node:test";
@@ -42,7 +42,7 @@ describe("the share of a client", () => {
     assert.equal(enter("a"), null);
   });
 
-  it("has any number of connections when none is set", () => {
+  it("has any number of connections when no limit is set", () => {
     const { enter } = makeClientQuotas({ ...limits, clientConnections: 0 });
     for (let n = 0; n < 100; n++) given(enter("a"));
   });
@@ -77,7 +77,7 @@ describe("a client", () => {
   /** A subscription in so many bytes. */
   const long = (bytes: number) => `${FOLLOW_NAMES} #${"x".repeat(bytes)}`;
 
-  it("may have so many sockets and streams, and others have theirs", async () => {
+  it("may have a limited number of sockets and streams, and other clients have their own", async () => {
     const { app, url, http } = await listening({ subscriptionLimits: { clientConnections: 2 } });
     const socket = await bareSocket(url);
     const headers = { accept: "text/event-stream" };
@@ -124,7 +124,7 @@ describe("a client", () => {
     await following(app, 2);
   });
 
-  it("has what it kept again when an operation has failed, is complete, or its socket is gone", async () => {
+  it("has its quota back when an operation has failed, is complete, or its socket is gone", async () => {
     const { app, url } = await listening({ subscriptionLimits: { clientBytes: 50_000 } });
     const socket = await acknowledged(url);
     const ends: string[] = [];
@@ -172,8 +172,8 @@ describe("a client", () => {
   });
 });
 
-describe("variables that nobody declared", () => {
-  it("are no part of what is asked", async () => {
+describe("undeclared variables", () => {
+  it("are not counted as part of the operation", async () => {
     let reads = 0;
     const store = arrayStore({
       async postsOf(ids) {

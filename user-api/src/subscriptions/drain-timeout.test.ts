@@ -22,7 +22,7 @@ import {
 
 afterEach(endAll);
 
-/** A store that does not answer who asks for users. */
+/** A store that does not answer queries for users. */
 function silentStore() {
   const asked = Promise.withResolvers<void>();
   const gate = Promise.withResolvers<readonly []>();
@@ -40,8 +40,8 @@ function silentStore() {
   return { store, asked: asked.promise, answer: () => gate.resolve([]), added };
 }
 
-describe("the end of a server", () => {
-  it("does not wait for an upgrade that comes meanwhile: it is refused, and its connection ends", {
+describe("the shutdown of a server", () => {
+  it("does not wait for an upgrade that arrives during the drain: it is refused, and its connection ends", {
     timeout: 20_000,
   }, async () => {
     const { store, asked, answer } = silentStore();
@@ -57,7 +57,7 @@ describe("the end of a server", () => {
     await closing;
   });
 
-  it("cuts an upgrade whose client does not go", { timeout: 20_000 }, async () => {
+  it("closes an upgrade whose client does not disconnect", { timeout: 20_000 }, async () => {
     const { store, asked } = silentStore();
     const { app, port, url } = await listening({ store, drainMilliseconds: 100 });
     const socket = await acknowledged(url);
@@ -70,14 +70,14 @@ describe("the end of a server", () => {
     await closing;
   });
 
-  it("cuts sockets that were too many and do not go", { timeout: 20_000 }, async () => {
+  it("closes sockets beyond the limit that do not disconnect", { timeout: 20_000 }, async () => {
     const { app, port } = await listening({ subscriptionLimits: { connections: 0 }, drainMilliseconds: 100 });
     const { raw } = await rawSocket(port);
     raw.pause();
     await app.close();
   });
 
-  it("does not wait for a store that does not answer those who follow", { timeout: 20_000 }, async () => {
+  it("does not wait for a store that does not answer open subscriptions", { timeout: 20_000 }, async () => {
     const { store, asked } = silentStore();
     const { app, url } = await listening({ store, drainMilliseconds: 100 });
     const socket = await acknowledged(url);
@@ -88,7 +88,7 @@ describe("the end of a server", () => {
     assert.ok(performance.now() - began < 5_000);
   });
 
-  it("begins nothing more for those who are there", { timeout: 20_000 }, async () => {
+  it("starts no more work for connected clients", { timeout: 20_000 }, async () => {
     const { store, asked, answer, added } = silentStore();
     const { app, url } = await listening({ store, drainMilliseconds: 60_000 });
     const socket = await acknowledged(url);
@@ -108,7 +108,7 @@ describe("the end of a server", () => {
 describe("a socket that the server has closed", () => {
   const mutation = [frameOf(init), frameOf(subscribe("1", create("late").query))];
 
-  it("executes nothing that comes behind 4408", { timeout: 20_000 }, async () => {
+  it("executes nothing that arrives after 4408", { timeout: 20_000 }, async () => {
     const { store, added } = silentStore();
     const { app, port } = await listening({ store, subscriptionLimits: { initMilliseconds: 30 } });
     const { raw, rest } = await rawSocket(port);
@@ -119,7 +119,7 @@ describe("a socket that the server has closed", () => {
     assert.deepEqual(added, []);
   });
 
-  it("executes nothing that comes behind 1001, and follows nothing more", { timeout: 20_000 }, async () => {
+  it("executes nothing that arrives after 1001, and opens no subscription", { timeout: 20_000 }, async () => {
     const { store, added } = silentStore();
     const { app, port } = await listening({ store });
     const { raw } = await rawSocket(port);

@@ -19,7 +19,7 @@ import {
 afterEach(endAll);
 
 describe("a server that drains", () => {
-  it("finishes requests, closes sockets with 1001 and the store at last", async () => {
+  it("finishes requests, closes sockets with 1001, and closes the store last", async () => {
     const order: string[] = [];
     const reading = Promise.withResolvers<void>();
     const gate = Promise.withResolvers<void>();
@@ -47,7 +47,7 @@ describe("a server that drains", () => {
     assert.deepEqual(order, ["read", "closed"]);
   });
 
-  it("finishes what sockets have asked for", async () => {
+  it("finishes operations that sockets have requested", async () => {
     const reading = Promise.withResolvers<void>();
     const gate = Promise.withResolvers<void>();
     const store = arrayStore({
@@ -70,8 +70,8 @@ describe("a server that drains", () => {
   });
 
   for (const [what, answers] of [
-    ["tells of a user whom a request is creating, and then closes with 1001", true],
-    ["closes with 1001 all the same when the store keeps such a request waiting", false],
+    ["delivers a user that a running request creates, and then closes with 1001", true],
+    ["closes with 1001 nevertheless when the store delays such a request", false],
   ] as const) {
     it(what, async () => {
       const adding = Promise.withResolvers<void>();
@@ -104,7 +104,7 @@ describe("a server that drains", () => {
     });
   }
 
-  it("tells of every user who was created before, by sockets and streams, and then ends them", async () => {
+  it("delivers every user created before the drain, to sockets and streams, and then ends them", async () => {
     const reads: PromiseWithResolvers<void>[] = [];
     const store = arrayStore({
       async postsOf(ids) {
@@ -146,7 +146,7 @@ describe("a server that drains", () => {
   });
 
   for (const client of clients) {
-    it(`is left by the client ${client.name} with an error, not as if all were told`, async () => {
+    it(`ends the client ${client.name} with an error, not as if every user was delivered`, async () => {
       const { app, port } = await listening();
       const next = client.iterate(port, { query: FOLLOW }).next();
       await following(app, 1);
@@ -154,7 +154,7 @@ describe("a server that drains", () => {
     });
   }
 
-  it("cuts what does not end in time", async () => {
+  it("closes connections that do not end in time", async () => {
     const { app, url, logged } = await listening({ drainMilliseconds: 30 });
     const socket = await bareSocket(url);
     // It reads nothing any more, the closing frame neither.
@@ -163,7 +163,7 @@ describe("a server that drains", () => {
     assert.ok(logged.some(({ msg }) => msg === "closing connections that did not end within 30 ms"));
   });
 
-  it("cuts what waits for a store that does not answer", async () => {
+  it("closes connections that wait for a store that does not answer", async () => {
     const store = arrayStore({ postsOf: () => new Promise(() => undefined) });
     const { app, url } = await listening({ store, drainMilliseconds: 30 });
     const socket = await acknowledged(url);

@@ -64,7 +64,7 @@ describe("an event stream", () => {
     ],
   ];
   for (const [name, options] of ways) {
-    it(`is opened by ${name} and has events as graphql-sse says`, async () => {
+    it(`is opened by ${name} and sends events as graphql-sse specifies`, async () => {
       const { app, port } = await listening();
       const { response, text } = await open(port, options);
       assert.equal(response.statusCode, 200);
@@ -77,14 +77,14 @@ describe("an event stream", () => {
     });
   }
 
-  it("ends behind the result of a query", async () => {
+  it("ends after the result of a query", async () => {
     const { port } = await listening();
     const { response, text } = await open(port, { body: bodyOf("{ users { name } }") });
     await once(response, "end");
     assert.equal(text(), ':\n\nevent: next\ndata: {"data":{"users":[]}}\n\nevent: complete\ndata: \n\n');
   });
 
-  it("has the faults of a document as its result", async () => {
+  it("returns the errors of a document as its result", async () => {
     const { port } = await listening();
     const { response, text } = await open(port, { body: bodyOf("{ unknown }") });
     await once(response, "end");
@@ -95,7 +95,7 @@ describe("an event stream", () => {
     );
   });
 
-  it("is no way for a mutation by GET", async () => {
+  it("does not execute a mutation by GET", async () => {
     const { app, port } = await listening();
     const { response, text } = await open(port, { method: "GET", path: urlOf(create("ann").query) });
     await once(response, "end");
@@ -127,7 +127,7 @@ describe("an event stream", () => {
     });
   }
 
-  it("is not what a client gets that likes JSON better", async () => {
+  it("is not sent to a client that prefers JSON", async () => {
     const { port } = await listening();
     const accept = "application/graphql-response+json, application/json, text/event-stream";
     const { response } = await open(port, { body: bodyOf("{ users { name } }"), headers: { accept } });
@@ -140,7 +140,7 @@ describe("an event stream", () => {
     assert.equal((await open(port, { body: bodyOf(FOLLOW) })).response.statusCode, 503);
   });
 
-  it("leaves a connection as it was, for what is asked over it later", { timeout: 20_000 }, async () => {
+  it("leaves its connection usable for later requests", { timeout: 20_000 }, async () => {
     const reading = Promise.withResolvers<void>();
     const gate = Promise.withResolvers<readonly []>();
     const store = arrayStore({
@@ -163,7 +163,7 @@ describe("an event stream", () => {
     assert.deepEqual(counts.at(-1), counts[1]);
     const slow = open(port, { method: "GET", path: urlOf('{ user(id: "x") { name } }'), agent, accept: "*/*" });
     await reading.promise;
-    // For longer than an ended stream may stay that nobody reads.
+    // For longer than an ended stream that its client does not read may stay open.
     const clock = await open(port, { body: bodyOf(FOLLOW) });
     await until(() => clock.text().length >= 3 * 8);
     gate.resolve([]);
@@ -189,7 +189,7 @@ describe("an event stream", () => {
     assert.equal((await open(port, { body: bodyOf(FOLLOW), headers: fromGateway })).response.statusCode, 200);
   });
 
-  it("shows by comments that it lives", async () => {
+  it("sends comments as heartbeats", async () => {
     const { app, port } = await listening({ subscriptionLimits: { heartbeatMilliseconds: 20 } });
     const { text } = await open(port, { body: bodyOf(FOLLOW) });
     await following(app, 1);

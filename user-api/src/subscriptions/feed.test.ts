@@ -60,7 +60,7 @@ function rig(hold: Promise<void> = Promise.resolve()) {
 }
 
 describe("the feed", () => {
-  it("executes once for all who ask the same, however many they are, and serves each", async () => {
+  it("executes once for all equal subscriptions, however many there are, and serves each", async () => {
     const { feed, follow, names, tell, executions } = rig();
     for (let n = 0; n < 1_000; n++) follow("a");
     follow("b");
@@ -72,7 +72,7 @@ describe("the feed", () => {
     for (const own of names) assert.deepEqual(own, ["ann", "bob"]);
   });
 
-  it("serves nobody who has ended, and has nothing left of them", async () => {
+  it("serves no ended subscription, and keeps nothing of it", async () => {
     const { feed, follow, names, tell, executions } = rig();
     const ends = [follow("a"), follow("a"), follow("b")];
     ends[0]?.();
@@ -87,7 +87,7 @@ describe("the feed", () => {
     assert.deepEqual([feed.size(), executions()], [0, 1]);
   });
 
-  it("fails those for whom too many users wait, and begins anew for who comes then", async () => {
+  it("fails subscriptions for which too many users wait, and starts again for later ones", async () => {
     const gate = Promise.withResolvers<void>();
     const { feed, follow, names, failed, tell } = rig(gate.promise);
     follow("a");
@@ -103,7 +103,7 @@ describe("the feed", () => {
     assert.deepEqual(names[2], ["next"]);
   });
 
-  it("tells who comes later of nobody who was created before, although those still wait to be sent", async () => {
+  it("delivers no earlier user to a later subscription, although those users are still being sent", async () => {
     const gate = Promise.withResolvers<void>();
     const { feed, follow, names, tell, executions } = rig(gate.promise);
     const leave = follow("a");
@@ -114,11 +114,11 @@ describe("the feed", () => {
     leave();
     gate.resolve();
     await feed.settled();
-    // Nothing is executed for those of whom nobody hears.
+    // Nothing is executed for users that no subscription receives.
     assert.deepEqual([names, executions()], [[[], ["cy"]], 1]);
   });
 
-  it("tells of nobody whose id is certainly older than the subscription", async () => {
+  it("delivers no user whose id is certainly older than the subscription", async () => {
     const { feed, follow, names, tell } = rig();
     const now = Date.now();
     follow("a");
@@ -131,7 +131,7 @@ describe("the feed", () => {
     assert.deepEqual(names, [[perhaps, firstIdAt(now + 15_000)]]);
   });
 
-  it("tells nobody once it is closed", async () => {
+  it("delivers nothing once it is closed", async () => {
     const { feed, follow, names, tell } = rig();
     follow("a");
     feed.close();

@@ -10,7 +10,7 @@ import { atEnd, create, endAll, FOLLOW, FOLLOW_NAMES, following, listening, rawC
 
 afterEach(endAll);
 
-/** More than the system keeps for a connection that nobody reads. */
+/** More than the system buffers for a connection that its client does not read. */
 const HUGE = "x".repeat(32 * 1024 * 1024);
 const hugeStore = () => arrayStore({ users: async () => [{ id: "1", name: HUGE, email: "a@example.org" }] });
 const subscriptionLimits = { heartbeatMilliseconds: 50 };
@@ -41,7 +41,7 @@ async function answers(http: string): Promise<void> {
   assert.equal((await fetch(`${http}?query={__typename}`)).status, 200);
 }
 
-describe("an event stream that nobody reads", () => {
+describe("an event stream that its client does not read", () => {
   for (const [bound, connectionBytes] of [
     ["is less", 1024 * 1024],
     ["is more", 2 * HUGE.length],
@@ -51,7 +51,7 @@ describe("an event stream that nobody reads", () => {
         store: hugeStore(),
         subscriptionLimits: { ...subscriptionLimits, connectionBytes },
       });
-      // Somebody who reads sees heartbeats pass.
+      // A client that reads receives heartbeats.
       const reader = await deaf(port, FOLLOW_NAMES);
       reader.resume();
       await deaf(port, "{ users { name } }");
@@ -93,7 +93,7 @@ describe("an event stream that nobody reads", () => {
     raw.on("data", (chunk: Buffer) => {
       read += chunk.length;
       tail = (tail + chunk.toString("latin1")).slice(-40);
-      // For longer than a stream may stay that nobody reads, only so much at each tick.
+      // For longer than an unread stream may stay open; the client reads only a little at each tick.
       if (ticks < 8 && read > ticks * 2 * 1024 * 1024) raw.pause();
     });
     clock.resume();

@@ -35,7 +35,7 @@ describe("the payload of connection_init", () => {
       { id: "2", username: "2", tags: ["a", "b"] },
     ],
     [
-      "may name the gateway's anonymous consumer, who is nobody",
+      "may name the gateway's anonymous consumer, which has no identity",
       { ...secret, "x-consumer-id": "2", "x-anonymous-consumer": "true" },
       nobody,
       null,
@@ -48,7 +48,7 @@ describe("the payload of connection_init", () => {
       demo,
       demo.consumer,
     ],
-    ["repeats that it is nobody", { "x-consumer-id": "2", "x-anonymous-consumer": "true" }, nobodyOfGateway, null],
+    ["repeats that it is anonymous", { "x-consumer-id": "2", "x-anonymous-consumer": "true" }, nobodyOfGateway, null],
   ] as const;
   for (const [name, payload, opener, consumer] of believed) {
     it(name, () => {
@@ -61,16 +61,16 @@ describe("the payload of connection_init", () => {
   const refused: readonly (readonly [string, Readonly<Record<string, unknown>>, Caller])[] = [
     ["names a consumer without the secret", { "x-consumer-id": "2" }, nobody],
     ["shows another secret", { "x-gateway-secret": "x", "x-consumer-id": "2" }, nobody],
-    ["shows another secret and names nobody", { "x-gateway-secret": "x" }, nobody],
+    ["shows another secret and names no consumer", { "x-gateway-secret": "x" }, nobody],
     ["shows a secret that is no text", { "x-gateway-secret": [GATEWAY_SECRET], "x-consumer-id": "2" }, nobody],
     ["names a consumer by a number", { ...secret, "x-consumer-id": 2 }, nobody],
     ["shows the secret twice", { ...secret, "X-Gateway-Secret": GATEWAY_SECRET, "x-consumer-id": "2" }, nobody],
     ["names two consumers", { ...secret, "x-consumer-id": "2", "X-Consumer-ID": "1" }, nobody],
     ["names another consumer than the gateway has", { "x-consumer-id": "2" }, demo],
-    ["names a consumer where the gateway has named nobody", { "x-consumer-id": "2" }, nobodyOfGateway],
+    ["names a consumer where the gateway has named none", { "x-consumer-id": "2" }, nobodyOfGateway],
     ["gives the gateway's consumer another name", { "x-consumer-id": "1", "x-consumer-username": "ann" }, demo],
     ["gives the gateway's consumer other tags", { "x-consumer-id": "1", "x-consumer-tags": "admin" }, demo],
-    ["says that the gateway's consumer is nobody", { "x-anonymous-consumer": "true" }, demo],
+    ["says that the gateway's consumer is anonymous", { "x-anonymous-consumer": "true" }, demo],
   ];
   for (const [name, payload, opener] of refused) {
     it(`is refused when it ${name}`, () => {
@@ -78,7 +78,7 @@ describe("the payload of connection_init", () => {
     });
   }
 
-  it("is judged alike behind the gateway with the secret, with another one, and without, and so tells nothing of it", () => {
+  it("gets the same answer behind the gateway with the secret, with another one, and without, and so reveals nothing about it", () => {
     const claims = [
       {},
       { "x-consumer-id": "1" },
@@ -97,7 +97,7 @@ describe("the payload of connection_init", () => {
     }
   });
 
-  it("is not believed by who has no secret", () => {
+  it("is not trusted when no secret is set", () => {
     const identifyCaller = makeIdentifyCaller({ gatewaySecret: undefined, directCalls: true });
     assert.equal(callerOfInit({ ...secret, "x-consumer-id": "2" }, { opener: nobody, identifyCaller }), null);
   });
@@ -134,8 +134,8 @@ describe("a socket whose init names its consumer", () => {
   for (const [name, payload, headers] of [
     ["without the secret", { "X-Consumer-ID": "1" }, {}],
     ["with a wrong secret", { ...claim, "x-gateway-secret": "wrong" }, {}],
-    ["who is another one than the gateway's", claim, fromGateway],
-    ["where the gateway has named nobody", claim, secret],
+    ["that differs from the gateway's consumer", claim, fromGateway],
+    ["where the gateway has named no consumer", claim, secret],
   ] as const) {
     it(`${name} is closed with 4403, and executes nothing`, async () => {
       const { url, http } = await listening({ policy: { access: "open", rules: {} } });

@@ -8,7 +8,7 @@ import { acknowledged, create, endAll, FOLLOW_NAMES, following, listening, subsc
 
 const USERS = "query All { users { name } }";
 
-/** What a socket is told, one by one, however quickly it comes. */
+/** The messages that a socket receives, one by one, however quickly they arrive. */
 function heard(socket: WebSocket): () => Promise<{ readonly type: string; readonly payload?: unknown }> {
   const messages = on(socket, "message");
   return async () => {
@@ -20,7 +20,7 @@ function heard(socket: WebSocket): () => Promise<{ readonly type: string; readon
 describe("an operation of a socket", () => {
   afterEach(endAll);
 
-  it("counts for the rate of its client like a request, and the socket stays", async () => {
+  it("counts towards the rate of its client like a request, and the socket stays open", async () => {
     const { app, url, http } = await listening({ requestsPerMinute: 3 });
     // The upgrade is the first.
     const socket = await acknowledged(url, { headers: fromGateway });
@@ -96,7 +96,7 @@ describe("an operation of a socket", () => {
     }
   });
 
-  it("that takes too long ends with TIMEOUT, and the socket stays", async () => {
+  it("that takes too long ends with TIMEOUT, and the socket stays open", async () => {
     const store = arrayStore({ users: () => new Promise<never>(() => {}) });
     const { url } = await listening({ store, limits: { milliseconds: 20 } });
     const socket = await acknowledged(url);
@@ -109,7 +109,7 @@ describe("an operation of a socket", () => {
     assert.equal((await next()).type, "pong");
   });
 
-  it("that follows is told of an event that takes too long, and of the next ones", async () => {
+  it("that subscribes receives an error for an event that takes too long, and then the next events", async () => {
     let calls = 0;
     const postsOf = (ids: readonly string[]) => {
       calls += 1;

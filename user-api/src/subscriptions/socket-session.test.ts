@@ -56,25 +56,25 @@ function open({ acknowledged = true, operations = 3, permits = true } = {}) {
 }
 
 describe("graphql-transport-ws", () => {
-  it("begins with one init", () => {
+  it("begins with one connection_init", () => {
     const { session, closed } = open();
     session.received(init);
     assert.deepEqual(closed, [[4429, "Too many initialisation requests"]]);
   });
 
-  it("closes with 4403 when the init may not pass", () => {
+  it("closes with 4403 when connection_init is refused", () => {
     const { session, sent, closed } = open({ acknowledged: false, permits: false });
     session.received(init);
     assert.deepEqual([sent, closed], [[], [[4403, "Forbidden"]]]);
   });
 
-  it("lets nobody subscribe before init", () => {
+  it("refuses subscriptions before connection_init", () => {
     const { session, closed, begun } = open({ acknowledged: false });
     session.received(subscribe());
     assert.deepEqual([closed, begun], [[[4401, "Unauthorized"]], []]);
   });
 
-  it("hands an operation on as it came, and its results back", () => {
+  it("passes an operation on unchanged, and returns its results", () => {
     const { session, sent, at } = open();
     session.received(subscribe("é\n", { query, variables: { a: 1 }, operationName: "A", extensions: {} }));
     assert.deepEqual(at(0).request, { query, variables: { a: 1 }, operationName: "A", extensions: {} });
@@ -88,7 +88,7 @@ describe("graphql-transport-ws", () => {
     ]);
   });
 
-  it("says no complete behind an error", () => {
+  it("sends no complete after an error", () => {
     const { session, sent, at } = open();
     session.received(subscribe());
     at(0).receiver.fail([{ message: "no" }]);
@@ -117,7 +117,7 @@ describe("graphql-transport-ws", () => {
     ["it has failed", ({ at }) => at(0).receiver.fail([])],
   ];
   for (const [name, end] of endings) {
-    it(`lets an id be used again when ${name}; the former operation is not heard any more`, () => {
+    it(`lets an id be used again when ${name}; results of the former operation are dropped`, () => {
       const opened = open();
       const { session, sent, closed, at } = opened;
       session.received(subscribe());
@@ -151,7 +151,7 @@ describe("graphql-transport-ws", () => {
     }
   });
 
-  it("refuses more operations than a socket may have, and lets it live", () => {
+  it("refuses more operations than a socket may have, and stays open", () => {
     const { session, sent, closed, begun } = open();
     for (const id of ["1", "2", "3", "4"]) session.received(subscribe(id));
     assert.equal(begun.length, 3);

@@ -27,7 +27,7 @@ describe("a socket", () => {
     ["a subscription before init", [subscribe("1")], 4401],
     ["no JSON", [init, "hello"], 4400],
     ["a binary frame", [init, Buffer.from('{"type":"ping"}')], 4400],
-    ["a message of servers", [init, '{"type":"connection_ack"}'], 4400],
+    ["a message that only servers send", [init, '{"type":"connection_ack"}'], 4400],
     ["init twice", [init, init], 4429],
     ["an id twice", [init, subscribe("1"), subscribe("1")], 4409],
     ["a long id twice", [init, subscribe("🐙".repeat(200)), subscribe("🐙".repeat(200))], 4409],
@@ -67,7 +67,7 @@ describe("a socket", () => {
     });
   }
 
-  it("that uses an id again right behind its complete has the new operation alone", async () => {
+  it("that reuses an id right after its complete receives results of the new operation only", async () => {
     const { app, url } = await listening();
     const socket = await acknowledged(url);
     const messages: unknown[] = [];
@@ -117,7 +117,7 @@ describe("a socket", () => {
     await following(app, 0);
   });
 
-  it("may have so many operations and not one more", async () => {
+  it("may have as many operations as the limit, and not one more", async () => {
     const { app, url } = await listening({ subscriptionLimits: { operations: 2 } });
     const socket = await acknowledged(url);
     for (const id of ["1", "2", "3"]) socket.send(subscribe(id));
@@ -162,7 +162,7 @@ describe("a socket", () => {
   const refused: readonly (readonly [string, SocketOptions, number])[] = [
     ["another subprotocol", { protocol: "graphql-ws" }, 400],
     ["a page of another origin", { headers: { origin: "https://evil.example" } }, 403],
-    ["a stranger with a wrong secret", { headers: { ...fromGateway, "x-gateway-secret": "x" } }, 401],
+    ["a client with a wrong secret", { headers: { ...fromGateway, "x-gateway-secret": "x" } }, 401],
   ];
   for (const [name, options, status] of refused) {
     it(`of ${name} is refused with ${status}`, async () => {
@@ -199,7 +199,7 @@ describe("a client that is slower than its events", () => {
     return { app, socket, messages };
   }
 
-  it("loses the operation that is too much for it, and keeps the others", async () => {
+  it("loses the operation that exceeds its bound, and keeps the others", async () => {
     const { app, socket, messages } = await slowSocket({ operationBytes: 300_000, connectionBytes: 3_000_000 });
     assert.deepEqual(app.subscriptions.counts(), { sockets: 1, streams: 0, subscriptions: 1, slow: 1 });
     socket.resume();
@@ -211,14 +211,14 @@ describe("a client that is slower than its events", () => {
     await until(() => messages.at(-1)?.id === "2" && JSON.stringify(messages.at(-1)).includes("after"));
   });
 
-  it("loses its socket, with 1013, when that is too much", async () => {
+  it("loses its socket, with 1013, when the socket exceeds its bound", async () => {
     const { app, socket } = await slowSocket({ operationBytes: 3_000_000, connectionBytes: 300_000 });
     assert.equal(app.subscriptions.counts().subscriptions, 0);
     socket.resume();
     assert.deepEqual((await once(socket, "close")).map(String), ["1013", "This client is slower than its events"]);
   });
 
-  it("is not answered its pings without end", async () => {
+  it("does not get an unlimited number of pongs", async () => {
     const { port } = await listening({ subscriptionLimits: { connectionBytes: 1_000 } });
     const { raw } = await rawSocket(port);
     raw.pause();

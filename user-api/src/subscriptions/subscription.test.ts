@@ -8,7 +8,7 @@ afterEach(endAll);
 
 for (const client of clients) {
   describe(`userCreated for the client ${client.name}`, () => {
-    it("tells every subscriber of a created user, with the fields that each selects", async () => {
+    it("sends a created user to every subscriber, with the fields that each selects", async () => {
       const { app, port } = await listening();
       const queries = [FOLLOW, FOLLOW, FOLLOW, FOLLOW_NAMES, "subscription { userCreated { e: email } }"];
       const results = queries.map((query) => firstOf(client, port, { query }));
@@ -25,7 +25,7 @@ for (const client of clients) {
       ]);
     });
 
-    it("executes once what many ask, and once for each set of variables", async () => {
+    it("executes equal subscriptions once, and once for each set of variables", async () => {
       let reads = 0;
       const store = arrayStore({
         async postsOf(ids) {
@@ -47,7 +47,7 @@ for (const client of clients) {
       assert.ok(reads <= 2, `${reads} reads`);
     });
 
-    it("tells of users in the order of their creation, and stops when the client has enough", async () => {
+    it("sends users in the order of their creation, and stops when the client unsubscribes", async () => {
       // Each read of posts takes shorter than the one before it.
       const gates = Array.from({ length: 3 }, () => Promise.withResolvers<void>());
       let reads = 0;
@@ -74,7 +74,7 @@ for (const client of clients) {
       await following(app, 0);
     });
 
-    it("does not tell of a user who was refused", async () => {
+    it("does not send a user whose creation was refused", async () => {
       const { app, port } = await listening();
       const first = firstOf(client, port, { query: FOLLOW_NAMES });
       await following(app, 1);
@@ -93,7 +93,7 @@ for (const client of clients) {
       await until(() => app.subscriptions.counts().streams === 0);
     });
 
-    it("tells the errors of a query with its data", async () => {
+    it("returns the errors of a query with its data", async () => {
       const { port } = await listening();
       const { data, errors } = await firstOf(client, port, { query: '{ user(id: "x") { name } }' });
       assert.deepEqual(data, { user: null });
@@ -210,7 +210,7 @@ for (const client of clients) {
       });
     }
 
-    it("refuses who may not follow", async () => {
+    it("refuses a caller that may not subscribe", async () => {
       const { port } = await listening({ policy: { access: "authenticated", rules: {} } });
       await assert.rejects(firstOf(client, port, { query: FOLLOW }), (errors: { extensions: object }[]) => {
         assert.deepEqual(errors[0]?.extensions, { code: "UNAUTHENTICATED" });
@@ -218,7 +218,7 @@ for (const client of clients) {
       });
     });
 
-    it("tells a fault of ours without detail", async () => {
+    it("reports an internal error without detail", async () => {
       const store = arrayStore({ postsOf: () => Promise.reject(new Error("secret of the database")) });
       const { app, port, logged } = await listening({ store });
       const first = firstOf(client, port, { query: FOLLOW });

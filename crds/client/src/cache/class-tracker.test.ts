@@ -75,7 +75,7 @@ test("the home namespace is of this Sluice's class before its Lease is there", (
   assert.deepEqual(watches[0]?.options, { labels: "sluice.dev/class" });
 });
 
-test("namespaces that move are told with the Lease that comes or goes, and a renewal is no news", () => {
+test("changed namespaces are reported when a Lease is created or deleted, and a renewal is not reported", () => {
   const { classes, changes, watch } = scene();
   watch().replaced([]);
   watch().changed(lease("shop/a", "dev"));

@@ -58,7 +58,7 @@ function read(all: ReturnType<typeof scene>): void {
   all.watch("ReferenceGrant").replaced([]);
 }
 
-test("nothing is synced before it is known which namespaces are meant", () => {
+test("nothing is synced before the selected namespaces are known", () => {
   const all = scene();
   assert.deepEqual(all.watches.get("Namespace")?.options, { labels: "team=a" });
   read(all);
@@ -82,7 +82,7 @@ test("a namespace comes with all that was read of it, and goes with all", () => 
   assert.deepEqual(all.routes(), ["home/r", "one/r"]);
 });
 
-test("what happens in a namespace that is not meant is known when it comes, and told to nobody before", () => {
+test("changes in a namespace that is not selected are known once it is selected, and reported to no observer before", () => {
   const all = scene();
   read(all);
   all.watch("Namespace").replaced([]);
@@ -115,7 +115,7 @@ test("nodes are found in every namespace", () => {
   assert.deepEqual([...all.cache.resources.EndpointSlice.keys()], ["two/slice"]);
 });
 
-test("what keeps namespaces from being read is trouble, and those that were read stay", () => {
+test("an error that keeps namespaces from being read is reported, and namespaces already read stay", () => {
   const all = scene();
   read(all);
   all.watch("Namespace").replaced([space("one")]);

@@ -122,7 +122,7 @@ test("what keeps a kind from being read is trouble until it is read again, and l
   assert.deepEqual(cache.trouble(), []);
 });
 
-test("versions are told with what stood before them: unknown at first, nothing later", () => {
+test("versions are reported with their predecessors: unknown at first, nothing later", () => {
   const { versions, watch } = scene();
   const services = watch("Service");
   services.replaced([resource("a", "1")]);
@@ -156,7 +156,7 @@ test("only what changes the meaning of a resource is a change: its spec, or its 
 
 const service = (resourceVersion: string, uid = "a"): Resource => resource("a", resourceVersion, { uid });
 
-test("what was written counts at once, and what a watch tells as soon as it has come as far", () => {
+test("a write counts at once, and a watch event as soon as it is at least as recent", () => {
   const { cache, watch } = scene();
   const observer = watch("Service");
   const there = () => names(cache.resources.Service);
@@ -180,7 +180,7 @@ test("what was written counts at once, and what a watch tells as soon as it has 
   assert.deepEqual(there(), [], "somebody removed it after that");
 });
 
-test("what was removed is gone at once, and what comes under its name afterwards is there", () => {
+test("a removed resource is gone at once, and a later one of the same name is present", () => {
   const { cache, watch } = scene();
   const observer = watch("Service");
   const there = () => names(cache.resources.Service);
@@ -198,7 +198,7 @@ test("what was removed is gone at once, and what comes under its name afterwards
   assert.deepEqual(there(), ["a@11"]);
 });
 
-test("a watch is believed when it tells of something later and not of what was written", () => {
+test("a watch event counts when it is later than the write", () => {
   const { cache, watch } = scene();
   const observer = watch("Service");
   const there = () => names(cache.resources.Service);

@@ -56,7 +56,7 @@ test("waits for an API server that is not there yet", async () => {
   });
 });
 
-test("names the contexts there are when the one asked for is not among them", () =>
+test("names the available contexts when the requested one is missing", () =>
   withKubeconfig("https://127.0.0.1:1", async (kubeconfig) => {
     assert.throws(() => createClusterClient({ kubeconfig, context: "there", log }), /no context there; it has here/);
     assert.throws(() => createClusterClient({ kubeconfig: `${kubeconfig}.absent`, log }), /ENOENT/);
@@ -67,7 +67,7 @@ for (const [what, text] of [
   ["no kubeconfig", "hello"],
   ["one without a cluster", "apiVersion: v1"],
 ] as const)
-  test(`a kubeconfig that is ${what} is told in one line`, () =>
+  test(`a kubeconfig that is ${what} is reported in one line`, () =>
     withKubeconfig("https://127.0.0.1:1", async (kubeconfig) => {
       writeFileSync(kubeconfig, text);
       assert.throws(

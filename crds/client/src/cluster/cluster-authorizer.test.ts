@@ -57,7 +57,7 @@ describe("access to a cluster", () => {
   const ann = { username: "ann", groups: ["staff"] };
   const right = { verb: "create", group: "sluice.dev", resource: "services", namespace: "default" } as const;
 
-  test("knows whose token it is, and asks again only after ten seconds", async () => {
+  test("identifies the owner of a token, and asks again only after ten seconds", async () => {
     status = { authenticated: true, user: ann };
     assert.deepEqual(await Promise.all([access.authenticate("a"), access.authenticate("a")]), [ann, ann]);
     time += 9_999;
@@ -69,7 +69,7 @@ describe("access to a cluster", () => {
   });
 
   for (const [what, answer] of [
-    ["that it is nobody's", { authenticated: false, error: "expired" }],
+    ["that the token is unknown", { authenticated: false, error: "expired" }],
     ["nothing", {}],
     ["no name", { authenticated: true, user: {} }],
   ] as const) {

@@ -63,7 +63,7 @@ test("costs two calls for the first turn and none for the next", async () => {
   assert.equal(lease().holderIdentity, "");
 });
 
-test("knows whether somebody else had the Lease in between", async () => {
+test("detects whether another holder had the Lease in between", async () => {
   const { turns } = machine();
   const [mine, theirs] = [turns(), turns()];
   await mine.run(async () => undefined);
@@ -81,7 +81,7 @@ test("knows whether somebody else had the Lease in between", async () => {
   await theirs.close();
 });
 
-test("waits out a holder that has died, and counts the change", async () => {
+test("waits until a dead holder's Lease expires, and counts the change", async () => {
   const { turns, lease, now } = machine();
   const [dead, mine] = [turns(), turns()];
   await dead.run(async () => undefined);
@@ -94,7 +94,7 @@ test("waits out a holder that has died, and counts the change", async () => {
   await mine.close();
 });
 
-test("tells its holder when others may have taken the Lease from a process that was stopped for long", async () => {
+test("notifies its holder when others may have taken the Lease from a process that was stopped for long", async () => {
   const { turns, pass } = machine();
   const mine = turns();
   await mine.run(async ({ isHeld }) => {
@@ -105,7 +105,7 @@ test("tells its holder when others may have taken the Lease from a process that 
   await mine.close();
 });
 
-test("lets others have their turn after two seconds, however much there is to do", async () => {
+test("yields to others after two seconds, however much there is to do", async () => {
   const { turns, pass, lease } = machine();
   const mine = turns();
   const holders: string[] = [];
@@ -122,7 +122,7 @@ test("lets others have their turn after two seconds, however much there is to do
   await mine.close();
 });
 
-test("goes on after a turn that failed", async () => {
+test("continues after a turn that failed", async () => {
   const mine = machine().turns();
   await assert.rejects(
     mine.run(async () => {

@@ -108,7 +108,7 @@ test("reads every YAML and JSON file below the directory, but nothing hidden", (
     assert.equal(await names(client), "a,b,d,c");
   }));
 
-test("tells of edits by hand: changed, added, moved and removed files", () =>
+test("reports edits by hand: changed, added, moved and removed files", () =>
   bench(async ({ client, write, directory }) => {
     write("a.yaml", service("a"));
     const { held, told, until } = await following(client);
@@ -126,7 +126,7 @@ test("tells of edits by hand: changed, added, moved and removed files", () =>
     assert.ok(!told.includes("removed b"));
   }));
 
-test("keeps what a file held while it does not parse, says where it is wrong, and goes on when it is repaired", () =>
+test("keeps a file's last content while it does not parse, reports the position, and continues once it is repaired", () =>
   bench(async ({ client, write, log }) => {
     write("a.yaml", `${service("a")}---\n${service("b")}`);
     write("c.yaml", service("c"));
@@ -214,7 +214,7 @@ test("writes new resources to <kind>/<name>.yaml and changes others where they s
     assert.deepEqual(readdirSync(directory).sort(), [".status", "service"]);
   }));
 
-test("takes another file name when somebody else's content has it", () =>
+test("takes another file name when that name already has other content", () =>
   bench(async ({ client, write, read }) => {
     write("service/a.yaml", service("b"));
     await client.apply("Service", asked("a", { url: "http://a.example" }), { manager });
@@ -288,7 +288,7 @@ test("refuses an update against an edit by hand in between", () =>
     assert.equal((await client.get(ref("a")))?.spec?.retries, 9);
   }));
 
-test("tells the loss of the directory, and all when it is back", () =>
+test("reports the loss of the directory, and every resource when it is back", () =>
   bench(async ({ client, write, directory }) => {
     write("a.yaml", service("a"));
     const { held, told, until } = await following(client);
@@ -314,14 +314,14 @@ test("writes the status again when its record cannot be read", () =>
     assert.equal((await client.get(ref("a")))?.status?.conditions?.[0]?.message, "Good.");
   }));
 
-test("tells an event in the log, and equal ones once", () =>
+test("logs an event, and equal ones once", () =>
   bench(async ({ client, log }) => {
     const event = { type: "Warning", reason: "Invalid", message: "Wrong.", reporter: "sluice.dev/operator" } as const;
     for (let count = 0; count < 3; count++) await client.recordEvent(ref("a"), event);
     assert.deepEqual(log, ["Wrong."]);
   }));
 
-test("who lists without a pause does not keep a watch from being told", () =>
+test("a reader that lists without a pause does not delay a watch", () =>
   bench(async ({ client, write }) => {
     write("web.yaml", service("web"));
     const seen: string[] = [];
@@ -350,7 +350,7 @@ test("who lists without a pause does not keep a watch from being told", () =>
     }
   }));
 
-test("who lists has been told by its watch what it lists, without the file system's word", () =>
+test("a reader that lists has received the same resources by its watch, without a file system event", () =>
   bench(async ({ client, another }) => {
     const { held } = await following(client);
     await another().apply("Service", asked("a", { url: "http://a.example" }), { manager });

@@ -64,7 +64,7 @@ test("keeps the style of lists, and their comments", () => {
   assert.equal(replaceDocument(file, 2, changed), file.replace("  - /people\n", '  - /folk\n  - "123"\n'));
 });
 
-test("says nothing else after a change than what was asked", () => {
+test("changes nothing beyond the requested change", () => {
   const route = contentOf(file, "Route");
   const changed: Resource = {
     ...route,
@@ -106,7 +106,7 @@ test("writes JSON where there was JSON", () => {
   assert.deepEqual(JSON.parse(replaceDocument(json, 0, changed)).spec, { url: "http://a" });
 });
 
-test("does not say the default namespace", () => {
+test("omits the default namespace", () => {
   assert.doesNotMatch(printResource(contentOf(file, "Service")), /namespace/);
   assert.match(printResource(contentOf(file, "Route")), /namespace: other/);
 });

@@ -41,7 +41,7 @@ function edited(directory: string, edits: (() => void)[]): DirectoryReader {
   };
 }
 
-test("an update keeps what somebody saved while it was worked out", () =>
+test("an update keeps another writer's change that was saved during the computation", () =>
   bench(async (directory, file) => {
     writeFileSync(file, `${service("a")}---\n${service("b")}`);
     const folder = edited(directory, [
@@ -56,7 +56,7 @@ test("an update keeps what somebody saved while it was worked out", () =>
     assert.equal(readFileSync(file, "utf8"), `${service("c")}---\n${written}---\n${service("b", "/edited")}`);
   }));
 
-test("a removal keeps what somebody saved while it was worked out", () =>
+test("a removal keeps another writer's change that was saved during the computation", () =>
   bench(async (directory, file) => {
     writeFileSync(file, service("a"));
     const folder = edited(directory, [() => writeFileSync(file, `${service("b")}---\n${service("a")}`)]);
@@ -64,7 +64,7 @@ test("a removal keeps what somebody saved while it was worked out", () =>
     assert.equal(readFileSync(file, "utf8"), service("b"));
   }));
 
-test("who saves without a pause is told as a conflict", () =>
+test("a writer that saves without a pause is reported as a conflict", () =>
   bench(async (directory, file) => {
     let count = 0;
     const save = () => writeFileSync(file, service("a", `/${count++}`));

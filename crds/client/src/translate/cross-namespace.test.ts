@@ -121,7 +121,7 @@ test("a plugin whose target is not allowed is never one for more than that targe
   assert.deepEqual([plugin?.item.service, plugin?.item.route, plugin?.entity], [{}, {}, undefined]);
 });
 
-test("to name the own namespace is no crossing", () => {
+test("a reference to the own namespace is not a cross-namespace reference", () => {
   const { options } = asking(() => false);
   const [route] = translate(resource("Route", { paths: ["/a"], serviceRef: { ...within, name: "users" } }), options);
   assert.deepEqual(route?.item.service, { id: SERVICE });
@@ -147,7 +147,7 @@ const ids: Readonly<Record<string, string>> = {
   [UPSTREAM]: "up",
 };
 for (const [kind, spec] of cases.filter(([, , , to]) => to !== "Secret" && to !== "CoreService"))
-  test(`who writes a ${kind} by its entity leaves its reference to another namespace as it was`, () => {
+  test(`a write of a ${kind} by its entity leaves its reference to another namespace as it was`, () => {
     const { options } = asking(() => true);
     const previous = resource(kind, spec, "away");
     const [translated] = translate(previous, { ...options, audience: "admin" });
@@ -162,7 +162,7 @@ for (const [kind, spec] of cases.filter(([, , , to]) => to !== "Secret" && to !=
     assert.deepEqual([written, violations, value?.metadata.namespace], [spec, undefined, "away"]);
   });
 
-test("who writes a Service by its entity leaves its core Service of another namespace as it was", () => {
+test("a write of a Service by its entity leaves its core Service of another namespace as it was", () => {
   const { options } = asking(() => true);
   const spec = { backendRef: { ...within, name: "users", port: 4000 } };
   const previous = resource("Service", spec, "away");

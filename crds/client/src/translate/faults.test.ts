@@ -189,7 +189,7 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
     ["Invalid"],
   ],
   [
-    "a value from a Secret without telling it",
+    "a value from a Secret without revealing it",
     "Plugin",
     {
       plugin: "rate-limiting",
@@ -201,7 +201,7 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
     ["Invalid"],
   ],
   [
-    "targets that cannot be told, once",
+    "targets that cannot be determined, once",
     "Plugin",
     { plugin: "cors", targetRefs: "users" },
     "home",
@@ -226,7 +226,7 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
   ],
 ];
 for (const [name, kind, spec, namespace, sentences, reasons] of faults) {
-  test(`tells of ${name}`, () => {
+  test(`reports ${name}`, () => {
     const items = translate(resource(kind, spec, namespace), options);
     const violations = items.flatMap((item) => item.violations);
     assert.deepEqual(violations.map(describeResourceViolation), sentences);
@@ -250,7 +250,7 @@ const secretFaults = [
   ["keys", "broken", "key: the entry broken of the Secret keys ends in a line break"],
 ] as const;
 for (const [name, key, sentence] of secretFaults) {
-  test(`tells that a key is not to be had: ${sentence}`, () => {
+  test(`reports that a key is not available: ${sentence}`, () => {
     const [, credential] = translate(resource("Consumer", keyAuth(key, name)), options);
     assert.deepEqual(credential?.violations.map(describeResourceViolation), [`spec.keyAuth[0].secretRef.${sentence}`]);
     assert.equal(credential?.violations[0]?.condition, "ResolvedRefs");
@@ -265,7 +265,7 @@ const tlsFaults = [
   ["half", "the Secret half: all or none of these fields must be set: 'tls-alt.crt', 'tls-alt.key'", "Invalid"],
 ] as const;
 for (const [name, sentence, reason] of tlsFaults) {
-  test(`tells that a certificate is not to be had: ${sentence}`, () => {
+  test(`reports that a certificate is not available: ${sentence}`, () => {
     const [certificate] = translate(resource("Certificate", { secretRef: { name } }), options);
     assert.deepEqual(
       certificate?.violations.map((violation) => [describeResourceViolation(violation), violation.reason]),
@@ -276,7 +276,7 @@ for (const [name, sentence, reason] of tlsFaults) {
   });
 }
 
-test("tells all that is wrong with a certificate without telling any of it", () => {
+test("reports everything that is wrong with a certificate without revealing any of it", () => {
   const [certificate] = translate(resource("Certificate", { secretRef: { name: "rubbish" } }), options);
   assert.deepEqual(certificate?.violations.map(describeResourceViolation), [
     "spec.secretRef.name: the entry tls.crt of the Secret rubbish: invalid certificate: expected certificates in PEM",

@@ -60,7 +60,7 @@ const refused: readonly (readonly [what: string, config: object, faults: readonl
     [`redis_ssl: ${MISMATCH} redis_ssl = true vs redis.ssl = false`],
   ],
   [
-    "passwords that differ, without telling them",
+    "passwords that differ, without revealing them",
     { redis_password: "a", redis: { password: "b" } },
     [`redis_password: ${MISMATCH} redis_password vs redis.password`],
   ],

@@ -174,7 +174,7 @@ test("keeps an id that is given, in lower case, as in references", () => {
   assert.deepEqual(route.service, { id: UUID });
 });
 
-test("routes of grpc keep their path unless told otherwise", () => {
+test("routes of grpc keep their path unless configured otherwise", () => {
   assert.equal(filled("routes", { protocols: ["grpc"], hosts: ["a"] }).strip_path, false);
 });
 

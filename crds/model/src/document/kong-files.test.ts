@@ -23,7 +23,7 @@ const taken: readonly (readonly [what: string, text: string, warnings: readonly 
     ["kong.yml:2:1: parameters: ignored: Kong keeps facts about its own cluster here"],
   ],
   [
-    "what tells decK where a file belongs",
+    "members that show decK where a file belongs",
     "_konnect: {control_plane_name: x}\n_workspace: default\n",
     [
       "kong.yml:2:1: _konnect: ignored: it tells decK which control plane of Konnect to use",
@@ -31,7 +31,7 @@ const taken: readonly (readonly [what: string, text: string, warnings: readonly 
     ],
   ],
   [
-    "what tells decK how to compare a file",
+    "members that show decK how to compare a file",
     "_info: {default_lookup_tags: {services: [a]}}\n",
     ["kong.yml:2:9: _info.default_lookup_tags: ignored: only decK itself reads this member"],
   ],

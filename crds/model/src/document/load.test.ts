@@ -217,7 +217,7 @@ const faulty: readonly [string, string, readonly string[]][] = [
     ],
   ],
   [
-    "a key used twice, without telling the key",
+    "a key used twice, without revealing the key",
     `${head}consumers:\n- {username: a, keyauth_credentials: [{key: secret}]}\n- {username: b, keyauth_credentials: [{key: secret}, {}]}\n`,
     [
       "k.yaml:4:39: consumers[1].keyauth_credentials[0]: uniqueness violation: 'keyauth_credentials' entity with key set to '[redacted]' already declared",
@@ -240,7 +240,7 @@ const faulty: readonly [string, string, readonly string[]][] = [
 ];
 
 for (const [what, text, expected] of faulty) {
-  test(`tells the line and column of ${what}`, () => {
+  test(`reports the line and column of ${what}`, () => {
     const { violations = [] } = loadDocument(text, { file: "k.yaml" });
     assert.deepEqual(violations.map(describeViolation), expected);
   });

@@ -98,7 +98,7 @@ for (const [body, path, message] of refused) {
   });
 }
 
-test("tells all faults of a form at once", () => {
+test("reports all errors of a form at once", () => {
   assert.equal(decodeForm("__proto__=1&a=%&b=1&b.c=1", "plugins").violations?.length, 3);
 });
 

@@ -39,7 +39,7 @@ test("leaves a deprecated member with a fault to the check", () => {
   assert.equal(merge({ redis_host: null, policy: "local" }), undefined);
 });
 
-test("an upstream that is told what to hash is one that hashes, unless it is told otherwise", () => {
+test("an upstream that is given a hash source hashes, unless another algorithm is given", () => {
   const current = { name: "u", algorithm: "least-connections", hash_on: "none" };
   assert.equal(mergeEntity("upstreams", current, { hash_on: "ip" }).algorithm, "consistent-hashing");
   const change = { hash_on: "ip", algorithm: "round-robin" };

@@ -72,7 +72,7 @@ const faults: readonly (readonly [string, keyof typeof kinds, unknown, readonly 
   ["a name that inherits", "Service", { host: "x", toString: "y" }, [[["toString"], "unknown field"]]],
 ];
 for (const [name, kind, spec, expected] of faults) {
-  test(`reading a spec tells of ${name}`, () => {
+  test(`reading a spec reports ${name}`, () => {
     const { violations } = readSpec(kinds[kind].spec, spec);
     assert.deepEqual(
       violations.map(({ path, message }) => [path, message]),

@@ -31,7 +31,7 @@ test("does not depend on order, and forgets what was taken out", () => {
   assert.equal(hashOfTree(emptied), hashOfTree(emptyHashTree));
 });
 
-test("tells equal ids of different sections apart", () => {
+test("distinguishes equal ids of different sections", () => {
   const leaf = { id: "00", digest: digestOf({}) };
   const roots = ["services", "routes"].map((section) =>
     hashOfTree(updateHashTree(emptyHashTree, [{ ...leaf, section }])),

@@ -42,7 +42,11 @@ describe("settings of access", () => {
       /SLUICE_ADMIN_TLS_CA needs SLUICE_ADMIN_TLS_CERT/,
     ],
     ["a token that others could guess", { ...elsewhere, SLUICE_ADMIN_TOKEN: "fifteen letters" }, /shorter than 16/],
-    ["a token that nobody would look at", { SLUICE_ADMIN_ACCESS: "anyone", SLUICE_ADMIN_TOKEN: token }, /contradicts/],
+    [
+      "a token that the listener would never check",
+      { SLUICE_ADMIN_ACCESS: "anyone", SLUICE_ADMIN_TOKEN: token },
+      /contradicts/,
+    ],
     ["Kubernetes tokens without a cluster", { SLUICE_ADMIN_KUBERNETES: "true" }, /needs SLUICE_STORE=cluster/],
   ];
   for (const origin of ["*", "https://a.example/", "a.example", "null"]) {
@@ -79,7 +83,7 @@ describe("settings of access", () => {
   });
 });
 
-test("a token opens everything, and without it only the status is told", async () => {
+test("a token opens everything, and without it only the status is shown", async () => {
   const rig = await startAdminRig({ SLUICE_ADMIN_TOKEN: token });
   try {
     const form = "name=a&host=a";
@@ -124,7 +128,7 @@ describe("pages of other origins", () => {
     assert.equal(asked.headers["access-control-allow-origin"], origin);
   });
 
-  test("are told nothing when none does", async () => {
+  test("may not read or write when no setting names them", async () => {
     const { status, headers } = await rig.ask("GET", "/services", from("https://evil.example"));
     assert.equal(status, 200);
     assert.equal(headers["access-control-allow-origin"], undefined);

@@ -56,7 +56,7 @@ describe("the gate", () => {
   }
 });
 
-test("the status is open, and the gate tells who has proved something or need not", async () => {
+test("the status is open, and the authorizer distinguishes callers that have authenticated or need not", async () => {
   const away: ClusterAuthorizer = {
     authenticate: () => Promise.reject(new Error("ECONNREFUSED")),
     isAllowed: async () => true,
@@ -77,7 +77,7 @@ test("the status is open, and the gate tells who has proved something or need no
   }
 });
 
-describe("the gate of a cluster", () => {
+describe("the authorizer of a cluster", () => {
   const wanted: ResourceAttributes[] = [];
   const clusterOf = (caller: UserInfo | null, allowed: (right: ResourceAttributes) => boolean): ClusterAuthorizer => ({
     authenticate: async (token) => (token === "ann's" ? caller : null),
@@ -89,7 +89,7 @@ describe("the gate of a cluster", () => {
   });
   const ann = { username: "ann" };
 
-  test("lets in who may do the same to the resources", async () => {
+  test("admits users that may do the same to the resources", async () => {
     const cluster = clusterOf(ann, () => true);
     assert.equal(await statusOf({ cluster }, { headers: bearer("ann's") }), 200);
     assert.equal(await statusOf({ cluster }, { headers: bearer("bob's") }), 401);

@@ -8,7 +8,7 @@ const host = (value: string): readonly [string, string] => ["Host", value];
 const form = "username=x";
 const foreign = /answers only for its own address/;
 
-describeTable("a request of somebody else", [
+describeTable("a request of another site", [
   {
     does: "is refused with a foreign host",
     ask: "POST /consumers",

@@ -136,7 +136,7 @@ describe("a document for a file that is only read", () => {
     assert.deepEqual(await names(rig, "routes"), ["users"]);
   });
 
-  test("tells its faults by entity, where that is asked", async () => {
+  test("reports its errors by entity, where that is requested", async () => {
     const id = "11111111-1111-4111-8111-111111111111";
     const services = [
       {
@@ -213,7 +213,7 @@ describe("a document for a file that is only read", () => {
     });
   }
 
-  test("says that it is not even YAML", async () => {
+  test("reports that it is not even YAML", async () => {
     const reply = await post({ json: { config: "{" } }, "?flatten_errors=1");
     assert.equal(reply.status, 400);
     assert.partialDeepStrictEqual(reply.body, { code: 14, flattened_errors: [] });

@@ -59,7 +59,7 @@ const filling: Readonly<Record<string, string>> = {
 
 type Told = Record<string, Record<string, unknown>>;
 
-describe("what the listener tells", () => {
+describe("the information of the listener", () => {
   let rig: FileRig;
   const told = async (path: string) => (await rig.ask("GET", path)).body as Told;
   before(async () => {
@@ -77,7 +77,7 @@ describe("what the listener tells", () => {
     assert.partialDeepStrictEqual(sluice, { product: "Sluice", version: "1.2.3", store: "file" });
   });
 
-  test("tells a hash of the configuration, and no database", async () => {
+  test("shows a hash of the configuration, and no database", async () => {
     const status = await told("/status");
     assert.match(String(status.configuration_hash), /^[0-9a-f]{32}$/);
     assert.notEqual(status.configuration_hash, "0".repeat(32));
@@ -128,7 +128,7 @@ describe("what the listener tells", () => {
       assert.ok(!data.includes(url), url);
   });
 
-  test("lists its plugins, and has timers and a log level for those who ask", async () => {
+  test("lists its plugins, and has timers and a log level for clients that request them", async () => {
     assert.deepEqual(await told("/plugins/enabled"), { enabled_plugins: [...pluginNames].sort() });
     assert.partialDeepStrictEqual(await told("/timers"), { worker: { count: 1 } });
     assert.deepEqual(await told("/debug/node/log-level"), { message: "log level: info" });

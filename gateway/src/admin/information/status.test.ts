@@ -69,7 +69,7 @@ test("nodes, addresses and reasons are told under the listener's own name only",
   assert.deepEqual(await members("localhost:8001"), [...plain, "sluice"]);
 });
 
-test("nodes, addresses and reasons are told to those who prove who they are, where a proof is asked for", async () => {
+test("nodes, addresses and reasons are shown to authenticated callers, where authentication is required", async () => {
   const token = "0123456789abcdef0123456789abcdef";
   const rig = await startAdminRig({ SLUICE_ADMIN_TOKEN: token });
   after(() => rig.close());

@@ -32,7 +32,7 @@ describe("a plan", () => {
     });
   });
 
-  test("tells each member that differs, lists as a whole", () => {
+  test("shows each member that differs, lists as a whole", () => {
     const next = made("services", { name: "shop", host: "shop", port: 81, tags: ["a"] });
     assert.deepEqual(planBetween({ services: [shop] }, { services: [next] }).changed, [
       {
@@ -79,7 +79,7 @@ describe("a plan of routes", () => {
   const wide = route("wide", { paths: ["/"] });
   const narrow = route("narrow", { paths: ["/api"], methods: ["GET", "POST"] });
 
-  test("tells which requests a new route takes from another one", () => {
+  test("shows which requests a new route takes from another one", () => {
     assert.deepEqual(rerouted([wide], [wide, narrow]), [
       ["GET sample.invalid/api", "wide", "narrow"],
       ["GET sample.invalid/api/sample", "wide", "narrow"],
@@ -87,7 +87,7 @@ describe("a plan of routes", () => {
     ]);
   });
 
-  test("tells where the requests of a removed route go", () => {
+  test("shows where the requests of a removed route go", () => {
     assert.deepEqual(rerouted([wide, narrow], [wide])?.[0], ["GET sample.invalid/api", "narrow", "wide"]);
   });
 
@@ -96,7 +96,7 @@ describe("a plan of routes", () => {
     assert.deepEqual(rerouted([], [special]), [["PUT sample.example.com/", null, "special"]]);
   });
 
-  test("tells that a route's requests go to another service", () => {
+  test("shows that a route's requests go to another service", () => {
     const other = made("services", { name: "other", host: "other" });
     const moved = { ...wide, service: { id: other.id } };
     const services = [shop, other];

@@ -153,7 +153,7 @@ describeTable("schemas over HTTP", [
     body: valid,
   },
   {
-    does: "finds a reference by name valid, whoever that is",
+    does: "finds a reference by name valid, whether or not that entity exists",
     ask: "POST /schemas/routes/validate",
     json: { paths: ["/"], service: { name: "nobody" } },
     status: 200,

@@ -78,7 +78,7 @@ describe("two writers at once", () => {
     assert.equal(status, 412);
   });
 
-  test("are told in the end that somebody else is always quicker", async () => {
+  test("get an error in the end when another writer is always quicker", async () => {
     store.refuse.push(...Array.from({ length: 100 }, () => changed));
     const { status, body } = await ask("PATCH", "/services/shop", { json: { port: 81 } });
     assert.deepEqual([status, body], [409, { message: changed.message }]);
@@ -134,7 +134,7 @@ describe("two writers at once", () => {
     ["POST /services/shop/routes", "cannot create 'routes' entities when not using a database"],
   ];
   for (const [line, message] of refused) {
-    test(`are told in Kong's words that nothing can be written: ${line.split(" ")[0]} ${message}`, async () => {
+    test(`get Kong's message that nothing can be written: ${line.split(" ")[0]} ${message}`, async () => {
       store.refuse.push({ kind: "read-only" });
       const [method = "", path = ""] = line.split(" ");
       const { status, body } = await ask(method, path, { json: bodyFor(path) });
@@ -154,7 +154,7 @@ describe("two writers at once", () => {
     );
   });
 
-  test("are told who manages what they would change, and which member", async () => {
+  test("get the manager of the member that they would change, and its path", async () => {
     const owners = [
       { manager: "argocd", field: "spec.port" },
       { manager: "kubectl", field: "spec.host" },

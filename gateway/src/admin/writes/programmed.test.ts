@@ -35,13 +35,13 @@ describe("an answer to a write", () => {
       { "X-Sluice-Programmed": "false", "X-Sluice-Problem": "Service default/a: Conflicted: ?has it" },
     ],
     [
-      "nobody can be asked",
+      "no operator can be queried",
       null,
       { "X-Sluice-Programmed": "pending", "X-Sluice-Problem": "no source reports what the nodes serve" },
     ],
   ];
   for (const [when, answer, headers] of table) {
-    test(`says so when ${when}`, () =>
+    test(`reports when ${when}`, () =>
       assert.deepEqual(programmedHeaders(answer && { ...served, ...answer }), headers));
   }
 
@@ -79,7 +79,7 @@ describe("the admin listener", () => {
       assert.deepEqual(replies.map(({ status }) => status).sort(), [201, 409, 409, 409, 409, 409, 409, 409]);
     }));
 
-  test("says why the store is away, and goes on when it is back", () =>
+  test("reports why the store is unavailable, and continues when it is back", () =>
     using(async (rig) => {
       await rm(rig.directory, { recursive: true });
       const form = "name=users&host=a";
@@ -132,7 +132,7 @@ describe("the admin listener", () => {
 
   const addresses = ["0.0.0.0:0", "[::]:0", "192.0.2.1:0", "example.org:0", "127.0.0.1.example.org:0"];
   for (const address of addresses) {
-    test(`refuses to listen on ${address}, because anybody could write there`, async () => {
+    test(`refuses to listen on ${address}, because any client could write there`, async () => {
       const settings = readSettings(adminSettings, { SLUICE_ADMIN_LISTEN: address });
       assert.ok(settings.value);
       const opened = await openStore(

@@ -124,7 +124,7 @@ for (const words of ["import a.yml", "export b.yml"]) {
   });
 }
 
-test("parse tells every fault with its place", async (context) => {
+test("parse reports every error with its place", async (context) => {
   const { config } = desk(context, { "a.yml": '_format_version: "3.0"\nservices:\n- name: a\n  port: x\nroute: []\n' });
   assert.equal(
     await config("parse a.yml"),
@@ -133,7 +133,7 @@ test("parse tells every fault with its place", async (context) => {
   );
 });
 
-test("parse tells what has no effect", async (context) => {
+test("parse reports members without effect", async (context) => {
   const { config } = desk(context, { "a.yml": `acls: []\n${kong}_workspace: default\n_workspace: other\n` });
   const end = kong.split("\n").length;
   assert.equal(

@@ -53,7 +53,7 @@ const preflights: readonly Variant[] = [
     },
   ],
   [
-    "who asks when credentials may be sent",
+    "the requesting origin when credentials may be sent",
     { credentials: true, methods: ["GET"] },
     preflight(),
     {
@@ -74,7 +74,7 @@ const preflights: readonly Variant[] = [
     },
   ],
   [
-    "nobody else than who is listed",
+    "no origin but those listed",
     { origins: ["https://b.test", "https://c.test"], methods: ["GET"] },
     preflight(),
     { "access-control-allow-methods": "GET", vary: "Origin" },
@@ -97,37 +97,37 @@ const responses: readonly Variant[] = [
     { "access-control-allow-origin": "*", vary: "Origin" },
   ],
   [
-    "the upstream's own word is replaced",
+    "the upstream's own header is replaced",
     {},
     { ...plain, responseHeaders: { "access-control-allow-origin": "https://evil.test" } },
     { "access-control-allow-origin": "*" },
   ],
   [
-    "the upstream's own word is removed for those who are not listed",
+    "the upstream's own header is removed for origins that are not listed",
     { origins: ["https://b.test", "https://c.test"] },
     { ...plain, responseHeaders: { "access-control-allow-origin": "*", vary: "Accept" } },
     { vary: "Accept, Origin" },
   ],
   [
-    "who is listed",
+    "a listed origin",
     { origins: [origin, "https://b.test"], credentials: true },
     plain,
     { "access-control-allow-origin": origin, "access-control-allow-credentials": "true", vary: "Origin" },
   ],
   [
-    "the one origin, whoever asks",
+    "the one origin, whatever origin asks",
     { origins: ["https://b.test"] },
     plain,
     { "access-control-allow-origin": "https://b.test", vary: "Origin" },
   ],
   [
-    "who asks when all may send credentials",
+    "the requesting origin when all may send credentials",
     { origins: ["*"], credentials: true },
     plain,
     { "access-control-allow-origin": origin, "access-control-allow-credentials": "true", vary: "Origin" },
   ],
   [
-    "nobody by name when nobody asks, but that this depends on the origin",
+    "no origin by name for a request without one, but that the response depends on the origin",
     { credentials: true },
     {},
     { "access-control-allow-origin": "*", vary: "Origin" },
@@ -163,7 +163,7 @@ describe("cors", () => {
   });
 
   for (const [what, config, request, expected] of responses) {
-    it(`tells in a response: ${what}`, async () => {
+    it(`adds to a response: ${what}`, async () => {
       const { answer, headers } = await send(config, request);
       assert.equal(answer, undefined);
       assert.deepEqual(headers, expected);

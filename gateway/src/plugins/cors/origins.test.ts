@@ -9,9 +9,9 @@ const variants: readonly (readonly [
   asked: string,
   answered: string | null,
 ])[] = [
-  ["one origin, whoever asks", ["https://a.test:8443"], "https://a.test:8443", "https://a.test:8443"],
-  ["one origin, whoever asks", ["https://a.test:8443"], "https://b.test", "https://a.test:8443"],
-  ["one host, whoever asks", ["a.test"], "https://a.test", "a.test"],
+  ["one origin, whatever origin asks", ["https://a.test:8443"], "https://a.test:8443", "https://a.test:8443"],
+  ["one origin, whatever origin asks", ["https://a.test:8443"], "https://b.test", "https://a.test:8443"],
+  ["one host, whatever origin asks", ["a.test"], "https://a.test", "a.test"],
 
   ["one of several that is equal", ["http://a.test", "https://b.test:90"], "https://b.test:90", "https://b.test:90"],
   ["one of several without its default port", ["http://a.test", "http://b.test"], "http://a.test:80", "http://a.test"],
@@ -50,14 +50,14 @@ describe("originRule", () => {
   }
 
   for (const origins of [null, [], ["*"]]) {
-    it(`allows all for ${JSON.stringify(origins)}, whoever asks`, () => {
+    it(`allows all for ${JSON.stringify(origins)}, whatever origin asks`, () => {
       for (const asked of [undefined, "https://a.test"]) {
         assert.deepEqual(originRule(origins)(asked), { kind: "all", vary: false });
       }
     });
   }
 
-  it("allows all when * stands beside others, but then answers by who asks", () => {
+  it("allows all when * stands beside others, but then answers by the requesting origin", () => {
     const rule = originRule(["https://a.test", "*"]);
     assert.deepEqual(rule("https://b.test"), { kind: "all", vary: true });
     assert.deepEqual(rule(undefined), { kind: "none" });

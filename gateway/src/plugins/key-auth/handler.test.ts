@@ -224,7 +224,7 @@ describe("key-auth", () => {
     assert.equal(answer?.headers?.["WWW-Authenticate"], 'Key realm="the \\"inner\\" circle"');
   });
 
-  it("tells the upstream and the other plugins whose request it is", async () => {
+  it("shows the upstream and the other plugins the consumer of the request", async () => {
     const { exchange } = await send({}, { headers: { apikey: "demo-key" } });
     assert.deepEqual(exchange.upstreamHeaders.all(), {
       "x-consumer-id": "c-1",
@@ -235,7 +235,7 @@ describe("key-auth", () => {
     assert.deepEqual([exchange.consumer, exchange.credential, exchange.anonymous], [consumer, credential, false]);
   });
 
-  it("tells the consumer's tags in one header, and nothing where there are none", async () => {
+  it("sends the consumer's tags in one header, and no header where there are none", async () => {
     const told = async (tags: string[] | null) => {
       const tagged = fakeConsumer({ ...consumer, tags });
       const { exchange } = await send({}, { headers: { apikey: "demo-key" }, consumers: [tagged] });

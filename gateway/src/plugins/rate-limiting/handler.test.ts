@@ -55,7 +55,7 @@ describe("rate-limiting", () => {
     assert.equal((await send()).answer, undefined);
   });
 
-  it("tells limit and remaining of every period that is set", async () => {
+  it("reports limit and remaining of every period that is set", async () => {
     const { send } = limiter({ second: 1, minute: 2, hour: 3, day: 4, month: 5, year: 6 });
     const headers = told((await send()).exchange);
     for (const [index, period] of periods.entries()) {
@@ -74,7 +74,7 @@ describe("rate-limiting", () => {
     ["the shorter when less remains there", { minute: 3, hour: 4 }, { limit: "3", remaining: "2", reset: "10" }],
   ];
   for (const [which, members, expected] of tightest) {
-    it(`tells RateLimit-* of ${which}`, async () => {
+    it(`reports RateLimit-* of ${which}`, async () => {
       const { exchange } = await limiter({ minute: null, ...members }).send();
       const { "ratelimit-limit": limit, "ratelimit-remaining": remaining, "ratelimit-reset": reset } = told(exchange);
       assert.deepEqual({ limit, remaining, reset }, expected);

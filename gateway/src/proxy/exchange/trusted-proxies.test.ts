@@ -14,7 +14,7 @@ const cases: readonly (readonly [
   client: string,
 ])[] = [
   ["the peer when it is not trusted", "x-real-ip", "9.9.9.9", "1.1.1.1", "9.9.9.9"],
-  ["whom a trusted peer names", "x-real-ip", "10.0.0.1", "1.1.1.1", "1.1.1.1"],
+  ["the address that a trusted peer names", "x-real-ip", "10.0.0.1", "1.1.1.1", "1.1.1.1"],
   ["the peer when a trusted one names no client", "x-real-ip", "10.0.0.1", undefined, "10.0.0.1"],
   ["the peer when a trusted one names nonsense", "x-real-ip", "10.0.0.1", "client", "10.0.0.1"],
   ["the last that is not trusted in a chain", "x-forwarded-for", "10.0.0.1", "6.6.6.6, 1.1.1.1, 10.0.0.2", "1.1.1.1"],

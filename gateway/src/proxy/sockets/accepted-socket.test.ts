@@ -22,7 +22,7 @@ async function connected(context: TestContext): Promise<{ readonly far: Socket; 
   return { far, near };
 }
 
-test("an accepted socket reads into the slab that all share, and tells nothing by data", async (context) => {
+test("an accepted socket reads into the shared slab, and emits no data event", async (context) => {
   const { far, near } = await connected(context);
   const inlet = attachReadBuffer(near, { isTls: false });
   assert.ok(inlet);
@@ -100,6 +100,6 @@ test("in the middle of a long body it reads into a slab of its own", async (cont
   assert.ok(buffers.size > 1);
 });
 
-test("a socket that Node holds otherwise goes on as it is", () => {
+test("a socket that Node handles differently is left unchanged", () => {
   assert.equal(attachReadBuffer(new Socket(), { isTls: false }), null);
 });

@@ -1,4 +1,4 @@
-/** Random interleavings of reads, stalls, aborts and reuse of memory, by connections whose bytes can be told apart. */
+/** Random interleavings of reads, stalls, aborts and reuse of memory, by connections whose bytes are distinguishable. */
 import assert from "node:assert/strict";
 import { Writable } from "node:stream";
 import { test } from "node:test";

@@ -10,7 +10,7 @@ import { WriteQueue } from "./write-queue.ts";
 /** More slabs than the pool keeps. */
 const MANY = 40;
 
-test("two who hold memory never hold the same, however it is held and let go of", () => {
+test("two holders of memory never hold the same memory, however it is held and released", () => {
   const step = fc.record({ what: fc.constantFrom("take", "hold", "let go", "too often"), which: fc.nat() });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
@@ -43,7 +43,7 @@ const server = createServer({ allowHalfOpen: true }, (socket) => socket.on("erro
 await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 after(() => new Promise((resolve) => server.close(resolve)));
 
-test("a socket lets go of each slab once, also when it is destroyed in the middle", async () => {
+test("a socket releases each slab once, also when it is destroyed in the middle", async () => {
   const piece = fc.record({
     size: fc.oneof(fc.integer({ min: 1, max: 200 }), fc.integer({ min: WORTHWHILE, max: 131_072 })),
     isTls: fc.boolean(),
@@ -89,7 +89,7 @@ test("a socket lets go of each slab once, also when it is destroyed in the middl
       // Events that follow "close" have fired after this.
       await new Promise(setImmediate);
       await new Promise(setImmediate);
-      for (const slab of slabs) assert.throws(slab.release, /over/, "it is held yet");
+      for (const slab of slabs) assert.throws(slab.release, /after its last release/, "it is held yet");
     }),
     { numRuns: 150 },
   );

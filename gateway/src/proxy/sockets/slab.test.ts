@@ -4,7 +4,7 @@ import { ByteView } from "./byte-view.ts";
 import { ReadBuffer } from "./read-buffer.ts";
 import { pooledBytes, SLAB_SIZE, type Slab, sharedSlab, TLS_SLAB_SIZE, takeSlab, WORTHWHILE } from "./slab.ts";
 
-test("gives memory to the next one who wants some, and not while somebody holds it", () => {
+test("gives memory to the next caller, and never while it is held", () => {
   const slab = takeSlab();
   slab.hold();
   slab.release();
@@ -13,19 +13,19 @@ test("gives memory to the next one who wants some, and not while somebody holds 
   assert.equal(takeSlab().bytes, slab.bytes);
 });
 
-test("lets nobody hold or let go of what is over, whoever has its memory now", () => {
+test("refuses to hold or release memory that was released before, even if another holder has it now", () => {
   const slab = takeSlab();
   slab.release();
-  assert.throws(slab.release, /over/);
-  assert.throws(() => slab.hold(), /over/);
+  assert.throws(slab.release, /after its last release/);
+  assert.throws(() => slab.hold(), /after its last release/);
   const next = takeSlab();
   assert.equal(next.bytes, slab.bytes);
-  assert.throws(slab.release, /over/);
+  assert.throws(slab.release, /after its last release/);
   assert.notEqual(takeSlab().bytes, next.bytes);
   next.release();
 });
 
-test("never gives away what all read into", () => {
+test("never gives away the shared slab", () => {
   for (let time = 0; time < 3; time++) sharedSlab.release();
   assert.notEqual(takeSlab().bytes, sharedSlab.bytes);
   assert.ok(sharedSlab.bytes.length > 0);
@@ -43,7 +43,7 @@ function reading(inlet: ReadBuffer): (size: number) => Uint8Array {
   };
 }
 
-test("reads where all read unless much is to come, and never into what somebody still holds", () => {
+test("reads into the shared slab unless much data is expected, and never into held memory", () => {
   const inlet = new ReadBuffer({ isTls: false });
   const read = reading(inlet);
   let view = ByteView.of(Buffer.alloc(0));

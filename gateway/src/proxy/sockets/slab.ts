@@ -59,7 +59,7 @@ class SlabOverError extends Error {
   override readonly name = "SlabOverError";
 
   constructor() {
-    super("a slab was held or let go of that is over");
+    super("a slab was held or released after its last release");
   }
 }
 

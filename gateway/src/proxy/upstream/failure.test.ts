@@ -47,7 +47,7 @@ const signs: readonly (readonly [code: string, on: "none" | "fresh" | "kept", Re
   ["UND_ERR_REQ_CONTENT_LENGTH_MISMATCH", "fresh", null],
 ];
 for (const [code, on, expected] of signs) {
-  test(`${code} with a ${on} connection tells ${expected ?? "nothing"} of the target's health`, () => {
+  test(`${code} with a ${on} connection reports ${expected ?? "nothing"} about the target's health`, () => {
     assert.equal(
       failureSignalOf({ error: errorWith(code), connected: on !== "none", fresh: on === "fresh" }),
       expected,

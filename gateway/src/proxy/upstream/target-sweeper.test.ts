@@ -24,7 +24,7 @@ async function becomes(holds: () => boolean): Promise<void> {
   }
 }
 
-test("what is kept for targets that are gone is let go of after a swap, and not before", async () => {
+test("state of targets that are gone is dropped after a swap, and not before", async () => {
   const { retirement, left } = keeping("a", "b", "c");
   retirement.follow(serving("b"));
   await new Promise(setImmediate);

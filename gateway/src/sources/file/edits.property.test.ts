@@ -146,7 +146,7 @@ const text = fc
         .join(""),
   );
 
-test("edits in a row give what each text gives as a whole, or are left to who reads it whole", () => {
+test("edits in a row give what each text gives as a whole, or are left to a reader of the whole text", () => {
   fc.assert(
     fc.property(fc.array(text, { minLength: 2, maxLength: 6 }), (texts) => {
       let served: ServedText | null = null;

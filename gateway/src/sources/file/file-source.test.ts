@@ -72,7 +72,7 @@ for (const [what, before, line] of [
   ["a short", "", 2],
   ["a long", LONG, 3],
 ] as const) {
-  test(`what has no effect in ${what} text is told in the log, by line and column`, async (context) => {
+  test(`members without effect in ${what} text are logged, by line and column`, async (context) => {
     const told: string[] = [];
     const log: SourceLog = { info() {}, error() {}, warn: (_facts, message) => void told.push(message) };
     const { source, intake, served, write } = openFile(context, { log });
@@ -134,7 +134,7 @@ test("what of an entity did not change is the same object after a long text was 
   assert.equal(served()?.services.get(service?.id ?? ""), service);
 });
 
-test("a long text with a fault is refused with the place of the fault, and what was served goes on", async (context) => {
+test("a long text with an error is refused with its position, and the served configuration stays", async (context) => {
   const { source, intake, served, write } = openFile(context);
   write(LONG + head + up);
   await source.start(intake);

@@ -19,7 +19,7 @@ function fileIn(context: TestContext) {
   return { file: join(folder.path, "a.yaml"), reads: () => mock.callCount() };
 }
 
-test("a text is told once, and another one when it is there", async (context) => {
+test("a text is reported once, and another one when it is there", async (context) => {
   const { file } = fileIn(context);
   writeFileSync(file, "one");
   const text = createFileText(file);
@@ -28,7 +28,7 @@ test("a text is told once, and another one when it is there", async (context) =>
   assert.deepEqual([await text.read(), await text.read()], ["two", null]);
 });
 
-test("what the caller has written is not told", async (context) => {
+test("a text that the caller has written is not reported", async (context) => {
   const { file } = fileIn(context);
   writeFileSync(file, "one");
   const text = createFileText(file);
@@ -38,7 +38,7 @@ test("what the caller has written is not told", async (context) => {
   assert.equal(await text.read(), null);
 });
 
-test("a file that could not be read is told when it can, though its text is the same", async (context) => {
+test("a file that could not be read is reported when it can, though its text is the same", async (context) => {
   const { file } = fileIn(context);
   writeFileSync(file, "one");
   const text = createFileText(file);

@@ -19,7 +19,7 @@ const texts: readonly (readonly [what: string, text: string])[] = [
 const read = (text: string): Checked<FileReading> => readFileText({ text, file, before: null, withData: false });
 
 for (const [what, text] of texts) {
-  test(`what was read of ${what} is the same after it was told in parts`, () => {
+  test(`entities read from ${what} are the same after they were sent in parts`, () => {
     const parts = new ResultAssembler();
     // Twice: the second result must not contain parts of the first.
     for (let turn = 0; turn < 2; turn++) {

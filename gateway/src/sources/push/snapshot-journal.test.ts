@@ -84,7 +84,7 @@ const damages: readonly [what: string, damage: (file: string) => void, found: re
   ["a change of something else", (file) => appendFileSync(file, '{"base":"x","change":{}}\n'), [3, 3, three.hash]],
   ["half a document", (file) => truncateSync(file, 50), null],
   ["an empty file", (file) => truncateSync(file, 0), null],
-  ["a document that nobody pushed", (file) => writeFileSync(file, '{"revision":1,"document":{"routes":7}}\n'), null],
+  ["a document that was not pushed", (file) => writeFileSync(file, '{"revision":1,"document":{"routes":7}}\n'), null],
 ];
 for (const [what, damage, found] of damages)
   test(`of a file with ${what} as much is served as is whole`, async () => {
@@ -123,7 +123,7 @@ test("many changes do not make the file longer than a few documents, and nothing
   );
 });
 
-test("what cannot be written is told once, and is kept as a whole when there is room again", async () => {
+test("a failed write is reported once, and the whole document is kept when there is room again", async () => {
   const told: string[] = [];
   const place = join(folder.path, "away");
   const file = join(place, "document");

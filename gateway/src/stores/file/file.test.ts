@@ -149,7 +149,7 @@ test("refuses to write a broken file, and says where it is broken", async (conte
   });
 });
 
-test("writes into what somebody else has saved in the meantime", async (context) => {
+test("writes into the file as another writer has saved it in the meantime", async (context) => {
   const { store, file, text } = await open(context, head);
   writeFileSync(file, `${head}# theirs\nservices:\n- {name: theirs, host: up}\n`);
   const mine: Write = { op: "create", collection: "services", entity: entity("services", { name: "a", host: "b" }) };
@@ -173,7 +173,7 @@ for (const [what, text, reason] of [
   });
 }
 
-test("serves what nodes alone refuse to nobody, and takes what was written beside it", async (context) => {
+test("serves no client an entity that only nodes refuse, and takes what was written beside it", async (context) => {
   const { store, snapshot } = await open(context, `${head}services:\n- {name: a, host: up}\n`);
   const [one, two] = ["one", "two"].map((name) => entity("services", { name, host: "b" }));
   const outcomes = await Promise.all(

@@ -32,7 +32,7 @@ test("a node that lags in one of several answers lags", async () => {
   assert.deepEqual(answer, { ...good, programmed: false, acknowledged: [], lagging: ["a"] });
 });
 
-test("nobody can tell when one of several questions has no answer", async () => {
+test("the result is unknown when one of several questions has no answer", async () => {
   const answers = [good, null, good];
   assert.equal(await awaitNodes(written, { ask: async () => answers.shift() ?? null, timeout: 1 }), null);
 });

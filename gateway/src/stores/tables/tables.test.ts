@@ -49,7 +49,7 @@ function refusal(tables: Tables, ...writes: readonly Write[]): { fault: WriteFau
 const names = (tables: Tables, options: object = {}) =>
   listFromTables(tables, "services", { size: 100, now: 0, ...options }).entities.map(({ name }) => name);
 
-test("shows each write to the next, and the tables before to nobody", () => {
+test("shows each write to the next, and the tables before it stay unchanged", () => {
   const users = service("users");
   const web = route({ service: { id: users.id } });
   const empty = createTables([]);
@@ -102,7 +102,7 @@ test("replaces an entity, renamed or not, and frees what it had", () => {
   assert.deepEqual(refusal(tables, clash).fault, { kind: "unique", members: { name: "other" } });
 });
 
-test("notices that somebody was faster", () => {
+test("detects that another writer was faster", () => {
   const users = service("users");
   const tables = createTables(placed("services", users));
   const etag = "0000000000000000";
@@ -120,7 +120,7 @@ test("notices that somebody was faster", () => {
   assert.equal(after(tables, remove("services", missing.id)).effects[0]?.before, null);
 });
 
-test("takes along what goes with an entity, children first, and keeps what something holds on to", () => {
+test("removes what depends on an entity, children first, and keeps an entity that others refer to", () => {
   const bob = consumer("bob");
   const users = service("users");
   const web = route({ service: { id: users.id } });

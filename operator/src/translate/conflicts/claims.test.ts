@@ -24,7 +24,7 @@ const credential = (namespaces: readonly string[] | undefined) => ({
 });
 const limit = (scope: object) => ({ name: "rate-limiting", service: null, route: null, consumer: null, ...scope });
 
-/** What two entities share or not: collection, the older one, the younger one, what the younger is told. */
+/** What two entities share or not: collection, the older one, the younger one, the message for the younger. */
 const cases: readonly (readonly [string, Collection, object, object, RegExp | null])[] = [
   ["an id", "services", { id: "x" }, { id: "x" }, /the older Route one\/older has the id x/],
   ["a name", "services", { name: "web" }, { name: "web" }, /has the name web/],
@@ -205,7 +205,7 @@ test("a reserved server name is kept from other namespaces, and free for its own
   assert.equal(claims.claim(claimant("snis", { name: "a.test" }, "heir", "one")), null);
 });
 
-test("the first to reserve a match has it, and nobody reserves what is taken", () => {
+test("the first to reserve a match has it, and no other may reserve it", () => {
   const claims = createClaimTable(createClaimInterests());
   claims.claim(claimant("routes", route({ paths: ["/taken"] }), "holder", "one"));
   claims.reserve(claimant("routes", route({ paths: ["/taken", "/a"] }), "first", "two"));

@@ -1,4 +1,4 @@
-/** Two resources that claim the same: the older has it, and the younger as soon as the older lets go of it. */
+/** Two resources that claim the same: the older one gets it, and the younger one once the older releases it. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Kind, Resource } from "@sluice/crds";
@@ -16,7 +16,7 @@ interface Case {
   /** `namespace/name` of the older, and its spec. */
   readonly older: readonly [string, Spec];
   readonly younger: readonly [string, Spec];
-  /** What the older does to let go, besides going. */
+  /** How the older one releases its claim, apart from being deleted. */
   readonly instead: Spec;
   readonly told: RegExp;
 }
@@ -111,7 +111,7 @@ const problemOf = ({ problems }: Translation, kind: Kind, name: string) => probl
 
 for (const one of cases) {
   const { what, kind, older, younger, instead, told } = one;
-  test(`${kind}s that claim ${what}: the younger is told so, and served once the older is gone`, () => {
+  test(`${kind}s that claim ${what}: the younger gets a condition, and is served once the older is gone`, () => {
     const { remove, begun, step } = scene(one);
     const problem = problemOf(begun, kind, younger[0]);
     assert.deepEqual([problem?.condition, problem?.reason], ["Accepted", "Conflicted"]);

@@ -77,7 +77,12 @@ const standIns: readonly (readonly [string, object, string, readonly string[] | 
     "default",
     null,
   ],
-  ["targets that cannot be told", { plugin: "key-auth", targetRefs: [{ kind: "Rout", name: "x" }] }, "default", null],
+  [
+    "targets that cannot be determined",
+    { plugin: "key-auth", targetRefs: [{ kind: "Rout", name: "x" }] },
+    "default",
+    null,
+  ],
 ];
 for (const [what, spec, namespace, scope] of standIns)
   test(`${what} ${scope ? "answers 503" : "has no stand-in"}`, () => {

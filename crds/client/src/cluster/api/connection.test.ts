@@ -86,7 +86,7 @@ test("a call whose connection is still being made ends with its signal", async (
   await assert.rejects(call, { name: "AbortError" });
 });
 
-test("tells of every request, each attempt on its own, and of one that was not answered", () =>
+test("reports every request, each attempt on its own, and a request that was not answered", () =>
   serving(
     (request, response) => {
       if (request.url?.endsWith("/broken")) request.socket.destroy();
@@ -149,7 +149,7 @@ test("reads again when the connection broke, but never repeats a write that may 
   );
 });
 
-test("gives the server's words as a fault, JSON or not", async () => {
+test("returns the server's message as a fault, JSON or not", async () => {
   const status = { reason: "Forbidden", message: "no", code: 403 };
   const table: readonly (readonly [number, string, RegExp])[] = [
     [403, JSON.stringify(status), /^no$/],

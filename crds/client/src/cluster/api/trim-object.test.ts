@@ -11,7 +11,7 @@ const metadata = {
 };
 const object = { metadata, spec: { paths: ["/one"] } };
 
-test("names an object, and leaves on our kinds what their writers keep about them", () => {
+test("keeps an object's identity, and the writers' bookkeeping (managedFields) on Sluice's kinds", () => {
   assert.deepEqual(trimObject("Route", object), { apiVersion: "sluice.dev/v1alpha1", kind: "Route", ...object });
 });
 
@@ -20,7 +20,7 @@ test("drops managedFields of other kinds", () => {
   assert.deepEqual(trimObject("Secret", object).metadata, rest);
 });
 
-test("drops managedFields and kubectl's copy of what it applied where nobody needs them", () => {
+test("drops managedFields and kubectl's last applied configuration where they are not needed", () => {
   const kept = { name: "one", namespace: "shop", annotations: { kept: "yes" } };
   assert.deepEqual(trimObject("Route", object, { bookkeeping: false }).metadata, kept);
   assert.deepEqual(trimObject("Route", { metadata: kept }, { bookkeeping: false }).metadata, kept);

@@ -33,7 +33,7 @@ test("lists, then watches from the list's version with bookmarks' timeouts of 30
     assert.ok(fake.timeouts.every((seconds) => seconds >= 300 && seconds <= 600));
   }));
 
-test("resumes from a bookmark's version and tells nobody of it", () =>
+test("resumes from a bookmark's version without notifying the observer", () =>
   reflecting(async (fake) => {
     await fake.settle();
     await fake.send({ type: "BOOKMARK", object: resource("", "77") });
@@ -42,7 +42,7 @@ test("resumes from a bookmark's version and tells nobody of it", () =>
     assert.deepEqual(fake.told, ["replaced a"]);
   }));
 
-test("resumes from the last event and tells each event once", () =>
+test("resumes from the last event and delivers each event once", () =>
   reflecting(async (fake) => {
     await fake.settle();
     await fake.send({ type: "ADDED", object: resource("b", "11") });
@@ -53,7 +53,7 @@ test("resumes from the last event and tells each event once", () =>
     assert.deepEqual(fake.told, ["replaced a", "changed b", "changed b", "removed b"]);
   }));
 
-test("lists again at once when its version is too old, told by the answer or in the stream", () =>
+test("lists again at once when its version is too old, according to the answer or the stream", () =>
   reflecting(async (fake) => {
     await fake.settle();
     await fake.send({ type: "BOOKMARK", object: resource("", "20") });
@@ -99,7 +99,7 @@ test("waits as long as the server asks, and a minute at the most", () =>
     assert.deepEqual(fake.waits, [7000, 60_000]);
   }));
 
-test("tells the loss once at the start, and the list when the server is there", () =>
+test("reports the loss once at the start, and the list when the server is there", () =>
   reflecting(async (fake) => {
     fake.failLists(new Error("connect ECONNREFUSED"), 3);
     await fake.settle();
@@ -107,7 +107,7 @@ test("tells the loss once at the start, and the list when the server is there", 
     assert.deepEqual(fake.told, ["lost connect ECONNREFUSED", "replaced a"]);
   }));
 
-test("does not tell an interruption of some seconds", () =>
+test("does not report an interruption of some seconds", () =>
   reflecting(async (fake) => {
     await fake.settle();
     fake.failWatches(new Error("reset"), 2);
@@ -165,7 +165,7 @@ test("a watch that ends, breaks, goes silent or has to list again is no trouble"
     assert.deepEqual(fake.troubles, []);
   }));
 
-test("tells the loss when the server stays away, and lists when it is back", () =>
+test("reports the loss when the server stays away, and lists when it is back", () =>
   reflecting(async (fake) => {
     await fake.settle();
     fake.failWatches(new Error("reset"), 4);
@@ -199,7 +199,7 @@ test("opens another watch when one went silent, and only one", () =>
     assert.equal(fake.openWatches(), 1);
   }));
 
-test("opens another watch where the last one stood when it is told to, though it is open or being opened", () =>
+test("reopens a watch at its last position on request, though it is open or being opened", () =>
   reflecting(async (fake) => {
     await fake.settle();
     await fake.send({ type: "BOOKMARK", object: resource("", "20") });
@@ -213,7 +213,7 @@ test("opens another watch where the last one stood when it is told to, though it
     assert.deepEqual([fake.waits, fake.troubles, fake.told], [[], [], ["replaced a"]]);
   }));
 
-test("tries at once when it is told to, however long it would have waited, and shortly again after that", () =>
+test("tries at once on request, however long it would have waited, and shortly again after that", () =>
   reflecting(async (fake) => {
     fake.failLists(new Error("refused"), 20);
     await fake.settle();
@@ -225,7 +225,7 @@ test("tries at once when it is told to, however long it would have waited, and s
     assert.deepEqual(fake.waits.slice(waits), [1200]);
   }));
 
-test("gives up a list that hangs when it is told to, and tries at once and shortly again after that", () =>
+test("gives up a list that hangs on request, and tries at once and shortly again after that", () =>
   reflecting(async (fake) => {
     fake.failLists(new Error("refused"), 20);
     await fake.settle();
@@ -239,7 +239,7 @@ test("gives up a list that hangs when it is told to, and tries at once and short
     assert.equal(fake.troubles.length, troubles, "that it was given up is no trouble");
   }));
 
-test("a list that has only just been asked for gets its time when it is told to try again", () =>
+test("a list that has only just started gets its time when another attempt is requested", () =>
   reflecting(async (fake) => {
     fake.hangLists(1);
     await fake.settle();
@@ -285,7 +285,7 @@ test("after a list that has ended the next one that hangs is given up as soon as
     assert.deepEqual(fake.calls.slice(4), ["list", "list", "watch 10"]);
   }));
 
-test("asks for nothing before the time is over that the server asked for, whatever it is told, and at once then", () =>
+test("sends no request before the delay that the server asked for is over, whatever is requested, and one at once then", () =>
   reflecting(async (fake) => {
     fake.failLists(new Error("refused"), 5);
     fake.failLists(new ApiServerError(429, { message: "too many requests" }, 7000), 1);
@@ -301,7 +301,7 @@ test("asks for nothing before the time is over that the server asked for, whatev
     assert.equal(fake.calls.length, calls + 2, "the list and its watch");
   }));
 
-test("a server that asks to wait is heard also while it is told to try again", () =>
+test("a server that asks for a delay gets it even while another attempt is requested", () =>
   reflecting(async (fake) => {
     fake.pageTakes = 500;
     fake.failLists(new ApiServerError(429, { message: "too many requests" }, 7000), 1);
@@ -333,7 +333,7 @@ test("does not storm a server that ends every watch as soon as it begins", () =>
     assert.ok(fake.calls.length <= 3, fake.calls.join());
   }));
 
-test("lists in full now and then, because streams may lie", () =>
+test("lists in full now and then, because streams may miss events", () =>
   reflecting(async (fake) => {
     await fake.settle();
     for (let count = 0; count < 31; count++) {
@@ -344,7 +344,7 @@ test("lists in full now and then, because streams may lie", () =>
     assert.deepEqual(fake.calls, ["list", "watch 10", "list", "watch 10"]);
   }));
 
-test("goes on when the observer throws, and logs it", () =>
+test("continues when the observer throws, and logs it", () =>
   reflecting(async (fake) => {
     fake.observerThrows = true;
     await fake.settle();

@@ -58,14 +58,14 @@ test("a writer removes what writers before it left that were killed, and nothing
   assert.deepEqual(there(leftRecords), []);
 });
 
-test("whoever takes a turn is a writer, too", async (context) => {
+test("a process that takes the lock is a writer, too", async (context) => {
   const { client, there } = scene(context);
   await client.withMutex({ namespace: "default", name: "admin" }, async () => {
     assert.deepEqual(there(left), []);
   });
 });
 
-test("who only reads removes nothing", async (context) => {
+test("a process that only reads removes nothing", async (context) => {
   const { client, there } = scene(context);
   await client.list("Service");
   assert.deepEqual(there([...left, ...leftRecords]), [...left, ...leftRecords]);

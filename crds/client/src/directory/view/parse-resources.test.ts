@@ -4,7 +4,7 @@ import { parseResources } from "./parse-resources.ts";
 
 const head = "apiVersion: sluice.dev/v1alpha1\nkind: Service\n";
 
-test("says where a document is wrong, and reads the others", () => {
+test("reports where a document is wrong, and reads the others", () => {
   const good = `${head}metadata: {name: good}\n`;
   const table: readonly (readonly [string, RegExp])[] = [
     ["- a\n", /a resource is a map/],
@@ -31,14 +31,14 @@ test("says where a document is wrong, and reads the others", () => {
   }
 });
 
-test("says where a text is no YAML", () => {
+test("reports where a text is not YAML", () => {
   const { broken, resources, faults } = parseResources(`${head}metadata: {name: a}\n---\nspec:\n  url: "open\n`);
   assert.equal(broken, true);
   assert.deepEqual(resources, []);
   assert.deepEqual([faults[0]?.line, faults[0]?.message], [6, 'this " is not closed']);
 });
 
-test("says where a bracket that is not closed was opened, also of very many", () => {
+test("reports where an unclosed bracket was opened, even among very many", () => {
   for (const [depth, column] of [
     [1, 10],
     // The parser's depth limit.

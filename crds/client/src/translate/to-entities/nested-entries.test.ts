@@ -65,7 +65,7 @@ test("a list of targets that is none is a fault of the upstream", () => {
   );
 });
 
-test("times of children are those of their parent, unless who wrote them says other ones", () => {
+test("times of children are those of their parent, unless their writer gives others", () => {
   const id = derivedIdOf("targets", { upstream: { id: deriveId("upstreams", "u") }, target: "a:1" });
   const timesWith = (annotation: string) => {
     const plain = resource("Upstream", { name: "u", targets: [{ target: "a:1" }] });

@@ -229,7 +229,7 @@ test("a faulty key leaves its consumer and the other keys alone", () => {
   );
 });
 
-test("for nodes nobody makes a resource older than it is, because the older route wins", () => {
+test("for nodes, the age of a resource cannot be forged, because the older route wins", () => {
   const route = resource("Route", { paths: ["/a"] });
   const annotated = { ...route, metadata: { ...route.metadata, annotations: { "sluice.dev/created-at": "1" } } };
   const createdAt = (audience: "nodes" | "admin") =>
@@ -237,7 +237,7 @@ test("for nodes nobody makes a resource older than it is, because the older rout
   assert.deepEqual([createdAt("nodes"), createdAt("admin")], [seconds, 1]);
 });
 
-test("targets of which one is malformed are those that can be told, and never none", () => {
+test("a plugin with a malformed target keeps its well-formed targets, and never acts without a target", () => {
   const fine = { kind: "Service", name: "users" };
   const malformed = { kind: "Rout", name: "users" };
   const memberOf = (targetRefs: unknown) => {

@@ -193,7 +193,7 @@ test("a credential without a key has no Secret", () => {
   assert.throws(() => credentialSecret(credential, { namespace: "home" }), TypeError);
 });
 
-test("a resource was changed when somebody last wrote more than its status", () => {
+test("the time of a resource's last change is that of the last write to more than its status", () => {
   const metadata: Resource["metadata"] = {
     name: "mine",
     namespace: "home",

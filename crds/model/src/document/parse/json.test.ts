@@ -66,7 +66,7 @@ test("any object is read as it was written and as YAML reads it, or left to the 
   );
 });
 
-test("names that V8 takes for one another are told apart", () => {
+test("names that V8 treats as equal are kept apart", () => {
   const [one, other] = [String.raw`{"a": 1, "\\": 2}`, String.raw`{"a": 1, "\n": 2}`];
   for (const written of [one, other, one]) {
     const { value } = readYaml(written);

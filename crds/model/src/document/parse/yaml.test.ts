@@ -140,7 +140,7 @@ for (const [where, text, data, expected] of duplicates) {
   });
 }
 
-test("where a member below a duplicate key stands is told of the value that counts", () => {
+test("the reported position of a member below a duplicate key is that of the value that counts", () => {
   const { line, column } = read("a:\n  b: 1\na:\n  b: 2\n").positionOf(["a", "b"]);
   assert.deepEqual([line, column], [4, 3]);
 });

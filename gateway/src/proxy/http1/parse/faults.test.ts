@@ -17,6 +17,6 @@ test("each fault has a code of its own, a status and a reason", () => {
   for (const code of codes) assert.ok(parseErrorOf(code).reason.length > 0);
 });
 
-test("what is no fault is not described", () => {
+test("an error of another kind is not described", () => {
   for (const result of [0, 1, -codes.length - 1]) assert.throws(() => parseErrorOf(result), RangeError);
 });

@@ -71,7 +71,7 @@ async function startNode(context: TestContext, settings: Readonly<Record<string,
   return { port: proxy.port, tls: proxyTls?.port ?? 0, greeter, lines, held, gone };
 }
 
-test("tells of each stream of HTTP/2 in a line of its own, with the version of TLS", async (context) => {
+test("logs each stream of HTTP/2 in a line of its own, with the version of TLS", async (context) => {
   const { tls, lines } = await startNode(context);
   const session = dialHttp2Tls(context, tls);
   const headers = { ":method": "POST", ":path": "/open/things?a=b", "user-agent": "test/2", traceparent: parent };
@@ -101,7 +101,7 @@ test("tells of each stream of HTTP/2 in a line of its own, with the version of T
   });
 });
 
-test("tells of a call of gRPC, of one that no route matches, and how one ended", async (context) => {
+test("logs a call of gRPC, one that no route matches, and how one ended", async (context) => {
   const { port, lines, greeter } = await startNode(context);
   const session = dialHttp2(context, port);
   const called = await ask(session, { headers: grpcHeaders, body: message("hi") });
@@ -119,7 +119,7 @@ test("tells of a call of gRPC, of one that no route matches, and how one ended",
   ]);
 });
 
-test("tells of a stream that its client has reset, and of one whose head is faulty", async (context) => {
+test("logs a stream that its client has reset, and one whose head is malformed", async (context) => {
   const { port, lines, held, gone } = await startNode(context);
   const session = dialHttp2(context, port);
   const stream = session.request({ ":path": "/open/held" });

@@ -43,7 +43,7 @@ async function linesOf({ close, folder }: ObservedNode, name = "access.log"): Pr
 }
 
 for (const engine of ["http1", "reply-from"]) {
-  test(`${engine}: tells of each exchange in a line of JSON`, async (context) => {
+  test(`${engine}: logs each exchange in a line of JSON`, async (context) => {
     const { node, port } = await startNode(context, { SLUICE_ENGINE: engine });
     await node.send({
       method: "POST",
@@ -76,7 +76,7 @@ for (const engine of ["http1", "reply-from"]) {
     });
   });
 
-  test(`${engine}: tells of requests that are refused, with or without a route`, async (context) => {
+  test(`${engine}: logs requests that are refused, with or without a route`, async (context) => {
     const { node } = await startNode(context, { SLUICE_ENGINE: engine, SLUICE_PROXY_ACCESS_LOG_QUERY: "on" });
     await node.send({ path: "/guarded" });
     await node.send({ path: "/nowhere?token=demo-key" });
@@ -94,7 +94,7 @@ for (const engine of ["http1", "reply-from"]) {
   });
 }
 
-test("tells queries when it is told to, and keys never", async (context) => {
+test("logs queries when configured so, and keys never", async (context) => {
   const { node } = await startNode(context, { SLUICE_PROXY_ACCESS_LOG_QUERY: "on" });
   const queries = [
     "?token=demo-key&page=1",
@@ -137,7 +137,7 @@ test("several workers write whole lines into one file", async (context) => {
 });
 
 for (const workers of ["1", "2"]) {
-  test(`goes on in a new file after the old one was moved away, with ${workers} worker(s)`, async (context) => {
+  test(`continues in a new file after the old one was moved away, with ${workers} worker(s)`, async (context) => {
     const { node } = await startNode(context, { SLUICE_WORKERS: workers });
     const file = join(node.folder, "access.log");
     await node.send({ path: "/open/1" });

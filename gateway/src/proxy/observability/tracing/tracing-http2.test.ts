@@ -111,7 +111,7 @@ test("a call of gRPC that fails behind a status of 200 is a fault of both", asyn
   assert.equal(call.attributes["rpc.grpc.status_code"], 13);
 });
 
-test("a call of gRPC whose upstream is not there tells why", async (context) => {
+test("a call of gRPC whose upstream is not there records why", async (context) => {
   const headers = { ...grpcHeaders, ":path": "/down.Greeter/Say" };
   const { answer, request, call, closed } = await traced(context, { headers, body: message("hi") });
   assert.equal(answer.headers["grpc-status"], "14");
@@ -130,7 +130,7 @@ test("a stream that its client has reset ends its spans", async (context) => {
   assert.deepEqual([server.length, client.length, server[0]?.attributes["http.response.status_code"]], [1, 1, 499]);
 });
 
-test("several workers tell the spans of all their connections", async (context) => {
+test("several workers export the spans of all their connections", async (context) => {
   const { spans, dial } = await startNode(context, { SLUICE_WORKERS: "2" });
   const paths = Array.from({ length: 40 }, (_, at) => `/open/${at}`);
   const answers = await Promise.all(paths.map((path) => ask(dial(), { headers: { ":path": path } })));

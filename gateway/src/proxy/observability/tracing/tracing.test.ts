@@ -89,7 +89,7 @@ for (const engine of ["http1", "reply-from"]) {
     assert.equal(collector.resource()["service.name"], "sluice");
   });
 
-  test(`${engine}: goes on with the trace of a client that is sampled`, async (context) => {
+  test(`${engine}: continues the trace of a client that is sampled`, async (context) => {
     const { trace } = await startNode(context, { ...settings, SLUICE_TRACING_SAMPLING: "0" });
     const { got, server, client } = await trace("/open", {
       Traceparent: `00-${traceId}-${spanId}-01`,
@@ -129,7 +129,7 @@ for (const engine of ["http1", "reply-from"]) {
     ]);
   });
 
-  test(`${engine}: tells failures: the upstream's, and the gateway's own answers`, async (context) => {
+  test(`${engine}: records failures: the upstream's, and the gateway's own answers`, async (context) => {
     const { trace } = await startNode(context, settings);
     const { status, server, client } = await trace("/down");
     assert.ok(status >= 502);
@@ -159,15 +159,15 @@ for (const engine of ["http1", "reply-from"]) {
   });
 }
 
-test("several workers tell their spans", async (context) => {
+test("several workers export their spans", async (context) => {
   const { trace } = await startNode(context, { SLUICE_WORKERS: "2" });
   const { server, client } = await trace("/open");
   assert.deepEqual([server.length, client.length], [1, 1]);
 });
 
 for (const [fault, endpoint, message] of [
-  ["nobody has said where to", "", /^SLUICE_TRACING=otlp needs OTEL_EXPORTER_OTLP_ENDPOINT/],
-  ["the place is none", "collector:4318", /must be http or https URLs$/],
+  ["no exporter address is set", "", /^SLUICE_TRACING=otlp needs OTEL_EXPORTER_OTLP_ENDPOINT/],
+  ["the exporter address is invalid", "collector:4318", /must be http or https URLs$/],
 ] as const) {
   test(`does not start when ${fault}`, async (context) => {
     await assert.rejects(startNode(context, { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }), (error: Error) => {

@@ -41,10 +41,10 @@ const causes: readonly (readonly [what: string, cause: unknown, told: string])[]
 ];
 
 for (const [what, cause, told] of causes) {
-  test(`tells ${what}`, () => assert.throws(() => throwUnavailable(cause), { message: prefix + told, cause }));
+  test(`reports ${what}`, () => assert.throws(() => throwUnavailable(cause), { message: prefix + told, cause }));
 }
 
-test("tells the start of a long answer", () => {
+test("reports the start of a long answer", () => {
   const page = new ApiServerError(502, { message: "x".repeat(10_000) });
   assert.throws(
     () => throwUnavailable(page),

@@ -42,7 +42,7 @@ test("applies what changes and what it has applied before, and nothing that stay
   assert.deepEqual([owners, managedFields], [[], undefined]);
 });
 
-test("names who owns what would change or go", () => {
+test("names the manager that owns what would change or go", () => {
   const { owners, managedFields } = divideByOwner("Service", before, wanted({ host: "b", port: 80 }));
   assert.deepEqual(owners, [
     { manager: "gitops", field: ".spec.tags" },
