@@ -43,7 +43,7 @@ test("a clean clone installs and checks", async () => {
 });
 
 test("the README's tour answers what the README says, in its order", async () => {
-  const steps = stepsOf(readFileSync(join(clone, "README.md"), "utf8"), "A tour of five minutes");
+  const steps = stepsOf(readFileSync(join(clone, "README.md"), "utf8"), "A five-minute tour");
   assert.equal(steps.length, 3);
   const product = await startProcess("npm", ["start"], { ...place, name: "npm start" });
   const died = new AbortController();
