@@ -85,9 +85,9 @@ function rotateFromFiles(files: PemFiles, { serverName, ...texts }: NodeTls): Pu
         texts,
         take(found) {
           renew({ ...found, serverName });
-          log.info("shows another certificate to the nodes");
+          log.info("presenting a new certificate to the nodes");
         },
-        onTrouble: (reason) => log.warn({ reason }, "goes on with the certificate from before"),
+        onTrouble: (reason) => log.warn({ reason }, "keeping the previous certificate"),
       });
       const end = () => {
         following.close();

@@ -68,7 +68,7 @@ async function scene(t: TestContext) {
     socket.destroy();
     return serialNumber;
   }
-  const renewals = () => lines.filter((line) => line.startsWith("shows another")).length;
+  const renewals = () => lines.filter((line) => line.startsWith("presenting a new certificate")).length;
   const renewed = async (count: number) => {
     await waitFor(() => renewals() === count, { what: `${count} renewals` });
   };
@@ -116,7 +116,7 @@ test("files that do not belong together change nothing, and are logged without t
   const { certificate } = await one.issue({ name: "node", sans: ["node"], usage: "server" });
   writeFileSync(files.cert, certificate);
   await waitFor(() => lines.length > 0, { what: "the log" });
-  assert.match(lines[0] ?? "", /^goes on with the certificate from before .*the key in .*key is not that of the/);
+  assert.match(lines[0] ?? "", /^keeping the previous certificate .*the key in .*key is not that of the/);
   assert.doesNotMatch(lines.join(""), /BEGIN/);
   const { ask } = await operatorOf(one);
   assert.deepEqual([await ask(), await shown()], [{ status: 200, closes: false }, before]);

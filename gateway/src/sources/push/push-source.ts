@@ -115,9 +115,9 @@ export function createPushSource(options: PushSourceOptions): PushSource {
       texts,
       take(found) {
         renew(found);
-        log?.info({}, "shows another certificate to the operator");
+        log?.info({}, "presenting a new certificate to the operator");
       },
-      onTrouble: (reason) => log?.warn({ reason }, "goes on with the certificate from before"),
+      onTrouble: (reason) => log?.warn({ reason }, "keeping the previous certificate"),
     });
   }
 

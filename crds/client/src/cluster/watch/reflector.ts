@@ -203,7 +203,7 @@ export async function runReflector(options: ReflectorOptions): Promise<void> {
 
   function report(error: Error): void {
     if (!outage) {
-      const message = "resources cannot be followed for now; trying again";
+      const message = "cannot list or watch resources; trying again";
       // Only the observer knows whether a missing kind is an error: some kinds are optional.
       if (error instanceof UnknownKind) log.info({ kind, reason: error.message }, message);
       else log.warn({ kind, error: error.message }, message);
