@@ -19,7 +19,7 @@ async function run(command: string, args: readonly string[], options: Omit<Start
 const folder = temporaryFolder("clone");
 after(() => folder.remove());
 const clone = join(folder.path, "sluice");
-// What npm tells its scripts about the package that it runs for must not reach the npm of another folder.
+// The variables that npm sets for its scripts must not reach the npm of another folder.
 const own = Object.keys(process.env).filter((name) => /^npm_(package_|lifecycle_|config_local_prefix$)/.test(name));
 const place = {
   cwd: clone,

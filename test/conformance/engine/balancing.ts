@@ -101,7 +101,7 @@ export function balancingSuite(engine: Engine): void {
       for (const [at, home] of (await homes()).entries()) if (before[at] !== "a") assert.equal(home, before[at]);
     });
 
-    it("gives a client without the cookie one, and knows it by that", async (test) => {
+    it("gives a client without the cookie one, and recognises it by that cookie", async (test) => {
       const upstream = { algorithm: "consistent-hashing", hash_on: "cookie", hash_on_cookie: "home" };
       const serve: Serve = (letter) => (_request, response) => response.setHeader("Set-Cookie", "own=1").end(letter);
       const { rig } = await startBalanced(test, { count: 4, upstream, serve });

@@ -115,7 +115,7 @@ export function bodySuite(engine: Engine): void {
     }
 
     for (const status of [204, 304]) {
-      it(`takes the length that an upstream tells with ${status} for that of another response`, async (test) => {
+      it(`takes the length that an upstream gives with ${status} for that of another response`, async (test) => {
         const { port } = await startRig(test, engine, {
           upstream: (request) => {
             request.socket.write(`HTTP/1.1 ${status} X\r\nContent-Length: 5\r\nETag: "a"\r\n\r\n`);

@@ -99,7 +99,7 @@ function http2Suite(engine: Engine): void {
       for (const { socket } of clients) socket.destroy();
     });
 
-    it("gives everything back when the connections are gone, and tells clients of the usual limit again", async (test) => {
+    it("releases all memory when the connections are gone, and announces the usual limit to clients again", async (test) => {
       const held: (() => void)[] = [];
       const { rig, session } = await startHttp2(test, engine, {
         upstream: (_incoming, response) => held.push(() => response.end("ok")),

@@ -237,7 +237,7 @@ export function failureSuite(engine: Engine): void {
   });
 
   describe(`resumed TLS to the upstream (${engine.name})`, () => {
-    /** An upstream that closes each connection after its response, which tells whether the TLS session was resumed. */
+    /** An upstream that closes each connection after its response, which shows whether the TLS session was resumed. */
     async function startResumable(test: TestContext, options: ServerOptions = {}) {
       const authority = await makeAuthority();
       const issue = (name: string) => authority.issue({ name, sans: ["localhost"], usage: "server" });

@@ -199,7 +199,7 @@ export function grpcPeerSuite(engine: Engine): void {
       );
     });
 
-    it("tell the server of a deadline, and of a cancellation", async (test) => {
+    it("pass a deadline and a cancellation to the server", async (test) => {
       const [deadline, cancelled, began] = [signal<unknown>(), signal(), signal()];
       const { client } = await startClient(test, engine, {
         ...handlers,
@@ -225,7 +225,7 @@ export function grpcPeerSuite(engine: Engine): void {
       await cancelled.seen;
     });
 
-    it("go on over a drain: calls under way end, new ones go to another node", async (test) => {
+    it("continue during a drain: calls under way end, new ones go to another node", async (test) => {
       const [reached, goOn] = [signal(), signal()];
       const { rig, client } = await startClient(test, engine, {
         ...handlers,

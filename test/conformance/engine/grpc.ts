@@ -191,7 +191,7 @@ export function grpcSuite(engine: Engine): void {
       assert.deepEqual([old.status, old.headers.upgrade], [426, "HTTP/2"]);
     });
 
-    it("answers calls of gRPC as gRPC: what plugins say, what fails, what matches nothing", async (test) => {
+    it("answers calls of gRPC as gRPC: plugins' answers, failures, and calls without a route", async (test) => {
       const { rig, session } = await startHttp2(test, engine, {
         upstream: await closedPort(test),
         route: { ...route, paths: ["/hello.Greeter"] },
@@ -217,7 +217,7 @@ export function grpcSuite(engine: Engine): void {
       assert.deepEqual(shown(none), [200, "12"]);
     });
 
-    it("tells an upstream that is none of HTTP/2 from one that is", async (test) => {
+    it("distinguishes an upstream without HTTP/2 from one with it", async (test) => {
       const { session } = await startHttp2(test, engine, {
         upstream: (_incoming, response) => response.end("HTTP/1.1"),
         route,
@@ -284,7 +284,7 @@ export function grpcSuite(engine: Engine): void {
       assert.deepEqual([body, trailers, rstCode], [message("part"), null, constants.NGHTTP2_INTERNAL_ERROR]);
     });
 
-    it("ends a call in which neither side says anything for the read timeout, and no other", async (test) => {
+    it("ends a call in which neither side sends anything for the read timeout, and no other", async (test) => {
       const { session } = await startGrpc(
         test,
         engine,

@@ -138,7 +138,7 @@ export function headerSuite(engine: Engine): void {
       ["that is empty", ["6.6.6.6", ""], "127.0.0.1"],
     ] as const) {
       const settings = { trustedIps: ["127.0.0.0/8"], realIpHeader: "x-forwarded-for" } as const;
-      it(`takes for the client what a trusted proxy names last: an address ${says}`, async (test) => {
+      it(`takes the last address from a trusted proxy for the client: an address ${says}`, async (test) => {
         const { port } = await startRig(test, engine, { upstream: echo, settings });
         const both = forwarded.join(", ");
         // As a header line of its own after the client's, as some proxies add theirs.
@@ -161,7 +161,7 @@ export function headerSuite(engine: Engine): void {
       assert.equal(kept.headers["x-forwarded-prefix"], undefined);
     });
 
-    it("tells the prefix that it took away as it stands in a URL: no byte of it breaks the header", async (test) => {
+    it("forwards the stripped prefix as it stands in a URL: no byte of it breaks the header", async (test) => {
       const paths = ["~/rx/[^/]+"];
       for (const [sent, told] of [
         ["/rx/%0d%0aEvil:1", "/rx/%0D%0AEvil:1"],
@@ -220,7 +220,7 @@ export function headerSuite(engine: Engine): void {
     });
 
     for (const separator of "!#$%&'*+.^_`|~") {
-      it(`removes what it tells itself in a client's spelling with ${separator} for -`, async (test) => {
+      it(`removes a client's spelling of its own headers with ${separator} for -`, async (test) => {
         const forged = vouched.map((name) => name.replaceAll("-", separator));
         const headers = Object.fromEntries(forged.map((name) => [name, "forged"]));
         const seen = await seenBy(test, { headers, rig: vouching });
@@ -266,7 +266,7 @@ export function headerSuite(engine: Engine): void {
       assert.equal(seen.url, "/?a=1");
     });
 
-    it("adds itself to Via and tells the request's id", async (test) => {
+    it("adds itself to Via and sends the request's id", async (test) => {
       const seen = await seenBy(test, { headers: { Via: "1.0 cache", "X-Sluice-Request-Id": "forged" } });
       assert.equal(seen.headers.via, "1.0 cache, 1.1 sluice/1.2.3");
       assert.match(seen.headers["x-sluice-request-id"] ?? "", /^[0-9a-f]{32}$/);

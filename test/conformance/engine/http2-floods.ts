@@ -115,7 +115,7 @@ export function http2FloodSuite(engine: Engine): void {
       });
     }
 
-    it("refuses a head that is small on the wire and large when it is unpacked, and goes on", async (test) => {
+    it("refuses a head that is small on the wire and large when it is unpacked, and keeps the connection", async (test) => {
       const { client } = await startFrames(test, engine);
       const name = Buffer.from([0x40, 1, 0x78]);
       // A value of 3900 bytes in the dynamic table; each following byte refers to it again.

@@ -329,7 +329,7 @@ export function http2LimitSuite(engine: Engine): void {
       await Promise.all([cut, client.closed]);
     });
 
-    it("ends connections that have not said yet what they speak", async (test) => {
+    it("ends connections that have not yet chosen a protocol", async (test) => {
       const { port, proxy } = await startRig(test, engine, { settings: { cleartextHttp2: true } });
       const client = dialHttp2(test, port);
       const closed = closing(client);

@@ -141,7 +141,7 @@ export function http2TurnSuite(engine: Engine): void {
     });
 
     for (const path of ["/", "/none"]) {
-      it(`lets a client go on sending that was answered early, at ${path}`, async (test) => {
+      it(`lets a client that was answered early go on sending, at ${path}`, async (test) => {
         const { rig } = await startHttp2(test, engine, {
           upstream: (_incoming, response) => response.end("early"),
           route: { paths: ["/only", "/$"] },

@@ -149,7 +149,7 @@ export function http2Suite(engine: Engine): void {
       );
     });
 
-    it("reads an upstream no faster than the client takes, and the other streams go on", async (test) => {
+    it("reads an upstream no faster than the client takes, and does not delay the other streams", async (test) => {
       let written = 0;
       const { session } = await startHttp2(test, engine, {
         upstream: async (incoming, response) => {
@@ -283,7 +283,7 @@ export function http2Suite(engine: Engine): void {
       assert.ok(bytesIn > 30 && bytesOut > body.length && (timings.ended ?? 0) >= timings.started);
     });
 
-    it("tells the upstream and plugins when a client resets its stream", async (test) => {
+    it("notifies the upstream and plugins when a client resets its stream", async (test) => {
       const [reached, gone, logged] = [signal(), signal(), signal<Exchange>()];
       const { session } = await startHttp2(test, engine, {
         upstream: (incoming) => {

@@ -159,7 +159,7 @@ export function strictnessSuite(engine: Engine): void {
       assert.deepEqual(all.match(/<[^>]*>/g), ["</1>", "</2>", "</3>"]);
     });
 
-    it("does not take for an answer what an upstream says before it is asked", async (test) => {
+    it("does not take for an answer what an upstream sends before a request", async (test) => {
       const said = signal();
       const server = createServer((socket) => {
         socket.on("error", () => {});
@@ -191,7 +191,7 @@ export function strictnessSuite(engine: Engine): void {
       assert.equal(sockets.size, 2);
     });
 
-    it("breaks off when a chunk of the request is none, and tells the upstream by closing", async (test) => {
+    it("breaks off when a chunk of the request is malformed, and closes the upstream's connection", async (test) => {
       const [came, gone] = [signal(), signal()];
       const { port } = await startRig(test, engine, {
         upstream: (incoming) => {

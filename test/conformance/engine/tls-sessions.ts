@@ -96,7 +96,7 @@ export function tlsSessionSuite(engine: Engine): void {
       });
     }
 
-    it("are not negotiated anew: a client that asks for it stays with what there is, or goes", async (test) => {
+    it("are not renegotiated: a client that requests it keeps the session, or disconnects", async (test) => {
       const { tlsPort } = await startRig(test, engine, { upstream, certificates });
       assert.ok(await renegotiationError({ host: "127.0.0.1", port: tlsPort }), "a second handshake was refused");
     });

@@ -98,7 +98,7 @@ export function upgradeSuite(engine: Engine): void {
       }
     });
 
-    it("keeps a tunnel in which one side alone says something now and then", async (test) => {
+    it("keeps a tunnel in which only one side sends something now and then", async (test) => {
       const rig = await startRig(test, engine, {
         service: { read_timeout: 400 },
         upstream: await startSilent(test, (socket) => {
@@ -217,7 +217,7 @@ export function upgradeSuite(engine: Engine): void {
       });
     }
 
-    it("serves another upgrade as if the client had not asked", async (test) => {
+    it("serves another upgrade as if the client had not requested it", async (test) => {
       const { port } = await startRig(test, engine, {
         upstream: (request, response) => response.end(`upgrade: ${request.headers.upgrade}`),
       });

@@ -84,7 +84,7 @@ export function upstreamHeaderSuite(engine: Engine): void {
       assert.deepEqual(spelled(JSON.parse(body), "x-other"), ["plugin"]);
     });
 
-    it("replace what the gateway tells of itself, once", async (test) => {
+    it("replace the gateway's own headers, once", async (test) => {
       const service = { upstream_headers: [{ name: "X-Forwarded-Proto", value: "https" }] };
       const { port } = await startRig(test, engine, { upstream: echo, service });
       const { body } = await send(port);

@@ -80,7 +80,7 @@ function http2Suite(engine: Engine): void {
       ["owe the rest of a body", 0, [...plainRequest.slice(1), [":method", "POST"]]],
     ] as const;
     for (const [says, end, fields] of asked) {
-      it(`are asked by PING while they ${says}, and given up with their request`, async (test) => {
+      it(`are probed by PING while they ${says}, and given up with their request`, async (test) => {
         const { rig, gone } = await startSilent(test, engine);
         const client = await dialFrames(test, rig.port);
         client.send(frameBytes(frame.headers, end | flag.endHeaders, 1, block(fields)));
@@ -89,7 +89,7 @@ function http2Suite(engine: Engine): void {
       });
     }
 
-    it("are not taken for those that answer, as long as that may be", async (test) => {
+    it("are not confused with clients that answer, up to the deadline", async (test) => {
       const goOn = signal();
       const { session } = await startHttp2(test, engine, {
         upstream: (_incoming, response) => void goOn.seen.then(() => response.end("late")),

@@ -97,7 +97,7 @@ export function batches(test: StoreTest): void {
     assert.deepEqual(await its.everything(), before);
   });
 
-  test("writes none of many when one is refused, and says which", async (its) => {
+  test("writes none of many when one is refused, and reports which", async (its) => {
     const users = await its.create("services", service("taken"));
     const writes = await one();
     const taken = await its.refused(

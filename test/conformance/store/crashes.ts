@@ -116,7 +116,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         assert.deepEqual(await secrets(holder), []);
       }));
 
-    test("undoes a batch of which one is refused in the middle, and says which", () =>
+    test("undoes a batch of which one is refused in the middle, and reports which", () =>
       using(async (holder, all) => {
         const store = holder.open();
         const users = service("users", { tags: ["before"] });

@@ -180,7 +180,7 @@ describe("a directory of people's files", () => {
       },
     ));
 
-  test("refuses to rewrite a broken file, and says where it is broken", () =>
+  test("refuses to rewrite a broken file, and reports where it is broken", () =>
     using(async (store, holder) => {
       const users = service("users");
       await create(store, "services", users);

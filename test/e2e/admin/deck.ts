@@ -47,7 +47,7 @@ function textOf(file: KongFile): string {
 export function createDeck(admin: string, folder: string): Deck {
   mkdirSync(folder, { recursive: true });
   let runs = 0;
-  /** What decK tells of a large file is longer than what a process' output keeps: it goes into a file. */
+  /** decK's output for a large file exceeds the kept process output: it goes into a file. */
   async function run(args: readonly string[], file?: KongFile): Promise<Run> {
     const base = join(folder, `${++runs}`);
     if (file !== undefined) writeFileSync(`${base}.yaml`, textOf(file));

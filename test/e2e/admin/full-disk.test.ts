@@ -1,4 +1,4 @@
-/** The disk of a store is full: a write is refused with the reason, reads go on, and so do writes when there is room. */
+/** The disk of a store is full: a write is refused with the reason, reads continue, and writes succeed again when there is room. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";

@@ -82,7 +82,7 @@ export const askPods = (count: number): string => `
   const names = new Set();
   const end = performance.now() + 20_000;
   while (names.size < ${count} && performance.now() < end) {
-    // Each resolver has its own socket, for which a pod is chosen anew.
+    // Each resolver has its own socket, for which a pod is chosen again.
     const resolver = new Resolver({ timeout: 1_000, tries: 1 });
     resolver.setServers([address]);
     try {

@@ -64,7 +64,7 @@ export async function startApiProxy(kubeconfig: string, options: ApiProxyOptions
     const outgoing = request(`${server}${incoming.url}`, options, (answered) => {
       one.status = answered.statusCode;
       response.writeHead(answered.statusCode ?? 502, answered.headers);
-      // A watch that has nothing to tell is open all the same.
+      // A watch without events is open too.
       response.flushHeaders();
       flowing.set(response, answered);
       answered.on("error", () => response.destroy());

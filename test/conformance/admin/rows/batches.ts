@@ -61,7 +61,7 @@ export const batches: Table = {
       },
     },
     {
-      does: "tells at a dry run what it would do",
+      does: "shows at a dry run what it would do",
       ask: "POST /batch?dry_run=1",
       ...batch({ method: "DELETE", path: "/routes/shop" }, { method: "DELETE", path: "/services/store" }),
       status: 200,
@@ -179,7 +179,7 @@ export const batches: Table = {
       message: "writes.1.method: expected one of: POST, PUT, PATCH, DELETE",
     },
     {
-      does: "tells all faults of its outline",
+      does: "reports all errors of its outline",
       ask: "POST /batch",
       ...batch({ method: "PUT" }, { method: "PUT", path: "/services/x", body: [], nope: 1 }),
       status: 400,

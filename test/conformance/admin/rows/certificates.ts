@@ -129,7 +129,7 @@ export const certificates: Table = {
       has: { fields: { snis: "expected a set" } },
     },
     {
-      does: "tells the faults of both at once",
+      does: "reports the errors of both at once",
       ask: "POST /certificates",
       json: { cert: "x", snis: 5 },
       status: 400,

@@ -35,7 +35,7 @@ export const foreign: Table = {
       has: { id: ids.service, port: 81, host: "base.example" },
     },
     {
-      does: "tells its faults",
+      does: "reports errors in the body",
       ask: "PATCH /routes/base/service",
       json: { port: "x" },
       status: 400,
@@ -69,7 +69,7 @@ export const foreign: Table = {
       has: { service: null },
     },
     {
-      does: "tells the faults of what it would make",
+      does: "reports errors in the entity that it would make",
       ask: "PUT /routes/alone/service",
       json: {},
       status: 400,

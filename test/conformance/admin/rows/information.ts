@@ -59,7 +59,7 @@ export const information: Table = {
       },
       matches: { node_id: /^[0-9a-f-]{36}$/ },
     },
-    { does: "tells its state", ask: "GET /status", status: 200, has: { database: { reachable: true } } },
+    { does: "shows its state", ask: "GET /status", status: 200, has: { database: { reachable: true } } },
     {
       does: "names the plugins",
       ask: "GET /plugins/enabled",
@@ -68,15 +68,15 @@ export const information: Table = {
     },
     { does: "lists its URLs", ask: "GET /endpoints", status: 200, has: { data: ["/"] } },
     {
-      does: "tells the log's level",
+      does: "shows the log level",
       ask: "GET /debug/node/log-level",
       status: 200,
       matches: { message: /^log level: / },
     },
     { does: "does not change the log's level", ask: "PUT /debug/node/log-level/debug", status: 404, body: notFound },
-    { does: "has no timers to tell of", ask: "GET /timers", status: 200, has: { worker: { id: 0, count: 1 } } },
-    { does: "has no cache to tell of", ask: "GET /cache/x", status: 404, body: notFound },
-    { does: "has no data planes to tell of", ask: "GET /clustering/data-planes", status: 404, body: notFound },
+    { does: "has no timers to show", ask: "GET /timers", status: 200, has: { worker: { id: 0, count: 1 } } },
+    { does: "has no cache to show", ask: "GET /cache/x", status: 404, body: notFound },
+    { does: "has no data planes to show", ask: "GET /clustering/data-planes", status: 404, body: notFound },
     {
       does: "takes no whole document where entities can be written one by one",
       ask: "POST /config",
@@ -128,7 +128,7 @@ export const information: Table = {
       body: valid,
     },
     {
-      does: "tells the faults of what it validates",
+      does: "reports errors in the entity that it validates",
       ask: "POST /schemas/upstreams/validate",
       json: { name: "1.2.3.4", slots: 9 },
       status: 400,

@@ -124,7 +124,7 @@ export const malice: Table = {
       has: { fields: { custom_id: "invalid utf-8 character sequence" } },
     },
     {
-      does: "with a name of a reference that is very long is not looked for, and not told",
+      does: "with a very long name of a reference is not looked up, and the name is not repeated",
       ask: "POST /routes",
       json: { paths: ["/"], service: { name: "n".repeat(100_000) } },
       status: 400,

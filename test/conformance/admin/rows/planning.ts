@@ -8,7 +8,7 @@ export const planning: Table = {
   of: "a dry run",
   rows: [
     {
-      does: "tells what would be made, without defaults",
+      does: "shows what would be made, without defaults",
       ask: "POST /services?dry_run=1",
       json: { name: "new", host: "a", retries: 5, port: 81 },
       status: 200,
@@ -21,7 +21,7 @@ export const planning: Table = {
     },
     { does: "makes nothing", ask: "GET /services/new", status: 404 },
     {
-      does: "tells what would change, member by member",
+      does: "shows what would change, member by member",
       ask: "PATCH /services/base?dry_run=1",
       json: { port: 81, tags: null, retries: 5 },
       status: 200,
@@ -60,7 +60,7 @@ export const planning: Table = {
       },
     },
     {
-      does: "tells what would be removed, and what would go along",
+      does: "shows what would be removed, and its dependents",
       ask: "DELETE /consumers/base?dry_run=1",
       status: 200,
       has: {
@@ -76,7 +76,7 @@ export const planning: Table = {
     },
     { does: "removes nothing", ask: "GET /consumers/base/key-auth/base-key", status: 200 },
     {
-      does: "tells of nothing where nothing would be removed",
+      does: "shows nothing where nothing would be removed",
       ask: "DELETE /services/nobody?dry_run=1",
       status: 200,
       body: { dry_run: true, ...nothing, requests: null },
@@ -106,7 +106,7 @@ export const planning: Table = {
       },
     },
     {
-      does: "tells which requests would find a route",
+      does: "shows which requests would find a route",
       ask: "POST /routes?dry_run=1",
       json: { name: "more", paths: ["/base/more"], service: { name: "base" } },
       status: 200,
@@ -124,7 +124,7 @@ export const planning: Table = {
       },
     },
     {
-      does: "tells which requests would find none",
+      does: "shows which requests would find none",
       ask: "DELETE /routes/base?dry_run=1",
       status: 200,
       has: {
@@ -137,14 +137,14 @@ export const planning: Table = {
       },
     },
     {
-      does: "tells that a disabled service's routes find nothing",
+      does: "shows that a disabled service's routes find nothing",
       ask: "PATCH /services/base?dry_run=1",
       json: { enabled: false },
       status: 200,
       has: { requests: { changed: [{ request: { path: "/base" }, before: { name: "base" }, after: null }] } },
     },
     {
-      does: "tells of no request that goes where it went",
+      does: "shows no request that goes where it went",
       ask: "PATCH /routes/base?dry_run=1",
       json: { preserve_host: true },
       status: 200,
@@ -154,7 +154,7 @@ export const planning: Table = {
       },
     },
     {
-      does: "tells a certificate's server names as what they are",
+      does: "shows a certificate's server names as entities of their own",
       ask: "PATCH /certificates/base.example?dry_run=1",
       json: { snis: ["next.example"] },
       status: 200,

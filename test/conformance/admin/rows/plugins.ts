@@ -88,7 +88,7 @@ export const plugins: Table = {
       },
     },
     {
-      does: "tells the faults of the whole before those of members",
+      does: "reports errors of the whole before those of members",
       ask: "POST /plugins",
       json: { name: "rate-limiting", config: { header_name: 5 } },
       status: 400,
@@ -96,7 +96,7 @@ export const plugins: Table = {
         /^2 schema violations \(at least one of these fields must be non-empty: 'config\.second', 'config\.minute', .*; config\.header_name: expected a string\)$/,
     },
     {
-      does: "tells faults of the plugin and of its config at once",
+      does: "reports errors of the plugin and of its config at once",
       ask: "POST /plugins",
       json: { name: "cors", enabled: "yes", config: { max_age: "x" } },
       status: 400,
@@ -173,7 +173,7 @@ export const plugins: Table = {
       has: { code: 4, fields: { route: { id: ids.unknown } } },
     },
     {
-      does: "tells all names that lead nowhere",
+      does: "reports all names that lead nowhere",
       ask: "POST /plugins",
       json: { name: "cors", route: { name: "x" }, service: { name: "y" } },
       status: 400,

@@ -120,7 +120,7 @@ export const reading: Table = {
       sends: { server: /^sluice\//, "x-sluice-admin-latency": /^\d+$/ },
     },
     {
-      does: "tells what Kong's clients ask at first",
+      does: "shows what Kong's clients request first",
       ask: "GET /",
       status: 200,
       has: {

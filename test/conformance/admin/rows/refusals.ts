@@ -24,7 +24,7 @@ export const refusals: Table = {
   rows: [
     { does: "misses a host", ask: "POST /services", status: 400, body: schema(`host: ${missing}`, { host: missing }) },
     {
-      does: "tells all faults at once",
+      does: "reports all errors at once",
       ask: "POST /services",
       json: { name: "x", path: "no", port: "80", nope: 1 },
       status: 400,

@@ -37,7 +37,7 @@ export const upstreamHeaders: Table = {
       has: { retries: 3, upstream_headers: [secret, zone] },
     },
     {
-      does: "are told to change by a plan, and not what they are",
+      does: "are shown by a plan as changed, without their values",
       ask: "PATCH /services/headed?dry_run=1",
       json: { upstream_headers: [zone] },
       status: 200,
@@ -53,7 +53,7 @@ export const upstreamHeaders: Table = {
       has: { upstream_headers: [zone] },
     },
     {
-      does: "are told all of their faults, and never a value",
+      does: "are reported with all of their errors, and never a value",
       ask: "PATCH /services/headed",
       json: { upstream_headers: faults },
       status: 400,

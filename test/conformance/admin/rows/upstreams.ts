@@ -208,24 +208,24 @@ export const upstreams: Table = {
     { does: "has no target at the top, as in Kong", ask: `GET /targets/${ids.target}`, status: 404, body: notFound },
     { does: "takes no targets at the top", ask: "POST /targets", form: "target=a:1", status: 404, body: notFound },
     {
-      does: "tells the health of its targets",
+      does: "shows the health of its targets",
       ask: "GET /upstreams/base.example/health",
       status: 200,
       has: { data: [{ target: "10.0.0.1:80" }, { target: "10.0.0.2:80" }], next: null },
     },
     {
-      does: "tells its own health",
+      does: "shows its own health",
       ask: "GET /upstreams/base.example/health?balancer_health=1",
       status: 200,
       has: { data: { id: ids.upstream }, next: null },
     },
     {
-      does: "tells no health of what is not there",
+      does: "shows no health for an unknown upstream",
       ask: "GET /upstreams/nobody.example/health",
       status: 404,
       body: notFound,
     },
-    { does: "tells health by GET only", ask: "POST /upstreams/base.example/health", json: {}, status: 405 },
+    { does: "shows health by GET only", ask: "POST /upstreams/base.example/health", json: {}, status: 405 },
     {
       does: "is told the health of no target that it has not",
       ask: "PUT /upstreams/base.example/targets/nobody:1/healthy",

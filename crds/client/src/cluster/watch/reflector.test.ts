@@ -118,7 +118,7 @@ test("does not report an interruption of some seconds", () =>
     assert.deepEqual(fake.calls.at(-1), "watch 10");
   }));
 
-test("a server that is away is trouble from the first attempt that fails to the next that does not", () =>
+test("a server that is away is reported from the first failed attempt to the next success", () =>
   reflecting(async (fake) => {
     await fake.settle();
     fake.failWatches(new Error("connect ECONNREFUSED"), 2);
@@ -131,7 +131,7 @@ test("a server that is away is trouble from the first attempt that fails to the 
     assert.deepEqual(fake.told, ["replaced a"]);
   }));
 
-test("a list that fails is trouble until there is one", () =>
+test("a list that fails is reported until one succeeds", () =>
   reflecting(async (fake) => {
     fake.failLists(new Error("connect ECONNREFUSED"), 3);
     await fake.settle();
@@ -140,7 +140,7 @@ test("a list that fails is trouble until there is one", () =>
     assert.deepEqual(fake.troubles, ["connect ECONNREFUSED", null]);
   }));
 
-test("a watch that does not open is trouble", () =>
+test("a watch that does not open is reported", () =>
   reflecting(async (fake) => {
     fake.hangWatches();
     await fake.settle();
@@ -148,7 +148,7 @@ test("a watch that does not open is trouble", () =>
     assert.deepEqual(fake.troubles, ["the API server did not open the watch in 75 s"]);
   }));
 
-test("a watch that ends, breaks, goes silent or has to list again is no trouble", () =>
+test("a watch that ends, breaks, goes silent or has to list again is not reported", () =>
   reflecting(async (fake) => {
     await fake.settle();
     await fake.endWatch();

@@ -39,7 +39,7 @@ async function scene(run: (scene: Scene) => Promise<void>): Promise<void> {
   }
 }
 
-test("tells the path of a file that changes, in any folder but hidden ones", () =>
+test("reports the path of a changed file, in any folder but hidden ones", () =>
   scene(async ({ directory, folders, told, all }) => {
     mkdirSync(join(directory, "deep/er"), { recursive: true });
     mkdirSync(join(directory, ".git"));
@@ -85,7 +85,7 @@ test("watches a directory that comes later, or comes again, from the next look o
     await told("a.yaml");
   }));
 
-test("tells a file as whole that our writers put in place or took away, and not what others write or move", () =>
+test("reports a file as complete when our writers put it in place or removed it, and not when others write or move it", () =>
   scene(async ({ directory, folders, told, all, whole }) => {
     folders.refresh();
     const file = join(directory, "a.yaml");

@@ -154,7 +154,7 @@ test("a Service with a backendRef tells whose EndpointSlices it follows", () => 
   assert.deepEqual(item?.backend, { namespace: "home", name: "users", port: 4000 });
 });
 
-test("a config takes members from Secrets for nodes, and tells which they are", () => {
+test("a config takes members from Secrets for nodes, and records which they are", () => {
   const spec = {
     plugin: "rate-limiting",
     config: { minute: 5, policy: "redis", redis: { host: "redis.example" } },
@@ -172,7 +172,7 @@ test("a config takes members from Secrets for nodes, and tells which they are", 
   assert.deepEqual(forAdmin?.item.config, spec.config);
 });
 
-test("headers take values from Secrets for nodes, which tell where; the admin listener leaves those out", () => {
+test("headers take values from Secrets for nodes, with their source; the admin listener leaves those out", () => {
   const spec = {
     host: "a",
     upstreamHeaders: [
