@@ -82,7 +82,7 @@ test("a stack of CRDs needs no other key", () => {
   assert.deepEqual(load({ creates: "crds" }), { creates: "crds" });
 });
 
-test("what is missing is told with the command that sets it", () => {
+test("a missing value is reported with the command that sets it", () => {
   assert.deepEqual(faultsOf({}), [
     "sluice:namespace: expected the name of a namespace, but it is not set. " +
       "Set it: pulumi config set --stack staging sluice:namespace sluice",
@@ -98,14 +98,14 @@ test("a secret that stands in clear is refused, and not repeated", () => {
   ]);
 });
 
-test("what no value would mend is told with the command that removes it", () => {
+test("a setting that no value would fix is reported with the command that removes it", () => {
   assert.deepEqual(faultsOf({ namespace: "shop", labels: '{"app.kubernetes.io/name":"a"}' }), [
     `sluice:labels["app.kubernetes.io/name"]: this label is the chart's own: other objects rely on it. ` +
       `Remove it: pulumi config rm --stack staging --path 'sluice:labels["app.kubernetes.io/name"]'`,
   ]);
 });
 
-test("all faults are told at once", () => {
+test("all errors are reported at once", () => {
   const faults = faultsOf({ namespace: "Shop", ownNamespace: "yes", gateway: '{"replicas":-1,"replcas":2}' });
   assert.deepEqual(
     faults.map((fault) => fault.split(/\. (?:Set|Remove) it: /)[0]),

@@ -92,7 +92,7 @@ describe("a first session with curl", () => {
   });
   after(() => rig.close());
 
-  test("tells that the gateway is running", async () => {
+  test("shows that the gateway is running", async () => {
     const { status, body } = await rig.ask("GET", "/", { headers: curl });
     assert.equal(status, 200);
     assert.partialDeepStrictEqual(body, { version: "3.9.1", sluice: { product: "Sluice", version: "1.2.3" } });

@@ -17,7 +17,7 @@ const faults: readonly (readonly [code: string, message: string, told: string])[
 ];
 
 for (const [code, message, advice] of faults) {
-  test(`${code} tells what the database says, and what to do`, () => {
+  test(`${code} reports what the database says, and what to do`, () => {
     const fault = new DatabaseFault(message, { code, detail: "what a row holds", hint: "what to try" });
     assert.equal(isUnavailable(fault), true);
     assert.equal(describeDatabaseError(fault), `${prefix}${message}: ${advice}`);

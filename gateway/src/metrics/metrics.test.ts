@@ -127,7 +127,7 @@ describe("createMetrics", () => {
     assert.match(text.join(), /route="kept".* 3$/);
   });
 
-  it("adds buckets up, and tells what is beyond the last", async () => {
+  it("adds buckets up, and counts values beyond the last", async () => {
     const metrics = node();
     const recorder = metrics.recorder(labels("r"));
     for (const milliseconds of [25, 26, 700, 60_001]) recorder.requestLatency(milliseconds);

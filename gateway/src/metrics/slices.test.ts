@@ -67,7 +67,7 @@ describe("the text of tables", () => {
     await fc.assert(check, { numRuns: 300 });
   });
 
-  it("tells gauges that are read as they are at that moment, as prom-client does", async () => {
+  it("reports gauges that are read as they are at that moment, as prom-client does", async () => {
     let value = 1;
     const table = new ReadTable(shapes.gauge, () => [
       [["a", "b"], value],

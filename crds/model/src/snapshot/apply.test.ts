@@ -283,7 +283,7 @@ test("a whole document replaces everything and shares what stays", () => {
   ]);
 });
 
-test("tells the least that changed between two snapshots", () => {
+test("reports the least that changed between two snapshots", () => {
   const next = apply(base, {
     put: { services: [{ name: "s", host: "elsewhere" }], plugins: [] },
     remove: { services: [other] },

@@ -71,7 +71,7 @@ test("lists in pages, by id, what now refers to an entity", async () => {
   assert.equal((await overlay.list("routes", { size: 9, where })).entities.length, 2);
 });
 
-test("tells targets of one address apart by their upstreams", async () => {
+test("distinguishes targets of one address by their upstreams", async () => {
   const upstreams = ["one", "two"].map((name) => made("upstreams", { name }));
   const targets = upstreams.map(({ id }) => made("targets", { target: "a:1", upstream: { id } }));
   const overlay = await overlayOf(

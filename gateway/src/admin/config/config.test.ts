@@ -89,7 +89,7 @@ describe("a document for a file that is only read", () => {
     ["JSON", { bytes: Buffer.from(duplicates), headers: [["Content-Type", "application/json"]] }, `${twice}; ${empty}`],
   ];
   for (const [what, asking, expected] of warned) {
-    test(`tells in a header what has no effect in ${what}`, async () => {
+    test(`reports in a header what has no effect in ${what}`, async () => {
       for (const query of ["?plan=1", ""]) {
         const { status, headers, body } = await post(asking, query);
         assert.equal(status, query === "" ? 201 : 200, JSON.stringify(body));

@@ -47,7 +47,7 @@ describe("a plan", () => {
     ]);
   });
 
-  test("tells of a new entity what is no default, of records too", () => {
+  test("shows what differs from the defaults in a new entity, in records too", () => {
     const upstream = made("upstreams", { name: "u", healthchecks: { active: { healthy: { interval: 5 } } } });
     assert.deepEqual(planBetween({}, { upstreams: [upstream] }).created, [
       { collection: "upstreams", id: upstream.id, name: "u", members: { "healthchecks.active.healthy.interval": 5 } },

@@ -83,7 +83,7 @@ test("every schema is of Kong's types alone, down to the last member", () => {
   for (const plugin of pluginNames) checkFields(kongPluginSchema(plugin)?.fields ?? []);
 });
 
-test("tells what is unique, made up, referred to and bounded", () => {
+test("shows what is unique, generated, referred to and bounded", () => {
   const { fields, shorthand_fields } = entitySchema("services");
   assert.partialDeepStrictEqual(fieldIn(fields, "name"), { type: "string", unique: true });
   assert.partialDeepStrictEqual(fieldIn(fields, "id"), { type: "string", uuid: true, auto: true });

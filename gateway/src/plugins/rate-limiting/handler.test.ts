@@ -26,7 +26,7 @@ function limiter(members: Partial<RateLimitingConfig>, counters: Counters = new 
 const told = (exchange: FakeExchange) => exchange.responseHeaders.all();
 
 describe("rate-limiting", () => {
-  it("lets through as many as the limit says, tells what remains, and answers 429 after that", async () => {
+  it("admits as many requests as the limit allows, reports what remains, and answers 429 after that", async () => {
     const { send } = limiter({ minute: 2 });
     const remaining: (string | undefined)[] = [];
     for (const admitted of [true, true, false, false]) {
