@@ -1,5 +1,5 @@
-// Command kube holds the processes of a Kubernetes control plane and of a node, and kubectl, in one binary, so that
-// the cluster suites run against the real thing on a machine without containers.
+// Command kube contains the processes of a Kubernetes control plane and of a node, and kubectl, in one binary, so that
+// the cluster suites run against a real API server on a machine without containers.
 //
 //	kube etcd DATA_DIR CLIENT_URL PEER_URL
 //	kube kube-apiserver|kube-controller-manager|kube-scheduler|kubelet|kube-proxy|kubectl FLAGS...
@@ -64,8 +64,8 @@ func runEtcd(dir, client, peer string) error {
 	config := embed.NewConfig()
 	config.Dir = dir
 	config.LogLevel = "error"
-	// The state is thrown away. On a disk that others use, for example while tools are built, every write would else wait
-	// for seconds.
+	// The state is not needed after a crash. Otherwise, on a busy disk (for example while tools are built), every write
+	// would wait for seconds.
 	config.UnsafeNoFsync = true
 	clientURL, err := url.Parse(client)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/kong/go-kong/kong"
 )
 
-// selfSigned is a certificate and its key, PEM, with which Kong's admin API is content.
+// selfSigned returns a certificate and its key in PEM, which Kong's admin API accepts.
 func selfSigned(name string) (certificate, key *string) {
 	pair, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	check(err)
@@ -70,7 +70,7 @@ func (r *run) certificates() {
 		update: func(e *kong.Certificate) (*kong.Certificate, error) { return s.Update(r.ctx, e) },
 		change: func(e *kong.Certificate) { e.Cert, e.Key = pairs[3].Cert, pairs[3].Key },
 		remove: func(key *string) error { return s.Delete(r.ctx, key) },
-		// Two certificates with one SNI: Kong answers 400, see the step below.
+		// Kong answers 400 to a second certificate with the same SNI, see the step below.
 		repeatable: true,
 	})
 	r.step("certificates: an SNI of another certificate is refused", func() error {
@@ -91,7 +91,7 @@ func (r *run) certificates() {
 
 func (r *run) snis(fresh func(int, []*string) *kong.Certificate) {
 	var certificate *kong.Certificate
-	r.step("snis: a certificate for them", func() (err error) {
+	r.step("snis: create a certificate for the following steps", func() (err error) {
 		sent := fresh(1, nil)
 		sent.SNIs = nil
 		certificate, err = r.client.Certificates.Create(r.ctx, sent)
@@ -117,7 +117,7 @@ func (r *run) snis(fresh func(int, []*string) *kong.Certificate) {
 		change: func(e *kong.SNI) { e.Name = kong.String("*.changed.test") },
 		remove: func(key *string) error { return s.Delete(r.ctx, key) },
 	})
-	r.step("snis: list for a certificate, which names them", func() error {
+	r.step("snis: list those of a certificate, and the certificate contains their names", func() error {
 		made, err := s.Create(r.ctx, &kong.SNI{
 			Name: kong.String(sniName(1)), Certificate: &kong.Certificate{ID: certificate.ID},
 		})

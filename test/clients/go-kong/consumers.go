@@ -37,7 +37,7 @@ func (r *run) consumers() {
 		_, absent := s.GetByCustomID(r.ctx, kong.String("nobody"))
 		return all(
 			same("consumer", found, made),
-			holds("nobody not to be found", absent != nil),
+			holds("an unknown custom id not to be found", absent != nil),
 			s.Delete(r.ctx, made.ID),
 		)
 	})
@@ -45,7 +45,7 @@ func (r *run) consumers() {
 
 func (r *run) keyAuths() {
 	var consumer *kong.Consumer
-	r.step("key-auths: a consumer for them", func() (err error) {
+	r.step("key-auths: create a consumer for the following steps", func() (err error) {
 		consumer, err = r.client.Consumers.Create(r.ctx, &kong.Consumer{Username: named(1)})
 		return err
 	})
@@ -83,7 +83,7 @@ func (r *run) keyAuths() {
 		}
 		return all(same("found", found, []*kong.KeyAuth{made}), same("none", len(none), 0))
 	})
-	r.step("key-auths: a key that is not given is made", func() error {
+	r.step("key-auths: an omitted key is generated", func() error {
 		made, err := s.Create(r.ctx, consumer.Username, &kong.KeyAuth{})
 		if err != nil {
 			return err
@@ -94,7 +94,7 @@ func (r *run) keyAuths() {
 		}
 		return all(holds("a key of 32 characters", len(*made.Key) == 32), same("credential", found, made))
 	})
-	r.step("key-auths: list for a consumer, and all", func() error {
+	r.step("key-auths: list those of a consumer, and all", func() error {
 		ofOne, next, err := s.ListForConsumer(r.ctx, consumer.Username, nil)
 		if err != nil {
 			return err

@@ -8,7 +8,7 @@ import (
 	"github.com/kong/go-kong/kong"
 )
 
-// crud says how one kind of entity is made, asked for and changed. What is nil does not exist for the kind.
+// crud describes how one kind of entity is created, read and changed. A nil member is an operation that the kind lacks.
 type crud[T any] struct {
 	what string
 	// fresh is a new entity without an id; another index gives another key.
@@ -19,13 +19,13 @@ type crud[T any] struct {
 	create func(*T) (*T, error)
 	get    func(idOrKey *string) (*T, error)
 	list   func(*kong.ListOpt) ([]*T, *kong.ListOpt, error)
-	// update is given an entity with an id and what `change` sets.
+	// update sends an entity with its id and the members that `change` set.
 	update func(*T) (*T, error)
 	change func(*T)
 	remove func(idOrKey *string) error
-	// ignore clears what two answers may differ in: the time of the last change.
+	// ignore clears the member in which two responses may differ: the time of the last change.
 	ignore func(*T)
-	// nested kinds have no tag filter, and their absent ones cannot be deleted.
+	// nested kinds have no tag filter, and deleting an absent entity of them fails.
 	nested bool
 	// repeatable kinds have no key that a second create could violate.
 	repeatable bool
@@ -36,7 +36,7 @@ const (
 	absentID = "6f1d1c52-8e2c-4b6e-9a53-0d6c0f5a1bff"
 )
 
-// steps does everything with the kind and leaves nothing of it behind.
+// steps runs all operations of the kind and deletes the entities that it created.
 func steps[T any](r *run, c crud[T]) {
 	one, both := kong.StringSlice("one"), kong.StringSlice("one", "two words")
 	var first, second *T
@@ -70,7 +70,7 @@ func steps[T any](r *run, c crud[T]) {
 		return c.equal(again, second)
 	})
 	if !c.repeatable {
-		step("create of a key that is taken is a conflict", func() error {
+		step("create with a key that exists is a conflict", func() error {
 			_, err := c.create(c.fresh(1, nil))
 			return hasStatus(err, http.StatusConflict)
 		})
@@ -90,7 +90,7 @@ func steps[T any](r *run, c crud[T]) {
 			}
 			return c.equal(found, second)
 		})
-		step("get of what is absent is not found", func() error {
+		step("get of an absent entity answers 404", func() error {
 			_, err := c.get(kong.String(absentID))
 			return hasStatus(err, http.StatusNotFound)
 		})
@@ -115,11 +115,11 @@ func steps[T any](r *run, c crud[T]) {
 			return c.lists(&kong.ListOpt{Tags: both, MatchAllTags: true}, second)
 		})
 		step("list by tags, any of them", func() error { return c.lists(&kong.ListOpt{Tags: both}, first, second) })
-		step("list by a tag that nothing has", func() error {
+		step("list by an unknown tag", func() error {
 			return c.lists(&kong.ListOpt{Tags: kong.StringSlice("none")})
 		})
 	}
-	step("update changes what is sent and nothing else", func() error {
+	step("update changes only the members that were sent", func() error {
 		sent := new(T)
 		*c.id(sent) = *c.id(first)
 		c.change(sent)
@@ -135,7 +135,7 @@ func steps[T any](r *run, c crud[T]) {
 	})
 	step("delete by id", func() error { return c.deletes(*c.id(second), first) })
 	step("delete by key", func() error { return c.deletes(c.key(first)) })
-	step("delete of what is absent", func() error {
+	step("delete an absent entity", func() error {
 		err := c.remove(kong.String(absentID))
 		if c.nested {
 			return hasStatus(err, http.StatusNotFound)
@@ -144,7 +144,7 @@ func steps[T any](r *run, c crud[T]) {
 	})
 }
 
-// deletes an entity and checks what is left.
+// deletes an entity and checks the remaining ones.
 func (c crud[T]) deletes(idOrKey *string, left ...*T) error {
 	if err := c.remove(idOrKey); err != nil {
 		return err
@@ -192,7 +192,7 @@ func (c crud[T]) equal(found, wanted *T) error {
 	return same(c.what, a, b)
 }
 
-// orKey is the entity whose key is expected: a key that the server makes is taken as it came.
+// orKey returns the expected entity: if the server generates the key, the key of the response is expected.
 func orKey[T any](sent, answered *T, c crud[T]) *T {
 	if c.key(sent) == nil {
 		return answered

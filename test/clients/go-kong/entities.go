@@ -41,7 +41,7 @@ func (r *run) services() {
 
 func (r *run) routes() {
 	var service *kong.Service
-	r.step("routes: a service for them", func() (err error) {
+	r.step("routes: create a service for the following steps", func() (err error) {
 		service, err = r.client.Services.Create(r.ctx, &kong.Service{Name: named(1), Host: kong.String("example.test")})
 		return err
 	})
@@ -73,7 +73,7 @@ func (r *run) routes() {
 		remove: func(key *string) error { return s.Delete(r.ctx, key) },
 		ignore: func(e *kong.Route) { e.UpdatedAt = nil },
 	})
-	r.step("routes: create in a service, list for it, get the service of one", func() error {
+	r.step("routes: create one in a service, list those of the service, get the service of a route", func() error {
 		sent := fresh(3, nil)
 		sent.Service = nil
 		made, err := s.CreateInService(r.ctx, service.ID, sent)
@@ -94,7 +94,7 @@ func (r *run) routes() {
 			same("service of the route", parent.ID, service.ID),
 		)
 	})
-	r.step("routes: validate says what is wrong", func() error {
+	r.step("routes: validate describes the error", func() error {
 		good, _, err := s.Validate(r.ctx, fresh(4, nil))
 		if err != nil {
 			return err
@@ -106,8 +106,8 @@ func (r *run) routes() {
 			return err
 		}
 		return all(
-			holds("the good one to pass", good),
-			holds("the bad one to fail", !passed),
+			holds("the valid one to pass", good),
+			holds("the invalid one to fail", !passed),
 			same("message", message, "schema violation (paths.1: should start with: / (fixed path) or ~/ (regex path))"),
 		)
 	})
@@ -120,7 +120,7 @@ func (r *run) routes() {
 	})
 }
 
-// named is the key of an entity: names of Kong may hold more than names of Kubernetes.
+// named returns the key of an entity. Names in Kong may contain more characters than names in Kubernetes.
 func named(index int) *string {
 	return kong.String(fmt.Sprintf("Go_Kong.%d~x", index))
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/kong/go-kong/kong"
 )
 
-// all is the first error of several.
+// all returns the first error.
 func all(found ...error) error {
 	for _, err := range found {
 		if err != nil {
@@ -33,7 +33,7 @@ func same(what string, found, wanted any) error {
 	return fmt.Errorf("%s: %s instead of %s", what, asJSON(found), asJSON(wanted))
 }
 
-// hasStatus is nil when the error is an answer with this status.
+// hasStatus returns nil if the error is a response with this status.
 func hasStatus(err error, status int) error {
 	var answer *kong.APIError
 	if errors.As(err, &answer) && answer.Code() == status {

@@ -9,7 +9,7 @@ import (
 )
 
 func (r *run) information() {
-	r.step("information: the version is one of Kong 3.9", func() error {
+	r.step("information: the version is 3.9", func() error {
 		info, err := r.client.Info.Get(r.ctx)
 		if err != nil {
 			return err
@@ -33,7 +33,7 @@ func (r *run) information() {
 		return all(
 			err,
 			holds("a tagline", root["tagline"] != nil),
-			holds("our name and version, not "+server, strings.HasPrefix(server, "sluice/")),
+			holds("Sluice's name and version, not "+server, strings.HasPrefix(server, "sluice/")),
 		)
 	})
 	r.step("information: status counts requests", func() error {
@@ -63,7 +63,7 @@ func (r *run) information() {
 		_, err := r.client.Schemas.Get(r.ctx, "no_such")
 		return hasStatus(err, http.StatusNotFound)
 	})
-	r.step("information: validate says what is wrong, all of it", func() error {
+	r.step("information: validate describes all errors", func() error {
 		good, message, err := r.client.Schemas.Validate(r.ctx, kong.EntityTypeServices, kong.Service{Host: kong.String("a.test")})
 		if err != nil {
 			return err
@@ -81,7 +81,7 @@ func (r *run) information() {
 	})
 }
 
-// hasField looks through Kong's list of objects with one member each.
+// hasField searches Kong's list of fields, whose items are objects with one member each.
 func hasField(fields []any, name string) bool {
 	for _, field := range fields {
 		if object, ok := field.(map[string]any); ok && object[name] != nil {
@@ -91,7 +91,7 @@ func hasField(fields []any, name string) bool {
 	return false
 }
 
-// tagsOfAll asks for tags over all kinds; go-kong has no typed call for what the answer holds.
+// tagsOfAll lists the tags of all kinds; go-kong has no typed call for this response.
 func (r *run) tagsOfAll() {
 	type tagged struct {
 		Data []struct {

@@ -1,10 +1,10 @@
-// A program on Kong's Go client that does everything with every entity, as the programs of Kong's users do.
+// A program that uses Kong's Go client to run every operation on every entity, as programs of Kong's users do.
 //
 // usage: go-kong http://127.0.0.1:8001
 //
-// The admin listener at the address must have no entities. Each step is one line of JSON on stdout:
+// The configuration behind the admin listener must be empty. Each step is one line of JSON on stdout:
 // {"step": "services: ...", "ok": true} or {"step": "...", "ok": false, "error": "..."}. The exit code is 1 when a
-// step has failed, 2 when the program cannot begin.
+// step has failed, 2 when the arguments are invalid.
 package main
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/kong/go-kong/kong"
 )
 
-// run is one pass through all steps.
+// run holds the state of one pass through all steps.
 type run struct {
 	ctx    context.Context
 	client *kong.Client
@@ -29,7 +29,7 @@ type line struct {
 	Error string `json:"error,omitempty"`
 }
 
-// step does one thing and reports it.
+// step runs one step and reports its result.
 func (r *run) step(name string, work func() error) {
 	report := line{Step: name, OK: true}
 	if err := guarded(work); err != nil {
@@ -41,11 +41,11 @@ func (r *run) step(name string, work func() error) {
 	}
 }
 
-// guarded turns a nil that an answer should not have into an error of the step.
+// guarded turns the panic of an unexpected nil in a response into an error of the step.
 func guarded(work func() error) (err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
-			err = fmt.Errorf("a value is missing, in the answer or from a step that failed before: %v", reason)
+			err = fmt.Errorf("a value is missing in the response, or because an earlier step failed: %v", reason)
 		}
 	}()
 	return work()

@@ -10,7 +10,7 @@ import (
 func (r *run) plugins() {
 	var service *kong.Service
 	var route *kong.Route
-	r.step("plugins: a service and a route for them", func() (err error) {
+	r.step("plugins: create a service and a route for the following steps", func() (err error) {
 		service, err = r.client.Services.Create(r.ctx, &kong.Service{Name: named(1), Host: kong.String("example.test")})
 		if err != nil {
 			return err
@@ -107,7 +107,7 @@ func (r *run) plugins() {
 			isGone(s.Get(r.ctx, made.ID)),
 		)
 	})
-	r.step("plugins: an unknown one and a wrong config are refused", func() error {
+	r.step("plugins: an unknown plugin and an invalid config are refused", func() error {
 		_, unknown := s.Create(r.ctx, &kong.Plugin{Name: kong.String("no-such-plugin")})
 		_, wrong := s.Create(r.ctx, &kong.Plugin{
 			Name: kong.String("rate-limiting"), Config: kong.Configuration{"minute": "many"},
@@ -149,7 +149,7 @@ func (r *run) plugins() {
 	})
 }
 
-// isGone expects that a get finds nothing.
+// isGone expects that a get answers 404.
 func isGone(_ *kong.Plugin, err error) error {
 	return hasStatus(err, http.StatusNotFound)
 }

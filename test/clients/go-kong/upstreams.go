@@ -26,7 +26,7 @@ func (r *run) upstreams() {
 		change: func(e *kong.Upstream) { e.Algorithm, e.Slots = kong.String("least-connections"), kong.Int(100) },
 		remove: func(key *string) error { return s.Delete(r.ctx, key) },
 	})
-	r.step("upstreams: the health checks of a health check survive", func() error {
+	r.step("upstreams: create keeps the given health check settings and fills in defaults", func() error {
 		checks := &kong.Healthcheck{
 			Active: &kong.ActiveHealthcheck{
 				HTTPPath: kong.String("/health"),
@@ -51,7 +51,7 @@ func (r *run) upstreams() {
 
 func (r *run) targets() {
 	var upstream *kong.Upstream
-	r.step("targets: an upstream for them", func() (err error) {
+	r.step("targets: create an upstream for the following steps", func() (err error) {
 		upstream, err = r.client.Upstreams.Create(r.ctx, &kong.Upstream{Name: kong.String("upstream.test")})
 		return err
 	})

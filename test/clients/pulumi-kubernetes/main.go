@@ -1,5 +1,6 @@
-// The provider of Kubernetes for Pulumi, as its project makes it but for its schema: what is published as a Go module lacks
-// the generated file that the project's own main embeds. Only `pulumi import` and `get` read it, which no stack here uses.
+// The provider of Kubernetes for Pulumi, as its project builds it, except that its schema is empty: the published Go
+// module lacks the generated file that the project's main embeds. Only `pulumi import` and `get` read the schema, and no
+// stack here uses them.
 package main
 
 import (

@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { referenceGrantCrd } from "../../../tools/cluster/reference-grants.ts";
 import {
-  everythingOfTheAdmin,
-  everythingOfTheOperator,
   kinds,
   type Place,
   privateSecrets,
-} from "../operator/everything.ts";
+  runAllAdminOperations,
+  runAllOperatorOperations,
+} from "../operator/all-operations.ts";
 import { type Grant, grantsIn, type Rule, refused, unused } from "../operator/granted.ts";
 import { minutes, namespace, type Scene } from "./chart-scene.ts";
 import { release } from "./helm.ts";
@@ -84,8 +84,8 @@ export function rightsTests(scene: () => Scene): void {
     const here = await place();
     // A kind without a CRD cannot be watched.
     await cluster.kubectl(["apply", "--server-side", "-f", "-"], JSON.stringify(referenceGrantCrd));
-    await everythingOfTheOperator(here);
-    await everythingOfTheAdmin(here);
+    await runAllOperatorOperations(here);
+    await runAllAdminOperations(here);
     const log = cluster.audited();
     const found: Record<string, object> = {};
     for (const part of parts) {
@@ -99,7 +99,7 @@ export function rightsTests(scene: () => Scene): void {
     await kubectl("delete", "secrets", "tls", "key");
   });
 
-  test("the admin's account may not read what signs certificates, nor the key to the kept document", async () => {
+  test("the admin API's account may not read the signing keys of certificates or the key of the saved document", async () => {
     const { cluster } = scene();
     const secrets = await privateSecrets(await place());
     assert.equal(secrets.length, 3, secrets.join(" "));

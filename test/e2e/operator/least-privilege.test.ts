@@ -17,7 +17,7 @@ import {
 import { referenceGrantCrd } from "../../../tools/cluster/reference-grants.ts";
 import { freePort, type Process, startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import type { Env } from "../../../tools/start/processes.ts";
-import { everythingOfTheAdmin, everythingOfTheOperator, type Place, privateSecrets } from "./everything.ts";
+import { type Place, privateSecrets, runAllAdminOperations, runAllOperatorOperations } from "./all-operations.ts";
 import { grantsOf, refused, unused } from "./granted.ts";
 import { nodeOf, operatorOf, type SceneOperator } from "./scene.ts";
 
@@ -180,8 +180,8 @@ test("accounts with a ClusterRole use all that it grants, and ask for nothing el
     { kubeconfig: await plane.kubeconfigFor(users.admin), settings: { SLUICE_ADMIN_KUBERNETES: "true" } },
     person,
   );
-  await everythingOfTheOperator(place);
-  await everythingOfTheAdmin(place);
+  await runAllOperatorOperations(place);
+  await runAllAdminOperations(place);
   const operator = of(users.operator);
   const admin = of(users.admin);
   assert.deepEqual(
@@ -206,7 +206,7 @@ test("accounts with a ClusterRole use all that it grants, and ask for nothing el
   );
 });
 
-test("the admin's account may not read what signs certificates, nor the key to the kept document", async () => {
+test("the admin API's account may not read the signing keys of certificates or the key of the saved document", async () => {
   const secrets = ["sluice-operator-document", "sluice-push-authority", "sluice-webhook"];
   const own = await privateSecrets({ kubectl: plane.kubectl, privateNamespace: APART } as Place);
   assert.deepEqual([...own].sort(), secrets);
@@ -243,8 +243,8 @@ test("accounts with Roles in a namespace alone use all that they grant, and ask 
     { kubeconfig: await withRolesAlone("admin", "team"), settings },
     null,
   );
-  await everythingOfTheOperator(place);
-  await everythingOfTheAdmin(place);
+  await runAllOperatorOperations(place);
+  await runAllAdminOperations(place);
   const operator = of(`system:serviceaccount:team:${users.operator}`);
   const admin = of(`system:serviceaccount:team:${users.admin}`);
   // Without a ClusterRole there is no webhook, and its Secret is never created.

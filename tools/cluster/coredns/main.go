@@ -1,7 +1,7 @@
 // Command coredns is CoreDNS with the few plugins that the one-node cluster names in its Corefile, see ../pods/dns.ts.
 //
-// A module of its own: in that of the control plane its versions would displace those that the API server of this
-// release is made of, of structured-merge-diff and gRPC for two.
+// It is a Go module of its own: in the module of the control plane, its dependencies (such as structured-merge-diff and
+// gRPC) would replace the versions with which this release of the API server is built.
 package main
 
 import (

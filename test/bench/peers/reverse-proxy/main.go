@@ -1,5 +1,5 @@
-// Command reverse-proxy is httputil.ReverseProxy of Go's library, the heart of most gateways in Go, with nothing
-// around it: it forwards /api/x on the first argument's address to /x at the second's.
+// Command reverse-proxy runs Go's httputil.ReverseProxy, on which most gateways in Go are built, without additions. It
+// listens on the address in the first argument and forwards /api/x to /x at the address in the second.
 package main
 
 import (

@@ -14,7 +14,7 @@ import { stepsOf } from "../readme.ts";
 const steps = stepsOf(readFileSync(join(root, "README.md"), "utf8"), "One configuration, three clients");
 
 describe("the README's three clients", () => {
-  const work = temporaryFolder("doors");
+  const work = temporaryFolder("three-clients");
   let product: ClusterProduct;
   let env: Record<string, string>;
 

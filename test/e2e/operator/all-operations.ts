@@ -76,7 +76,7 @@ function invalid({ namespace }: Place): readonly object[] {
 const list = (items: readonly object[]) => JSON.stringify({ apiVersion: "v1", kind: "List", items });
 
 /** Statuses, Events (also a repeated one), and members of the document that are added and removed. */
-export async function everythingOfTheOperator(place: Place): Promise<void> {
+export async function runAllOperatorOperations(place: Place): Promise<void> {
   const { namespace, kubectl } = place;
   const inPlace = (...args: readonly string[]) => kubectl(["-n", namespace, ...args]);
   await kubectl(["apply", "-f", "-"], list(resources(place)));
@@ -95,7 +95,7 @@ export async function everythingOfTheOperator(place: Place): Promise<void> {
   await waitFor(told, { what: "an Event of each kind", timeout: 60_000, interval: 200 });
   await waitFor(
     async () => {
-      // As if it had never been said.
+      // As if the condition had never been written.
       const forget = () =>
         inPlace(
           "patch",
@@ -121,7 +121,9 @@ export async function everythingOfTheOperator(place: Place): Promise<void> {
     what: "parts of the document",
     timeout: 30_000,
   }).catch(async (cause: unknown) => {
-    throw new Error(`no part of the document is kept; the operator said:\n${await place.operatorTail()}`, { cause });
+    throw new Error(`no part of the document is saved; the end of the operator.s log:\n${await place.operatorTail()}`, {
+      cause,
+    });
   });
   await inPlace(
     "patch",
@@ -168,7 +170,7 @@ const made: readonly (readonly [path: string, body: object])[] = [
 ];
 
 /** Creates, changes and removes every kind; a finalizer delays the removal, so that its wait is tested. */
-export async function everythingOfTheAdmin({ namespace, kubectl, admin }: Place): Promise<void> {
+export async function runAllAdminOperations({ namespace, kubectl, admin }: Place): Promise<void> {
   const gone: string[] = [];
   for (const [path, body] of made) {
     const answer = await admin("POST", path, body);
