@@ -13,7 +13,7 @@ import {
 } from "@sluice/model";
 import type { Problem } from "../status/conditions.ts";
 import { runToCompletion, type TimeSliced } from "../time-slicing.ts";
-import { closedOutcome, LEFT_OUT } from "../translate/fallback/outcome.ts";
+import { closedOutcome, NOT_SERVED } from "../translate/fallback/outcome.ts";
 import { reasonFor } from "../translate/fallback/unavailable-entities.ts";
 import { type Item, ownerKey } from "../translate/translation.ts";
 import { applyChangeSliced } from "./apply-in-slices.ts";
@@ -71,7 +71,7 @@ export function* buildSnapshotSliced(previous: SnapshotBuild, translation: Conte
       const standIn = unavailableItem(collection, item, message);
       if (standIn) rest.set(item.entity.id, standIn);
       else rest.delete(item.entity.id);
-      const outcome = standIn ? closedOutcome(item.owner) : LEFT_OUT;
+      const outcome = standIn ? closedOutcome(item.owner) : NOT_SERVED;
       addProblem(item.owner, { condition: "Accepted", reason: "Invalid", message, outcome });
     }
     items = { ...items, ...Object.fromEntries(replaced) };

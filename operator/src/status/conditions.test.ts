@@ -54,7 +54,11 @@ test("conditions are compared by everything except their transition time", () =>
 });
 
 test("the outcome for a resource with problems is part of Programmed only", () => {
-  const [accepted, , programmed] = conditionsOf(resource(), [{ ...invalid, outcome: "it is left out" }], pending);
+  const [accepted, , programmed] = conditionsOf(
+    resource(),
+    [{ ...invalid, outcome: "the resource is not served" }],
+    pending,
+  );
   assert.equal(accepted?.message, "spec.paths: wrong");
-  assert.equal(programmed?.message, "spec.paths: wrong; it is left out");
+  assert.equal(programmed?.message, "spec.paths: wrong; the resource is not served");
 });

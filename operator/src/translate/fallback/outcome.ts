@@ -3,12 +3,12 @@ import type { Problem } from "../../status/conditions.ts";
 import type { ResourceTranslation } from "../translate-resource.ts";
 import type { Owner } from "../translation.ts";
 
-export const LEFT_OUT = "it is left out";
-export const THE_REST = "the rest of it is served";
+export const NOT_SERVED = "the resource is not served";
+export const THE_REST = "the rest of the resource is served";
 
 /** The resource is replaced by a stand-in that answers 503. */
 export const closedOutcome = ({ kind }: Pick<Owner, "kind">): string =>
-  kind === "Route" ? "its requests are answered 503" : "the requests that it is for are answered 503";
+  kind === "Route" ? "its requests are answered with 503" : "requests in its scope are answered with 503";
 
 export interface ServingState {
   /** Its main entity is served, in its current or last valid version. */
@@ -17,13 +17,13 @@ export interface ServingState {
   readonly isClosed: boolean;
 }
 
-/** Undefined: the problem messages say it, because the last valid version is served. */
+/** Undefined: the last valid version is served, and the problem messages report it. */
 export function outcomeOf(
   { cached: { owner, entities } }: { readonly cached: ResourceTranslation },
   fate: ServingState,
 ): string | undefined {
   if (fate.isClosed) return closedOutcome(owner);
-  if (!fate.isServed) return LEFT_OUT;
+  if (!fate.isServed) return NOT_SERVED;
   return entities[0]?.violations.length === 0 ? THE_REST : undefined;
 }
 
