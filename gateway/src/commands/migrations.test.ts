@@ -70,7 +70,7 @@ test("the commands of Kong's migrations, with its exit codes, in the order of a 
     ["up", "1 | database has pending migrations; run 'sluice migrations finish'", both],
     ["finish -q", "0", both],
     ["list", "0 | executed migrations: 000_old, 001_new", both],
-    ["reset", "1 | nobody to ask: confirm 'reset' with --yes"],
+    ["reset", "1 | cannot ask without a terminal: confirm 'reset' with --yes"],
     ["reset", "0 | cancelled", { answer: "no" }],
     ["reset", "0 | database successfully reset", { answer: "y" }],
     ["list", `3 | ${needs}`],

@@ -110,7 +110,7 @@ const commands: Readonly<Record<CommandName, Run>> = {
   async reset({ print, printFault, ask }, database, yes) {
     if (!yes) {
       if (!ask) {
-        printFault("nobody to ask: confirm 'reset' with --yes");
+        printFault("cannot ask without a terminal: confirm 'reset' with --yes");
         return 1;
       }
       const answer = await ask("everything in the database will be lost. Reset it? [y/N] ");

@@ -73,7 +73,7 @@ test("a change of one resource writes one part and removes the replaced one", as
   assert.equal(store.puts.length, first + 2);
 });
 
-test("what is kept holds no secret in clear, and does not open with another key", async () => {
+test("the saved copy contains no secret in clear text, and cannot be decrypted with another key", async () => {
   const { store, keeper, warnings } = scene();
   const secret = "a-password-that-nobody-may-read";
   await keeper().write(document(new Map([route("secret", { config: { redis_password: secret } })])));

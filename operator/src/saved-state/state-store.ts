@@ -149,7 +149,7 @@ export function createStateStore({
       const resources = new Map(now);
       const before = await manifest();
       if (before && before.value.term > term)
-        throw new Conflict("changed", `the operator of term ${before.value.term} has kept a later document`);
+        throw new Conflict("changed", `the operator of term ${before.value.term} has saved a later document`);
       if (before && before.text !== lastManifest)
         throw new Conflict("changed", "the saved state has not been read yet");
       if (storedPartsTerm !== term) {

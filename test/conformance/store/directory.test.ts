@@ -132,7 +132,7 @@ describe("a directory of people's files", () => {
         const ann = await store.find("consumers", { member: "username", value: "ann" });
         const { fault } = await create(store, "keyauth_credentials", credential({ id: ann?.id ?? "" }, "k"));
         assert.equal(fault?.kind, "invalid");
-        assert.match(JSON.stringify(fault), /lives in the namespace shop/);
+        assert.match(JSON.stringify(fault), /is in the namespace shop/);
         assert.deepEqual(
           (await readdir(directory)).filter((name) => name === "secret"),
           [],

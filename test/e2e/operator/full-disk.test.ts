@@ -47,12 +47,12 @@ test("a node with a full disk keeps serving, logs it once, and stores the whole 
       const paths = Array.from({ length: 16 }, (_, at) => `/${"long".repeat(100)}/${at}`);
       const long = route("long", { serviceRef: { name: "echo" }, paths }) as Resource;
       await scene.client.apply("Route", long, { manager: "test" });
-      await second.process.waitForOutput(/cannot keep the document/, { timeout: 60_000 });
+      await second.process.waitForOutput(/cannot save the document/, { timeout: 60_000 });
       await scene.client.remove({ kind: "Route", namespace: "default", name: "long" });
       await change();
     },
   });
-  assert.equal(second.process.output().match(/cannot keep the document/g)?.length, 1);
+  assert.equal(second.process.output().match(/cannot save the document/g)?.length, 1);
   rmSync(ballast);
   await round(scene, { fault: (change) => change(), least: 5 });
   await scene.operator.process.kill9();

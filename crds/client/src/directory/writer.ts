@@ -94,7 +94,8 @@ async function applyOnce(place: WriteContext, { kind, resource, expect }: ApplyR
     folder.markChanged(held.source.path);
   }
   const written = (await folder.refresh()).entries.get(refKey(ref));
-  if (!written) throw new Error(`${kind} ${ref.namespace}/${ref.name} was written and then removed by somebody else`);
+  if (!written)
+    throw new Error(`${kind} ${ref.namespace}/${ref.name} was removed by another program right after it was written`);
   return written.resource;
 }
 

@@ -50,7 +50,7 @@ export interface TranslateOptions {
   /** Other namespaces whose routes the keys of this namespace's Consumers open. */
   readonly namespacesOpenTo: (namespace: string) => readonly string[];
   /**
-   * `nodes`: consumers' keys as hashes, config with the members from Secrets, and `_sluice`. `admin`: keys in clear,
+   * `nodes`: consumers' keys as hashes, config with the members from Secrets, and `_sluice`. `admin`: keys in clear text,
    * config with members only from Secrets that the admin listener created, no `_sluice`, and no lookup of core
    * Services.
    */

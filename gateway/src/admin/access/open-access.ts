@@ -38,8 +38,8 @@ export async function openAccess(settings: AccessOptions, log: Log): Promise<Adm
   const certificates = settings.tlsAuthority !== null;
   if (isReachable(settings)) {
     if (settings.access === "anyone")
-      log.warn({ listen }, "whoever reaches the admin listener may use it, as it was set");
-    else if (!tls) log.warn({ listen }, "tokens travel to the admin listener in clear: no TLS is set");
+      log.warn({ listen }, `every client that can connect may use the admin API (${names.access.variable}=anyone)`);
+    else if (!tls) log.warn({ listen }, "the admin listener has no TLS: tokens are sent to it in clear text");
   }
   const cluster = kubernetes ? await openCluster() : null;
   const authorize = createAuthorizer({ token, certificates, cluster, homeNamespace: settings.homeNamespace });
@@ -60,12 +60,12 @@ function faultIn(settings: AccessOptions): string | undefined {
   const proofs = [names.token, names.tlsAuthority, names.kubernetes].map(({ variable }) => variable).join(", ");
   const isProof = token !== null || tlsAuthority !== null || kubernetes;
   if (access === "anyone" && isProof) {
-    return `${names.access.variable}=anyone contradicts ${proofs}: nobody would look at what callers prove`;
+    return `${names.access.variable}=anyone contradicts ${proofs}: with it, callers are not authenticated`;
   }
   if (access === "proven" && !isProof && isReachable(settings)) {
     return (
-      `${names.listen.variable} is ${formatAddress(listen)}, which other machines may reach, and nothing is set ` +
-      `by which callers prove who they are: set one of ${proofs}, or ${names.access.variable}=anyone; or listen on ` +
+      `${names.listen.variable} is ${formatAddress(listen)}, which other machines may reach, and callers are not ` +
+      `authenticated: set one of ${proofs}, or ${names.access.variable}=anyone; or listen on ` +
       "127.0.0.1:8001"
     );
   }

@@ -1,7 +1,7 @@
 /**
  * The RBAC permissions that a request needs: the same as for doing it with kubectl.
  *
- * Keys and certificates are in Secrets of the home namespace and are shown in clear, so reading them requires
+ * Keys and certificates are in Secrets of the home namespace and are shown in clear text, so reading them requires
  * permission for those Secrets too. Entities may be in any namespace, so reading and changing requires permission in
  * all namespaces. New resources are created in the home namespace.
  */

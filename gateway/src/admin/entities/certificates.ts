@@ -77,12 +77,12 @@ function faultsOf(names: unknown): readonly Violation[] {
   const repeated = names.find((name, index) => names.indexOf(name) < index);
   if (typeof repeated === "string") return [{ path: ["snis"], message: `${repeated} is duplicated` }];
   return names.flatMap((name, index) => {
-    const faults = checkEntity("snis", { name, certificate: { id: NOBODY } }).violations ?? [];
+    const faults = checkEntity("snis", { name, certificate: { id: PLACEHOLDER_ID } }).violations ?? [];
     return faults.filter(({ path }) => path[0] === "name").map(({ message }) => ({ path: ["snis", index], message }));
   });
 }
 
-const NOBODY = "00000000-0000-0000-0000-000000000000";
+const PLACEHOLDER_ID = "00000000-0000-0000-0000-000000000000";
 
 async function changes({ store, takenIds: taken }: EntityRequest, id: string, names: readonly string[]) {
   const current = await snisOf(store, id);

@@ -130,8 +130,8 @@ async function setTarget(
   if (target?.upstream?.id !== upstream.id) throw notFound();
   if (!setHealth) {
     throw badRequest(
-      "no node runs in this process, so nobody here can be told how a target is: health is set by a node's own " +
-        "checks, or where sluice start runs node and admin listener in one process",
+      "no node runs in this process, so it cannot set the health of a target: each node sets it by its own health " +
+        "checks, and the admin API can set it only in a process that also runs a node (sluice start)",
     );
   }
   const fault = await setHealth({ upstream, target, address: params.address, healthy });

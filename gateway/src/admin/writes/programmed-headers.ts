@@ -9,7 +9,7 @@ export type ResponseHeaders = Readonly<Record<string, string>>;
  * | X-Sluice-Programmed | `true`: all responding nodes serve it; `pending`: not yet; `false`: not in the document |
  * | X-Sluice-Lagging | nodes that do not serve it yet |
  * | X-Sluice-Silent | nodes left out of the wait, because they have not responded for 2 s |
- * | X-Sluice-Problem | why it is left out, or why the state is unknown |
+ * | X-Sluice-Problem | why the resource is not served, or why the state is unknown |
  */
 export function programmedHeaders(answer: WaitResponse | null): ResponseHeaders {
   const { lagging = [], silent = [], problems: [problem] = [] } = answer ?? {};

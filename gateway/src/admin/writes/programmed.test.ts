@@ -141,7 +141,7 @@ describe("the admin listener", () => {
       );
       await assert.rejects(startAdmin({ settings: settings.value, opened, log: silentLog, version: "1" }), {
         name: "SettingsError",
-        message: /^SLUICE_ADMIN_LISTEN is .*nothing is set by which.*SLUICE_ADMIN_TOKEN.*127\.0\.0\.1:8001/,
+        message: /^SLUICE_ADMIN_LISTEN is .*callers are not authenticated.*SLUICE_ADMIN_TOKEN.*127\.0\.0\.1:8001/,
       });
       await opened.close();
     });

@@ -16,8 +16,8 @@ const isPreflight = (exchange: Exchange) =>
   exchange.request.header("access-control-request-method") !== undefined;
 
 const ALLOW_ORIGIN = "Access-Control-Allow-Origin";
-const everybody = setHeaderEdit(ALLOW_ORIGIN, "*");
-const nobody = removeHeaderEdit(ALLOW_ORIGIN);
+const allowAnyOrigin = setHeaderEdit(ALLOW_ORIGIN, "*");
+const removeAllowOrigin = removeHeaderEdit(ALLOW_ORIGIN);
 const withCredentials = setHeaderEdit("Access-Control-Allow-Credentials", "true");
 
 /** Sets Access-Control-Allow-Origin, -Credentials and Vary, for preflights and other responses. */
@@ -31,9 +31,9 @@ function allowOrigin(
   // With credentials, browsers ignore `*` (Fetch 3.2.5): the request's origin is named instead.
   const named = isOpen && credentials && origin !== undefined;
   if (named) headers.set(ALLOW_ORIGIN, origin);
-  else if (isOpen) headers.apply(everybody);
+  else if (isOpen) headers.apply(allowAnyOrigin);
   else if (allowed.kind === "one") headers.set(ALLOW_ORIGIN, headerValue(allowed.origin));
-  else headers.apply(nobody);
+  else headers.apply(removeAllowOrigin);
   // A cache must not serve one origin's response to another, nor the response to a request without an origin to any
   // origin.
   if (!isOpen || allowed.vary || credentials || !absent) headers.append("Vary", "Origin");

@@ -44,12 +44,12 @@ function matcher(entry: string): (origin: Origin) => boolean {
   return ({ whole, host }) => regex.testWhole(byHost ? host : whole);
 }
 
-const everybody: AllowedOrigin = { kind: "all", vary: false };
+const anyOrigin: AllowedOrigin = { kind: "all", vary: false };
 
 /** Throws for an entry that is not a valid regular expression; the model rejects those earlier. */
 export function originRule(origins: readonly string[] | null): OriginRule {
   const [first, ...others] = origins ?? [];
-  if (first === undefined || (first === "*" && others.length === 0)) return () => everybody;
+  if (first === undefined || (first === "*" && others.length === 0)) return () => anyOrigin;
   if (others.length === 0 && isLiteral(first)) return () => ({ kind: "one", origin: first });
   const entries = [first, ...others];
   if (entries.includes("*")) return (asked) => (asked === undefined ? { kind: "none" } : { kind: "all", vary: true });

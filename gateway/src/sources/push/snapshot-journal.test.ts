@@ -135,7 +135,7 @@ test("a failed write is reported once, and the whole document is kept when there
   await keep.close();
   keep.append(step(2, one, two), two);
   await keep.close();
-  assert.deepEqual(told, ["cannot keep the document"]);
+  assert.deepEqual(told, ["cannot save the document"]);
   mkdirSync(place);
   keep.append(step(3, two, three), three);
   await keep.close();

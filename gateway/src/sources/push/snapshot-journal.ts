@@ -106,7 +106,7 @@ export function createSnapshotJournal({ file, log }: SnapshotJournalOptions): Sn
         // For example a full disk. The next push writes the whole document; until then the file may end in an
         // incomplete line.
         lines = null;
-        if (!isTold) log.error({ file, err: error }, "cannot keep the document");
+        if (!isTold) log.error({ file, err: error }, "cannot save the document");
         isTold = true;
         return;
       }

@@ -22,7 +22,7 @@ async function reflecting(run: (fake: Fake) => Promise<void>): Promise<void> {
     await fake.end();
   }
   assert.equal(fake.openWatches(), 0, "no watch is left open");
-  assert.equal(fake.sleepers(), 0, "nobody sleeps any more");
+  assert.equal(fake.sleepers(), 0, "no timer is left");
 }
 
 test("lists, then watches from the list's version with bookmarks' timeouts of 300 to 600 s", () =>
@@ -187,7 +187,7 @@ test("counts a kind that is not served as lost at once, and recovers", () =>
     assert.deepEqual(fake.told, ["replaced a", "lost no such kind", "replaced a"]);
   }));
 
-test("opens another watch when one went silent, and only one", () =>
+test("opens exactly one further watch when a watch delivers nothing in time", () =>
   reflecting(async (fake) => {
     await fake.settle();
     await fake.advance(minutes(1));

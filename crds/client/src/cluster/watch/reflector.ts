@@ -193,7 +193,7 @@ export async function runReflector(options: ReflectorOptions): Promise<void> {
     } catch (error) {
       // A silent stream may be dead or merely quiet: opening the next one shows which.
       if (!attempt.signal.aborted || !opened) throw error;
-      log.info({ kind }, "the watch went silent; opening another one");
+      log.info({ kind }, "the watch delivered nothing in time; opening another one");
     } finally {
       if (opened && !attempt.signal.aborted && clock.now() - startedAt >= healthyAfter) confirmWatch();
       attempt.abort();

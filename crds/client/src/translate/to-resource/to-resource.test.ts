@@ -53,7 +53,7 @@ const refused = [
     "entities in two namespaces",
     { service: { id: SERVICE }, consumer: { id: CONSUMER } },
     "consumer",
-    "the Consumer lives in the namespace home, this has to be in team",
+    "the Consumer is in the namespace home, but this resource must be in team",
   ],
 ] as const;
 for (const [what, references, member, message] of refused) {

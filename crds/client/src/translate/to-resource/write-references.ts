@@ -41,7 +41,7 @@ export function writeReferences(
   const violations = found.flatMap(({ kind, member, place }): Violation[] => {
     if (place?.namespace === namespace || (place && wasReferredTo(options.previous, { kind, place }))) return [];
     const message = place
-      ? `the ${kind} lives in the namespace ${place.namespace}, this has to be in ${namespace}`
+      ? `the ${kind} is in the namespace ${place.namespace}, but this resource must be in ${namespace}`
       : `there is no resource for this ${kind}`;
     return [{ path: [member], message }];
   });

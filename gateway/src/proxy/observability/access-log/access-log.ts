@@ -57,7 +57,7 @@ export async function openAccessLog({ plan, snapshot, log }: AccessLogOptions): 
     isLosing = true;
   };
   destination.on("error", (error: Error) => lose(error.message));
-  destination.on("drop", () => lose("nobody takes them"));
+  destination.on("drop", () => lose("the buffer is full"));
   destination.on("drain", () => {
     isLosing = false;
   });

@@ -20,7 +20,7 @@ export interface SplitConfig {
   readonly values: ReadonlyMap<string, string>;
 }
 
-/** A value that a user wrote in clear into the resource stays there as long as it is unchanged. */
+/** A value that a user wrote in clear text into the resource stays there as long as it is unchanged. */
 export function splitConfig({ held }: PluginSecretOptions, plugin: Plugin): SplitConfig {
   const clear = Object(held?.resource.spec?.config) as Members;
   const values = new Map<string, string>();

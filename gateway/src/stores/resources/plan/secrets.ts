@@ -84,8 +84,8 @@ export const foreignNamespaceViolation = (
 ): Violation => ({
   path,
   message:
-    `its resource lives in the namespace ${namespace}: secrets are written in ${homeNamespace} only, make a Secret ` +
-    "there and refer to it in the resource",
+    `its resource is in the namespace ${namespace}, but Secrets are written in ${homeNamespace} only: create a ` +
+    `Secret in ${namespace} and refer to it in the resource`,
 });
 
 /**
