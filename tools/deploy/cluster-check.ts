@@ -89,11 +89,11 @@ export async function checkCluster(kubeconfig: string, read: () => Promise<Confi
   throw new StartError(["the cluster does not allow you to do what a stack does:", ...missing].join("\n  "));
 }
 
-/** The tool that installed Sluice's CRDs: `pulumi`, `helm`, another one (`others`), or none (`nobody`). */
-export async function crdsManager(kubeconfig: string): Promise<"nobody" | "pulumi" | "helm" | "others"> {
+/** The tool that installed Sluice's CRDs: `pulumi`, `helm`, another one (`others`), or `none`. */
+export async function crdsManager(kubeconfig: string): Promise<"none" | "pulumi" | "helm" | "others"> {
   const names = kinds.map((kind) => `crd/${kind}.sluice.dev`);
   const text = await kubectlOf(kubeconfig)(["get", ...names, "--ignore-not-found", "--show-managed-fields", "-o=json"]);
-  if (text.trim() === "") return "nobody";
+  if (text.trim() === "") return "none";
   const managers: readonly string[] = (JSON.parse(text).items ?? []).flatMap(
     ({ metadata }: { metadata: { managedFields?: { manager: string }[] } }) =>
       (metadata.managedFields ?? []).map(({ manager }) => manager),

@@ -126,7 +126,9 @@ const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 async function bringCrds(project: Project, { action, kubeconfig }: Omit<Deployment, "stack">): Promise<void> {
   const manager = await crdsManager(kubeconfig);
   if (manager === "helm" || manager === "others") {
-    say(`The CRDs are there already, from ${manager === "helm" ? "the chart sluice-crds" : "elsewhere"}: left alone.`);
+    say(
+      `The CRDs exist already, installed by ${manager === "helm" ? "the chart sluice-crds" : "another tool"}; they are not changed.`,
+    );
     return;
   }
   if ((await act(project, "crds", action)) !== 0) throw new StartError("the CRDs' own stack failed");

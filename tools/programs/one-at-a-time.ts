@@ -13,7 +13,7 @@ import { connect, createServer } from "node:net";
 export async function oneAtATime<T>(name: string, work: () => Promise<T>, waiting: () => void = () => {}): Promise<T> {
   if (process.platform !== "linux") throw new Error(`${name}: the test tools can be made on Linux only`);
   const path = `\0sluice-${createHash("sha256").update(name).digest("hex")}`;
-  let told = false;
+  let hasWaited = false;
   for (;;) {
     const release = await hold(path);
     if (release !== undefined) {
@@ -23,8 +23,8 @@ export async function oneAtATime<T>(name: string, work: () => Promise<T>, waitin
         release();
       }
     }
-    if (!told) waiting();
-    told = true;
+    if (!hasWaited) waiting();
+    hasWaited = true;
     await released(path);
   }
 }

@@ -24,7 +24,7 @@ export interface Postgres {
 export async function startPostgres(): Promise<Postgres> {
   const folder = temporaryFolder("postgres");
   try {
-    const user = process.getuid?.() === 0 ? nobody() : undefined;
+    const user = process.getuid?.() === 0 ? idsOfNobody() : undefined;
     const programs = await installedPostgres();
     const home = user === undefined ? programs : join(folder.path, "programs");
     if (user !== undefined) {
@@ -86,7 +86,8 @@ export async function installedPostgres(): Promise<string> {
   }
 }
 
-function nobody(): { uid: number; gid: number } {
+/** The ids of the Unix user `nobody`. */
+function idsOfNobody(): { uid: number; gid: number } {
   const id = (flag: string) => Number(execFileSync("id", [flag, "nobody"], { encoding: "utf8" }));
   return { uid: id("-u"), gid: id("-g") };
 }

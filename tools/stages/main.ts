@@ -20,7 +20,7 @@ if (unknown.length > 0) {
 const results: Result[] = [];
 for (const name of names) {
   const stage = suites.find((candidate) => candidate.name === name);
-  console.log(`\n=== ${name}: ${stage?.what ?? "what can be told from the files alone"}`);
+  console.log(`\n=== ${name}: ${stage?.what ?? "checks of the source files"}`);
   const began = performance.now();
   const result = await attempt(name, async () => {
     if (stage === undefined) return { stage: name, ...(await runChecks()), faults: [] };
