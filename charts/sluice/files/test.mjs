@@ -1,4 +1,5 @@
-// `helm test`: asks every part from inside the cluster, as its callers do. Node's fetch lets nobody say a Host.
+// `helm test`: asks every part from inside the cluster, as its callers do.
+// It uses http.request, because Node's fetch cannot set Host.
 import { request } from "node:http";
 
 const { OPERATOR, PROXY, ADMIN, ADMIN_TOKEN, USERS, USERS_HOST, USERS_KEY } = process.env;

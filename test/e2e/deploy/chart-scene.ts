@@ -41,7 +41,7 @@ export interface Scene {
   upgrade(...args: readonly string[]): Promise<string>;
   /** Names of a part's pods, including terminating ones. */
   podsOf(component: string): Promise<readonly string[]>;
-  /** One entry of a Secret in clear. */
+  /** One entry of a Secret in clear text. */
   secret(name: string, key: string): Promise<string>;
   /** The header that the user API's route requires. */
   consumer(): Promise<{ readonly apikey: string }>;
