@@ -89,11 +89,11 @@ test("a missing value is reported with the command that sets it", () => {
   ]);
 });
 
-test("a secret that stands in clear is refused, and not repeated", () => {
+test("a secret in clear text is refused, and the message does not contain it", () => {
   const values = { namespace: "shop", databaseUrl: "postgres://users:pass@db.example/users" };
   assert.deepEqual(faultsOf(values, []), [
     "sluice:databaseUrl: expected postgres://user:password@host:port/database, as a secret, " +
-      "but it is in clear in the stack's file. " +
+      "but it is in clear text in the stack's file. " +
       "Set it: pulumi config set --stack staging --secret sluice:databaseUrl",
   ]);
 });

@@ -158,7 +158,7 @@ function faultOf(name: string, key: Key, { config, stack }: Place): readonly str
   ];
   const text = config.get(name);
   if (text === undefined) return key.optional ? [] : fault("but it is not set");
-  if (key.example === undefined && !isSecret(full)) return fault("but it is in clear in the stack's file");
+  if (key.example === undefined && !isSecret(full)) return fault("but it is in clear text in the stack's file");
   // Secrets are not quoted.
   if (!key.accepts(text)) return fault(key.example === undefined ? "but it is something else" : `not '${text}'`);
   return [];
