@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createMetrics, type GatewayMetricsOptions } from "./metrics.ts";
-import { textOf } from "./slices.ts";
+import { TEXT_FORMAT, textOf } from "./slices.ts";
 
 const node = (members: Partial<GatewayMetricsOptions> = {}) =>
   createMetrics({ compat: false, nodeId: "node-1", version: "1.2.3", ...members });
@@ -9,14 +9,14 @@ const node = (members: Partial<GatewayMetricsOptions> = {}) =>
 const labels = (route: string) => ({ service: "s", route, consumer: "" });
 
 async function lines(metrics: ReturnType<typeof node>, start: string) {
-  const text = (await Array.fromAsync(textOf(metrics.tables))).join("") + (await metrics.gauges());
+  const text = (await Array.fromAsync(textOf(metrics.tables))).join("");
   return text.split("\n").filter((line) => line.startsWith(start));
 }
 
 describe("createMetrics", () => {
   it("reports node, version and memory without any request, as text", async () => {
     const metrics = node();
-    assert.match(metrics.contentType, /^text\/plain/);
+    assert.match(TEXT_FORMAT, /^text\/plain/);
     assert.deepEqual(await lines(metrics, "sluice_node_info"), [
       'sluice_node_info{node_id="node-1",version="1.2.3"} 1',
     ]);
@@ -33,9 +33,11 @@ describe("createMetrics", () => {
     const metrics = node();
     assert.deepEqual(await lines(metrics, "sluice_connections"), []);
     let active = 0;
-    metrics.readConnections(() => {
-      active += 1;
-      return { accepted: 9, handled: 9, active, reading: 0, writing: 1, waiting: 2, requests: 40 };
+    metrics.read({
+      connections() {
+        active += 1;
+        return { accepted: 9, handled: 9, active, reading: 0, writing: 1, waiting: 2, requests: 40 };
+      },
     });
     const state = (name: string) => `sluice_connections{node_id="node-1",subsystem="http",state="${name}"}`;
     assert.ok((await lines(metrics, "sluice_connections")).includes(`${state("accepted")} 9`));
@@ -48,15 +50,18 @@ describe("createMetrics", () => {
 
   it("reports the running document, and only that", async () => {
     const metrics = node();
-    metrics.setConfig({ hash: "aa", revision: 1 });
-    metrics.setConfig({ hash: "bb", revision: 2 });
+    for (const config of [
+      { hash: "aa", revision: 1 },
+      { hash: "bb", revision: 2 },
+    ])
+      metrics.read({ config: () => config });
     assert.deepEqual(await lines(metrics, "sluice_config_info"), ['sluice_config_info{node_id="node-1",hash="bb"} 2']);
   });
 
   it("reports the state of every target, as it is at the scrape", async () => {
     const metrics = node({ compat: true });
     let health: "HEALTHY" | "UNHEALTHY" = "HEALTHY";
-    metrics.readTargets(() => [{ upstream: "pool", target: "a:1", address: "a:1", health }]);
+    metrics.read({ targets: () => [{ upstream: "pool", target: "a:1", address: "a:1", health }] });
     const states = async () =>
       (await lines(metrics, "kong_upstream_target_health{")).map(
         (line) => `${line.match(/state="(\w+)"/)?.[1]} ${line.split(" ").at(-1)}`,
@@ -70,8 +75,7 @@ describe("createMetrics", () => {
     const metrics = node({ compat: true });
     assert.deepEqual(await lines(metrics, "kong_datastore_reachable"), []);
     let [isReachable, routes] = [true, 2];
-    metrics.readDatastore(() => isReachable);
-    metrics.readEntities(() => ({ services: 1, routes }));
+    metrics.read({ datastore: () => isReachable, entities: () => ({ services: 1, routes }) });
     const facts = async () => [
       ...(await lines(metrics, "kong_datastore_reachable")),
       ...(await lines(metrics, "kong_db_entities_total")),
@@ -90,8 +94,8 @@ describe("createMetrics", () => {
 
   it("has Kong's buckets", async () => {
     const metrics = node({ compat: true });
-    metrics.recorder(labels("r")).gatewayLatency(3);
-    metrics.recorder(labels("r")).upstreamLatency(3);
+    metrics.recorder(labels("r")).latency("gatewayLatency", 3);
+    metrics.recorder(labels("r")).latency("upstreamLatency", 3);
     const buckets = async (name: string) =>
       (await lines(metrics, `${name}_bucket`)).map((line) => line.match(/le="([^"]+)"/)?.[1]).join(",");
     assert.equal(
@@ -130,7 +134,7 @@ describe("createMetrics", () => {
   it("adds buckets up, and counts values beyond the last", async () => {
     const metrics = node();
     const recorder = metrics.recorder(labels("r"));
-    for (const milliseconds of [25, 26, 700, 60_001]) recorder.requestLatency(milliseconds);
+    for (const milliseconds of [25, 26, 700, 60_001]) recorder.latency("requestLatency", milliseconds);
     const text = await lines(metrics, "sluice_request_latency_ms");
     const counts = text.map((line) => `${line.match(/le="([^"]+)"/)?.[1]} ${line.split(" ").at(-1)}`);
     for (const count of ["25 1", "50 2", "400 2", "700 3", "60000 3", "+Inf 4"])

@@ -1,10 +1,7 @@
 /** The metrics of a node, in Prometheus text format. One instance per node; nothing is global. */
-import { Gauge, type MetricObject, Registry } from "prom-client";
 import type { TargetHealthSample } from "../balance/health-report.ts";
-import type { CountCell } from "./cells.ts";
-import { naming } from "./names.ts";
 import { Recorder, type RequestLabels } from "./recorder.ts";
-import { HistogramTable, ReadTable, type Table, ValueTable } from "./table.ts";
+import { ReadTable, type Sample, Table } from "./table.ts";
 
 /**
  * Client connections to the proxy listener since the start (accepted, handled) and at present, and requests since the
@@ -48,37 +45,33 @@ export interface Reloads {
   readonly succeeded: number | null;
 }
 
+/** Functions that are called at every scrape. Without one of them, its metrics have no series. */
+export interface MetricReadings {
+  /** The document that the node runs; null: none. */
+  config(): Config | null;
+  connections(): Connections;
+  /** The memory of other threads and clients. Without it, none is added. */
+  heap(): Heap;
+  targets(): Iterable<TargetHealthSample>;
+  certificates(): Iterable<ServedCertificate>;
+  reloads(): Reloads;
+  /** Whether the source of documents can be read. */
+  datastore(): boolean;
+  /** The number of served entities by collection. */
+  entities(): Readonly<Record<string, number>>;
+}
+
 export interface GatewayMetrics {
   /** Counts a request that was answered before a route matched; the reason is from a fixed set. */
   countUnrouted(reason: string): void;
-  /** Sets the function that is called at every scrape for the expiry of the served certificates. */
-  readCertificates(read: () => Iterable<ServedCertificate>): void;
-  /** Sets the function that is called at every scrape for the results of applying documents. */
-  readReloads(read: () => Reloads): void;
   /** The recorder for requests of a matched route. Keep it: creating one costs more than counting. */
   recorder(labels: RequestLabels): Recorder;
-  /** Sets the function that is called at every scrape for the listener's connections. */
-  readConnections(read: () => Connections): void;
-  /**
-   * Sets the function that is called at every scrape for the memory of other threads and clients. Unset: none is added.
-   */
-  readHeap(read: () => Heap): void;
-  /** Sets the function that is called at every scrape for the health of targets. Unset: none is shown. */
-  readTargets(read: () => Iterable<TargetHealthSample>): void;
-  /** Sets the function that is called at every scrape for whether the source of documents can be read. */
-  readDatastore(read: () => boolean): void;
-  /** Sets the function that is called at every scrape for the number of served entities by collection. */
-  readEntities(read: () => Readonly<Record<string, number>>): void;
-  /** Sets the document that the node runs. */
-  setConfig(config: Config): void;
-  /** Metrics with many series: the request metrics, and the health of targets. See slices.ts. */
+  /** Sets what is called at every scrape. */
+  read(readings: Partial<MetricReadings>): void;
+  /** The request metrics. */
+  readonly counted: readonly Table[];
+  /** All metrics: the request metrics, and those of the node as a whole. See slices.ts. */
   readonly tables: readonly Table[];
-  /** All other metrics, in Prometheus text format. */
-  gauges(): Promise<string>;
-  /** All other metrics, as data. */
-  gaugeValues(): Promise<readonly MetricObject[]>;
-  /** The content type of the text format. */
-  readonly contentType: string;
 }
 
 export interface GatewayMetricsOptions {
@@ -93,244 +86,153 @@ export interface GatewayMetricsOptions {
 const gatewayBuckets = [1, 2, 5, 7, 10, 15, 20, 30, 50, 75, 100, 200, 500, 750, 1000, 3000, 6000];
 const upstreamBuckets = [25, 50, 80, 100, 250, 400, 700, 1000, 2000, 5000, 10_000, 30_000, 60_000];
 
+/** Kong's names, for its dashboards, that differ in more than the prefix (docs/reference/kong-compatibility.md#metrics). */
+const kongNames: Readonly<Record<string, string>> = {
+  sluice_gateway_latency_ms: "kong_kong_latency_ms",
+  sluice_connections: "kong_nginx_connections_total",
+  sluice_requests_received: "kong_nginx_requests_total",
+  sluice_entities: "kong_db_entities_total",
+};
+
+const kongName = (name: string): string => kongNames[name] ?? name.replace("sluice_", "kong_");
+
 const HEALTH_STATES = ["healthchecks_off", "healthy", "unhealthy"] as const;
 
 export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: GatewayMetricsOptions): GatewayMetrics {
-  const registry = new Registry();
-  const registers = [registry];
-  const { name, source } = naming(compat);
+  let now: Partial<MetricReadings> = {};
+  const nameOf = (name: string) => (compat ? kongName(name) : name);
 
-  const requests = new ValueTable(
-    {
-      type: "counter",
-      name: name("requests"),
-      help: "HTTP requests by service, route, status and who made the response",
-      labelNames: ["service", "route", "code", "source", "workspace", "consumer"],
-      bounds: null,
-    },
-    maxSeries,
-  );
-  const bandwidth = new ValueTable(
-    {
-      type: "counter",
-      name: name("bandwidth"),
-      help: "Bytes of requests (ingress) and responses (egress) by service and route",
-      labelNames: ["service", "route", "direction", "workspace", "consumer"],
-      bounds: null,
-    },
-    maxSeries,
-  );
-  const unrouted = new ValueTable(
-    {
-      type: "counter",
-      name: name("unrouted"),
-      help: "Requests that were answered before they had a route, by reason",
-      labelNames: ["reason"],
-      bounds: null,
-    },
-    maxSeries,
-  );
-  /** By reason, so that counting allocates nothing. */
-  const unroutedCells = new Map<string, CountCell>();
+  const counter = (name: string, help: string, labelNames: readonly string[]) =>
+    new Table({ type: "counter", name: nameOf(name), help, labelNames, bounds: null }, maxSeries);
 
-  const histogram = (metric: "gatewayLatency" | "upstreamLatency" | "requestLatency", help: string) => {
-    const bounds = metric === "gatewayLatency" ? gatewayBuckets : upstreamBuckets;
-    const shape = {
-      type: "histogram" as const,
-      name: name(metric),
-      help,
-      labelNames: ["service", "route", "workspace"],
-      bounds,
-    };
-    // A histogram's series has a line per bucket, so its limit is lower, but sufficient for 10,000 routes.
-    return new HistogramTable(shape, bounds, Math.ceil(maxSeries / 5));
+  /** A histogram's series has a line per bucket, so its limit is lower, but sufficient for 10,000 routes. */
+  const latency = (name: string, bounds: readonly number[], help: string) =>
+    new Table(
+      { type: "histogram", name: nameOf(name), help, labelNames: ["service", "route", "workspace"], bounds },
+      Math.ceil(maxSeries / 5),
+    );
+
+  /** A metric with the node's id, and the other labels and values of each series. */
+  const gauge = (name: string, help: string, labelNames: readonly string[], read: () => Iterable<Sample>) =>
+    new ReadTable({ name: nameOf(name), help, labelNames: ["node_id", ...labelNames] }, function* () {
+      for (const [labels, value] of read()) yield [[nodeId, ...labels], value];
+    });
+
+  /** The samples of numbers by the value of a label. */
+  const samplesOf = (numbers: Readonly<Record<string, number>>): Sample[] =>
+    Object.entries(numbers).map(([label, value]) => [[label], value]);
+
+  const sampleOf = (value: number | boolean | null | undefined): Sample[] =>
+    value === null || value === undefined ? [] : [[[], Number(value)]];
+
+  const requests = {
+    requests: counter(
+      "sluice_http_requests_total",
+      "HTTP requests by service, route, status and who made the response",
+      ["service", "route", "code", "source", "workspace", "consumer"],
+    ),
+    bandwidth: counter(
+      "sluice_bandwidth_bytes",
+      "Bytes of requests (ingress) and responses (egress) by service and route",
+      ["service", "route", "direction", "workspace", "consumer"],
+    ),
+    gatewayLatency: latency(
+      "sluice_gateway_latency_ms",
+      gatewayBuckets,
+      "Milliseconds that the gateway added to a request",
+    ),
+    upstreamLatency: latency(
+      "sluice_upstream_latency_ms",
+      upstreamBuckets,
+      "Milliseconds until the upstream's response began",
+    ),
+    requestLatency: latency(
+      "sluice_request_latency_ms",
+      upstreamBuckets,
+      "Milliseconds from the request's arrival to the response's end",
+    ),
   };
-  const latencies = {
-    gateway: histogram("gatewayLatency", "Milliseconds that the gateway added to a request"),
-    upstream: histogram("upstreamLatency", "Milliseconds until the upstream's response began"),
-    request: histogram("requestLatency", "Milliseconds from the request's arrival to the response's end"),
-  };
-  const counted = {
-    requests: requests.series,
-    bandwidth: bandwidth.series,
-    latencies: {
-      gateway: latencies.gateway.series,
-      upstream: latencies.upstream.series,
-      request: latencies.request.series,
-    },
-    source,
-  };
+  const unrouted = counter(
+    "sluice_http_requests_unrouted_total",
+    "Requests that were answered before they had a route, by reason",
+    ["reason"],
+  );
+  const counted = [...Object.values(requests), unrouted];
 
-  new Gauge({
-    name: name("node"),
-    help: "The node and its version",
-    labelNames: ["node_id", "version"],
-    registers,
-  }).set({ node_id: nodeId, version }, 1);
-
-  let heap: () => Heap = () => ({ total: 0, used: 0, clients: 0 });
-  new Gauge({
-    name: name("memory"),
-    help: "Bytes of memory of the node's process by kind",
-    labelNames: ["node_id", "kind"],
-    registers,
-    collect() {
+  const ofNode = [
+    new ReadTable(
+      {
+        name: nameOf("sluice_upstream_target_health"),
+        help: "Health of upstreams' targets: 1 for the state that each is in, 0 for the others",
+        labelNames: ["upstream", "target", "address", "state", "subsystem"],
+      },
+      function* () {
+        for (const { upstream, target, address, health } of now.targets?.() ?? []) {
+          const is = health.toLowerCase();
+          for (const state of HEALTH_STATES) yield [[upstream, target, address, state, "http"], state === is ? 1 : 0];
+        }
+      },
+    ),
+    gauge(
+      "sluice_certificate_expiry_timestamp_seconds",
+      "Unix time at which a certificate expires that is served for a server name",
+      ["certificate", "server_name"],
+      function* () {
+        for (const { certificate, serverName, expires } of now.certificates?.() ?? [])
+          yield [[certificate, serverName], expires];
+      },
+    ),
+    gauge("sluice_node_info", "The node and its version", ["version"], () => [[[version], 1]]),
+    gauge("sluice_memory_bytes", "Bytes of memory of the node's process by kind", ["kind"], () => {
       const { rss, heapTotal, heapUsed, external } = process.memoryUsage();
-      const { total, used, clients } = heap();
-      const kinds = { rss, heap_total: heapTotal + total, heap_used: heapUsed + used, external, clients };
-      for (const [kind, bytes] of Object.entries(kinds)) this.set({ node_id: nodeId, kind }, bytes);
-    },
-  });
-
-  let config: Config | undefined;
-  new Gauge({
-    name: name("config"),
-    help: "The document that the node runs; its revision is the value",
-    labelNames: ["node_id", "hash"],
-    registers,
-    collect() {
-      this.reset();
-      if (config !== undefined) this.set({ node_id: nodeId, hash: config.hash }, config.revision);
-    },
-  });
-
-  let connections: (() => Connections) | undefined;
-  new Gauge({
-    name: name("connections"),
-    help: "Connections of clients by state",
-    labelNames: ["node_id", "subsystem", "state"],
-    registers,
-    collect() {
-      if (connections === undefined) return;
-      const { requests: _, ...states } = connections();
-      for (const [state, count] of Object.entries(states)) {
-        this.set({ node_id: nodeId, subsystem: "http", state }, count);
-      }
-    },
-  });
-  new Gauge({
-    name: name("received"),
-    help: "Requests of clients since start, matched by a route or not",
-    labelNames: ["node_id", "subsystem"],
-    registers,
-    collect() {
-      if (connections !== undefined) this.set({ node_id: nodeId, subsystem: "http" }, connections().requests);
-    },
-  });
-
-  let targets: () => Iterable<TargetHealthSample> = () => [];
-  const health = new ReadTable(
-    {
-      type: "gauge",
-      name: name("targets"),
-      help: "Health of upstreams' targets: 1 for the state that each is in, 0 for the others",
-      labelNames: ["upstream", "target", "address", "state", "subsystem"],
-      bounds: null,
-    },
-    function* () {
-      for (const { upstream, target, address, health: now } of targets()) {
-        const is = now.toLowerCase();
-        for (const state of HEALTH_STATES) yield [[upstream, target, address, state, "http"], state === is ? 1 : 0];
-      }
-    },
-  );
-
-  let certificates: () => Iterable<ServedCertificate> = () => [];
-  const expiries = new ReadTable(
-    {
-      type: "gauge",
-      name: name("certificates"),
-      help: "Unix time at which a certificate expires that is served for a server name",
-      labelNames: ["node_id", "certificate", "server_name"],
-      bounds: null,
-    },
-    function* () {
-      for (const { certificate, serverName, expires } of certificates())
-        yield [[nodeId, certificate, serverName], expires];
-    },
-  );
-
-  let reloads: (() => Reloads) | undefined;
-  new Gauge({
-    name: name("reload"),
-    help: "Whether the last configuration that reached the node was taken: 1, else 0",
-    labelNames: ["node_id"],
-    registers,
-    collect() {
-      const { successful = null } = reloads?.() ?? {};
-      if (successful !== null) this.set({ node_id: nodeId }, successful ? 1 : 0);
-    },
-  });
-  new Gauge({
-    name: name("reloaded"),
-    help: "Unix time at which the node last took a configuration",
-    labelNames: ["node_id"],
-    registers,
-    collect() {
-      const { succeeded = null } = reloads?.() ?? {};
-      if (succeeded !== null) this.set({ node_id: nodeId }, succeeded);
-    },
-  });
-
-  let reachable: (() => boolean) | undefined;
-  new Gauge({
-    name: name("datastore"),
-    help: "Whether the node's database, file or operator gives what it should: 1, else 0",
-    labelNames: ["node_id"],
-    registers,
-    collect() {
-      if (reachable !== undefined) this.set({ node_id: nodeId }, reachable() ? 1 : 0);
-    },
-  });
-
-  let entities: (() => Readonly<Record<string, number>>) | undefined;
-  new Gauge({
-    name: name("entities"),
-    help: "Entities that the node serves",
-    labelNames: ["node_id", "kind"],
-    registers,
-    collect() {
-      for (const [kind, count] of Object.entries(entities?.() ?? {})) this.set({ node_id: nodeId, kind }, count);
-    },
-  });
+      const { total, used, clients } = now.heap?.() ?? { total: 0, used: 0, clients: 0 };
+      return samplesOf({ rss, heap_total: heapTotal + total, heap_used: heapUsed + used, external, clients });
+    }),
+    gauge("sluice_config_info", "The document that the node runs; its revision is the value", ["hash"], () => {
+      const config = now.config?.() ?? null;
+      return config === null ? [] : [[[config.hash], config.revision]];
+    }),
+    gauge("sluice_connections", "Connections of clients by state", ["subsystem", "state"], () => {
+      const { requests: _, ...states } = now.connections?.() ?? {};
+      return Object.entries(states).map(([state, count]) => [["http", state], count]);
+    }),
+    gauge(
+      "sluice_requests_received",
+      "Requests of clients since start, matched by a route or not",
+      ["subsystem"],
+      () => (now.connections === undefined ? [] : [[["http"], now.connections().requests]]),
+    ),
+    gauge(
+      "sluice_config_last_reload_successful",
+      "Whether the last configuration that reached the node was taken: 1, else 0",
+      [],
+      () => sampleOf(now.reloads?.().successful),
+    ),
+    gauge(
+      "sluice_config_last_reload_success_timestamp_seconds",
+      "Unix time at which the node last took a configuration",
+      [],
+      () => sampleOf(now.reloads?.().succeeded),
+    ),
+    gauge(
+      "sluice_datastore_reachable",
+      "Whether the node's database, file or operator gives what it should: 1, else 0",
+      [],
+      () => sampleOf(now.datastore?.()),
+    ),
+    gauge("sluice_entities", "Entities that the node serves", ["kind"], () => samplesOf(now.entities?.() ?? {})),
+  ];
 
   return {
-    recorder: (labels) => new Recorder(labels, counted),
+    recorder: (labels) => new Recorder(labels, requests, compat ? "kong" : "gateway"),
     countUnrouted(reason) {
-      let cell = unroutedCells.get(reason);
-      if (cell === undefined) {
-        cell = unrouted.series.of([reason.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)]);
-        unroutedCells.set(reason, cell);
-      }
-      cell.value++;
+      const snakeCase = reason.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+      unrouted.increase(unrouted.of([snakeCase]), 1);
     },
-    readCertificates(read) {
-      certificates = read;
+    read(readings) {
+      now = { ...now, ...readings };
     },
-    readReloads(read) {
-      reloads = read;
-    },
-    readConnections(read) {
-      connections = read;
-    },
-    readHeap(read) {
-      heap = read;
-    },
-    readTargets(read) {
-      targets = read;
-    },
-    readDatastore(read) {
-      reachable = read;
-    },
-    readEntities(read) {
-      entities = read;
-    },
-    setConfig(now) {
-      config = now;
-    },
-    tables: [requests, bandwidth, latencies.gateway, latencies.upstream, latencies.request, unrouted, health, expiries],
-    gauges: () => registry.metrics(),
-    gaugeValues: () => registry.getMetricsAsJSON(),
-    contentType: registry.contentType,
+    counted,
+    tables: [...counted, ...ofNode],
   };
 }

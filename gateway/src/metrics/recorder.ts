@@ -1,6 +1,5 @@
 /** Counts the requests of one route, or of one consumer on it, without allocating an object per request. */
-import type { BucketCell, CountCell } from "./cells.ts";
-import type { Cell, Series } from "./series.ts";
+import type { Cell, Table } from "./table.ts";
 
 /** The labels of the requests. */
 export interface RequestLabels {
@@ -12,15 +11,13 @@ export interface RequestLabels {
   readonly consumer: string;
 }
 
-export type LatencyKind = "gateway" | "upstream" | "request";
-
-/** The series of a node's request metrics. */
-export interface Counted {
-  readonly requests: Series<CountCell>;
-  readonly bandwidth: Series<CountCell>;
-  readonly latencies: Readonly<Record<LatencyKind, Series<BucketCell>>>;
-  /** The value of the label `source`. */
-  readonly source: (source: "service" | "gateway") => string;
+/** A node's request metrics. */
+export interface RequestTables {
+  readonly requests: Table;
+  readonly bandwidth: Table;
+  readonly gatewayLatency: Table;
+  readonly upstreamLatency: Table;
+  readonly requestLatency: Table;
 }
 
 /** The name of Kong's only workspace; Kong's dashboards select by it. */
@@ -28,76 +25,65 @@ const WORKSPACE = "default";
 
 export class Recorder {
   readonly #labels: RequestLabels;
-  readonly #counted: Counted;
-  /** By status: positive for the service's responses, negative for the gateway's own. */
-  readonly #requests = new Map<number, CountCell>();
-  #ingress: CountCell | null = null;
-  #egress: CountCell | null = null;
-  #gateway: BucketCell | null = null;
-  #upstream: BucketCell | null = null;
-  #request: BucketCell | null = null;
+  readonly #tables: RequestTables;
+  /** The value of the label `source` for the gateway's own responses. */
+  readonly #gatewaySource: string;
+  /** By status (negative for the gateway's own responses), direction or kind of latency. */
+  readonly #cells = new Map<string | number, Cell>();
 
-  constructor(labels: RequestLabels, counted: Counted) {
+  constructor(labels: RequestLabels, tables: RequestTables, gatewaySource: string) {
     this.#labels = labels;
-    this.#counted = counted;
+    this.#tables = tables;
+    this.#gatewaySource = gatewaySource;
   }
 
   request(code: number, source: "service" | "gateway"): void {
-    const key = source === "service" ? code : -code;
-    let cell = this.#requests.get(key) ?? null;
-    if (!isUsed(cell, this.#counted.requests)) {
-      const { service, route, consumer } = this.#labels;
-      const made = this.#counted.source(source);
-      cell = this.#counted.requests.of([service, route, String(code), made, WORKSPACE, consumer]);
-      this.#requests.set(key, cell);
-    }
-    cell.value++;
+    const { requests } = this.#tables;
+    const known = this.#known(requests, source === "service" ? code : -code);
+    requests.increase(known ?? this.#addRequests(code, source), 1);
   }
 
   bytes(ingress: number, egress: number): void {
-    const { bandwidth } = this.#counted;
-    if (ingress > 0) {
-      if (!isUsed(this.#ingress, bandwidth)) this.#ingress = this.#bandwidthOf("ingress");
-      this.#ingress.value += ingress;
-    }
-    if (egress > 0) {
-      if (!isUsed(this.#egress, bandwidth)) this.#egress = this.#bandwidthOf("egress");
-      this.#egress.value += egress;
-    }
+    if (ingress > 0) this.#transfer("ingress", ingress);
+    if (egress > 0) this.#transfer("egress", egress);
   }
 
-  /** The latency that the gateway added, in milliseconds. */
-  gatewayLatency(milliseconds: number): void {
-    if (!isUsed(this.#gateway, this.#counted.latencies.gateway)) this.#gateway = this.#latencyOf("gateway");
-    this.#gateway.observe(milliseconds);
-  }
-
-  /** Milliseconds until the upstream's response began. */
-  upstreamLatency(milliseconds: number): void {
-    if (!isUsed(this.#upstream, this.#counted.latencies.upstream)) this.#upstream = this.#latencyOf("upstream");
-    this.#upstream.observe(milliseconds);
-  }
-
-  /** Milliseconds of the whole request. */
-  requestLatency(milliseconds: number): void {
-    if (!isUsed(this.#request, this.#counted.latencies.request)) this.#request = this.#latencyOf("request");
-    this.#request.observe(milliseconds);
-  }
-
-  #bandwidthOf(direction: "ingress" | "egress"): CountCell {
-    const { service, route, consumer } = this.#labels;
-    return this.#counted.bandwidth.of([service, route, direction, WORKSPACE, consumer]);
-  }
-
-  #latencyOf(kind: LatencyKind): BucketCell {
+  /** The latency that the gateway added, the time until the upstream's response began, or the whole request's. */
+  latency(kind: "gatewayLatency" | "upstreamLatency" | "requestLatency", milliseconds: number): void {
+    const table = this.#tables[kind];
     const { service, route } = this.#labels;
-    return this.#counted.latencies[kind].of([service, route, WORKSPACE]);
+    table.observe(this.#known(table, kind) ?? this.#add(table, kind, [service, route, WORKSPACE]), milliseconds);
   }
-}
 
-/** Whether the cell is still in the series; if so, marks it as used. */
-function isUsed<Kind extends Cell>(cell: Kind | null, series: Series<Kind>): cell is Kind {
-  if (cell === null || !cell.kept) return false;
-  series.use(cell);
-  return true;
+  #transfer(direction: "ingress" | "egress", bytes: number): void {
+    const { bandwidth } = this.#tables;
+    const { service, route, consumer } = this.#labels;
+    const known = this.#known(bandwidth, direction);
+    bandwidth.increase(
+      known ?? this.#add(bandwidth, direction, [service, route, direction, WORKSPACE, consumer]),
+      bytes,
+    );
+  }
+
+  #addRequests(code: number, source: "service" | "gateway"): Cell {
+    const { service, route, consumer } = this.#labels;
+    const isOwn = source === "gateway";
+    const shown = isOwn ? this.#gatewaySource : source;
+    const labels = [service, route, String(code), shown, WORKSPACE, consumer];
+    return this.#add(this.#tables.requests, isOwn ? -code : code, labels);
+  }
+
+  /** The cell of the key, unless the table has dropped it. Marks it as used. */
+  #known(table: Table, key: string | number): Cell | null {
+    const cell = this.#cells.get(key);
+    if (cell === undefined || !cell.kept) return null;
+    table.use(cell);
+    return cell;
+  }
+
+  #add(table: Table, key: string | number, labels: readonly string[]): Cell {
+    const cell = table.of(labels);
+    this.#cells.set(key, cell);
+    return cell;
+  }
 }

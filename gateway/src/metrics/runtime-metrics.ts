@@ -4,6 +4,7 @@
  */
 import { readdir } from "node:fs/promises";
 import { collectDefaultMetrics, Gauge, type MetricObject, type MetricValue, Registry } from "prom-client";
+import type { MetricsPart } from "./slices.ts";
 
 export interface RuntimeMetricsOptions {
   readonly nodeId: string;
@@ -11,8 +12,7 @@ export interface RuntimeMetricsOptions {
   readonly worker: number;
 }
 
-/** Plain data: it is sent between threads and over the network. */
-export type RuntimeMetrics = () => Promise<readonly MetricObject[]>;
+export type RuntimeMetrics = () => Promise<readonly MetricsPart[]>;
 
 /**
  * Excluded: collecting them visits every socket, or lists every descriptor synchronously, which would stall requests.
@@ -27,20 +27,45 @@ export function createRuntimeMetrics({ nodeId, worker }: RuntimeMetricsOptions):
   }
   if (worker === 0) openDescriptors(registry);
   return async () => {
-    const metrics = (await registry.getMetricsAsJSON()) as readonly Collected[];
-    return metrics.map((metric) => ({
-      ...metric,
-      // Labels distinguish nodes and threads, so nothing is summed in effect.
-      aggregator: "sum",
-      values: metric.values.map((value) => ({
-        ...value,
-        labels: { ...value.labels, node_id: nodeId, ...(!isOfProcess(metric.name) && { worker: String(worker) }) },
-      })),
-    }));
+    const metrics: readonly Collected[] = await registry.getMetricsAsJSON();
+    // A histogram has no buckets before its first value.
+    return metrics
+      .filter(({ values }) => values.length > 0)
+      .map((metric) =>
+        partOf(metric, { node_id: nodeId, ...(!isOfProcess(metric.name) && { worker: String(worker) }) }),
+      );
   };
 }
 
-type Collected = MetricObject & { readonly values: readonly MetricValue<string>[] };
+interface Collected extends MetricObject {
+  /** Of a histogram, the numbers of each series are values with names of their own and the label `le`. */
+  readonly values: readonly (MetricValue<string> & { readonly metricName?: string })[];
+}
+
+function partOf({ name, help, type, values }: Collected, added: Readonly<Record<string, string>>): MetricsPart {
+  const series = Map.groupBy(values, ({ labels: { le: _, ...labels } }) => JSON.stringify({ ...labels, ...added }));
+  const labels = [...series.keys()].map((text) => JSON.parse(text) as Record<string, string | number>);
+  const bounds = [...new Set(values.flatMap(({ labels: { le } }) => (typeof le === "number" ? [le] : [])))];
+  const isHistogram = bounds.length > 0;
+  return {
+    shape: {
+      type: String(type) as MetricsPart["shape"]["type"],
+      name,
+      help,
+      labelNames: Object.keys(labels[0] ?? {}),
+      bounds: isHistogram ? bounds : null,
+    },
+    labels: labels.map((each) => Object.values(each).map(String)),
+    numbers: [...series.values()].flatMap((own) => (isHistogram ? countsOf(own) : own.map(({ value }) => value))),
+  };
+}
+
+/** The count of each bucket, which is cumulative in the values, and the sum. */
+function countsOf(values: Collected["values"]): readonly number[] {
+  const below = values.filter(({ labels }) => labels.le !== undefined).map(({ value }) => value);
+  const sum = values.find(({ metricName }) => metricName?.endsWith("_sum"))?.value ?? 0;
+  return [...below.map((count, at) => count - (below[at - 1] ?? 0)), sum];
+}
 
 const isOfProcess = (name: string): boolean => name.startsWith("process_");
 

@@ -3,22 +3,26 @@
  * reader keeps only one slice in memory.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Cell } from "./series.ts";
-import { createTable, type Shape, type Table } from "./table.ts";
+import { type Cell, type Shape, Table } from "./table.ts";
 
 /** Takes about a fifth of a millisecond. V8 does not put strings above 128 kB in the young generation. */
 const SLICE_CHARACTERS = 112 * 1024;
 /** The same limit for plain data. */
 const SLICE_SERIES = 500;
 
+/** The content type of the text format. */
+export const TEXT_FORMAT = "text/plain; version=0.0.4; charset=utf-8";
+
 /** The counts of some series of one metric, as plain data. */
 export interface MetricsPart {
   readonly shape: Shape;
   /** One list per series. */
   readonly labels: readonly (readonly string[])[];
-  /** The numbers of all series, one after the other: a counter's value; or the count of each bucket, and the sum. */
+  /** The numbers of all series, one after the other. */
   readonly numbers: ArrayLike<number>;
 }
+
+export type MetricsParts = Iterable<MetricsPart> | AsyncIterable<MetricsPart>;
 
 /**
  * In Prometheus text format. Series that are added in the meantime are left out, so that it ends and contains none
@@ -53,10 +57,10 @@ export async function* partsOf(tables: readonly Table[]): AsyncGenerator<Metrics
   }
 }
 
-function partOf(table: Table, cells: readonly Cell[]): MetricsPart {
-  const numbers = new Float64Array(cells.length * table.width);
-  for (const [at, cell] of cells.entries()) table.read(cell, numbers, at * table.width);
-  return { shape: table.shape, labels: cells.map(({ labels }) => labels), numbers };
+function partOf({ shape, width }: Table, cells: readonly Cell[]): MetricsPart {
+  const all = new Float64Array(cells.length * width);
+  for (const [at, { numbers }] of cells.entries()) all.set(numbers, at * width);
+  return { shape, labels: cells.map(({ labels }) => labels), numbers: all };
 }
 
 /** Sums the counts of several threads or nodes. */
@@ -69,16 +73,16 @@ export class Sum {
   }
 
   add({ shape, labels, numbers }: MetricsPart): void {
-    let table = this.#tables.get(shape.name);
-    if (table === undefined) {
-      table = createTable(shape, Number.POSITIVE_INFINITY);
-      this.#tables.set(shape.name, table);
+    const table = this.#tables.get(shape.name) ?? new Table(shape, Number.POSITIVE_INFINITY);
+    this.#tables.set(shape.name, table);
+    for (const [at, each] of labels.entries()) {
+      const sums = table.of(each).numbers;
+      for (const [index, sum] of sums.entries()) sums[index] = sum + (numbers[at * table.width + index] ?? 0);
     }
-    for (const [at, each] of labels.entries()) table.add(table.series.of(each), numbers, at * table.width);
   }
 
   /** One part per turn of the event loop. */
-  async addAll(parts: Iterable<MetricsPart> | AsyncIterable<MetricsPart>): Promise<void> {
+  async addAll(parts: MetricsParts): Promise<void> {
     for await (const part of parts) {
       this.add(part);
       await nextTurn();

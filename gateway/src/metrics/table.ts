@@ -1,9 +1,8 @@
 /**
  * A metric of many series, rendered in Prometheus text format, or as plain data to be summed. The text is identical to
  * prom-client's, which creates several objects per line: with 10,000 routes and half a million lines, it took seconds.
+ * Counting allocates no object per request, whereas prom-client creates and hashes an object of labels.
  */
-import { BucketCell, CountCell } from "./cells.ts";
-import { type Cell, Series } from "./series.ts";
 
 /** The description of a metric, as plain data. */
 export interface Shape {
@@ -15,16 +14,83 @@ export interface Shape {
   readonly bounds: readonly number[] | null;
 }
 
-export abstract class Table<Kind extends Cell = Cell> {
+/** One series. */
+export class Cell {
+  /** In the order of the metric's label names. */
+  readonly labels: readonly string[];
+  /** The value. In a histogram, the count of each bucket, not cumulative, of values above the last bound, and the sum. */
+  readonly numbers: number[];
+  /** False once it was dropped: later counts in it are lost. */
+  kept = true;
+  lastUse = 0;
+
+  constructor(labels: readonly string[], numbers: number[]) {
+    this.labels = labels;
+    this.numbers = numbers;
+  }
+}
+
+/** Part of the series that is dropped at once. */
+const DROPPED_SHARE = 0.1;
+
+/**
+ * Routes and consumers come and go, and a metric would otherwise keep a series for each forever. Above the limit, the
+ * least recently used series are dropped. If one returns, it begins at 0, which Prometheus treats as a counter reset.
+ */
+export class Table {
   readonly shape: Shape;
-  readonly series: Series<Kind>;
-
   /** Numbers per series. */
-  abstract readonly width: number;
+  readonly width: number;
+  readonly #limit: number;
+  readonly #cells = new Map<string, Cell>();
+  #uses = 0;
+  /** The text before a bucket's labels. */
+  readonly #buckets: readonly string[];
 
-  constructor(shape: Shape, series: Series<Kind>) {
+  /** @param limit Maximum number of series. */
+  constructor(shape: Shape, limit: number) {
+    const { name, bounds } = shape;
     this.shape = shape;
-    this.series = series;
+    this.width = bounds === null ? 1 : bounds.length + 2;
+    this.#limit = limit;
+    this.#buckets = [...(bounds ?? []), "+Inf"].map((le) => `${name}_bucket{le="${le}",`);
+  }
+
+  /** The cell of these labels, valid while it is `kept`. Marks it as used. */
+  of(labels: readonly string[]): Cell {
+    const key = labels.join("\0");
+    let cell = this.#cells.get(key);
+    if (cell === undefined) {
+      if (this.#cells.size >= this.#limit) this.#dropOldest();
+      cell = new Cell(labels, new Array<number>(this.width).fill(0));
+      this.#cells.set(key, cell);
+    }
+    this.use(cell);
+    return cell;
+  }
+
+  /** Must be called with every use of a cell that the caller keeps. */
+  use(cell: Cell): void {
+    cell.lastUse = ++this.#uses;
+  }
+
+  /** Adds to the value of a counter. */
+  increase({ numbers }: Cell, amount: number): void {
+    numbers[0] = (numbers[0] ?? 0) + amount;
+  }
+
+  /** Counts a value in a histogram. */
+  observe({ numbers }: Cell, value: number): void {
+    const bounds = this.shape.bounds ?? [];
+    let bucket = 0;
+    while (bucket < bounds.length && value > (bounds[bucket] ?? 0)) bucket++;
+    numbers[bucket] = (numbers[bucket] ?? 0) + 1;
+    numbers[bounds.length + 1] = (numbers[bounds.length + 1] ?? 0) + value;
+  }
+
+  /** The cells at the time of the call, each once, even if others are added or dropped during the iteration. */
+  cells(): Iterable<Cell> {
+    return [...this.#cells.values()];
   }
 
   /** Includes the last line break. */
@@ -34,99 +100,43 @@ export abstract class Table<Kind extends Cell = Cell> {
     return `# HELP ${name} ${text}\n# TYPE ${name} ${type}\n`;
   }
 
-  /** The cells at the time of the call, each once, even if others are added or dropped during the iteration. */
-  cells(): Iterable<Kind> {
-    return [...this.series.cells()];
-  }
-
   /** The lines of one series, including the last line break. */
-  abstract lines(cell: Kind): string;
-  /** Writes the numbers of a series into the array. */
-  abstract read(cell: Kind, into: Float64Array, at: number): void;
-  /** Adds numbers written by `read`. */
-  abstract add(cell: Kind, from: ArrayLike<number>, at: number): void;
-}
-
-/** @param limit Maximum number of series. */
-export function createTable(shape: Shape, limit: number): Table {
-  return shape.bounds === null ? new ValueTable(shape, limit) : new HistogramTable(shape, shape.bounds, limit);
-}
-
-/** Counters and gauges. */
-export class ValueTable extends Table<CountCell> {
-  readonly width = 1;
-
-  constructor(shape: Shape, limit: number) {
-    super(shape, new Series(limit, (labels) => new CountCell(labels)));
-  }
-
-  lines({ labels, value }: CountCell): string {
-    const { name, labelNames } = this.shape;
-    return `${name}{${labelText(labelNames, labels)}} ${value}\n`;
-  }
-
-  read({ value }: CountCell, into: Float64Array, at: number): void {
-    into[at] = value;
-  }
-
-  add(cell: CountCell, from: ArrayLike<number>, at: number): void {
-    cell.value += from[at] ?? 0;
-  }
-}
-
-/** Gauges whose values are read one by one when they are rendered. */
-export class ReadTable extends ValueTable {
-  /** Labels and value of each series. */
-  readonly #read: () => Iterable<readonly [labels: readonly string[], value: number]>;
-
-  constructor(shape: Shape, read: () => Iterable<readonly [labels: readonly string[], value: number]>) {
-    super(shape, 0);
-    this.#read = read;
-  }
-
-  override *cells(): Generator<CountCell> {
-    for (const [labels, value] of this.#read()) {
-      const cell = new CountCell(labels);
-      cell.value = value;
-      yield cell;
-    }
-  }
-}
-
-export class HistogramTable extends Table<BucketCell> {
-  readonly width: number;
-  /** The text before a bucket's labels. */
-  readonly #buckets: readonly string[];
-
-  constructor(shape: Shape, bounds: readonly number[], limit: number) {
-    super(shape, new Series(limit, (labels) => new BucketCell(labels, bounds)));
-    this.width = bounds.length + 2;
-    this.#buckets = [...bounds, "+Inf"].map((le) => `${shape.name}_bucket{le="${le}",`);
-  }
-
-  lines({ labels, counts, sum }: BucketCell): string {
-    const { name, labelNames } = this.shape;
+  lines({ labels, numbers }: Cell): string {
+    const { name, labelNames, bounds } = this.shape;
     const text = `${labelText(labelNames, labels)}} `;
+    if (bounds === null) return `${name}{${text}${numbers[0]}\n`;
     let lines = "";
     let below = 0;
     for (let at = 0; at < this.#buckets.length; at++) {
-      below += counts[at] ?? 0;
+      below += numbers[at] ?? 0;
       lines += `${this.#buckets[at]}${text}${below}\n`;
     }
-    return `${lines}${name}_sum{${text}${sum}\n${name}_count{${text}${below}\n`;
+    return `${lines}${name}_sum{${text}${numbers.at(-1)}\n${name}_count{${text}${below}\n`;
   }
 
-  read({ counts, sum }: BucketCell, into: Float64Array, at: number): void {
-    into.set(counts, at);
-    into[at + counts.length] = sum;
-  }
-
-  add(cell: BucketCell, from: ArrayLike<number>, at: number): void {
-    const { counts } = cell;
-    for (let bucket = 0; bucket < counts.length; bucket++) {
-      counts[bucket] = (counts[bucket] ?? 0) + (from[at + bucket] ?? 0);
+  #dropOldest(): void {
+    const byUse = [...this.#cells].sort(([, one], [, other]) => one.lastUse - other.lastUse);
+    for (const [key, cell] of byUse.slice(0, Math.ceil(this.#limit * DROPPED_SHARE))) {
+      cell.kept = false;
+      this.#cells.delete(key);
     }
-    cell.sum += from[at + counts.length] ?? 0;
+  }
+}
+
+/** Labels and value of one series. */
+export type Sample = readonly [labels: readonly string[], value: number];
+
+/** Gauges whose values are read one by one when they are rendered. */
+export class ReadTable extends Table {
+  readonly #read: () => Iterable<Sample>;
+
+  constructor(shape: Omit<Shape, "type" | "bounds">, read: () => Iterable<Sample>) {
+    super({ ...shape, type: "gauge", bounds: null }, 0);
+    this.#read = read;
+  }
+
+  override *cells(): Generator<Cell> {
+    for (const [labels, value] of this.#read()) yield new Cell(labels, [value]);
   }
 }
 

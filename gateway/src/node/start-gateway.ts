@@ -104,7 +104,6 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
     },
     onUpdate({ hash, revision }) {
       succeeded = Date.now() / 1000;
-      metrics.setConfig({ hash: hash ?? "", revision });
       log.debug({ hash, revision }, "serving a document");
     },
   });
@@ -115,16 +114,22 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
     return reported;
   };
   const refused = async () => mergeRefused([guard.refused(), (await report()).refused]);
-  metrics.readConnections(() => reported.connections);
-  metrics.readHeap(() => reported.heap);
-  metrics.readTargets(() => (showsTargets(served) ? targetHealthSamples(workers.balancers()) : []));
-  metrics.readDatastore(() => source.trouble() === null);
-  metrics.readCertificates(() => expiries.served());
-  metrics.readReloads(() => {
-    const hasTrouble = source.trouble() !== null;
-    return { successful: hasTrouble || succeeded !== null ? !hasTrouble : null, succeeded };
+  metrics.read({
+    config() {
+      const { hash, revision } = intake.state();
+      return hash === null ? null : { hash, revision };
+    },
+    connections: () => reported.connections,
+    heap: () => reported.heap,
+    targets: () => (showsTargets(served) ? targetHealthSamples(workers.balancers()) : []),
+    certificates: () => expiries.served(),
+    reloads() {
+      const hasTrouble = source.trouble() !== null;
+      return { successful: hasTrouble || succeeded !== null ? !hasTrouble : null, succeeded };
+    },
+    datastore: () => source.trouble() === null,
+    entities: () => entityCounts(served),
   });
-  metrics.readEntities(() => entityCounts(served));
   const status = await startStatusListener(
     {
       state: intake.state,
@@ -134,12 +139,11 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
       connections: async () => (await report()).connections,
       heap: () => reported.heap,
       metrics: mergeMetrics(metrics, {
-        async counted() {
+        async workers() {
           await report();
           return workers.metricParts();
         },
         runtime: createRuntimeMetrics({ nodeId: node, worker: 0 }),
-        otherRuntimes: () => workers.runtimeMetrics(),
       }),
       refused,
       upstreams: async () => {

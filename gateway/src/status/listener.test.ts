@@ -16,7 +16,6 @@ const facts = (changes: Partial<StatusFacts> = {}): StatusFacts => ({
     data: async function* () {
       yield '{"gauges":[]}\n';
     },
-    contentType: "text/plain; version=0.0.4",
   },
   refused: async () => [],
   upstreams: () => ({ u: { t: { health: "HEALTHY", weight: 100, addresses: [] } } }),

@@ -3,6 +3,7 @@ import type { NodeReport } from "@sluice/model";
 import type { UpstreamsHealthReport } from "../balance/health-report.ts";
 import { DATA_LINES } from "../metrics/data-lines.ts";
 import type { Connections, Heap } from "../metrics/metrics.ts";
+import { TEXT_FORMAT } from "../metrics/slices.ts";
 import type { RefusedDestination } from "../outbound/refused-destinations.ts";
 import type { NodeMetrics } from "../workers/merge-metrics.ts";
 import { type StatusServer, startStatusServer, Text } from "./server.ts";
@@ -84,7 +85,7 @@ export function startStatusListener(
         const { metrics } = facts;
         // A request of the admin listener, which adds up the metrics of all nodes.
         if (accept === DATA_LINES) return { body: new Text(DATA_LINES, metrics.data) };
-        return { body: new Text(metrics.contentType, metrics.text) };
+        return { body: new Text(TEXT_FORMAT, metrics.text) };
       },
     },
     listen,

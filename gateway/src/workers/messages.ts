@@ -1,6 +1,5 @@
 /** Messages between the control thread and a worker thread. All are plain data. */
 import type { Change, RateLimitingConfig } from "@sluice/model";
-import type { MetricObject } from "prom-client";
 import type { HealthUpdate } from "../balance/balancer.ts";
 import type { Counter, Taken } from "../counters/counters.ts";
 import type { CountersMemory } from "../counters/shared-counters.ts";
@@ -56,7 +55,7 @@ export type WorkerMessage =
   | { readonly kind: "report"; readonly report: WorkerThreadReport }
   /** A part of the counts; `counted` follows the last part. */
   | { readonly kind: "part"; readonly part: MetricsPart }
-  | { readonly kind: "counted"; readonly runtime: readonly MetricObject[] }
+  | { readonly kind: "counted"; readonly runtime: readonly MetricsPart[] }
   | {
       readonly kind: "take";
       readonly id: number;

@@ -37,7 +37,6 @@ export async function startSingleWorker({
       refused: guard.refused(),
     }),
     metricParts: async () => null,
-    runtimeMetrics: () => [],
     unavailableReason: () => null,
     reopenLogs,
     async close(options) {

@@ -140,11 +140,9 @@ class ThreadPool implements WorkerPool {
     return this.#parts();
   }
 
-  runtimeMetrics = () => this.threads().flatMap(({ runtime }) => runtime);
-
   async *#parts(): AsyncGenerator<MetricsPart> {
     yield* this.#retired.parts();
-    for (const thread of this.threads()) yield* thread.parts;
+    for (const thread of this.threads()) yield* [...thread.parts, ...thread.runtime];
   }
 
   unavailableReason(): string | null {

@@ -88,7 +88,7 @@ function report({ proxy }: RunningWorker): void {
 
 /** Metrics of the node as a whole, such as the size of its process, are reported by the control thread. */
 async function count(): Promise<void> {
-  for await (const part of partsOf(metrics.tables)) post({ kind: "part", part });
+  for await (const part of partsOf(metrics.counted)) post({ kind: "part", part });
   post({ kind: "counted", runtime: await runtime() });
 }
 

@@ -2,7 +2,6 @@
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Snapshot } from "@sluice/model";
-import type { MetricObject } from "prom-client";
 import type { HealthUpdate } from "../balance/balancer.ts";
 import type { Counter, Counters } from "../counters/counters.ts";
 import type { MetricsPart } from "../metrics/slices.ts";
@@ -45,7 +44,7 @@ export class WorkerThread {
   /** Resolves with the reason when the thread has ended. */
   readonly ended: Promise<Error>;
   /** Its `nodejs_*` metrics as last reported; empty before the first report. */
-  runtime: readonly MetricObject[] = [];
+  runtime: readonly MetricsPart[] = [];
   /** The last report; null before the first. */
   report: WorkerThreadReport | null = null;
   /** Its counts as of the last request. */

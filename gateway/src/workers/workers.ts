@@ -1,7 +1,6 @@
 /** The workers of a node: one in the control thread, or several in their own threads. */
 import type { Snapshot } from "@sluice/model";
 import type { Logger } from "pino";
-import type { MetricObject } from "prom-client";
 import type { Balancer } from "../balance/balancer.ts";
 import type { BalancerTools } from "../compile/balancers.ts";
 import type { Counters } from "../counters/counters.ts";
@@ -32,10 +31,8 @@ export interface Workers {
   /** The balancers of the served snapshot, by upstream id. A health change made here applies to all workers. */
   balancers(): ReadonlyMap<string, Balancer>;
   report(): Promise<WorkersReport>;
-  /** The counts of the threads; null when everything is counted in the control thread. */
+  /** The counts and `nodejs_*` metrics of the threads; null when everything is counted in the control thread. */
   metricParts(): Promise<AsyncIterable<MetricsPart> | null>;
-  /** The `nodejs_*` metrics of the threads as of the last request for their counts; empty without threads. */
-  runtimeMetrics(): readonly MetricObject[];
   /** The reason why no worker accepts requests; null when one does. */
   unavailableReason(): string | null;
   /** Reopens files that were moved. */

@@ -11,7 +11,7 @@ async function startNode(nodeId: string, requests: number) {
   const metrics = createMetrics({ compat: false, nodeId, version: "1" });
   const recorder = metrics.recorder({ service: "users", route: "users", consumer: "" });
   for (let n = 0; n < requests; n++) recorder.request(200, "service");
-  recorder.requestLatency(3);
+  recorder.latency("requestLatency", 3);
   return startStatusListener(
     {
       state: () => ({ node: nodeId, hash: null, revision: 0, version: "1" }),
@@ -19,9 +19,8 @@ async function startNode(nodeId: string, requests: number) {
       draining: () => false,
       connections: () => ({ accepted: 0, handled: 0, active: 0, reading: 0, writing: 0, waiting: 0, requests: 0 }),
       metrics: mergeMetrics(metrics, {
-        counted: async () => null,
+        workers: async () => null,
         runtime: createRuntimeMetrics({ nodeId, worker: 0 }),
-        otherRuntimes: () => [],
       }),
       refused: async () => [],
       upstreams: () => ({}),

@@ -1,7 +1,7 @@
 /** GET /metrics of the admin listener: the metrics of all nodes added up. */
-import { AggregatorRegistry, Gauge, type MetricObject, Registry } from "prom-client";
 import { DATA_LINES, readData } from "../../metrics/data-lines.ts";
-import { type MetricsPart, Sum, textOf } from "../../metrics/slices.ts";
+import { type MetricsPart, Sum, TEXT_FORMAT, textOf } from "../../metrics/slices.ts";
+import { ReadTable } from "../../metrics/table.ts";
 import type { Fleet, FleetNode } from "../../stores/opened-store.ts";
 
 export interface RenderedMetrics {
@@ -12,12 +12,7 @@ export interface RenderedMetrics {
 /** Milliseconds to wait for a node; a slower one is left out and named. */
 const NODE_TIMEOUT = 2000;
 
-interface Scraped {
-  readonly gauges: readonly MetricObject[];
-  readonly parts: readonly MetricsPart[];
-}
-
-async function scrape({ status }: FleetNode): Promise<Scraped | null> {
+async function scrape({ status }: FleetNode): Promise<readonly MetricsPart[] | null> {
   if (status === null) return null;
   try {
     const response = await fetch(`${status}/metrics`, {
@@ -26,13 +21,7 @@ async function scrape({ status }: FleetNode): Promise<Scraped | null> {
       signal: AbortSignal.timeout(NODE_TIMEOUT),
     });
     if (!response.ok || response.body === null) return null;
-    const gauges: MetricObject[] = [];
-    const parts: MetricsPart[] = [];
-    for await (const datum of readData(response.body)) {
-      if ("gauges" in datum) gauges.push(...datum.gauges);
-      else parts.push(datum.part);
-    }
-    return { gauges, parts };
+    return await Array.fromAsync(readData(response.body));
   } catch {
     // The gauge reports the missing response.
     return null;
@@ -46,25 +35,15 @@ async function scrape({ status }: FleetNode): Promise<Scraped | null> {
 export async function nodesMetrics(fleet: Fleet): Promise<RenderedMetrics> {
   const nodes = await fleet.nodes();
   const scraped = await Promise.all(nodes.map(scrape));
-  const own = new Registry();
-  const gauge = new Gauge({
+  const shape = {
     name: "sluice_node_scraped",
     help: "Whether the metrics of the node are among these",
     labelNames: ["node"],
-    registers: [own],
-  });
-  for (const [index, { address }] of nodes.entries()) gauge.set({ node: address }, scraped[index] ? 1 : 0);
-  const answered = scraped.filter((metrics) => metrics !== null);
-  const gauges = AggregatorRegistry.aggregate([
-    ...answered.map((metrics) => [...metrics.gauges]),
-    await own.getMetricsAsJSON(),
-  ]);
+  };
+  const included = new ReadTable(shape, () =>
+    nodes.map(({ address }, index) => [[address], Number(scraped[index] !== null)]),
+  );
   const sum = new Sum();
-  for (const { parts } of answered) await sum.addAll(parts);
-  return { contentType: own.contentType, text: textOfAll(sum, () => gauges.metrics()) };
-}
-
-async function* textOfAll({ tables }: Sum, gauges: () => Promise<string>): AsyncGenerator<string> {
-  yield* textOf(tables);
-  yield `${tables.length > 0 ? "\n" : ""}${await gauges()}`;
+  for (const parts of scraped) await sum.addAll(parts ?? []);
+  return { contentType: TEXT_FORMAT, text: textOf([...sum.tables, included]) };
 }

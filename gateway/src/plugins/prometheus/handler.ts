@@ -12,9 +12,10 @@ const CLIENT_CLOSED_REQUEST = 499;
 function recordLatencies(recorder: Recorder, { started, forwarded, answered, ended }: Timings): void {
   // The gateway's own latency ends when the request is sent to the upstream, or else with the gateway's own response.
   const left = forwarded ?? ended;
-  if (left !== undefined) recorder.gatewayLatency(Math.max(0, left - started));
-  if (forwarded !== undefined && answered !== undefined) recorder.upstreamLatency(Math.max(0, answered - forwarded));
-  if (ended !== undefined) recorder.requestLatency(Math.max(0, ended - started));
+  if (left !== undefined) recorder.latency("gatewayLatency", Math.max(0, left - started));
+  if (forwarded !== undefined && answered !== undefined)
+    recorder.latency("upstreamLatency", Math.max(0, answered - forwarded));
+  if (ended !== undefined) recorder.latency("requestLatency", Math.max(0, ended - started));
 }
 
 interface Kept {
