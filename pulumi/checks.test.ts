@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { KubernetesObject } from "./objects/create.ts";
 import type { Release } from "./objects/names.ts";
-import type { KubernetesObject } from "./objects/object.ts";
 import { adminObjects } from "./objects/parts/admin.ts";
 import { gatewayObjects } from "./objects/parts/gateway.ts";
 import { operatorObjects } from "./objects/parts/operator.ts";

@@ -6,7 +6,7 @@ import { parse } from "yaml";
 import { type Fault, releaseFaults } from "./checks.ts";
 import type { Release } from "./objects/names.ts";
 import type { Unfilled } from "./resources/inputs.ts";
-import type { Values } from "./values.ts";
+import type { Values } from "./values.d.ts";
 
 export type { Fault } from "./checks.ts";
 

@@ -5,11 +5,9 @@ import {
   type CustomResource,
   type CustomResourceOptions,
 } from "@pulumi/pulumi";
-import { createObject } from "../objects/create.ts";
-import { disruptionBudget } from "../objects/disruption-budgets.ts";
-import type { Component, Release } from "../objects/names.ts";
+import { createObject, type KubernetesObject } from "../objects/create.ts";
+import { type Component, metadataOf, type Release, selectorOf } from "../objects/names.ts";
 import { networkPolicy } from "../objects/network-policies.ts";
-import type { KubernetesObject } from "../objects/object.ts";
 
 /** A part of a Sluice with all its objects. */
 export abstract class SluiceComponent extends ComponentResource {
@@ -35,3 +33,16 @@ export function guardsOf(release: Release, component: Component): readonly Kuber
     ...(disruptionBudgets.enabled && !single ? [disruptionBudget(release, component)] : []),
   ];
 }
+
+/** One pod of each part may be evicted at a time. */
+const disruptionBudget = (release: Release, component: string): KubernetesObject => ({
+  apiVersion: "policy/v1",
+  kind: "PodDisruptionBudget",
+  metadata: metadataOf(release, component),
+  spec: {
+    maxUnavailable: 1,
+    // A pod that is not ready does not block a drain.
+    unhealthyPodEvictionPolicy: "AlwaysAllow",
+    selector: { matchLabels: selectorOf(release, component) },
+  },
+});

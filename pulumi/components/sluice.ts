@@ -1,10 +1,6 @@
 import { ComponentResource, type ComponentResourceOptions, type Input } from "@pulumi/pulumi";
 import type { Release } from "../objects/names.ts";
-import { AdminComponent } from "./admin.ts";
-import { GatewayComponent } from "./gateway.ts";
-import { OperatorComponent } from "./operator.ts";
-import { PostgresComponent } from "./postgres.ts";
-import { RedisComponent } from "./redis.ts";
+import { AdminComponent, GatewayComponent, OperatorComponent, PostgresComponent, RedisComponent } from "./parts.ts";
 import { UserApiComponent } from "./user-api.ts";
 
 export interface SluiceOptions extends ComponentResourceOptions {

@@ -4,10 +4,9 @@ import { monitoringObjects } from "../objects/monitoring.ts";
 import { labelsOf, metadataOf, objectName, type Release } from "../objects/names.ts";
 import { redisSecret, redisServer } from "../objects/parts/databases.ts";
 import { gatewaySecret, userApiObjects } from "../objects/parts/user-api.ts";
-import { randomText, secretObject } from "../objects/secrets.ts";
+import { keptEntry, randomText, secretObject } from "../objects/secrets.ts";
 import { Consumer, Plugin, Route, Service } from "../resources/index.ts";
 import { guardsOf, SluiceComponent } from "./component.ts";
-import { keptEntry } from "./generated-secret.ts";
 
 export interface UserApiOptions extends ComponentResourceOptions {
   /** The first consumer's API key. Unset: one is generated. */

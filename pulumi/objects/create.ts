@@ -11,7 +11,22 @@ import {
   rbac,
 } from "@pulumi/kubernetes";
 import type { CustomResource, CustomResourceOptions } from "@pulumi/pulumi";
-import type { KubernetesObject } from "./object.ts";
+
+interface ObjectMetadata {
+  readonly name: string;
+  /** Unset for cluster-scoped objects. */
+  readonly namespace?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+/** As sent to the API server, with outputs in place of secrets. */
+export interface KubernetesObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: ObjectMetadata;
+  readonly [member: string]: unknown;
+}
 
 /** Each constructor accepts a Kubernetes object; the API server validates it, in a preview too. */
 type Constructor = new (name: string, object: never, options?: CustomResourceOptions) => CustomResource;

@@ -1,8 +1,7 @@
 /** A Deployment of one of Sluice's parts, and core Services for its pods. */
-import type { Workload } from "../values.ts";
-import { labelsOf, metadataOf, type Release, selectorOf } from "./names.ts";
-import type { KubernetesObject } from "./object.ts";
-import { containerOf, placementOf, podSecurity } from "./pods.ts";
+import type { KubernetesObject } from "./create.ts";
+import { metadataOf, type Release, selectorOf, type Workload } from "./names.ts";
+import { placementOf, podsOf } from "./pods.ts";
 
 export interface DeploymentParts {
   readonly component: string;
@@ -31,22 +30,19 @@ export function deploymentOf(release: Release, parts: DeploymentParts): Kubernet
     spec: {
       ...(replicas === undefined ? {} : { replicas }),
       ...(surges ? { strategy: { rollingUpdate: { maxUnavailable: 0, maxSurge: "25%" } } } : {}),
-      selector: { matchLabels: selectorOf(release, component) },
-      template: {
-        metadata: { labels: labelsOf(release, component) },
-        spec: {
-          ...podSecurity(release),
+      ...podsOf(release, {
+        component,
+        values,
+        pod: {
           ...(usesApi ? { serviceAccountName: metadata.name } : {}),
           automountServiceAccountToken: usesApi,
           terminationGracePeriodSeconds: grace,
           ...placementOf(release, component, values),
           ...(initContainers === undefined ? {} : { initContainers }),
-          containers: [
-            { name: component, ...containerOf(release, values.image), ...container, resources: values.resources },
-          ],
-          ...(volumes.length === 0 ? {} : { volumes }),
         },
-      },
+        container,
+        volumes,
+      }),
     },
   };
 }

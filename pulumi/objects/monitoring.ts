@@ -1,7 +1,7 @@
 /** ServiceMonitors for Prometheus and dashboards for Grafana, equal to the chart's. */
 import { readFileSync } from "node:fs";
+import type { KubernetesObject } from "./create.ts";
 import { metadataOf, type Release, selectorOf } from "./names.ts";
-import type { KubernetesObject } from "./object.ts";
 
 /** The port of each part's Service that serves metrics. */
 const ports = { gateway: "status", operator: "http", "user-api": "http" } as const;

@@ -1,5 +1,8 @@
 /** Names, labels and images, equal to the chart's (charts/sluice/templates/_names.tpl). */
-import type { Image, Values } from "../values.ts";
+import type { Values } from "../values.d.ts";
+
+/** Members common to all parts with a Deployment. */
+export type Workload = Omit<Values["operator"], "privateNamespace">;
 
 /** One Sluice: its name, its home namespace, and its values. */
 export interface Release {
@@ -47,6 +50,12 @@ export const labelsOf = (release: Release, component: string): Readonly<Record<s
   ...release.values.labels,
 });
 
+/**
+ * The Secret with the certificates of both sides. By default the operator creates it, and the Secret of the authority.
+ */
+export const pushSecret = (release: Release): string =>
+  release.values.push.existingSecret || objectName(release, "push");
+
 /** The metadata of an object in the home namespace; `suffix` is added to its name. */
 export const metadataOf = (release: Release, component: string, suffix = "") => ({
   name: `${objectName(release, component)}${suffix}`,
@@ -54,7 +63,7 @@ export const metadataOf = (release: Release, component: string, suffix = "") => 
   labels: labelsOf(release, component),
 });
 
-export function imageOf({ version, values }: Release, { repository, tag, digest }: Image): string {
+export function imageOf({ version, values }: Release, { repository, tag, digest }: Workload["image"]): string {
   const registry = values.image.registry === "" ? "" : `${values.image.registry}/`;
   return `${registry}${repository}${digest === "" ? `:${tag || version}` : `@${digest}`}`;
 }

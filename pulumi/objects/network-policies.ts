@@ -1,6 +1,7 @@
 /** NetworkPolicies of each part, equal to the chart's. A rule without peers allows all of them. */
+
+import type { KubernetesObject } from "./create.ts";
 import { type Component, hasWebhook, metadataOf, type Release, selectorOf } from "./names.ts";
-import type { KubernetesObject } from "./object.ts";
 
 interface Rules {
   readonly ingress: readonly object[];

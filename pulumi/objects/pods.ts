@@ -1,9 +1,34 @@
 /** Settings common to all pods, equal to the chart's (charts/sluice/templates/_pods.tpl). */
-import type { Image, Placement, Workload } from "../values.ts";
-import { imageOf, type Release, selectorOf } from "./names.ts";
+import { imageOf, labelsOf, type Release, selectorOf, type Workload } from "./names.ts";
+
+interface PodParts {
+  readonly component: string;
+  readonly values: Pick<Workload, "image" | "resources">;
+  /** Members of the pod besides those of its security, containers and volumes. */
+  readonly pod: object;
+  /** Members of the container besides image, security context and resources. */
+  readonly container: object;
+  readonly volumes: readonly object[];
+}
+
+/** The selector of a part's pods, and their template with one container. */
+export const podsOf = (release: Release, { component, values, pod, container, volumes }: PodParts) => ({
+  selector: { matchLabels: selectorOf(release, component) },
+  template: {
+    metadata: { labels: labelsOf(release, component) },
+    spec: {
+      ...podSecurity(release),
+      ...pod,
+      containers: [
+        { name: component, ...containerOf(release, values.image), ...container, resources: values.resources },
+      ],
+      ...(volumes.length === 0 ? {} : { volumes }),
+    },
+  },
+});
 
 /** The pod's security context for restricted Pod Security. */
-export const podSecurity = ({ values }: Release) => ({
+const podSecurity = ({ values }: Release) => ({
   enableServiceLinks: false,
   securityContext: {
     runAsNonRoot: true,
@@ -18,7 +43,7 @@ export const podSecurity = ({ values }: Release) => ({
 });
 
 /** The container's security context for restricted Pod Security, with its image. */
-export const containerOf = (release: Release, image: Image) => ({
+export const containerOf = (release: Release, image: Workload["image"]) => ({
   image: imageOf(release, image),
   imagePullPolicy: release.values.image.pullPolicy,
   // A program that fails at startup logs the reason in its last line, which the pod's status then shows.
@@ -31,7 +56,7 @@ export const containerOf = (release: Release, image: Image) => ({
 });
 
 /** Scheduling of the pods. The loss of one machine should not stop a part. */
-export function placementOf(release: Release, component: string, placement: Placement) {
+export function placementOf(release: Release, component: string, placement: Workload) {
   const { nodeSelector, tolerations, affinity, priorityClassName } = placement;
   return {
     ...(Object.keys(nodeSelector).length === 0 ? {} : { nodeSelector }),
@@ -75,3 +100,21 @@ export const probe = ({ path, port, period, failures }: Probe) => ({
   timeoutSeconds: 3,
   failureThreshold: failures,
 });
+
+const mountPath = "/etc/sluice/push";
+
+/** The volume with the certificate of one side, its mount, and the settings that name the files. */
+export function pushVolume(secretName: string, side: "operator" | "gateway") {
+  const files = ["ca.crt", `${side}.crt`, `${side}.key`] as const;
+  return {
+    volume: {
+      name: "push",
+      secret: { secretName, defaultMode: 0o440, items: files.map((file) => ({ key: file, path: file })) },
+    },
+    mount: { name: "push", mountPath, readOnly: true },
+    env: ["CA", "CERT", "KEY"].map((what, index) => ({
+      name: `SLUICE_PUSH_TLS_${what}`,
+      value: `${mountPath}/${files[index]}`,
+    })),
+  };
+}

@@ -1,9 +1,17 @@
 /** Permissions of operator and admin listener, from the rules in charts/sluice/files. */
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
-import { labelsOf, metadataOf, namespacesOf, objectName, privateNamespace, type Release, wideName } from "./names.ts";
-import type { KubernetesObject } from "./object.ts";
-import { pushSecret } from "./push.ts";
+import type { KubernetesObject } from "./create.ts";
+import {
+  labelsOf,
+  metadataOf,
+  namespacesOf,
+  objectName,
+  privateNamespace,
+  pushSecret,
+  type Release,
+  wideName,
+} from "./names.ts";
 
 interface Rule {
   readonly apiGroups: readonly string[];
@@ -12,14 +20,8 @@ interface Rule {
   readonly verbs: readonly string[];
 }
 
-type RoleFile = Readonly<Record<"cluster" | "clusterOnly" | "home", readonly Rule[]>> & {
-  /** Only the operator has these. */
-  readonly selector?: readonly Rule[];
-  readonly push?: readonly Rule[];
-  readonly private?: readonly Rule[];
-  readonly privatePush?: readonly Rule[];
-  readonly moved?: readonly Rule[];
-};
+/** Only the operator has rules in the last five. */
+type Section = "cluster" | "clusterOnly" | "home" | "selector" | "push" | "private" | "privatePush" | "moved";
 
 export interface Rights {
   readonly component: "operator" | "admin";
@@ -38,22 +40,22 @@ export function rightsOf(release: Release, { component, clusterOnly }: Rights): 
   const account = { kind: "ServiceAccount", name: objectName(release, component), namespace };
   const wide = { name: wideName(release, component), labels: labelsOf(release, component) };
   const everywhere = [
-    ...rules.cluster,
-    ...(clusterOnly ? rules.clusterOnly : []),
-    ...(values.namespaceSelector === "" ? [] : rules.selector),
+    ...rules("cluster"),
+    ...(clusterOnly ? rules("clusterOnly") : []),
+    ...(values.namespaceSelector === "" ? [] : rules("selector")),
   ];
   const makesPush = values.push.existingSecret === "";
-  const push = makesPush ? rules.push : [];
-  const own = [...rules.private, ...(makesPush ? rules.privatePush : [])];
+  const push = makesPush ? rules("push") : [];
+  const own = [...rules("private"), ...(makesPush ? rules("privatePush") : [])];
   const isApart = privateNamespace(release) !== namespace;
   return [
     { apiVersion: "v1", kind: "ServiceAccount", metadata, automountServiceAccountToken: false },
     ...(values.namespaces.length === 0
       ? granted("ClusterRole", { metadata: wide, rules: everywhere, account })
       : namespacesOf(release).flatMap((place) =>
-          granted("Role", { metadata: { ...wide, namespace: place }, rules: rules.cluster, account }),
+          granted("Role", { metadata: { ...wide, namespace: place }, rules: rules("cluster"), account }),
         )),
-    ...granted("Role", { metadata, rules: [...rules.home, ...push, ...(isApart ? rules.moved : own)], account }),
+    ...granted("Role", { metadata, rules: [...rules("home"), ...push, ...(isApart ? rules("moved") : own)], account }),
     ...(own.length > 0 && isApart
       ? granted("Role", { metadata: { ...wide, namespace: privateNamespace(release) }, rules: own, account })
       : []),
@@ -75,10 +77,9 @@ function granted(kind: "ClusterRole" | "Role", { metadata, rules, account }: Gra
 }
 
 /** The rules with this release's resource names in place of those in the files. */
-function rulesOf(release: Release, component: string): Required<RoleFile> {
-  const file: RoleFile = parse(
-    readFileSync(new URL(`../../charts/sluice/files/${component}-role.yaml`, import.meta.url), "utf8"),
-  );
+function rulesOf(release: Release, component: string): (section: Section) => readonly Rule[] {
+  const path = new URL(`../../charts/sluice/files/${component}-role.yaml`, import.meta.url);
+  const file: Partial<Readonly<Record<Section, readonly Rule[]>>> = parse(readFileSync(path, "utf8"));
   const own = operatorName(release);
   const names: Readonly<Record<string, string>> = {
     "sluice-webhook": wideName(release, "webhook"),
@@ -87,20 +88,9 @@ function rulesOf(release: Release, component: string): Required<RoleFile> {
     "sluice-push": pushSecret(release),
     "sluice-push-authority": `${pushSecret(release)}-authority`,
   };
-  const renamed = (rules: readonly Rule[]) =>
-    rules.map(({ resourceNames, ...rule }) =>
-      resourceNames === undefined ? rule : { ...rule, resourceNames: resourceNames.map((name) => names[name] ?? name) },
-    );
-  return {
-    cluster: renamed(file.cluster),
-    clusterOnly: renamed(file.clusterOnly),
-    home: renamed(file.home),
-    selector: renamed(file.selector ?? []),
-    push: renamed(file.push ?? []),
-    private: renamed(file.private ?? []),
-    privatePush: renamed(file.privatePush ?? []),
-    moved: renamed(file.moved ?? []),
-  };
+  const renamed = ({ resourceNames, ...rule }: Rule): Rule =>
+    resourceNames === undefined ? rule : { ...rule, resourceNames: resourceNames.map((name) => names[name] ?? name) };
+  return (section) => (file[section] ?? []).map(renamed);
 }
 
 /** The operator's name for its own objects in the home namespace. */

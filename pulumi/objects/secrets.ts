@@ -1,9 +1,10 @@
 /** Secrets that a stack generates, like the chart: their entries are generated once and then kept. */
 import { randomBytes } from "node:crypto";
-import { type Input, output, secret } from "@pulumi/pulumi";
+import { core } from "@pulumi/kubernetes";
+import { type CustomResourceOptions, type Input, type Output, output, secret } from "@pulumi/pulumi";
 import { CREDENTIAL_LABEL } from "@sluice/model";
+import { createOnce, type KubernetesObject } from "./create.ts";
 import { metadataOf, type Release } from "./names.ts";
-import type { KubernetesObject } from "./object.ts";
 
 /** Thirty-two hexadecimal digits, which need no escapes in URLs and headers. */
 export const randomText = (): string => randomBytes(16).toString("hex");
@@ -34,3 +35,13 @@ export function secretObject(
 }
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
+
+/**
+ * Creates a Secret with generated entries and returns an entry as it is in the cluster: the value of the first run, not
+ * that of this one.
+ */
+export function keptEntry(object: KubernetesObject, entry: string, options: CustomResourceOptions): Output<string> {
+  const created = createOnce(object, options);
+  if (!core.v1.Secret.isInstance(created)) throw new Error(`${object.metadata.name} is no Secret`);
+  return secret(created.data.apply((data) => Buffer.from(data[entry] ?? "", "base64").toString()));
+}

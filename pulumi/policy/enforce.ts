@@ -1,6 +1,6 @@
 /** Applies the rules to every object of a stack before anything is created. */
 import { log, Output, output, RunError, runtime } from "@pulumi/pulumi";
-import type { KubernetesObject } from "../objects/object.ts";
+import type { KubernetesObject } from "../objects/create.ts";
 import { bareRoutes, judge } from "./rules.ts";
 
 export interface Enforcement {

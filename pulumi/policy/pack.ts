@@ -8,7 +8,7 @@ import {
   type ResourceValidationPolicy,
   type StackValidationPolicy,
 } from "@pulumi/policy";
-import type { KubernetesObject } from "../objects/object.ts";
+import type { KubernetesObject } from "../objects/create.ts";
 import { bareRoutes, policyRules, type Rule } from "./rules.ts";
 
 /** The Kubernetes object of a resource; undefined for other resources. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { KubernetesObject } from "../objects/object.ts";
+import type { KubernetesObject } from "../objects/create.ts";
 import { adminObjects } from "../objects/parts/admin.ts";
 import { postgresObjects, redisObjects } from "../objects/parts/databases.ts";
 import { gatewayObjects } from "../objects/parts/gateway.ts";

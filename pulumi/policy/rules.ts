@@ -1,5 +1,5 @@
 /** Rules that every stack must satisfy: pure functions over objects, run before anything is created. */
-import type { KubernetesObject } from "../objects/object.ts";
+import type { KubernetesObject } from "../objects/create.ts";
 
 export interface Rule {
   readonly name: string;

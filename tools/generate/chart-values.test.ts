@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chartValues, valuesSchema } from "./chart-values.ts";
+import { chartValues, valuesSchema, valuesType } from "./chart-values.ts";
 
 const text = `# Notes on the file.
 
@@ -40,6 +40,29 @@ test("the schema knows every value and no other", () => {
   assert.deepEqual(Object.keys(properties), ["name", "part", "labels", "global"]);
   assert.deepEqual(Object.keys(properties.part.properties), ["replicas", "nodeSelector", "from"]);
   assert.deepEqual([additionalProperties, properties.part.additionalProperties], [false, false]);
+});
+
+test("the type has every value, with its description", () => {
+  const [, ...lines] = valuesType(valuesSchema(chartValues(text)))
+    .trimEnd()
+    .split("\n\n")
+    .join("\n")
+    .split("\n");
+  assert.deepEqual(lines, [
+    "export interface Values {",
+    "  /** What a part is called. */",
+    "  readonly name: string;",
+    "  readonly part: {",
+    "    /** How many. */",
+    "    readonly replicas: number;",
+    "    readonly nodeSelector: Readonly<Record<string, string>>;",
+    "    /** Who. */",
+    "    readonly from: readonly string[];",
+    "  };",
+    "  /** Labels. */",
+    "  readonly labels: Readonly<Record<string, string>>;",
+    "}",
+  ]);
 });
 
 for (const [what, faulty, words] of [

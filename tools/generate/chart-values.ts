@@ -1,4 +1,7 @@
-/** Generates the JSON schema and the reference page of the chart's values from values.yaml and its comments. */
+/**
+ * Generates the JSON schema, the TypeScript type and the reference page of the chart's values from values.yaml and its
+ * comments.
+ */
 import { readFileSync } from "node:fs";
 import { isMap, isScalar, type Pair, parse, parseDocument, type YAMLMap } from "yaml";
 import { type GeneratedFile, markdown } from "../../crds/model/src/generate/files.ts";
@@ -106,6 +109,41 @@ export function valuesSchema(values: readonly ChartValue[]): Schema {
   };
 }
 
+/** The type of the values with all defaults filled in, for the Pulumi program. */
+export function valuesType(schema: Schema): string {
+  const { global: _, ...properties } = schema.properties as Readonly<Record<string, Schema>>;
+  const head = "// Generated from charts/sluice/values.yaml by `npm run generate`. Do not edit.";
+  return `${head}\n\nexport interface Values ${membersOf(properties, { indent: "", mark: "" })}\n`;
+}
+
+interface Level {
+  readonly indent: string;
+  /** `?` for members without a default. */
+  readonly mark: "" | "?";
+}
+
+function membersOf(properties: Readonly<Record<string, Schema>>, { indent, mark }: Level): string {
+  const inner = { indent: `${indent}  `, mark };
+  const lines = Object.entries(properties).flatMap(([name, schema]) => [
+    ...("description" in schema ? [`${inner.indent}/** ${schema.description} */`] : []),
+    `${inner.indent}readonly ${name}${mark}: ${typeOf(schema, inner)};`,
+  ]);
+  return ["{", ...lines, `${indent}}`].join("\n");
+}
+
+function typeOf(schema: Schema, level: Level): string {
+  const { $ref, enum: words, anyOf, type, items, properties, additionalProperties: values } = schema;
+  if (typeof $ref === "string")
+    return typeOf(definitions[$ref.replace("#/definitions/", "")] ?? {}, { ...level, mark: "?" });
+  if (Array.isArray(words)) return words.map((word) => JSON.stringify(word)).join(" | ");
+  if (Array.isArray(anyOf)) return anyOf.map((one) => typeOf(one, level)).join(" | ");
+  if (Array.isArray(type)) return type.map((one) => typeOf({ type: one }, level)).join(" | ");
+  if (type === "array") return `readonly ${typeOf(items as Schema, level)}[]`;
+  if (type === "integer") return "number";
+  if (properties) return membersOf(properties as Readonly<Record<string, Schema>>, level);
+  return typeof values === "object" ? `Readonly<Record<string, ${typeOf(values as Schema, level)}>>` : String(type);
+}
+
 const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("*", "\\*");
 
 function table(values: readonly ChartValue[]): string {
@@ -115,14 +153,16 @@ function table(values: readonly ChartValue[]): string {
   return ["| value | default | meaning |", "|---|---|---|", ...rows].join("\n");
 }
 
-/** The schema and the page, from the chart in the working tree. */
+/** The schema, the type and the page, from the chart in the working tree. */
 export function chartValueFiles(): readonly GeneratedFile[] {
   const values = chartValues(readFileSync(new URL("../../charts/sluice/values.yaml", import.meta.url), "utf8"));
+  const schema = valuesSchema(values);
   const intro =
     "This page lists the values of the chart [charts/sluice](../../charts/sluice/README.md), for `--set` or a values file " +
     "of `helm install`. Other values are refused.";
   return [
-    { path: "charts/sluice/values.schema.json", content: printJson(valuesSchema(values)) },
+    { path: "charts/sluice/values.schema.json", content: printJson(schema) },
+    { path: "pulumi/values.d.ts", content: valuesType(schema) },
     markdown("docs/reference/chart-values.md", `# Values of the chart\n\n${intro}\n\n${table(values)}`),
   ];
 }

@@ -1,7 +1,8 @@
 /** The admin listener: Deployment, Service and RBAC objects, equal to the chart's. */
+
+import type { KubernetesObject } from "../create.ts";
 import { containerPorts, deploymentOf, preStop, serviceOf } from "../deployment.ts";
 import { namespacesOf, objectName, type Release } from "../names.ts";
-import type { KubernetesObject } from "../object.ts";
 import { envOf, probe, secretEnv } from "../pods.ts";
 import { rightsOf } from "../rbac.ts";
 

@@ -1,9 +1,8 @@
 /** Single-pod Postgres and Redis for trials, and the user API's database settings; equal to the chart's. */
-import type { ContainerResources, Image } from "../../values.ts";
+import type { KubernetesObject } from "../create.ts";
 import { serviceOf } from "../deployment.ts";
-import { labelsOf, metadataOf, objectName, type Release, selectorOf } from "../names.ts";
-import type { KubernetesObject } from "../object.ts";
-import { containerOf, podSecurity, secretEnv } from "../pods.ts";
+import { metadataOf, objectName, type Release, selectorOf } from "../names.ts";
+import { podsOf, secretEnv } from "../pods.ts";
 
 /** Whether the user API has a Postgres server; otherwise it has a database in its pod. */
 export const hasPostgres = ({ values: { postgres } }: Release): boolean =>
@@ -48,8 +47,7 @@ export function redisEnv(release: Release): readonly object[] {
 }
 
 export function postgresObjects(release: Release): readonly KubernetesObject[] {
-  const { image, resources, persistence } = release.values.postgres;
-  const { enabled, size, storageClassName } = persistence;
+  const { enabled, size, storageClassName } = release.values.postgres.persistence;
   const claim = {
     metadata: { name: "data", labels: selectorOf(release, "postgres") },
     spec: {
@@ -62,8 +60,6 @@ export function postgresObjects(release: Release): readonly KubernetesObject[] {
     serviceOf(release, { component: "postgres", ports: { postgres: 5432 } }),
     serverOf(release, {
       component: "postgres",
-      image,
-      resources,
       port: 5432,
       grace: { terminationGracePeriodSeconds: 60 },
       container: {
@@ -86,13 +82,10 @@ export function postgresObjects(release: Release): readonly KubernetesObject[] {
 }
 
 export function redisObjects(release: Release): readonly KubernetesObject[] {
-  const { image, resources } = release.values.redis;
   return [
     serviceOf(release, { component: "redis", ports: { redis: 6379 } }),
     serverOf(release, {
       component: "redis",
-      image,
-      resources,
       port: 6379,
       container: {
         command: ["redis-server"],
@@ -108,8 +101,6 @@ export function redisObjects(release: Release): readonly KubernetesObject[] {
 
 interface Server {
   readonly component: "postgres" | "redis";
-  readonly image: Image;
-  readonly resources: ContainerResources;
   readonly port: number;
   readonly grace?: object;
   readonly container: object;
@@ -118,8 +109,7 @@ interface Server {
   readonly spec?: object;
 }
 
-function serverOf(release: Release, server: Server): KubernetesObject {
-  const { component, image, resources, port, grace, container, volumes, spec } = server;
+function serverOf(release: Release, { component, port, grace, container, volumes, spec }: Server): KubernetesObject {
   const metadata = metadataOf(release, component);
   return {
     apiVersion: "apps/v1",
@@ -128,26 +118,17 @@ function serverOf(release: Release, server: Server): KubernetesObject {
     spec: {
       replicas: 1,
       serviceName: metadata.name,
-      selector: { matchLabels: selectorOf(release, component) },
-      template: {
-        metadata: { labels: labelsOf(release, component) },
-        spec: {
-          ...podSecurity(release),
-          automountServiceAccountToken: false,
-          ...grace,
-          containers: [
-            {
-              name: component,
-              ...containerOf(release, image),
-              ...container,
-              ports: [{ name: component, containerPort: port }],
-              readinessProbe: { tcpSocket: { port: component }, periodSeconds: 2 },
-              resources,
-            },
-          ],
-          volumes: volumes.map((name) => ({ name, emptyDir: {} })),
+      ...podsOf(release, {
+        component,
+        values: release.values[component],
+        pod: { automountServiceAccountToken: false, ...grace },
+        container: {
+          ...container,
+          ports: [{ name: component, containerPort: port }],
+          readinessProbe: { tcpSocket: { port: component }, periodSeconds: 2 },
         },
-      },
+        volumes: volumes.map((name) => ({ name, emptyDir: {} })),
+      }),
       ...spec,
     },
   };

@@ -1,9 +1,9 @@
 /** The nodes: Deployment, Services and autoscaler, equal to the chart's. */
+
+import type { KubernetesObject } from "../create.ts";
 import { containerPorts, deploymentOf, preStop, serviceOf } from "../deployment.ts";
-import { metadataOf, type Release } from "../names.ts";
-import type { KubernetesObject } from "../object.ts";
-import { envOf, probe } from "../pods.ts";
-import { pushSecret, pushVolume } from "../push.ts";
+import { metadataOf, pushSecret, type Release } from "../names.ts";
+import { envOf, probe, pushVolume } from "../pods.ts";
 
 const component = "gateway";
 

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { CLASS_LABEL } from "@sluice/model";
 import { parse } from "yaml";
+import type { KubernetesObject } from "../create.ts";
 import { containerPorts, deploymentOf, serviceOf } from "../deployment.ts";
 import {
   hasWebhook,
@@ -9,13 +10,12 @@ import {
   namespacesOf,
   objectName,
   privateNamespace,
+  pushSecret,
   type Release,
   selectorOf,
   wideName,
 } from "../names.ts";
-import type { KubernetesObject } from "../object.ts";
-import { envOf, probe } from "../pods.ts";
-import { pushSecret, pushVolume } from "../push.ts";
+import { envOf, probe, pushVolume } from "../pods.ts";
 import { rightsOf } from "../rbac.ts";
 
 const component = "operator";

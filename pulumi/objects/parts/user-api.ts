@@ -1,8 +1,8 @@
 /** The user API: Deployment and Service, equal to the chart's. */
 
+import type { KubernetesObject } from "../create.ts";
 import { containerPorts, deploymentOf, preStop, serviceOf } from "../deployment.ts";
 import { objectName, type Release } from "../names.ts";
-import type { KubernetesObject } from "../object.ts";
 import { containerOf, envOf, probe, secretEnv } from "../pods.ts";
 import { databaseEnv, hasPostgres, redisEnv } from "./databases.ts";
 

@@ -1,0 +1,96 @@
+/** Components of the kinds that consist of their custom resource only. */
+import type { ComponentResourceOptions } from "@pulumi/pulumi";
+import type {
+  CertificateSpec,
+  PluginConfigs,
+  PluginName,
+  PluginSpec,
+  RouteSpec,
+  ServiceSpec,
+  UpstreamSpec,
+} from "@sluice/model";
+import type { InputsOf, MembersOf, Unfilled } from "./inputs.ts";
+import { type ComponentReference, type Placed, referencedName, SluiceResource } from "./resource.ts";
+
+/** Members of the spec, beside `metadata`. One of `url`, `host` and `backendRef` sets the upstream. */
+export type ServiceArgs = Placed & MembersOf<ServiceSpec>;
+
+/** An upstream: the custom resource Service of group `sluice.dev`, not the core Service. */
+export class Service extends SluiceResource<"Service"> {
+  constructor(name: string, { metadata, ...spec }: ServiceArgs, options?: ComponentResourceOptions) {
+    super("Service", { name, metadata, spec: () => spec, options });
+  }
+}
+
+/** Members of the spec, beside `metadata`; `service` stands for `serviceRef`. */
+export type RouteArgs = Placed &
+  MembersOf<Omit<RouteSpec, "serviceRef">> & {
+    /** The Service that receives matching requests. */
+    readonly service?: ComponentReference<"Service">;
+  };
+
+/** Matches requests and sends them to a Service. */
+export class Route extends SluiceResource<"Route"> {
+  constructor(name: string, { metadata, service, ...members }: RouteArgs, options?: ComponentResourceOptions) {
+    const serviceRef = service === undefined ? undefined : { name: referencedName(service) };
+    super("Route", { name, metadata, spec: () => ({ ...members, serviceRef }), options });
+  }
+}
+
+/** Members of the spec, beside `metadata`. A Service uses it by its name as host. */
+export type UpstreamArgs = Placed & MembersOf<UpstreamSpec>;
+
+/** Load-balanced targets. */
+export class Upstream extends SluiceResource<"Upstream"> {
+  constructor(name: string, { metadata, ...spec }: UpstreamArgs, options?: ComponentResourceOptions) {
+    super("Upstream", { name, metadata, spec: () => spec, options });
+  }
+}
+
+/** Members of the spec, beside `metadata`. */
+export type CertificateArgs = Placed & MembersOf<CertificateSpec>;
+
+/** A certificate from a TLS Secret, and the server names for which it is presented. */
+export class Certificate extends SluiceResource<"Certificate"> {
+  constructor(name: string, { metadata, ...spec }: CertificateArgs, options?: ComponentResourceOptions) {
+    super("Certificate", { name, metadata, spec: () => spec, options });
+  }
+}
+
+/** The plugin's targets: it acts on requests that match all of them, or on all requests if none is given. */
+export interface Targets {
+  readonly service?: ComponentReference<"Service">;
+  readonly route?: ComponentReference<"Route">;
+  readonly consumer?: ComponentReference<"Consumer">;
+}
+
+/** Members of the spec, beside `metadata`; `service`, `route` and `consumer` stand for `targetRefs`. */
+export type PluginArgs<Name extends PluginName> = Placed &
+  Targets &
+  MembersOf<Omit<PluginSpec, "plugin" | "config" | "targetRefs">> & {
+    readonly plugin: Name;
+    /** The plugin's own members, spelled as in Kong. Unset members get the plugin's defaults. */
+    readonly config?: InputsOf<Unfilled<PluginConfigs[Name]>>;
+  };
+
+/** An enabled plugin. Its config is typed by the plugin's name. */
+export class Plugin<Name extends PluginName> extends SluiceResource<"Plugin"> {
+  constructor(name: string, args: PluginArgs<Name>, options?: ComponentResourceOptions) {
+    const { metadata, service, route, consumer, ...members } = args;
+    super("Plugin", {
+      name,
+      metadata,
+      spec: () => ({ ...members, targetRefs: targetRefs({ service, route, consumer }) }),
+      options,
+    });
+  }
+}
+
+function targetRefs({ service, route, consumer }: Targets) {
+  const targets = [
+    ...(service === undefined ? [] : [{ kind: "Service", name: referencedName(service) }]),
+    ...(route === undefined ? [] : [{ kind: "Route", name: referencedName(route) }]),
+    ...(consumer === undefined ? [] : [{ kind: "Consumer", name: referencedName(consumer) }]),
+  ];
+  return targets.length === 0 ? undefined : targets;
+}

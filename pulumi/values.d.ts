@@ -1,0 +1,300 @@
+// Generated from charts/sluice/values.yaml by `npm run generate`. Do not edit.
+
+export interface Values {
+  /** Class of this installation, if several share a cluster: it handles resources with this spec.class. */
+  readonly class: string;
+  /** Namespaces whose resources without spec.class belong to this installation, in addition to the release's namespace, if several installations share a cluster. The chart creates a Lease in each of them, which the other installations read. */
+  readonly classlessNamespaces: readonly string[];
+  /** Namespaces to read in addition to the release's (SLUICE_NAMESPACES). If set, the chart creates Roles instead of ClusterRoles, and no webhook. Empty: all. */
+  readonly namespaces: readonly string[];
+  /** Label selector of the namespaces whose resources are used, in addition to the release's namespace. Requires a ClusterRole. */
+  readonly namespaceSelector: string;
+  /** Labels for every object. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** Minimum level of log lines, for every part. */
+  readonly logLevel: "debug" | "info" | "warn" | "error";
+  readonly image: {
+    /** Registry of all images, with its port. Empty: the default of the container runtime. */
+    readonly registry: string;
+    /** Pull policy of all images. */
+    readonly pullPolicy: "Always" | "IfNotPresent" | "Never";
+    /** Names of Secrets for pulling images. */
+    readonly pullSecrets: readonly string[];
+  };
+  readonly operator: {
+    readonly image: {
+      /** Name of the image below the registry. */
+      readonly repository: string;
+      /** Tag of the image. Empty: the chart's appVersion. */
+      readonly tag: string;
+      /** Digest of the image (sha256:…), instead of the tag. */
+      readonly digest: string;
+    };
+    /** Number of pods. One leads, elected by a Lease; the others are on standby. */
+    readonly replicas: number;
+    readonly privateNamespace: {
+      /** Namespace of the Secrets that only the operator may read: signing keys, and the key that encrypts the operator's saved state. The admin API can read every Secret of the release's namespace. Empty: `<namespace>-<release>-keys`; if `namespaces` is set, the release's namespace, because another one requires permissions outside of it. */
+      readonly name: string;
+      /** Whether the chart creates the private namespace. Uninstalling does not remove it. Has no effect if `namespaces` is set: then the namespace must exist. */
+      readonly create: boolean;
+    };
+    readonly resources: {
+      readonly requests?: Readonly<Record<string, string | number>>;
+      readonly limits?: Readonly<Record<string, string | number>>;
+    };
+    readonly env: Readonly<Record<string, string | number | boolean>>;
+    readonly nodeSelector: Readonly<Record<string, string>>;
+    /** Tolerations of the pods. */
+    readonly tolerations: readonly object[];
+    /** Affinity of the pods. They are spread over nodes and zones in any case. */
+    readonly affinity: object;
+    /** Priority class of the pods. */
+    readonly priorityClassName: string;
+  };
+  readonly webhook: {
+    /** Whether a validating webhook reports errors at kubectl apply. Has no effect if `namespaces` is set, because the webhook requires a ClusterRole. */
+    readonly enabled: boolean;
+  };
+  readonly gateway: {
+    readonly image: {
+      /** Name of the image below the registry. */
+      readonly repository: string;
+      /** Tag of the image. Empty: the chart's appVersion. */
+      readonly tag: string;
+      /** Digest of the image (sha256:…), instead of the tag. */
+      readonly digest: string;
+    };
+    /** Number of gateway nodes (pods). Has no effect with autoscaling. */
+    readonly replicas: number;
+    /** Worker threads in each node; auto: one for each CPU core that the node may use. */
+    readonly workers: number | string;
+    readonly tls: {
+      /** Whether the proxy Service also accepts TLS, with the certificates of Certificate resources. */
+      readonly enabled: boolean;
+    };
+    readonly service: {
+      /** Type of the proxy Service. */
+      readonly type: "ClusterIP" | "NodePort" | "LoadBalancer";
+      /** Port of the proxy Service for HTTP. */
+      readonly port: number;
+      /** Port of the proxy Service for TLS. */
+      readonly tlsPort: number;
+      /** Node port for HTTP, for the types NodePort and LoadBalancer. 0: Kubernetes chooses one. */
+      readonly nodePort: number;
+      /** Annotations of the proxy Service, such as those of a cloud's load balancer. */
+      readonly annotations: Readonly<Record<string, string>>;
+      /** External traffic policy of the proxy Service. Local preserves clients' addresses with NodePort and LoadBalancer. Empty: Kubernetes' default. */
+      readonly externalTrafficPolicy: "" | "Cluster" | "Local";
+    };
+    /** Seconds for which a terminating pod still accepts requests, until it is removed from the endpoints of all Services. */
+    readonly endSeconds: number;
+    /** Seconds after that for which requests in flight and tunnels (WebSocket) may continue. */
+    readonly drainSeconds: number;
+    readonly keptDocument: {
+      /** Whether a node saves the last pushed document on a volume of its own, and serves it after a start without an operator. */
+      readonly enabled: boolean;
+      readonly size: string;
+      /** StorageClass of a volume that is created and deleted with each pod. Empty: an emptyDir, which survives restarts of the container and of the machine, but not the deletion of the pod. */
+      readonly storageClassName: string;
+    };
+    readonly autoscaling: {
+      /** Whether to create a HorizontalPodAutoscaler. It requires metrics-server or an equivalent. */
+      readonly enabled: boolean;
+      /** Minimum number of nodes. */
+      readonly minReplicas: number;
+      /** Maximum number of nodes. */
+      readonly maxReplicas: number;
+      /** Target CPU utilization in percent of the CPU request. */
+      readonly targetCPU: number;
+    };
+    readonly resources: {
+      readonly requests?: Readonly<Record<string, string | number>>;
+      readonly limits?: Readonly<Record<string, string | number>>;
+    };
+    readonly env: Readonly<Record<string, string | number | boolean>>;
+    readonly nodeSelector: Readonly<Record<string, string>>;
+    /** Tolerations of the pods. */
+    readonly tolerations: readonly object[];
+    /** Affinity of the pods. They are spread over nodes and zones in any case. */
+    readonly affinity: object;
+    /** Priority class of the pods. */
+    readonly priorityClassName: string;
+  };
+  readonly push: {
+    /** Secret with ca.crt, operator.crt, operator.key, gateway.crt and gateway.key for mutual TLS between operator and nodes. The certificates have the DNS names sluice-operator and sluice-gateway. A changed Secret is reloaded. Empty: the operator creates and renews the certificates. */
+    readonly existingSecret: string;
+  };
+  readonly admin: {
+    /** Whether to install the admin API, which edits the custom resources. */
+    readonly enabled: boolean;
+    readonly image: {
+      /** Name of the image below the registry. */
+      readonly repository: string;
+      /** Tag of the image. Empty: the chart's appVersion. */
+      readonly tag: string;
+      /** Digest of the image (sha256:…), instead of the tag. */
+      readonly digest: string;
+    };
+    /** Number of pods. */
+    readonly replicas: number;
+    /** Port of the Service. */
+    readonly port: number;
+    /** Secret whose entry `token` is the token of the admin API. Empty: the chart creates one. */
+    readonly existingSecret: string;
+    /** Whether the admin API also accepts Kubernetes tokens, with the RBAC permissions of their owners. Requires a ClusterRole. */
+    readonly kubernetes: boolean;
+    /** Origins of web pages that may use the admin API. */
+    readonly origins: readonly string[];
+    readonly resources: {
+      readonly requests?: Readonly<Record<string, string | number>>;
+      readonly limits?: Readonly<Record<string, string | number>>;
+    };
+    readonly env: Readonly<Record<string, string | number | boolean>>;
+    readonly nodeSelector: Readonly<Record<string, string>>;
+    /** Tolerations of the pods. */
+    readonly tolerations: readonly object[];
+    /** Affinity of the pods. They are spread over nodes and zones in any case. */
+    readonly affinity: object;
+    /** Priority class of the pods. */
+    readonly priorityClassName: string;
+  };
+  readonly userApi: {
+    /** Whether to install the user directory (GraphQL), an example upstream. */
+    readonly enabled: boolean;
+    readonly image: {
+      /** Name of the image below the registry. */
+      readonly repository: string;
+      /** Tag of the image. Empty: the chart's appVersion. */
+      readonly tag: string;
+      /** Digest of the image (sha256:…), instead of the tag. */
+      readonly digest: string;
+    };
+    /** Number of pods. More than one requires Postgres. */
+    readonly replicas: number;
+    /** Port of the Service. */
+    readonly port: number;
+    /** Default access of fields without a rule of their own; see the README of the user API. */
+    readonly access: "open" | "anonymous-read" | "authenticated";
+    /** Secret whose entry `secret` the gateway sends to the user API; it needs the label sluice.dev/credential. Empty: the chart creates one. */
+    readonly existingSecret: string;
+    /** Seconds for which a terminating pod still accepts requests, until it is removed from the endpoints of all Services. */
+    readonly endSeconds: number;
+    /** Seconds after that for which requests in flight and WebSockets may continue. */
+    readonly drainSeconds: number;
+    readonly route: {
+      /** Whether to create a route through the gateway: custom resources Service, Route, Consumer, and the Plugins key-auth, rate-limiting, cors and prometheus. */
+      readonly enabled: boolean;
+      /** Hosts of the route. Empty: all. */
+      readonly hosts: readonly string[];
+      /** Paths of the route. They are stripped from the path that the user API receives. */
+      readonly paths: readonly string[];
+      /** Requests per minute of each consumer, counted in Redis if available, otherwise by each node separately. */
+      readonly requestsPerMinute: number;
+      /** Origins of web pages that may call the user API. */
+      readonly origins: readonly string[];
+      readonly consumer: {
+        /** Username of the first consumer. */
+        readonly username: string;
+        /** Secret whose entry `key` is the API key of the first consumer; it needs the label sluice.dev/credential. Empty: the chart creates one. */
+        readonly existingSecret: string;
+      };
+    };
+    readonly resources: {
+      readonly requests?: Readonly<Record<string, string | number>>;
+      readonly limits?: Readonly<Record<string, string | number>>;
+    };
+    readonly env: Readonly<Record<string, string | number | boolean>>;
+    readonly nodeSelector: Readonly<Record<string, string>>;
+    /** Tolerations of the pods. */
+    readonly tolerations: readonly object[];
+    /** Affinity of the pods. They are spread over nodes and zones in any case. */
+    readonly affinity: object;
+    /** Priority class of the pods. */
+    readonly priorityClassName: string;
+  };
+  readonly postgres: {
+    /** Whether to install a single-pod Postgres server for the user API, for trials. */
+    readonly enabled: boolean;
+    /** Secret whose entry `url` (postgres://user:password@host:port/database) names a Postgres server for the user API, instead of the chart's server. Without either, the user API has an embedded database in its pod, which is lost with the pod. */
+    readonly existingSecret: string;
+    readonly image: {
+      /** Name of the image below the registry. */
+      readonly repository: string;
+      /** Tag of the image. */
+      readonly tag: string;
+      /** Digest of the image (sha256:…), instead of the tag. */
+      readonly digest: string;
+    };
+    readonly persistence: {
+      /** Whether the data is stored on a persistent volume. Uninstalling the release keeps the volume and the password. */
+      readonly enabled: boolean;
+      readonly size: string;
+      /** StorageClass of the volume. Empty: the cluster's default. */
+      readonly storageClassName: string;
+    };
+    readonly resources: {
+      readonly requests?: Readonly<Record<string, string | number>>;
+      readonly limits?: Readonly<Record<string, string | number>>;
+    };
+  };
+  readonly redis: {
+    /** Whether to install a single-pod Redis server, for trials. Nodes then share the rate-limit counters of the user API's route, and replicas of the user API share events. Other plugins share theirs with `policy: redis`. */
+    readonly enabled: boolean;
+    /** Host of a Redis server, instead of the chart's server. Empty: none. */
+    readonly host: string;
+    /** Port of that server. */
+    readonly port: number;
+    /** Whether connections to that server use TLS. */
+    readonly tls: boolean;
+    /** Secret whose entry `password` (letters and digits) is the Redis password; it needs the label sluice.dev/credential. Empty: the chart creates one for its own server; the server of `host` must require no password. */
+    readonly existingSecret: string;
+    readonly image: {
+      /** Name of the image below the registry. */
+      readonly repository: string;
+      /** Tag of the image. */
+      readonly tag: string;
+      /** Digest of the image (sha256:…), instead of the tag. */
+      readonly digest: string;
+    };
+    readonly resources: {
+      readonly requests?: Readonly<Record<string, string | number>>;
+      readonly limits?: Readonly<Record<string, string | number>>;
+    };
+  };
+  readonly disruptionBudgets: {
+    /** Whether to create PodDisruptionBudgets, which allow the eviction of one pod of each part at a time. */
+    readonly enabled: boolean;
+  };
+  readonly monitoring: {
+    readonly serviceMonitors: {
+      /** Whether to create ServiceMonitors. They require the CRDs of the Prometheus operator. */
+      readonly enabled: boolean;
+      /** Scrape interval. */
+      readonly interval: string;
+      /** Labels by which Prometheus selects the ServiceMonitors. */
+      readonly labels: Readonly<Record<string, string>>;
+    };
+    readonly dashboards: {
+      /** Whether to create ConfigMaps with Grafana dashboards. */
+      readonly enabled: boolean;
+      /** Labels by which Grafana's sidecar finds the ConfigMaps. */
+      readonly labels: Readonly<Record<string, string>>;
+    };
+  };
+  readonly networkPolicies: {
+    /** Whether to create NetworkPolicies, which allow only traffic between the parts and the traffic of the values below. Recommended in production. */
+    readonly enabled: boolean;
+    /** Clients of the proxy, as `from` of a NetworkPolicy. Empty: all. */
+    readonly proxyFrom: readonly object[];
+    /** Clients of the admin API, as `from` of a NetworkPolicy. Empty: only `helm test`. */
+    readonly adminFrom: readonly object[];
+    /** Clients of the metrics, as `from` of a NetworkPolicy. Empty: none. */
+    readonly metricsFrom: readonly object[];
+    /** Addresses of the gateway's upstreams, as `to` of a NetworkPolicy. Empty: all. */
+    readonly upstreams: readonly object[];
+    /** Egress rules by which operator and admin API reach the API server. */
+    readonly apiServer: readonly object[];
+    /** Egress rules by which user API and gateway reach databases and Redis servers that are not the chart's. */
+    readonly databases: readonly object[];
+  };
+}
