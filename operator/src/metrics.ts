@@ -2,21 +2,7 @@
 import type { CompletedRequest } from "@sluice/crds";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { PushOutcome } from "./publish/node-loop.ts";
-import {
-  type ControllerName,
-  createWorkMetrics,
-  type QueueGauges,
-  registerQueueGauges,
-  type WorkQueueMetrics,
-} from "./work-metrics.ts";
-
-export interface OperatorMetrics {
-  readonly registry: Registry;
-  readonly work: Readonly<Record<ControllerName, WorkQueueMetrics>>;
-  reconciled(seconds: number): void;
-  pushed(outcome: PushOutcome, seconds: number): void;
-  wroteStatus(outcome: "written" | "failed"): void;
-}
+import { type ControllerName, createWorkMetrics, type QueueGauges, registerQueueGauges } from "./work-metrics.ts";
 
 /** Values that are read on each scrape. Each stage provides its own. */
 export interface OperatorGauges extends Readonly<Record<ControllerName, QueueGauges>> {
@@ -33,7 +19,7 @@ export interface OperatorGauges extends Readonly<Record<ControllerName, QueueGau
 }
 
 /** @param registry Registry to which the metrics are added. */
-export function createOperatorMetrics(registry = new Registry()): OperatorMetrics {
+export function createOperatorMetrics(registry = new Registry()) {
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
   const reconcile = new Histogram({
@@ -58,11 +44,13 @@ export function createOperatorMetrics(registry = new Registry()): OperatorMetric
   return {
     registry,
     work: createWorkMetrics(registry),
-    reconciled: (seconds) => reconcile.observe(seconds),
-    pushed: (outcome, seconds) => push.observe({ outcome }, seconds),
-    wroteStatus: (outcome) => status.inc({ outcome }),
+    reconciled: (seconds: number) => reconcile.observe(seconds),
+    pushed: (outcome: PushOutcome, seconds: number) => push.observe({ outcome }, seconds),
+    wroteStatus: (outcome: "written" | "failed") => status.inc({ outcome }),
   };
 }
+
+export type OperatorMetrics = ReturnType<typeof createOperatorMetrics>;
 
 export function registerOperatorGauges(registry: Registry, gauges: OperatorGauges): void {
   const registers = [registry];

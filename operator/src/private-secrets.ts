@@ -23,17 +23,7 @@ export interface MovePrivateSecretsOptions {
   readonly interval?: number;
 }
 
-export interface PrivateSecrets {
-  readonly namespace: string;
-  /** A client that reads a private Secret in the home namespace until it was moved. */
-  reading(client: Client): Pick<ResourceClient, "get" | "apply">;
-  /** Whether none is left in the home namespace, as far as this operator knows. */
-  isMoved(): boolean;
-  /** Moves them while this operator leads. Called whenever it begins to lead. Never rejects. */
-  move(options: MovePrivateSecretsOptions): Promise<void>;
-}
-
-export function privateSecretsOf(settings: OperatorSettings): PrivateSecrets {
+export function privateSecretsOf(settings: OperatorSettings) {
   const { homeNamespace, privateNamespace, pushSecret, webhookListen, webhookName, directory } = settings;
   const namespace = privateNamespace ?? homeNamespace;
   const key = savedStateName(settings);
@@ -84,16 +74,19 @@ export function privateSecretsOf(settings: OperatorSettings): PrivateSecrets {
 
   return {
     namespace,
-    reading: (client) => ({
+    /** A client that reads a private Secret in the home namespace until it was moved. */
+    reading: (client: Client) => ({
       apply: client.apply,
-      async get(ref) {
+      async get(ref: Ref) {
         const found = await client.get(ref);
         const isOld = !found && !moved && ref.namespace === namespace && certificates.includes(ref.name);
         return isOld ? client.get({ ...ref, namespace: homeNamespace }) : found;
       },
     }),
+    /** Whether none is left in the home namespace, as far as this operator knows. */
     isMoved: () => moved,
-    move(options) {
+    /** Moves them while this operator leads. Called whenever it begins to lead. Never rejects. */
+    move(options: MovePrivateSecretsOptions) {
       moving ??= moveWithRetries(options).finally(() => {
         moving = undefined;
       });
@@ -101,6 +94,8 @@ export function privateSecretsOf(settings: OperatorSettings): PrivateSecrets {
     },
   };
 }
+
+export type PrivateSecrets = ReturnType<typeof privateSecretsOf>;
 
 /** Name of the key's Secret, and of the manifest of the saved state. */
 export const savedStateName = (settings: OperatorSettings): string => `${ownObjectName(settings)}-document`;

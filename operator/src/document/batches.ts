@@ -41,16 +41,6 @@ export interface HeldBack {
   readonly recheckAfter: number | null;
 }
 
-export interface Batches {
-  /**
-   * A version of a resource was read.
-   *
-   * @param before The resource before. null: none; undefined: unknown, because reading has just begun.
-   */
-  observe(kind: Kind, before: Resource | null | undefined, resource: Resource): void;
-  holdBack(clusterState: ClusterState): HeldBack;
-}
-
 interface MarkedResource {
   readonly kind: WatchedKind;
   readonly key: string;
@@ -79,7 +69,7 @@ interface BatchesOptions {
   readonly now?: () => number;
 }
 
-export function createBatches(options: BatchesOptions): Batches {
+export function createBatches(options: BatchesOptions) {
   const { classOf = byItself, now = () => performance.now() } = options;
   const isOwn = (resource: Resource) => classOf(resource) === options.class;
   const marked = new Map<string, MarkedResource>();
@@ -127,8 +117,13 @@ export function createBatches(options: BatchesOptions): Batches {
   }
 
   return {
+    /**
+     * A version of a resource was read.
+     *
+     * @param before The resource before. null: none; undefined: unknown, because reading has just begun.
+     */
     observe,
-    holdBack(clusterState) {
+    holdBack(clusterState: ClusterState): HeldBack {
       if (marked.size === 0) return { clusterState, held: new Set(), problems: new Map(), recheckAfter: null };
       const changes: HeldBackChange[] = [];
       const problems = new Map<string, { readonly owner: Owner; readonly problem: Problem }>();
@@ -159,6 +154,8 @@ export function createBatches(options: BatchesOptions): Batches {
     },
   };
 }
+
+export type Batches = ReturnType<typeof createBatches>;
 
 /**
  * The translation without the resources that batches hold back, because their statuses concern their earlier versions.

@@ -62,18 +62,8 @@ async function* inChunks(bytes: Buffer): AsyncGenerator<Buffer> {
   for (let at = 0; at < bytes.length; at += WRITE_CHUNK) yield bytes.subarray(at, at + WRITE_CHUNK);
 }
 
-export interface NodeConnector {
-  readonly connect: ConnectNode;
-  /** Scheme of the nodes' addresses. */
-  readonly scheme: "http" | "https";
-  /** New connections use this certificate and authority. Calls in progress finish on their old connections. */
-  replaceTls(tls: NodeTls): void;
-  /** Closes the connections. */
-  close(): Promise<void>;
-}
-
 /** Connections are kept alive and shared by all nodes. */
-export function createNodeConnector({ token, tls, timeout = 2000 }: NodeCredentials): NodeConnector {
+export function createNodeConnector({ token, tls, timeout = 2000 }: NodeCredentials) {
   /** Callbacks for closed connections, by the node's origin. */
   const onDisconnectByOrigin = new Map<string, () => void>();
   const agentFor = (own: NodeTls | undefined) =>
@@ -121,8 +111,9 @@ export function createNodeConnector({ token, tls, timeout = 2000 }: NodeCredenti
   }
 
   return {
-    scheme: tls === undefined ? "http" : "https",
-    connect(address, { signal, onDisconnect }) {
+    /** Scheme of the nodes' addresses. */
+    scheme: tls === undefined ? ("http" as const) : ("https" as const),
+    connect(address: string, { signal, onDisconnect }: ConnectOptions): NodeClient {
       const { origin } = new URL(address);
       if (onDisconnect) {
         onDisconnectByOrigin.set(origin, onDisconnect);
@@ -140,15 +131,19 @@ export function createNodeConnector({ token, tls, timeout = 2000 }: NodeCredenti
         },
       };
     },
-    replaceTls(next) {
+    /** New connections use this certificate and authority. Calls in progress finish on their old connections. */
+    replaceTls(next: NodeTls) {
       const before = dispatcher?.close();
       dispatcher = agentFor(next);
       if (!before) return;
       drainingDispatchers.add(before);
       void before.finally(() => drainingDispatchers.delete(before));
     },
+    /** Closes the connections. */
     async close() {
       await Promise.all([...drainingDispatchers, dispatcher?.close()]);
     },
   };
 }
+
+export type NodeConnector = ReturnType<typeof createNodeConnector>;

@@ -10,19 +10,6 @@ export interface NodeService {
   readonly port: string;
 }
 
-export interface NodeDiscovery {
-  /**
-   * Updates a slice (`namespace/name`); undefined: it was deleted. Returns whether it belongs or belonged to the
-   * Service. In a cluster with thousands of Services, other slices change all the time.
-   */
-  set(key: string, slice: Resource | undefined): boolean;
-  /**
-   * Base addresses of the push listeners. They include addresses that are not ready (publishNotReadyAddresses): a node
-   * becomes ready only once it has a document.
-   */
-  addresses(scheme: "http" | "https"): readonly string[];
-}
-
 /**
  * The Service that the settings name; null: the nodes are a fixed list.
  *
@@ -46,18 +33,26 @@ export function nodeServiceOf({
 
 const bracketed = (address: string): string => (address.includes(":") ? `[${address}]` : address);
 
-export function createNodeDiscovery({ namespace, name, port }: NodeService): NodeDiscovery {
+export function createNodeDiscovery({ namespace, name, port }: NodeService) {
   const ours = new Map<string, Resource>();
   const isOurs = ({ metadata }: Resource) =>
     metadata.namespace === namespace && metadata.labels?.[SERVICE_LABEL] === name;
   return {
-    set(key, slice) {
+    /**
+     * Updates a slice (`namespace/name`); undefined: it was deleted. Returns whether it belongs or belonged to the
+     * Service. In a cluster with thousands of Services, other slices change all the time.
+     */
+    set(key: string, slice: Resource | undefined) {
       const was = ours.delete(key);
       if (!slice || !isOurs(slice)) return was;
       ours.set(key, slice);
       return true;
     },
-    addresses: (scheme) =>
+    /**
+     * Base addresses of the push listeners. They include addresses that are not ready (publishNotReadyAddresses): a node
+     * becomes ready only once it has a document.
+     */
+    addresses: (scheme: "http" | "https") =>
       endpointsOf([...ours.values()], port).map(
         (endpoint) => `${scheme}://${bracketed(endpoint.address)}:${endpoint.port}`,
       ),

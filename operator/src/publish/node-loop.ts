@@ -49,15 +49,6 @@ export interface NodeLoopOptions {
   readonly now?: () => number;
 }
 
-export interface NodeLoop {
-  /**
-   * Starts the next step at once, or right after the push in progress: there is a newer document or term, or the node
-   * may have become another process.
-   */
-  wake(): void;
-  readonly done: Promise<void>;
-}
-
 /**
  * A document that a node refuses, and why. Sending it again would only repeat the answer; a new process may accept it.
  */
@@ -84,7 +75,7 @@ const SLOW_PUSH = 2000;
 /** The retry delay grows to this share of the time for which the node has not answered. */
 const SILENCE_BACKOFF_FACTOR = 1 / 8;
 
-export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
+export function runNodeLoop(options: NodeLoopOptions) {
   const { address, client, history, limiter, term, signal, onStatus, onPush, now = () => performance.now() } = options;
   const { pollInterval = () => 500, retryInterval = 200 } = options;
   let state: NodeReport | null = null;
@@ -245,5 +236,14 @@ export function runNodeLoop(options: NodeLoopOptions): NodeLoop {
     }
   }
 
-  return { wake: () => wake(), done: run() };
+  return {
+    /**
+     * Starts the next step at once, or right after the push in progress: there is a newer document or term, or the node
+     * may have become another process.
+     */
+    wake: () => wake(),
+    done: run(),
+  };
 }
+
+export type NodeLoop = ReturnType<typeof runNodeLoop>;

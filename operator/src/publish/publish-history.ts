@@ -6,18 +6,12 @@ export interface PublishedSnapshot {
   readonly snapshot: Snapshot;
 }
 
-export interface PublishHistory {
-  add(published: PublishedSnapshot): void;
-  byHash(hash: string): PublishedSnapshot | undefined;
-  latest(): PublishedSnapshot | undefined;
-}
-
 /** Keeps `size` snapshots. They share unchanged parts, so that keeping them costs little. */
-export function createPublishHistory(size = 32): PublishHistory {
+export function createPublishHistory(size = 32) {
   const published = new Map<string, PublishedSnapshot>();
   let latest: PublishedSnapshot | undefined;
   return {
-    add(next) {
+    add(next: PublishedSnapshot) {
       // A hash that returns (a change and its reversal) moves to its newest position.
       published.delete(next.snapshot.hash);
       published.set(next.snapshot.hash, next);
@@ -27,7 +21,9 @@ export function createPublishHistory(size = 32): PublishHistory {
         published.delete(hash);
       }
     },
-    byHash: (hash) => published.get(hash),
+    byHash: (hash: string) => published.get(hash),
     latest: () => latest,
   };
 }
+
+export type PublishHistory = ReturnType<typeof createPublishHistory>;

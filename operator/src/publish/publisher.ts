@@ -21,24 +21,6 @@ export interface Acknowledgement {
   readonly silent: readonly string[];
 }
 
-export interface Publisher {
-  /** Replaces the list of nodes (base addresses such as http://127.0.0.1:8005). The same list changes nothing. */
-  setNodes(addresses: readonly string[]): void;
-  /** Publishes a snapshot and returns its revision, which stays the same while the content does. */
-  publish(snapshot: Snapshot): number;
-  /** The result of `term` has changed: nodes are notified at once. */
-  termChanged(): void;
-  /** The last published revision; 0 before the first. */
-  revision(): number;
-  hash(): string | null;
-  /** Programmed when at least one node answers and every answering node runs the revision or a later one. */
-  acknowledgement(revision: number): Acknowledgement;
-  /** The lowest revision of all answering nodes; 0 when none answers or one has no document yet. */
-  acknowledgedRevision(): number;
-  nodes(): readonly NodeStatus[];
-  close(): Promise<void>;
-}
-
 export interface PublisherOptions {
   readonly connect: ConnectNode;
   /** The term in which this operator leads; null while another does: then nodes are polled and nothing is pushed. */
@@ -55,7 +37,7 @@ export interface PublisherOptions {
   readonly now?: () => number;
 }
 
-export function createPublisher(options: PublisherOptions): Publisher {
+export function createPublisher(options: PublisherOptions) {
   const {
     connect,
     term,
@@ -162,20 +144,23 @@ export function createPublisher(options: PublisherOptions): Publisher {
   }
 
   return {
-    setNodes(addresses) {
+    /** Replaces the list of nodes (base addresses such as http://127.0.0.1:8005). The same list changes nothing. */
+    setNodes(addresses: readonly string[]) {
       const wanted = new Set(addresses);
       if (wanted.size === loops.size && addresses.every((address) => loops.has(address))) return;
       for (const address of loops.keys()) if (!wanted.has(address)) removeNode(address);
       for (const address of wanted) if (!loops.has(address)) addNode(address);
       onChange();
     },
-    publish(snapshot) {
+    /** Publishes a snapshot and returns its revision, which stays the same while the content does. */
+    publish(snapshot: Snapshot) {
       const latest = history.latest();
       if (latest?.snapshot.hash === snapshot.hash) return latest.revision;
       history.add({ revision: nextRevision(), snapshot });
       for (const loop of loops.values()) loop.wake();
       return revision;
     },
+    /** The result of `term` has changed: nodes are notified at once. */
     termChanged() {
       acknowledgedThisTerm.clear();
       const latest = history.latest();
@@ -183,9 +168,11 @@ export function createPublisher(options: PublisherOptions): Publisher {
       for (const loop of loops.values()) loop.wake();
       onChange();
     },
+    /** The last published revision; 0 before the first. */
     revision: () => history.latest()?.revision ?? 0,
     hash: () => history.latest()?.snapshot.hash ?? null,
-    acknowledgement(revision) {
+    /** Programmed when at least one node answers and every answering node runs the revision or a later one. */
+    acknowledgement(revision: number) {
       const acknowledged: string[] = [];
       const lagging: string[] = [];
       const unanswered: string[] = [];
@@ -197,6 +184,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
       }
       return { programmed: acknowledged.length > 0 && lagging.length === 0, acknowledged, lagging, silent: unanswered };
     },
+    /** The lowest revision of all answering nodes; 0 when none answers or one has no document yet. */
     acknowledgedRevision() {
       const answering = [...statuses.values()].filter((view) => !isSilent(view)).map(revisionOf);
       return answering.length === 0 ? 0 : Math.min(...answering);
@@ -213,3 +201,5 @@ export function createPublisher(options: PublisherOptions): Publisher {
     },
   };
 }
+
+export type Publisher = ReturnType<typeof createPublisher>;

@@ -10,15 +10,12 @@ export const MAX_FULL_PUSHES = 16;
  */
 export const MAX_RETRY_PUSHES = 4;
 
-export interface PushLimiter {
-  readonly regular: ConcurrencyLimiter;
-  readonly retry: ConcurrencyLimiter;
-}
-
-export const createPushLimiter = (): PushLimiter => ({
+export const createPushLimiter = () => ({
   regular: createConcurrencyLimiter(MAX_FULL_PUSHES),
   retry: createConcurrencyLimiter(MAX_RETRY_PUSHES),
 });
+
+export type PushLimiter = ReturnType<typeof createPushLimiter>;
 
 /** Runs at most a fixed number of calls at once. The others wait in order of arrival. */
 export type ConcurrencyLimiter = <Result>(run: () => Promise<Result>) => Promise<Result>;

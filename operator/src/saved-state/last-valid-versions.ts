@@ -5,40 +5,10 @@
  */
 import type { Resource } from "@sluice/crds";
 
-export interface LastValidVersions {
-  /** The last valid version of the object with this uid; undefined: none is known. */
-  get(key: string, uid: string | undefined): Resource | undefined;
-  record(key: string, resource: Resource): void;
-  /** The last Secret with which this Certificate was valid; undefined unless the object has this uid. */
-  secretOf(key: string, uid: string | undefined): Resource | undefined;
-  recordSecret(key: string, secret: Resource): void;
-  /** Replaces the recorded object by a newer one with the same spec, so that the old object can be collected. */
-  refresh(key: string, resource: Resource | undefined): void;
-  forget(key: string): void;
-  /** Removes the entries of all other resources. */
-  keepOnly(keys: ReadonlyMap<string, unknown>): void;
-  /** By `ownerKey`. The key of a Secret is the key of its Certificate with a suffix. */
-  all(): ReadonlyMap<string, Resource>;
-  /**
-   * Grows on a change that has to be saved although the document may not change: another object with the same name and
-   * spec, a resource that is not served, a deletion. A new generation does not count, because a changed spec changes
-   * the document.
-   */
-  version(): number;
-  /**
-   * Merges the saved versions of this operator or of an earlier leader. They fill gaps; where both exist, the newer
-   * version wins.
-   *
-   * @param now The current resource; undefined (the default): unknown.
-   * @returns The keys whose entries have changed.
-   */
-  restore(kept: ReadonlyMap<string, Resource>, now?: (key: string) => Resource | undefined): ReadonlySet<string>;
-}
-
 /** Resource names contain no slash. */
 const SECRET = "/secret";
 
-export function createLastValidVersions(): LastValidVersions {
+export function createLastValidVersions() {
   const valid = new Map<string, Resource>();
   /** By the keys of their Certificates. */
   const secrets = new Map<string, Resource>();
@@ -61,22 +31,39 @@ export function createLastValidVersions(): LastValidVersions {
   }
 
   return {
+    /** The last valid version of the object with this uid; undefined: none is known. */
     get: of,
-    secretOf: (key, uid) => (of(key, uid) ? secrets.get(key) : undefined),
-    recordSecret: (key, secret) => put(secrets, key, secret),
-    record: (key, resource) => put(valid, key, resource),
-    refresh(key, resource) {
+    /** The last Secret with which this Certificate was valid; undefined unless the object has this uid. */
+    secretOf: (key: string, uid: string | undefined) => (of(key, uid) ? secrets.get(key) : undefined),
+    recordSecret: (key: string, secret: Resource) => put(secrets, key, secret),
+    record: (key: string, resource: Resource) => put(valid, key, resource),
+    /** Replaces the recorded object by a newer one with the same spec, so that the old object can be collected. */
+    refresh(key: string, resource: Resource | undefined) {
       const { uid, generation } = valid.get(key)?.metadata ?? {};
       if (!resource || generation === undefined) return;
       if (resource.metadata.uid === uid && resource.metadata.generation === generation) valid.set(key, resource);
     },
     forget,
-    keepOnly(keys) {
+    /** Removes the entries of all other resources. */
+    keepOnly(keys: ReadonlyMap<string, unknown>) {
       for (const key of valid.keys()) if (!keys.has(key)) forget(key);
     },
+    /** By `ownerKey`. The key of a Secret is the key of its Certificate with a suffix. */
     all: () => new Map([...valid, ...[...secrets].map(([key, secret]) => [`${key}${SECRET}`, secret] as const)]),
+    /**
+     * Grows on a change that has to be saved although the document may not change: another object with the same name and
+     * spec, a resource that is not served, a deletion. A new generation does not count, because a changed spec changes
+     * the document.
+     */
     version: () => version,
-    restore(kept, now = () => undefined) {
+    /**
+     * Merges the saved versions of this operator or of an earlier leader. They fill gaps; where both exist, the newer
+     * version wins.
+     *
+     * @param now The current resource; undefined (the default): unknown.
+     * @returns The keys whose entries have changed.
+     */
+    restore(kept: ReadonlyMap<string, Resource>, now: (key: string) => Resource | undefined = () => undefined) {
       const restored = new Set<string>();
       for (const [name, resource] of kept) {
         const isSecret = name.endsWith(SECRET);
@@ -92,6 +79,8 @@ export function createLastValidVersions(): LastValidVersions {
     },
   };
 }
+
+export type LastValidVersions = ReturnType<typeof createLastValidVersions>;
 
 /** Two objects with one name have no order; only the one that exists is useful. */
 function isNewerVersion({ metadata }: Resource, before: Resource, now: Resource | undefined): boolean {

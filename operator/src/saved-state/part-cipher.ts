@@ -4,31 +4,25 @@
  */
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from "node:crypto";
 
-export interface PartCipher {
-  /** 40 characters of 0-9 and a-f. */
-  nameOf(content: Buffer): string;
-  /** Content encrypted under one name cannot be decrypted under another. */
-  encrypt(name: string, content: Buffer): Buffer;
-  /** @throws when the key or the name differs, or the content was changed. */
-  decrypt(name: string, sealed: Buffer): Buffer;
-}
-
 const NONCE = 12;
 const TAG = 16;
 
 /** @param key 32 bytes. */
-export function createPartCipher(key: Buffer): PartCipher {
+export function createPartCipher(key: Buffer) {
   const derive = (purpose: string) => Buffer.from(hkdfSync("sha256", key, "", `sluice document ${purpose}`, 32));
   const [naming, sealing] = [derive("names"), derive("parts")];
   return {
-    nameOf: (content) => createHmac("sha256", naming).update(content).digest("hex").slice(0, 40),
-    encrypt(name, content) {
+    /** 40 characters of 0-9 and a-f. */
+    nameOf: (content: Buffer) => createHmac("sha256", naming).update(content).digest("hex").slice(0, 40),
+    /** Content encrypted under one name cannot be decrypted under another. */
+    encrypt(name: string, content: Buffer) {
       const nonce = randomBytes(NONCE);
       const cipher = createCipheriv("aes-256-gcm", sealing, nonce).setAAD(Buffer.from(name));
       const body = Buffer.concat([cipher.update(content), cipher.final()]);
       return Buffer.concat([nonce, cipher.getAuthTag(), body]);
     },
-    decrypt(name, sealed) {
+    /** @throws when the key or the name differs, or the content was changed. */
+    decrypt(name: string, sealed: Buffer) {
       const decipher = createDecipheriv("aes-256-gcm", sealing, sealed.subarray(0, NONCE), { authTagLength: TAG })
         .setAAD(Buffer.from(name))
         .setAuthTag(sealed.subarray(NONCE, NONCE + TAG));
@@ -36,3 +30,5 @@ export function createPartCipher(key: Buffer): PartCipher {
     },
   };
 }
+
+export type PartCipher = ReturnType<typeof createPartCipher>;

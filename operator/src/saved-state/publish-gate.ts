@@ -3,7 +3,7 @@
  * resources restored from it have been translated. Before that, its document may lack the last valid version of a
  * resource.
  */
-import { createEmitter, type Output } from "../emitter.ts";
+import { createEmitter } from "../emitter.ts";
 import type { Leadership } from "../leader-election/leadership.ts";
 import type { StateReader } from "./state-reader.ts";
 
@@ -12,24 +12,7 @@ export interface PublishGateOptions {
   readonly savedState: Pick<StateReader, "isRead">;
 }
 
-export interface PublishGate {
-  /**
-   * The term in which this operator publishes and writes statuses; null: another operator leads, or it is too early.
-   */
-  term(): number | null;
-  /** The new result of `term()` after each change. */
-  readonly terms: Output<number | null>;
-  /** The saved state has been read. @param isNews Whether it changes the translation. */
-  stateRestored(isNews: boolean): void;
-  /** A translation of the current state has started. */
-  translationStarted(): void;
-  /** The last started translation is published. */
-  translationPublished(): void;
-  /** The last started translation failed because of a bug. Publishing the existing document is better than nothing. */
-  translationFailed(): void;
-}
-
-export function createPublishGate({ leadership, savedState }: PublishGateOptions): PublishGate {
+export function createPublishGate({ leadership, savedState }: PublishGateOptions) {
   const terms = createEmitter<number | null>();
   let reportedTerm: number | null = null;
   /** Compared with the current term at each call: leadership ends before it is reported. */
@@ -60,19 +43,29 @@ export function createPublishGate({ leadership, savedState }: PublishGateOptions
   }
 
   return {
+    /**
+     * The term in which this operator publishes and writes statuses; null: another operator leads, or it is too early.
+     */
     term() {
       const now = leadership.term();
       return now === openTerm ? now : null;
     },
+    /** The new result of `term()` after each change. */
     terms,
-    stateRestored(isNews) {
+    /** The saved state has been read. @param isNews Whether it changes the translation. */
+    stateRestored(isNews: boolean) {
       if (isNews) [isStale, includesRestored] = [true, false];
       tryOpen();
     },
+    /** A translation of the current state has started. */
     translationStarted() {
       includesRestored = true;
     },
+    /** The last started translation is published. */
     translationPublished: translationEnded,
+    /** The last started translation failed because of a bug. Publishing the existing document is better than nothing. */
     translationFailed: translationEnded,
   };
 }
+
+export type PublishGate = ReturnType<typeof createPublishGate>;

@@ -2,7 +2,7 @@
 import { ApiServerError, type Resource } from "@sluice/crds";
 import type { Logger } from "pino";
 import { abortableDelay } from "../abortable-delay.ts";
-import { createEmitter, type Output } from "../emitter.ts";
+import { createEmitter } from "../emitter.ts";
 import type { Leadership } from "../leader-election/leadership.ts";
 import type { StateStore } from "./state-store.ts";
 
@@ -18,20 +18,6 @@ export interface StateReaderOptions {
   readonly refusalGrace?: number;
 }
 
-export interface StateReader {
-  /**
-   * Whether the saved state has been read: since the start, and since this operator's current term began. A new leader
-   * reads before it publishes, because another operator may have saved since.
-   */
-  isRead(): boolean;
-  /** Saved state that this process has not read before; null: there is none, or it cannot be read. */
-  readonly restored: Output<ReadonlyMap<string, Resource> | null>;
-  /** Reads what other operators have saved since; returns whether there was anything. Does not retry. */
-  readNew(): Promise<boolean>;
-  /** The highest term in the saved state; 0 when it cannot be read. */
-  highestTerm(): Promise<number>;
-}
-
 const READ_RETRY_INTERVAL = 1000;
 /** A role that was just bound, a webhook or a cloud credential plugin may refuse for a moment. */
 const REFUSAL_GRACE = 15_000;
@@ -43,7 +29,7 @@ export function createStateReader({
   log,
   retryInterval = READ_RETRY_INTERVAL,
   refusalGrace = REFUSAL_GRACE,
-}: StateReaderOptions): StateReader {
+}: StateReaderOptions) {
   const restored = createEmitter<ReadonlyMap<string, Resource> | null>();
   let isRead = false;
   let isReading = false;
@@ -110,13 +96,20 @@ export function createStateReader({
 
   void read();
   return {
+    /**
+     * Whether the saved state has been read: since the start, and since this operator's current term began. A new leader
+     * reads before it publishes, because another operator may have saved since.
+     */
     isRead: () => isRead,
+    /** Saved state that this process has not read before; null: there is none, or it cannot be read. */
     restored,
+    /** Reads what other operators have saved since; returns whether there was anything. Does not retry. */
     async readNew() {
       const saved = await store.read();
       if (saved) report(saved);
       return saved !== null;
     },
+    /** The highest term in the saved state; 0 when it cannot be read. */
     async highestTerm() {
       try {
         return await store.term();
@@ -127,6 +120,8 @@ export function createStateReader({
     },
   };
 }
+
+export type StateReader = ReturnType<typeof createStateReader>;
 
 /**
  * Whether the error is a network failure or an overloaded server, which passes. Anything else is a refusal, such as a

@@ -20,21 +20,12 @@ export interface StateSaverOptions {
   readonly log: Pick<Logger, "warn">;
 }
 
-export interface StateSaver {
-  /** Schedules a save when there is something new: nodes may have acknowledged a document. */
-  schedule(): void;
-  /** When this process last saved, in Unix milliseconds; null: it has not. */
-  savedAt(): number | null;
-  /** Saves the last acknowledged state, if the store responds in time. */
-  close(): Promise<void>;
-}
-
 /** Changes within this time share one write. */
 const SAVE_DELAY = 1000;
 /** Milliseconds that the last write may take. Another operator waits for leadership meanwhile. */
 const SHUTDOWN_WRITE_TIMEOUT = 500;
 
-export function createStateSaver(options: StateSaverOptions): StateSaver {
+export function createStateSaver(options: StateSaverOptions) {
   const { store, reader, leadership, interval, hash, version, acknowledged, log } = options;
   let savedHash: string | null = null;
   let savedVersion = 0;
@@ -114,8 +105,11 @@ export function createStateSaver(options: StateSaverOptions): StateSaver {
 
   const keyCheckTimer = setInterval(() => void checkKey(), interval).unref();
   return {
+    /** Schedules a save when there is something new: nodes may have acknowledged a document. */
     schedule,
+    /** When this process last saved, in Unix milliseconds; null: it has not. */
     savedAt: () => savedAt,
+    /** Saves the last acknowledged state, if the store responds in time. */
     async close() {
       isClosing = true;
       clearTimeout(timer);

@@ -17,23 +17,6 @@ export interface AcknowledgedState {
   readonly resources: ReadonlyMap<string, Resource>;
 }
 
-export interface StateStore {
-  /**
-   * Reads saved state that this process has neither read nor written: at first all of it, later what other operators
-   * have saved since. Null: nothing. Unreadable parts are logged. Rejects when the store does not respond.
-   */
-  read(): Promise<ReadonlyMap<string, Resource> | null>;
-  /** Whether the encryption key differs from the one that this process used: then everything has to be saved again. */
-  isKeyReplaced(): Promise<boolean>;
-  /** The highest term that saved state; 0: none did. */
-  term(): Promise<number>;
-  /**
-   * Saves the state. Rejects when an operator of a later term has saved, when there is unread state that would be lost,
-   * and when the store fails.
-   */
-  write(acknowledged: AcknowledgedState): Promise<void>;
-}
-
 interface Manifest {
   readonly format: 1;
   readonly term: number;
@@ -42,13 +25,7 @@ interface Manifest {
   readonly parts: readonly string[];
 }
 
-export function createStateStore({
-  store,
-  log,
-}: {
-  readonly store: StateBackend;
-  readonly log: Pick<Logger, "warn">;
-}): StateStore {
+export function createStateStore({ store, log }: { readonly store: StateBackend; readonly log: Pick<Logger, "warn"> }) {
   let cipher: PartCipher | undefined;
   /** The key of the cipher. */
   let key: Buffer | undefined;
@@ -128,6 +105,10 @@ export function createStateStore({
   }
 
   return {
+    /**
+     * Reads saved state that this process has neither read nor written: at first all of it, later what other operators
+     * have saved since. Null: nothing. Unreadable parts are logged. Rejects when the store does not respond.
+     */
     async read() {
       for (;;) {
         const found = await manifest();
@@ -142,9 +123,15 @@ export function createStateStore({
         return resources;
       }
     },
+    /** Whether the encryption key differs from the one that this process used: then everything has to be saved again. */
     isKeyReplaced: async () => key !== undefined && !key.equals(await store.key()),
+    /** The highest term that saved state; 0: none did. */
     term: async () => (await manifest())?.value.term ?? 0,
-    async write({ term, revision, hash, resources: now }) {
+    /**
+     * Saves the state. Rejects when an operator of a later term has saved, when there is unread state that would be lost,
+     * and when the store fails.
+     */
+    async write({ term, revision, hash, resources: now }: AcknowledgedState) {
       // Changes during the write are saved next time.
       const resources = new Map(now);
       const before = await manifest();
@@ -174,6 +161,8 @@ export function createStateStore({
     },
   };
 }
+
+export type StateStore = ReturnType<typeof createStateStore>;
 
 const emptyManifest: Manifest = { format: 1, term: 0, revision: 0, hash: "", parts: [] };
 

@@ -14,19 +14,7 @@ export interface EventRecorderOptions {
   readonly limit?: number;
 }
 
-export interface EventRecorder {
-  record(ref: Ref, problem: Pick<Problem, "reason" | "message">): void;
-  /** Discards queued Events. */
-  close(): void;
-}
-
-export function createEventRecorder({
-  client,
-  reporter,
-  log,
-  parallel = 4,
-  limit = 1000,
-}: EventRecorderOptions): EventRecorder {
+export function createEventRecorder({ client, reporter, log, parallel = 4, limit = 1000 }: EventRecorderOptions) {
   const queue: (() => Promise<void>)[] = [];
   let running = 0;
 
@@ -49,7 +37,7 @@ export function createEventRecorder({
   }
 
   return {
-    record(ref, { reason, message }) {
+    record(ref: Ref, { reason, message }: Pick<Problem, "reason" | "message">) {
       const resource = `${ref.kind}/${ref.namespace}/${ref.name}`;
       log.warn({ resource, reason }, message);
       if (queue.length >= limit) return;
@@ -62,8 +50,11 @@ export function createEventRecorder({
       });
       pump();
     },
+    /** Discards queued Events. */
     close() {
       queue.length = 0;
     },
   };
 }
+
+export type EventRecorder = ReturnType<typeof createEventRecorder>;

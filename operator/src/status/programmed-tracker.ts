@@ -4,7 +4,7 @@
  * and must not cause a status write for every resource.
  */
 import type { Resource } from "@sluice/crds";
-import type { Problem, ProgrammedState } from "./conditions.ts";
+import type { Problem } from "./conditions.ts";
 
 interface Entry {
   readonly uid: string | undefined;
@@ -22,14 +22,6 @@ export interface PublishedAt {
   readonly isFirst: boolean;
 }
 
-export interface ProgrammedTracker {
-  /** Records that the document of this revision contains this version of the resource. Returns whether that is new. */
-  recordPublished(key: string, resource: Resource, problems: readonly Problem[], place: PublishedAt): boolean;
-  forget(key: string): void;
-  /** Whether the resource is programmed; undefined while it is too early to report waiting. */
-  progress(key: string, acknowledged: number, waitingFor: string): ProgrammedState | undefined;
-}
-
 /** Milliseconds of waiting for nodes before Programmed becomes Unknown: shorter waits are not worth a status write. */
 export const PENDING_GRACE = 1000;
 
@@ -41,10 +33,11 @@ const hasProgrammedCondition = ({ metadata, status }: Resource): boolean =>
 
 const textOf = (problems: readonly Problem[]): string => (problems.length === 0 ? "" : JSON.stringify(problems));
 
-export function createProgrammedTracker(now: () => number = () => performance.now()): ProgrammedTracker {
+export function createProgrammedTracker(now: () => number = () => performance.now()) {
   const entries = new Map<string, Entry>();
   return {
-    recordPublished(key, resource, problems, { revision, isFirst }) {
+    /** Records that the document of this revision contains this version of the resource. Returns whether that is new. */
+    recordPublished(key: string, resource: Resource, problems: readonly Problem[], { revision, isFirst }: PublishedAt) {
       const { uid, generation } = resource.metadata;
       const faults = textOf(problems);
       const before = entries.get(key);
@@ -55,8 +48,9 @@ export function createProgrammedTracker(now: () => number = () => performance.no
       entries.set(key, { uid, generation, faults, revision, since: now(), programmed });
       return true;
     },
-    forget: (key) => void entries.delete(key),
-    progress(key, acknowledged, waitingFor) {
+    forget: (key: string) => void entries.delete(key),
+    /** Whether the resource is programmed; undefined while it is too early to report waiting. */
+    progress(key: string, acknowledged: number, waitingFor: string) {
       const entry = entries.get(key);
       if (!entry) return undefined;
       if (!entry.programmed && acknowledged >= entry.revision && acknowledged > 0) entry.programmed = true;
@@ -65,3 +59,5 @@ export function createProgrammedTracker(now: () => number = () => performance.no
     },
   };
 }
+
+export type ProgrammedTracker = ReturnType<typeof createProgrammedTracker>;

@@ -13,14 +13,6 @@ export interface ProgrammedWaitersOptions {
   readonly problemsOf: (kind: Kind, namespace: string, name: string) => WaitResponse["problems"];
 }
 
-export interface ProgrammedWaiters {
-  wait(request: WaitRequest): Promise<WaitResponse>;
-  /** The document or the nodes' acknowledgements changed. Resolves the waits that are over. */
-  resolveReady(): void;
-  readonly size: number;
-  close(): void;
-}
-
 interface Waiter {
   readonly request: WaitRequest;
   /** The revision that contains the write; null until the cluster state has it. */
@@ -28,7 +20,7 @@ interface Waiter {
   readonly settle: (answer: WaitResponse) => void;
 }
 
-export function createProgrammedWaiters(options: ProgrammedWaitersOptions): ProgrammedWaiters {
+export function createProgrammedWaiters(options: ProgrammedWaitersOptions) {
   const { clusterState, upToDate, revision, acknowledgement, problemsOf } = options;
   const waiters = new Set<Waiter>();
 
@@ -53,7 +45,7 @@ export function createProgrammedWaiters(options: ProgrammedWaitersOptions): Prog
   }
 
   return {
-    wait(request) {
+    wait(request: WaitRequest): Promise<WaitResponse> {
       return new Promise((resolve) => {
         let timer: NodeJS.Timeout | undefined;
         const waiter: Waiter = {
@@ -70,6 +62,7 @@ export function createProgrammedWaiters(options: ProgrammedWaitersOptions): Prog
         waiters.add(waiter);
       });
     },
+    /** The document or the nodes' acknowledgements changed. Resolves the waits that are over. */
     resolveReady() {
       for (const waiter of [...waiters]) if (isProgrammed(waiter)) waiter.settle(answer(waiter));
     },
@@ -81,3 +74,5 @@ export function createProgrammedWaiters(options: ProgrammedWaitersOptions): Prog
     },
   };
 }
+
+export type ProgrammedWaiters = ReturnType<typeof createProgrammedWaiters>;

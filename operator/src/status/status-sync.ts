@@ -17,26 +17,6 @@ export interface StatusSyncOptions {
   readonly now?: () => number;
 }
 
-export interface StatusSync {
-  /**
-   * The resource or its status changed: its conditions are written until they have settled.
-   *
-   * @param options.many It is one of very many: its conditions give way to those of others, and wait while many writes
-   * are in progress.
-   */
-  markDirty(key: string, options?: { readonly many?: boolean }): void;
-  /** Queues all unsettled resources, also those written and not yet read back. */
-  retryAll(): void;
-  /** Queues these resources, as far as they are unsettled. */
-  retry(keys: readonly string[]): void;
-  /**
-   * Syncs the queued resources. When the nodes have acknowledged more, it also syncs the resources that wait for them.
-   */
-  sync(owners: ReadonlyMap<string, Owner>, problems: ReadonlyMap<string, readonly Problem[]>): SyncResult;
-  /** Number of queued resources. */
-  queuedCount(): number;
-}
-
 export interface SyncResult {
   /** Some resources are too recent to report as waiting: call `retryAll` and sync again later. */
   readonly tooEarly: boolean;
@@ -59,7 +39,7 @@ interface ConditionUpdate {
 /** Maximum number of nodes named in a message. */
 const MAX_NAMED_NODES = 10;
 
-export function createStatusSync(options: StatusSyncOptions): StatusSync {
+export function createStatusSync(options: StatusSyncOptions) {
   const { clusterState, programmed, publisher, writer, isIdle = () => true, now = () => performance.now() } = options;
   const unsettled = new Set<string>();
   /** Unsettled resources that were marked as one of very many, and when the last of them was. */
@@ -115,7 +95,13 @@ export function createStatusSync(options: StatusSyncOptions): StatusSync {
   }
 
   return {
-    markDirty(key, options = {}) {
+    /**
+     * The resource or its status changed: its conditions are written until they have settled.
+     *
+     * @param options.many It is one of very many: its conditions give way to those of others, and wait while many writes
+     * are in progress.
+     */
+    markDirty(key: string, options: { readonly many?: boolean } = {}) {
       unsettled.add(key);
       if (options.many) {
         bulk.add(key);
@@ -126,13 +112,18 @@ export function createStatusSync(options: StatusSyncOptions): StatusSync {
       }
       enqueue(key);
     },
+    /** Queues all unsettled resources, also those written and not yet read back. */
     retryAll() {
       for (const key of unsettled) enqueue(key);
     },
-    retry(keys) {
+    /** Queues these resources, as far as they are unsettled. */
+    retry(keys: readonly string[]) {
       for (const key of keys) if (unsettled.has(key)) enqueue(key);
     },
-    sync(owners, problems) {
+    /**
+     * Syncs the queued resources. When the nodes have acknowledged more, it also syncs the resources that wait for them.
+     */
+    sync(owners: ReadonlyMap<string, Owner>, problems: ReadonlyMap<string, readonly Problem[]>) {
       const reached = publisher.acknowledgedRevision();
       if (reached !== acknowledged) for (const key of waitingForNodes) enqueue(key);
       acknowledged = reached;
@@ -154,6 +145,7 @@ export function createStatusSync(options: StatusSyncOptions): StatusSync {
       const hasMore = !syncKeys(due.single, () => true) || !syncKeys(due.many, hasRoom);
       return { tooEarly: withheld.size > 0, hasMore };
     },
+    /** Number of queued resources. */
     queuedCount: () => due.single.size + due.many.size,
   };
 }

@@ -37,22 +37,6 @@ interface QueuedWrite {
   readonly since: number;
 }
 
-export interface StatusWriter {
-  /**
-   * Requests that the resource has these conditions. Returns true when it has them already and no write is in progress:
-   * nothing is left to do.
-   */
-  ensure(ref: Ref, resource: Resource, conditions: readonly Condition[]): boolean;
-  /** Number of queued writes. */
-  queuedCount(): number;
-  /** Number of queued writes and writes in progress. */
-  pendingCount(): number;
-  /** Discards queued writes: another operator now decides the conditions. */
-  cancelQueued(): void;
-  /** Waits a moment for the writes in progress and then aborts them; starts no others. */
-  close(): Promise<void>;
-}
-
 export const PARALLEL_STATUS_WRITES = 8;
 
 /** How often the retry delay doubles. */
@@ -67,7 +51,7 @@ const SHUTDOWN_WRITE_TIMEOUT = 500;
 /** Milliseconds within which the watch should report a write. */
 export const WATCH_ECHO_TIMEOUT = 2000;
 
-export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
+export function createStatusWriter(options: StatusWriterOptions) {
   const { client, manager, log, onRetry, onWriteFinished, onWrite, work } = options;
   const { parallel = PARALLEL_STATUS_WRITES, retryInterval = 1000, now = () => performance.now() } = options;
   const queue = new Map<string, QueuedWrite>();
@@ -160,7 +144,11 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
   }
 
   return {
-    ensure(ref, resource, conditions) {
+    /**
+     * Requests that the resource has these conditions. Returns true when it has them already and no write is in progress:
+     * nothing is left to do.
+     */
+    ensure(ref: Ref, resource: Resource, conditions: readonly Condition[]) {
       if (closed) return false;
       expireEchoes();
       const key = `${ref.kind}/${ref.namespace}/${ref.name}`;
@@ -180,9 +168,13 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
       startWrites();
       return false;
     },
+    /** Number of queued writes. */
     queuedCount: () => queue.size,
+    /** Number of queued writes and writes in progress. */
     pendingCount: () => queue.size + busy.size,
+    /** Discards queued writes: another operator now decides the conditions. */
     cancelQueued: () => queue.clear(),
+    /** Waits a moment for the writes in progress and then aborts them; starts no others. */
     async close() {
       closed = true;
       queue.clear();
@@ -193,3 +185,5 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
     },
   };
 }
+
+export type StatusWriter = ReturnType<typeof createStatusWriter>;

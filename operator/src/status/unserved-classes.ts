@@ -30,17 +30,9 @@ export interface UnservedClassesOptions {
   readonly gracePeriod?: number;
 }
 
-export interface UnservedClasses {
-  /** The resource (`namespace/name`) was changed or deleted. */
-  check(kind: Kind, key: string): void;
-  /** The served classes or the reporting operator have changed. */
-  checkAll(): void;
-  close(): void;
-}
-
 const REASON = "ClassNotServed";
 
-export function createUnservedClasses(options: UnservedClassesOptions): UnservedClasses {
+export function createUnservedClasses(options: UnservedClassesOptions) {
   const { client, manager, recordEvent, clusterState, classes, isReporter, log, gracePeriod = 15_000 } = options;
   const abort = new AbortController();
   /** When each resource is to be reported, by kind and key. */
@@ -119,7 +111,9 @@ export function createUnservedClasses(options: UnservedClassesOptions): Unserved
   }
 
   return {
+    /** The resource (`namespace/name`) was changed or deleted. */
     check,
+    /** The served classes or the reporting operator have changed. */
     checkAll() {
       for (const kind of resourceKinds) for (const key of clusterState[kind].keys()) check(kind, key);
       startTimer();

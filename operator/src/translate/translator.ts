@@ -4,7 +4,7 @@
  */
 import { classOf as byItself, createResourceLookups, isFewChanges, type Resource } from "@sluice/crds";
 import type { LastValidVersions } from "../saved-state/last-valid-versions.ts";
-import { runToCompletion, type TimeSliced } from "../time-slicing.ts";
+import { runToCompletion } from "../time-slicing.ts";
 import type { ClusterState } from "../watch/cluster-state.ts";
 import { createTranslateAll, type FullTranslation } from "./translate-all.ts";
 import { createTranslateIncremental, type TranslateIncremental } from "./translate-incremental.ts";
@@ -21,22 +21,10 @@ export interface TranslatorOptions {
   readonly lastValid?: LastValidVersions;
 }
 
-export interface Translator {
-  /**
-   * Continues the last translation; undefined: everything has to be translated.
-   *
-   * @param changed `ownerKey`s of all resources whose meaning changed since the last translated state, or that were
-   * deleted.
-   */
-  translateIncremental(clusterState: ClusterState, changed: ReadonlySet<string>): Translation | undefined;
-  /** The state must not change until the last step, and nothing else may be translated meanwhile. */
-  translateAll(clusterState: ClusterState): TimeSliced<Translation>;
-}
-
 /** More changes than this take too long for one turn of the event loop; a full translation is sliced. */
 const MAX_CHANGED_LIMIT = 1000;
 
-export function createTranslator(options: TranslatorOptions): Translator {
+export function createTranslator(options: TranslatorOptions) {
   const cache = createResourceTranslations(options.homeNamespace, options.lastValid);
   const { homeNamespace, classOf = byItself } = options;
   const lookups = createResourceLookups({ homeNamespace, isOwn: (resource) => classOf(resource) === options.class });
@@ -46,7 +34,13 @@ export function createTranslator(options: TranslatorOptions): Translator {
   let translateIncremental: TranslateIncremental | undefined;
 
   return {
-    translateIncremental(clusterState, changed) {
+    /**
+     * Continues the last translation; undefined: everything has to be translated.
+     *
+     * @param changed `ownerKey`s of all resources whose meaning changed since the last translated state, or that were
+     * deleted.
+     */
+    translateIncremental(clusterState: ClusterState, changed: ReadonlySet<string>) {
       if (!last || changed.size > MAX_CHANGED_LIMIT || !isFewChanges(changed.size, last.resources.size))
         return undefined;
       const translate = translateIncremental ?? createTranslateIncremental({ last, cache, lookups });
@@ -56,7 +50,8 @@ export function createTranslator(options: TranslatorOptions): Translator {
       if (translation) translateIncremental = translate;
       return translation;
     },
-    *translateAll(clusterState) {
+    /** The state must not change until the last step, and nothing else may be translated meanwhile. */
+    *translateAll(clusterState: ClusterState) {
       last = undefined;
       translateIncremental = undefined;
       last = yield* translateAll(clusterState);
@@ -64,6 +59,8 @@ export function createTranslator(options: TranslatorOptions): Translator {
     },
   };
 }
+
+export type Translator = ReturnType<typeof createTranslator>;
 
 /** @param changed null (the default): unknown. */
 export type Translate = (clusterState: ClusterState, changed?: ReadonlySet<string> | null) => Translation;

@@ -15,13 +15,6 @@ const FIXED = { minVersion: "TLSv1.2", secureOptions: constants.SSL_OP_NO_RENEGO
 /** An API server keeps a few connections; there are rarely more than five API servers. */
 const MAX_CONNECTIONS = 256;
 
-export interface WebhookListener {
-  readonly address: { readonly host: string; readonly port: number };
-  /** Sets the certificate for new connections. Without one, connections fail. */
-  setCertificate(pair: CertificatePair): void;
-  close(): Promise<void>;
-}
-
 export interface ListenerOptions extends ReviewOptions {
   readonly listen: Address;
   /** Observes every review. Default: nothing. */
@@ -32,7 +25,7 @@ export interface ListenerOptions extends ReviewOptions {
 export const WEBHOOK_PATH = "/validate";
 
 /** Rejects when the address is in use. */
-export async function listenForReviews(options: ListenerOptions): Promise<WebhookListener> {
+export async function listenForReviews(options: ListenerOptions) {
   const { listen, observeReview, ...reviewOptions } = options;
   const server = Fastify({
     https: FIXED,
@@ -70,7 +63,11 @@ export async function listenForReviews(options: ListenerOptions): Promise<Webhoo
   const { address, port } = server.server.address() as AddressInfo;
   return {
     address: { host: address, port },
-    setCertificate: ({ certificate, key }) => server.server.setSecureContext({ cert: certificate, key, ...FIXED }),
+    /** Sets the certificate for new connections. Without one, connections fail. */
+    setCertificate: ({ certificate, key }: CertificatePair) =>
+      server.server.setSecureContext({ cert: certificate, key, ...FIXED }),
     close: () => server.close(),
   };
 }
+
+export type WebhookListener = Awaited<ReturnType<typeof listenForReviews>>;

@@ -26,16 +26,11 @@ export interface WebhookOptions {
   readonly interval?: number;
 }
 
-export interface Webhook {
-  readonly address: { readonly host: string; readonly port: number };
-  close(): Promise<void>;
-}
-
 /**
  * Answers once there is a certificate. Until then, and without a ValidatingWebhookConfiguration, resources are not
  * validated before they are stored.
  */
-export async function startWebhook(options: WebhookOptions): Promise<Webhook> {
+export async function startWebhook(options: WebhookOptions) {
   const { listen, name, homeNamespace, client, objects, manager, log, registry, interval } = options;
   const { isOwn, secretNamespace: namespace = homeNamespace } = options;
   const listener = await listenForReviews({
@@ -64,3 +59,5 @@ export async function startWebhook(options: WebhookOptions): Promise<Webhook> {
     },
   };
 }
+
+export type Webhook = Awaited<ReturnType<typeof startWebhook>>;

@@ -23,22 +23,6 @@ interface NamespacedClaim extends EntityClaim {
   readonly namespaces: readonly string[] | null;
 }
 
-export interface ClaimTable {
-  /**
-   * Claims all properties of the entity. On a conflict it claims nothing, and returns a sentence that names the owner.
-   */
-  claim(claimant: Claimant): string | null;
-  /**
-   * Reserves the matches of a route, or the name of an SNI, that cannot be served now. Otherwise a mistake of one team
-   * would hand its requests to another namespace. Younger resources of the same namespace may claim them.
-   */
-  reserve(claimant: Claimant): void;
-  /** The id of the plugin that is served for the same requests. */
-  holderOfScope(claimant: Claimant): string | undefined;
-  /** Assigns a plugin's scope to a stand-in, whichever plugin has it. */
-  overrideScope(claimant: Claimant): void;
-}
-
 /** Collections with host names, which are case-insensitive. */
 const hostNames: ReadonlySet<Collection> = new Set(["snis", "upstreams"]);
 
@@ -113,7 +97,7 @@ interface Key {
 }
 
 /** @param interests Records every claim, successful or not. */
-export function createClaimTable(interests: { add(claimant: Claimant): void }): ClaimTable {
+export function createClaimTable(interests: { add(claimant: Claimant): void }) {
   const taken = new Map<string, Claimant>();
   const keys = new Map<string, Key[]>();
   const matches = new Map<string, Owner>();
@@ -142,7 +126,10 @@ export function createClaimTable(interests: { add(claimant: Claimant): void }): 
   }
 
   return {
-    claim(claimant) {
+    /**
+     * Claims all properties of the entity. On a conflict it claims nothing, and returns a sentence that names the owner.
+     */
+    claim(claimant: Claimant) {
       interests.add(claimant);
       const { collection, owner, entity } = claimant;
       const key = credentialClaimOf(claimant);
@@ -165,18 +152,24 @@ export function createClaimTable(interests: { add(claimant: Claimant): void }): 
       if (key) holdKey(key, owner);
       return null;
     },
-    reserve(claimant) {
+    /**
+     * Reserves the matches of a route, or the name of an SNI, that cannot be served now. Otherwise a mistake of one team
+     * would hand its requests to another namespace. Younger resources of the same namespace may claim them.
+     */
+    reserve(claimant: Claimant) {
       interests.add(claimant);
       const { owner, collection, entity } = claimant;
       const own =
         collection === "snis" ? claimsOf(claimant).map(({ key }) => key) : routeMatchesOf(entity as unknown as Route);
       for (const match of own) if (!matches.has(match) && !reserved.has(match)) reserved.set(match, owner);
     },
-    holderOfScope(claimant) {
+    /** The id of the plugin that is served for the same requests. */
+    holderOfScope(claimant: Claimant) {
       interests.add(claimant);
       return taken.get(scopeOf(claimant.entity))?.entity.id;
     },
-    overrideScope(claimant) {
+    /** Assigns a plugin's scope to a stand-in, whichever plugin has it. */
+    overrideScope(claimant: Claimant) {
       interests.add(claimant);
       taken.set(scopeOf(claimant.entity), claimant);
     },

@@ -19,16 +19,6 @@ export function reasonFor({ kind, namespace, name }: Owner, messages: readonly s
   return reason.length > MAX_REASON ? `${reason.slice(0, MAX_REASON).toWellFormed()}…` : reason;
 }
 
-export interface StandIns {
-  /** The route, answering 503 with the reason; undefined when its matches are invalid too. */
-  route(piece: Entry, reason: string): Entity | undefined;
-  /**
-   * The plugin as a stand-in that answers 503. Undefined when the plugin does not protect, is disabled, is not
-   * allowed for all requests, or has a missing target, so that nothing has to be protected.
-   */
-  plugin(piece: Entry, options: PluginOptions): Entity | undefined;
-}
-
 interface PluginOptions {
   readonly owner: Owner;
   readonly reason: string;
@@ -37,7 +27,7 @@ interface PluginOptions {
 }
 
 /** Caches stand-ins by their originals: an unchanged one is the identical object. */
-export function createStandIns(): StandIns {
+export function createStandIns() {
   const made = new WeakMap<Entry, { readonly reason: string; readonly entity: Entity | undefined }>();
 
   function remember(piece: Entry, reason: string, entity: Entity | undefined): Entity | undefined {
@@ -46,11 +36,16 @@ export function createStandIns(): StandIns {
   }
 
   return {
-    route(piece, reason) {
+    /** The route, answering 503 with the reason; undefined when its matches are invalid too. */
+    route(piece: Entry, reason: string) {
       const before = made.get(piece);
       return before?.reason === reason ? before.entity : remember(piece, reason, unavailableRoute(piece, reason));
     },
-    plugin(piece, { owner, reason, isTaken }) {
+    /**
+     * The plugin as a stand-in that answers 503. Undefined when the plugin does not protect, is disabled, is not
+     * allowed for all requests, or has a missing target, so that nothing has to be protected.
+     */
+    plugin(piece: Entry, { owner, reason, isTaken }: PluginOptions) {
       const before = made.get(piece);
       if (before?.reason === reason && !(before.entity && isTaken(before.entity.id))) return before.entity;
       // A separate id: the plugin may be invalid because another one has the id derived from its name.

@@ -6,17 +6,6 @@ import type { Problem } from "../../status/conditions.ts";
 import type { EntityTranslation } from "../translate-resource.ts";
 import type { Owner } from "../translation.ts";
 
-export interface UnservedUpstreams {
-  /** Called for every Upstream that is served. */
-  addServed(upstream: EntityTranslation): void;
-  /** Called for every Upstream that is not served, with the reason. */
-  addUnserved(owner: Owner, upstream: EntityTranslation, why: string | undefined): void;
-  /** Whether an Upstream with this name is not served. */
-  has(host: unknown): boolean;
-  /** Why a Service of this namespace must not be served; null: it may be. */
-  problemOf(owner: Owner, service: EntityTranslation): Problem | null;
-}
-
 interface UnservedUpstream {
   readonly owner: Owner;
   readonly why: string | undefined;
@@ -24,21 +13,25 @@ interface UnservedUpstream {
   readonly isForeign: boolean;
 }
 
-export function createUnservedUpstreams(): UnservedUpstreams {
+export function createUnservedUpstreams() {
   const served = new Set<string>();
   const unserved = new Map<string, UnservedUpstream[]>();
   return {
-    addServed({ item }) {
+    /** Called for every Upstream that is served. */
+    addServed({ item }: EntityTranslation) {
       served.add(`${item.name}`.toLowerCase());
     },
-    addUnserved(owner, { item, violations }, why) {
+    /** Called for every Upstream that is not served, with the reason. */
+    addUnserved(owner: Owner, { item, violations }: EntityTranslation, why: string | undefined) {
       if (typeof item.name !== "string") return;
       const name = item.name.toLowerCase();
       const isForeign = violations.some(({ reason }) => reason === "NotAllowed");
       unserved.set(name, [...(unserved.get(name) ?? []), { owner, why, isForeign }]);
     },
-    has: (host) => unserved.has(`${host}`.toLowerCase()),
-    problemOf({ namespace }, { validItem, backend }) {
+    /** Whether an Upstream with this name is not served. */
+    has: (host: unknown) => unserved.has(`${host}`.toLowerCase()),
+    /** Why a Service of this namespace must not be served; null: it may be. */
+    problemOf({ namespace }: Owner, { validItem, backend }: EntityTranslation): Problem | null {
       if (unserved.size === 0 || !validItem || backend) return null;
       const host = `${validItem.entity.host}`.toLowerCase();
       if (served.has(host)) return null;
@@ -56,3 +49,5 @@ export function createUnservedUpstreams(): UnservedUpstreams {
     },
   };
 }
+
+export type UnservedUpstreams = ReturnType<typeof createUnservedUpstreams>;

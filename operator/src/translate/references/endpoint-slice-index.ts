@@ -1,22 +1,12 @@
 /** Index of EndpointSlices by core Service, updated one slice at a time. */
 import { type Resource, resourceKey, SERVICE_LABEL } from "@sluice/crds";
 
-export interface EndpointSliceIndex {
-  /** The slices of a core Service (`namespace/name`), unordered. */
-  of(service: string): readonly Resource[];
-  /**
-   * Updates a slice (`namespace/name`); undefined: it was deleted. Returns the core Services that it belonged or
-   * belongs to.
-   */
-  set(key: string, slice: Resource | undefined): readonly string[];
-}
-
 const serviceOf = ({ metadata: { namespace, labels } }: Resource): string | undefined => {
   const service = labels?.[SERVICE_LABEL];
   return service ? `${namespace}/${service}` : undefined;
 };
 
-export function createEndpointSliceIndex(all: Iterable<Resource>): EndpointSliceIndex {
+export function createEndpointSliceIndex(all: Iterable<Resource>) {
   const byService = new Map<string, Map<string, Resource>>();
   const services = new Map<string, string>();
 
@@ -41,10 +31,17 @@ export function createEndpointSliceIndex(all: Iterable<Resource>): EndpointSlice
 
   for (const slice of all) enter(resourceKey(slice), slice);
   return {
-    of: (service) => [...(byService.get(service)?.values() ?? [])],
-    set(key, slice) {
+    /** The slices of a core Service (`namespace/name`), unordered. */
+    of: (service: string) => [...(byService.get(service)?.values() ?? [])],
+    /**
+     * Updates a slice (`namespace/name`); undefined: it was deleted. Returns the core Services that it belonged or
+     * belongs to.
+     */
+    set(key: string, slice: Resource | undefined) {
       const told = [leave(key), slice && enter(key, slice)];
       return told.filter((service) => service !== undefined);
     },
   };
 }
+
+export type EndpointSliceIndex = ReturnType<typeof createEndpointSliceIndex>;
