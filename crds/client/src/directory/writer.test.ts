@@ -30,7 +30,7 @@ async function bench(run: (directory: string, file: string) => Promise<void>): P
 function edited(directory: string, edits: (() => void)[]): DirectoryReader {
   const quiet = () => {};
   const log = { info: quiet, warn: quiet, error: quiet };
-  const folder = createDirectoryReader({ directory, log, unprotectWait: 0, onWait: quiet });
+  const folder = createDirectoryReader({ directory, log, unprotectWait: 0, onWait: quiet, onView: quiet });
   return {
     ...folder,
     async findAfterRescan(wanted) {

@@ -1,9 +1,9 @@
 /** A cache that rereads a file only when it has changed. */
 import { hash } from "node:crypto";
-import { type BigIntStats, readFileSync, statSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { FileSettling } from "./file-settling.ts";
+import { type FileSettling, stampOf } from "./file-settling.ts";
 
 /** A file as read; the same object as long as the file is unchanged. */
 export interface CachedFile<Value> {
@@ -11,15 +11,6 @@ export interface CachedFile<Value> {
   /** Milliseconds since the epoch: the file's mtime and its birth time. */
   readonly changedAt: number;
   readonly bornAt: number;
-}
-
-export interface FileCache<Value> {
-  /** Undefined: the file does not exist. Rejects when it cannot be read. */
-  read(path: string): Promise<CachedFile<Value> | undefined>;
-  /** Whether the file is unchanged since it was read; only an edit at the very moment of the read would be missed. */
-  isCurrent(path: string): boolean;
-  /** Drops all other files from the cache. */
-  retainOnly(paths: ReadonlySet<string>): void;
 }
 
 interface Known<Value> {
@@ -45,70 +36,45 @@ export function readTextIfExists(path: string): string | undefined {
   }
 }
 
-const factsOf = (path: string): BigIntStats | undefined => statSync(path, { bigint: true, throwIfNoEntry: false });
-
-const stampOf = ({ ino, size, mtimeNs, ctimeNs }: BigIntStats): string => `${ino} ${size} ${mtimeNs} ${ctimeNs}`;
-
-export interface FileCacheOptions<Value> {
-  /** Absent: only Sluice writes these files, each in one step. */
-  readonly patience?: FileSettling<Value>;
-  /** Called when a file has not settled yet, with the milliseconds after which to reread it. */
-  readonly onWait?: (path: string, wait: number) => void;
-}
-
-/** `parse` also receives the previous value of the same path. */
+/**
+ * Returns a function that reads a file. Its result is undefined when the file does not exist; it throws when the file
+ * cannot be read.
+ *
+ * @param parse Also receives the previous value of the same path.
+ * @param settling Absent: only Sluice writes these files, each in one step.
+ */
 export function createFileCache<Value>(
   parse: (text: string, before: CachedFile<Value> | undefined) => Value,
-  { patience, onWait }: FileCacheOptions<Value> = {},
-): FileCache<Value> {
+  settling?: FileSettling<Value>,
+): (path: string) => CachedFile<Value> | undefined {
   const known = new Map<string, Known<Value>>();
-  return {
-    async read(path) {
-      const facts = factsOf(path);
-      if (!facts?.isFile()) {
-        known.delete(path);
-        patience?.forget(path);
-        return undefined;
-      }
-      const stamp = stampOf(facts);
-      const before = known.get(path);
-      if (before && before.stamp === stamp && !before.recent) return before.read;
-      const readAt = Date.now();
-      const text = readTextIfExists(path);
-      if (text === undefined) return undefined;
-      const digest = hash("sha256", text, "base64");
-      const parsed = before?.digest === digest ? before.read.value : parse(text, before?.read);
-      const file = { path, facts, isEmpty: text === "" };
-      const change = { before: before?.read.value, now: parsed };
-      const wait = before?.digest === digest ? 0 : (patience?.waitFor(file, change) ?? 0);
-      if (wait > 0) {
-        onWait?.(path, wait);
-        return before?.read;
-      }
-      patience?.accept(file);
-      const recent = readAt - Number(facts.ctimeMs) < granularity;
-      const read =
-        before?.stamp === stamp && before.digest === digest
-          ? before.read
-          : {
-              value: parsed,
-              changedAt: Number(facts.mtimeMs),
-              bornAt: Number(facts.birthtimeMs || facts.mtimeMs),
-            };
-      known.set(path, { stamp, digest, recent, read });
-      return read;
-    },
-    isCurrent(path) {
-      const facts = factsOf(path);
-      return facts !== undefined && known.get(path)?.stamp === stampOf(facts);
-    },
-    retainOnly(paths) {
-      for (const path of known.keys()) {
-        if (paths.has(path)) continue;
-        known.delete(path);
-        patience?.forget(path);
-      }
-    },
+  return (path) => {
+    const facts = statSync(path, { bigint: true, throwIfNoEntry: false });
+    const readAt = Date.now();
+    const before = known.get(path);
+    if (facts?.isFile() && before && before.stamp === stampOf(facts) && !before.recent) return before.read;
+    const text = facts?.isFile() ? readTextIfExists(path) : undefined;
+    if (!facts || text === undefined) {
+      known.delete(path);
+      settling?.forget(path);
+      return undefined;
+    }
+    const stamp = stampOf(facts);
+    const digest = hash("sha256", text, "base64");
+    const recent = readAt - Number(facts.ctimeMs) < granularity;
+    const isSameText = before?.digest === digest;
+    if (isSameText && before.stamp === stamp) {
+      known.set(path, { ...before, recent });
+      return before.read;
+    }
+    const file = { path, facts, isEmpty: text === "" };
+    const parsed = () => (isSameText ? before.read.value : parse(text, before?.read));
+    const value = settling && !isSameText ? settling.settle(file, before?.read.value, parsed) : parsed();
+    if (value === undefined) return before?.read;
+    settling?.accept(file);
+    const read = { value, changedAt: Number(facts.mtimeMs), bornAt: Number(facts.birthtimeMs || facts.mtimeMs) };
+    known.set(path, { stamp, digest, recent, read });
+    return read;
   };
 }
 

@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { waitFor } from "../../../../../tools/process/index.ts";
 import type { Kind, ResourceClient } from "../../resource.ts";
 import { createDirectoryClient } from "../client.ts";
+import { writeAtomically } from "./atomic.ts";
 
 interface Bench {
   readonly directory: string;
@@ -183,4 +184,29 @@ test("a new file that is written in parts is not seen before it is at rest", () 
     appendFileSync(join(directory, "web.yaml"), `---\n${service("shop")}`);
     await waitFor(() => held.has("web"), { what: "the file" });
     assert.ok(held.has("shop"));
+  }));
+
+test("a file of our writers counts while another program still writes one, and a file written in steps counts once", () =>
+  bench(async ({ client, write, directory }) => {
+    const told: string[] = [];
+    write("old.yaml", service("old"));
+    await client.list("Service");
+    client.watch(
+      "Service",
+      {
+        replaced: () => void told.push("all"),
+        changed: ({ metadata }) => void told.push(metadata.name),
+        removed() {},
+      },
+      { signal: new AbortController().signal },
+    );
+    await waitFor(() => told.length > 0, { what: "the first list" });
+    write("theirs.yaml", "");
+    for (const text of [service("theirs").slice(0, 20), service("theirs").slice(20)]) {
+      appendFileSync(join(directory, "theirs.yaml"), text);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await writeAtomically(join(directory, "ours.yaml"), service("ours"));
+    await waitFor(() => told.includes("theirs"), { what: "both files" });
+    assert.deepEqual(told, ["all", "ours", "theirs"]);
   }));

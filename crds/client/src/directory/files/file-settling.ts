@@ -6,18 +6,18 @@ import type { BigIntStats } from "node:fs";
 
 export interface FileSettling<Value> {
   /**
-   * Milliseconds for which the file must stay unchanged before it counts; 0: it counts now.
+   * The content if it counts now; undefined while the file has to stay unchanged for longer.
    *
-   * @param change The content that counts (undefined for a new file) and the content now.
+   * @param before The content that counts; undefined for a new file.
    */
-  waitFor(file: ObservedFile, change: { readonly before: Value | undefined; readonly now: Value }): number;
+  settle(file: ObservedFile, before: Value | undefined, parse: () => Value): Value | undefined;
   /** The file's present state counts. */
   accept(file: ObservedFile): void;
   /** The file was removed. */
   forget(path: string): void;
 }
 
-export interface ObservedFile {
+interface ObservedFile {
   readonly path: string;
   readonly facts: BigIntStats;
   readonly isEmpty: boolean;
@@ -29,13 +29,18 @@ export interface FileSettlingOptions<Value> {
   /** Describes the protection that the change removes; null if none. */
   readonly lostProtection: (before: Value, now: Value) => string | null;
   /** Called once for each change that waits because it removes protection. */
-  readonly onWait: (path: string, lost: string) => void;
+  readonly onLoss: (path: string, lost: string) => void;
+  /** Called when a file has not settled yet, with the milliseconds after which to reread it. */
+  readonly onWait: (path: string, wait: number) => void;
 }
 
 /** Milliseconds for which the file must be unchanged and no other file may change. */
 const SETTLE = 150;
 /** Milliseconds after which changes of other files are ignored. */
 const MAX_SETTLE = 1000;
+
+/** Changes with every write to the file. */
+export const stampOf = ({ ino, size, mtimeNs, ctimeNs }: BigIntStats): string => `${ino} ${size} ${mtimeNs} ${ctimeNs}`;
 
 interface ObservedChange {
   readonly stamp: string;
@@ -47,6 +52,7 @@ interface ObservedChange {
 export function createFileSettling<Value>({
   unprotectWait,
   lostProtection,
+  onLoss,
   onWait,
 }: FileSettlingOptions<Value>): FileSettling<Value> {
   const seen = new Map<string, ObservedChange>();
@@ -56,8 +62,7 @@ export function createFileSettling<Value>({
   let changedAt = Number.NEGATIVE_INFINITY;
 
   function observe({ path, facts }: ObservedFile, age: number): ObservedChange {
-    const { ino: inode, size, mtimeNs, ctimeNs } = facts;
-    const stamp = `${inode} ${size} ${mtimeNs} ${ctimeNs}`;
+    const stamp = stampOf(facts);
     const known = seen.get(path);
     if (known?.stamp === stamp) return known;
     const since = performance.now();
@@ -68,24 +73,28 @@ export function createFileSettling<Value>({
   }
 
   return {
-    waitFor(file, { before, now }) {
+    settle(file, before, parse) {
       const { path, facts, isEmpty } = file;
       const age = Date.now() - Number(facts.ctimeMs);
       // A new inode with ctime after mtime was moved here or had its times set when complete: by Sluice, `mv` or `tar`.
       const isMoved = facts.ctimeNs > facts.mtimeNs && accepted.get(path) !== facts.ino;
-      if (isMoved && !isEmpty) return 0;
+      if (isMoved && !isEmpty) return parse();
       const current = observe(file, age);
       const clock = performance.now();
       const rested = Math.max(age, clock - current.since);
       const quiet = rested >= MAX_SETTLE || clock - changedAt >= SETTLE;
-      if (rested < SETTLE || !quiet) return SETTLE;
-      if (before === undefined) return 0;
-      const what = lostProtection(before, now);
-      const left = what === null ? 0 : unprotectWait - (clock - current.since);
-      if (what === null || left <= 0) return 0;
-      if (!current.isTold) onWait(path, what);
+      if (rested < SETTLE || !quiet) {
+        onWait(path, SETTLE);
+        return undefined;
+      }
+      const now = parse();
+      const lost = before === undefined ? null : lostProtection(before, now);
+      const left = unprotectWait - (clock - current.since);
+      if (lost === null || left <= 0) return now;
+      if (!current.isTold) onLoss(path, lost);
       current.isTold = true;
-      return left;
+      onWait(path, left);
+      return undefined;
     },
     accept({ path, facts }) {
       accepted.set(path, facts.ino);

@@ -5,7 +5,6 @@
 import { type FSWatcher, readdirSync, statSync, watch } from "node:fs";
 import { extname, join } from "node:path";
 import { statusFolder } from "../view/status-record.ts";
-import { targetOf } from "./atomic.ts";
 
 export interface WatchedFolders {
   /** Watches folders that are new or were replaced. True when there were any. */
@@ -18,21 +17,8 @@ interface Watched {
   readonly inode: number;
 }
 
-/**
- * Receives the changed path, relative to the directory; null: anything may have changed.
- *
- * @param isWhole A writer of Sluice put the file in place or removed it in one step: the change is complete. Files of
- * other programs may be reported in the middle of a write.
- */
-export type ChangeListener = (path: string | null, isWhole: boolean) => void;
-
-/** A notification for a name in a folder. */
-interface FileSystemEvent {
-  readonly event: string;
-  readonly name: string | null;
-}
-
-export function watchFolders(directory: string, notice: ChangeListener): WatchedFolders {
+/** @param onChange Receives the changed path, relative to the directory; null: anything may have changed. */
+export function watchFolders(directory: string, onChange: (path: string | null) => void): WatchedFolders {
   const watched = new Map<string, Watched>();
 
   function unwatch(below: string): void {
@@ -46,11 +32,10 @@ export function watchFolders(directory: string, notice: ChangeListener): Watched
     const inode = statSync(full).ino;
     if (watched.get(below)?.inode === inode) return false;
     unwatch(below);
-    const isOneStep = createPairing();
     const watcher = watch(full, (event, name) => {
-      const target = isOneStep({ event, name });
-      if (target === undefined) onEvent(below, { event, name });
-      else notice(join(below, target), true);
+      if (name !== null && !isWatchedName(below, name)) return;
+      const path = name === null ? null : join(below, name);
+      onChange(path !== null && event === "rename" && isNewFolder(path) ? null : path);
     });
     watcher.on("error", () => unwatch(below));
     watched.set(below, { watcher, inode });
@@ -74,12 +59,6 @@ export function watchFolders(directory: string, notice: ChangeListener): Watched
     }
   }
 
-  function onEvent(below: string, { event, name }: FileSystemEvent): void {
-    if (name !== null && !isWatchedName(below, name)) return;
-    const path = name === null ? null : join(below, name);
-    notice(path !== null && event === "rename" && isNewFolder(path) ? null : path, false);
-  }
-
   /** The contents of a new folder produce no notifications of their own. */
   const isNewFolder = (path: string): boolean => (watched.has(path) || isFolder(path)) && watchTree(path);
 
@@ -91,26 +70,6 @@ export function watchFolders(directory: string, notice: ChangeListener): Watched
     stop() {
       for (const below of [...watched.keys()]) unwatch(below);
     },
-  };
-}
-
-/**
- * A move between a temporary file of Sluice and its target produces two consecutive events. The returned function gives
- * the target's name at the second one.
- */
-function createPairing(): (told: FileSystemEvent) => string | undefined {
-  let last: string | null = null;
-  let paired: string | undefined;
-  return ({ event, name }) => {
-    const before = last;
-    // The unlink of a file that was moved to a temporary name comes next, and is not half of another move.
-    last = event === "rename" && name !== paired ? name : null;
-    if (last === null || before === null) return undefined;
-    const [hidden, target] = last.startsWith(".") ? [last, before] : [before, last];
-    if (targetOf(hidden) !== target) return undefined;
-    last = null;
-    paired = hidden;
-    return target;
   };
 }
 

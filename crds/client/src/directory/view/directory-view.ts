@@ -1,4 +1,5 @@
-/** All resources of a directory at one moment, built from its files and status records. Pure. */
+/** All resources of a directory at one moment, from its files and status records. Pure. */
+import { isDeepStrictEqual } from "node:util";
 import { BucketMap, byHash } from "@sluice/model";
 import { seconds } from "../../conditions.ts";
 import { refKey } from "../../keys.ts";
@@ -22,128 +23,129 @@ export interface SourceFile {
   /** Relative to the directory. */
   readonly path: string;
   readonly file: CachedFile<FileContent>;
+  /** The status records of the file's resources, in their order. */
+  readonly records: readonly (CachedFile<StatusRecord | null> | undefined)[];
 }
 
-export interface ViewEntry {
-  readonly kind: Kind;
-  readonly resource: Resource;
+/** A resource in a file; several files may define the same one. */
+interface Definition {
   readonly placed: ParsedResource;
   readonly source: SourceFile;
   readonly record: CachedFile<StatusRecord | null> | undefined;
 }
 
+export interface ViewEntry extends Definition {
+  readonly kind: Kind;
+  readonly resource: Resource;
+}
+
 export interface DirectoryView {
   /** By `refKey`. */
   readonly entries: BucketMap<ViewEntry>;
-  /** Sentences that begin with `file:line:column:`. */
+  /** Sentences that begin with `file:line:column:`, sorted. */
   readonly problems: readonly string[];
-  /** Increases from view to view. */
-  readonly version: number;
-  /** Keys that may differ between the last versions, the newest last. Empty for a view without predecessor. */
-  readonly steps: readonly ViewChange[];
-}
-
-interface ViewChange {
-  /** The previous version. */
-  readonly from: number;
-  readonly keys: ReadonlySet<string>;
-}
-
-/** A subscriber that is behind by more steps compares the whole view. */
-const MANY_STEPS = 32;
-
-/** Keys that may differ from the view of an earlier version; undefined: unknown. */
-export function changedSince({ version, steps }: DirectoryView, earlier: number): Iterable<string> | undefined {
-  if (earlier === version) return [];
-  const index = steps.findIndex(({ from }) => from === earlier);
-  return index < 0 ? undefined : new Set(steps.slice(index).flatMap(({ keys }) => [...keys]));
 }
 
 export function refOf(placed: ParsedResource): Ref {
   return { kind: placed.kind, namespace: placed.content.metadata.namespace, name: placed.content.metadata.name };
 }
 
-/** `sources` is sorted by path: of several definitions of one resource, the first counts. */
-export function buildView(
-  sources: readonly SourceFile[],
-  records: ReadonlyMap<string, CachedFile<StatusRecord | null>>,
-  previous: DirectoryView | undefined,
-): DirectoryView {
-  const held = new Map<string, ViewEntry>();
-  const problems: string[] = [];
-  for (const source of sources) {
-    const { good, faults } = source.file.value;
-    for (const { line, column, message } of faults) problems.push(`${source.path}:${line}:${column}: ${message}`);
-    for (const placed of good.resources) {
-      const ref = refOf(placed);
-      const key = refKey(ref);
-      const first = held.get(key);
-      if (first) {
-        const { line, column } = placed.position;
-        problems.push(
-          `${source.path}:${line}:${column}: ${key} stands in ${first.source.path}:${first.placed.position.line} too; that one counts, this one is ignored`,
-        );
-        continue;
-      }
-      held.set(key, entryOf({ placed, source, record: records.get(key) }, previous?.entries.get(key)));
-    }
+const keyOf = (placed: ParsedResource): string => refKey(refOf(placed));
+
+/** In the order of their positions in the files. */
+export const byPlace = (one: Definition, other: Definition): number =>
+  one.source.path === other.source.path
+    ? one.placed.document - other.placed.document
+    : one.source.path < other.source.path
+      ? -1
+      : 1;
+
+/** The files of a directory and the view that follows from them. A change costs the same in a large directory. */
+export class DirectoryIndex {
+  readonly #sources = new Map<string, SourceFile>();
+  /** By `refKey`; of several definitions of one resource, the first counts. */
+  readonly #definitions = new Map<string, readonly Definition[]>();
+  #view: DirectoryView = { entries: new BucketMap(byHash), problems: [] };
+
+  paths(): Iterable<string> {
+    return this.#sources.keys();
   }
-  return { entries: BucketMap.of(held, byHash), problems, version: (previous?.version ?? 0) + 1, steps: [] };
+
+  /** Whether the view contains the file in this state. */
+  isCurrent(path: string, source: SourceFile | undefined): boolean {
+    return isSame(this.#sources.get(path), source);
+  }
+
+  /**
+   * The view after changes of files; the same object when they change nothing.
+   *
+   * @param changes Files by path; undefined: the file is gone.
+   */
+  update(changes: Iterable<readonly [string, SourceFile | undefined]>): DirectoryView {
+    const keys = new Set<string>();
+    let differs = false;
+    for (const [path, source] of changes) {
+      const before = this.#sources.get(path);
+      if (this.isCurrent(path, source)) continue;
+      differs = true;
+      if (source) this.#sources.set(path, source);
+      else this.#sources.delete(path);
+      for (const key of this.#remove(before)) keys.add(key);
+      for (const key of this.#add(source)) keys.add(key);
+    }
+    if (!differs) return this.#view;
+    const { entries: known, problems: knownProblems } = this.#view;
+    const entries = known.with([...keys].map((key) => [key, entryOf(this.#definitions.get(key)?.[0], known.get(key))]));
+    const problems = this.#problems();
+    if (entries !== known || !isDeepStrictEqual(problems, knownProblems)) this.#view = { entries, problems };
+    return this.#view;
+  }
+
+  #remove(source: SourceFile | undefined): readonly string[] {
+    const keys = source?.file.value.good.resources.map(keyOf) ?? [];
+    for (const key of keys) {
+      const others = this.#definitions.get(key)?.filter((one) => one.source !== source) ?? [];
+      if (others.length > 0) this.#definitions.set(key, others);
+      else this.#definitions.delete(key);
+    }
+    return keys;
+  }
+
+  #add(source: SourceFile | undefined): readonly string[] {
+    return (source?.file.value.good.resources ?? []).map((placed, index) => {
+      const key = keyOf(placed);
+      const definition: Definition = { placed, source: source as SourceFile, record: source?.records[index] };
+      this.#definitions.set(key, [...(this.#definitions.get(key) ?? []), definition].sort(byPlace));
+      return key;
+    });
+  }
+
+  #problems(): readonly string[] {
+    const faults = this.#sources
+      .values()
+      .flatMap(({ path, file }) =>
+        file.value.faults.map(({ line, column, message }) => `${path}:${line}:${column}: ${message}`),
+      );
+    const repeated = this.#definitions.entries().flatMap(([key, [first, ...others]]) =>
+      others.map(({ source, placed: { position } }) => {
+        const counts = `${key} stands in ${first?.source.path}:${first?.placed.position.line} too`;
+        return `${source.path}:${position.line}:${position.column}: ${counts}; that one counts, this one is ignored`;
+      }),
+    );
+    return [...faults, ...repeated].sort();
+  }
 }
 
-export interface FileChange {
-  readonly path: string;
-  readonly before: SourceFile | undefined;
-  readonly after: SourceFile | undefined;
-}
+/** Compares by identity: an unchanged file is the same cached object. */
+const isSame = (one: SourceFile | undefined, other: SourceFile | undefined): boolean =>
+  one?.file === other?.file && (one?.records ?? []).every((record, index) => record === other?.records[index]);
 
-/**
- * The result of `buildView`, in another order, at a cost proportional to the changes. Undefined when all files must be
- * considered: when there are problems, or one resource is defined twice.
- *
- * @param changes Files that differ from those of the previous view, or whose records do.
- */
-export function changeView(
-  before: DirectoryView,
-  changes: readonly FileChange[],
-  records: ReadonlyMap<string, CachedFile<StatusRecord | null>>,
-): DirectoryView | undefined {
-  if (before.problems.length > 0 || changes.some(({ after }) => after && after.file.value.faults.length > 0))
-    return undefined;
-  const changed = new Map<string, ViewEntry | undefined>();
-  for (const { path, before: source } of changes) {
-    for (const placed of source?.file.value.good.resources ?? []) {
-      const key = refKey(refOf(placed));
-      if (changed.has(key) || before.entries.get(key)?.source.path !== path) return undefined;
-      changed.set(key, undefined);
-    }
-  }
-  for (const { after: source } of changes) {
-    if (!source) continue;
-    for (const placed of source.file.value.good.resources) {
-      const key = refKey(refOf(placed));
-      const earlier = before.entries.get(key);
-      if (changed.has(key) ? changed.get(key) : earlier) return undefined;
-      changed.set(key, entryOf({ placed, source, record: records.get(key) }, earlier));
-    }
-  }
-  const { version, steps } = before;
-  const keys = new Set(changed.keys());
-  return {
-    entries: before.entries.with(changed),
-    problems: [],
-    version: version + 1,
-    steps: [...steps.slice(1 - MANY_STEPS), { from: version, keys }],
-  };
-}
-
-function entryOf(
-  { placed, source, record }: Pick<ViewEntry, "placed" | "source" | "record">,
-  before: ViewEntry | undefined,
-): ViewEntry {
+function entryOf(definition: Definition | undefined, before: ViewEntry | undefined): ViewEntry | undefined {
+  if (!definition) return undefined;
+  const { placed, source, record } = definition;
   if (before && before.source.file === source.file && before.record === record && before.placed === placed)
     return before;
-  return { kind: placed.kind, resource: toResource(placed, source, record), placed, source, record };
+  return { kind: placed.kind, resource: toResource(definition), placed, source, record };
 }
 
 /** The generation changes with this hash. */
@@ -151,7 +153,7 @@ export function specHash(resource: Resource): string {
   return contentHash(resource.spec ?? {});
 }
 
-function toResource(placed: ParsedResource, { file }: SourceFile, record: ViewEntry["record"]): Resource {
+function toResource({ placed, source: { file }, record }: Definition): Resource {
   const { content, kind } = placed;
   const known = record?.value ?? undefined;
   const { changedAt, bornAt } = file.value.goodAt ?? file;

@@ -1,10 +1,9 @@
 /** Compares the state last sent to one observer with a new view. Pure. */
-
-import { refKey } from "../../keys.ts";
+import { differences } from "@sluice/model";
 import type { Log } from "../../log.ts";
 import { createNotifier } from "../../notifier.ts";
 import type { Kind, Observer, Resource } from "../../resource.ts";
-import { changedSince, type DirectoryView, type ViewEntry } from "./directory-view.ts";
+import { byPlace, type DirectoryView, type ViewEntry } from "./directory-view.ts";
 
 export interface Selection {
   readonly kind: Kind;
@@ -23,13 +22,6 @@ function isSelected({ kind: of, resource }: ViewEntry, { kind, namespace, matche
   return matches(resource);
 }
 
-const byPlace = (one: ViewEntry, other: ViewEntry): number =>
-  one.source.path === other.source.path
-    ? one.placed.document - other.placed.document
-    : one.source.path < other.source.path
-      ? -1
-      : 1;
-
 export interface Subscription {
   /** Sends the differences to the observer. */
   update(view: DirectoryView): void;
@@ -44,41 +36,29 @@ export function createSubscription(options: {
   signal: AbortSignal;
 }): Subscription {
   const { selection, observer, log, signal } = options;
-  let told: Map<string, Resource> | undefined;
+  const tell = createNotifier({ kind: selection.kind, log, signal });
   let shown: DirectoryView | undefined;
   let lost: string | undefined;
 
-  const tell = createNotifier({ kind: selection.kind, log, signal });
-
-  function showOne(before: Map<string, Resource>, key: string, view: DirectoryView): void {
-    const held = view.entries.get(key);
-    const old = before.get(key);
-    if (held && isSelected(held, selection)) {
-      before.set(key, held.resource);
-      if (old?.metadata.resourceVersion !== held.resource.metadata.resourceVersion)
-        tell(() => observer.changed(held.resource));
-    } else if (old) {
-      before.delete(key);
-      tell(() => observer.removed(old));
-    }
-  }
+  const selected = (entry: ViewEntry | undefined): Resource | undefined =>
+    entry && isSelected(entry, selection) ? entry.resource : undefined;
 
   return {
     update(view) {
-      if (view === shown) return;
-      const keys = shown && changedSince(view, shown.version);
+      const before = shown;
       shown = view;
       lost = undefined;
-      if (told) {
-        for (const key of keys ?? new Set([...told.keys(), ...view.entries.keys()])) showOne(told, key, view);
+      if (!before) {
+        tell(() => observer.replaced(select(view, selection)));
         return;
       }
-      const all = select(view, selection);
-      told = new Map(all.map((resource) => [refKey({ kind: selection.kind, ...resource.metadata }), resource]));
-      tell(() => observer.replaced(all));
+      for (const difference of differences(before.entries, view.entries)) {
+        const [old, now] = [selected(difference.before), selected(difference.after)];
+        if (now && old?.metadata.resourceVersion !== now.metadata.resourceVersion) tell(() => observer.changed(now));
+        else if (old && !now) tell(() => observer.removed(old));
+      }
     },
     fail(error) {
-      told = undefined;
       shown = undefined;
       if (lost === error.message) return;
       lost = error.message;
