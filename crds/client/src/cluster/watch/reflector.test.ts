@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Resource, UnknownKind } from "../../resource.ts";
 import { ApiServerError } from "../api/api-server-error.ts";
-import { createFake, type Fake } from "./testing-lister-watcher.ts";
 import { LIST_PATIENCE } from "./reflector.ts";
+import { createFake, type Fake } from "./testing-lister-watcher.ts";
 
 const gone = () => new ApiServerError(410, { code: 410, reason: "Expired", message: "too old resource version" });
 const resource = (name: string, resourceVersion: string): Resource => ({
