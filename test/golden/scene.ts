@@ -8,7 +8,6 @@ import {
   entities,
   entityNameOf,
   plugins,
-  schemaNode,
   snapshotToDocument,
   withoutDefaults,
 } from "@sluice/model";
@@ -140,8 +139,8 @@ function titleOf(collection: Collection, { owner, entity }: Item, names: Readonl
 
 function essence(collection: Collection, { id, _sluice, ...entity }: Members): Members {
   const facts = collection === "plugins" && plugins[entity.name as keyof typeof plugins];
-  const config = facts && withoutDefaults(schemaNode(facts.schema), entity.config as Members);
-  const members = withoutDefaults(schemaNode(entities[collection].schema), readable(entity));
+  const config = facts && withoutDefaults(facts.schema, entity.config as Members);
+  const members = withoutDefaults(entities[collection].schema, readable(entity));
   return { id, ...members, ...(config && { config }), ...(_sluice !== undefined && { _sluice }) };
 }
 

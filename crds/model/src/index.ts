@@ -25,7 +25,7 @@ export { type Period, periods } from "./plugins/rate-limiting.ts";
 export type * from "./protocols/push.ts";
 export type * from "./protocols/wait.ts";
 export * from "./resources/index.ts";
-export { type SchemaNode, schemaNode } from "./schema/node.ts";
+export type { SchemaNode } from "./schema/node.ts";
 export * from "./settings/index.ts";
 export * from "./snapshot/index.ts";
 export { referencedId } from "./snapshot/stored-entity.ts";

@@ -1,5 +1,5 @@
 /** Converts entities to rows and back: one column per member; a reference is in the column `<member>_id`. */
-import { type Collection, collections, type Entities, type Entity, entities, schemaNode } from "@sluice/model";
+import { type Collection, collections, type Entities, type Entity, entities } from "@sluice/model";
 
 /** A row in the form of to_json. */
 export type EntityRow = Readonly<Record<string, unknown>>;
@@ -13,7 +13,7 @@ interface Column {
 
 const columns = Object.fromEntries(
   collections.map((collection) => {
-    const { properties = {} } = schemaNode(entities[collection].schema);
+    const { properties = {} } = entities[collection].schema;
     const all = Object.entries(properties).map(([member, { reference, default: value }]): Column => {
       const isReference = reference !== undefined;
       return { member, column: isReference ? `${member}_id` : member, isReference, default: value ?? null };

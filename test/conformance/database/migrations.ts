@@ -1,7 +1,7 @@
 /** The migrations, on every database. Run by postgres.test.ts and embedded.test.ts. */
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
-import { collections, entities, schemaNode } from "@sluice/model";
+import { collections, entities } from "@sluice/model";
 import type { Database } from "../../../gateway/src/database/driver.ts";
 import { bootstrap, finish, readMigrationState, reset, up } from "../../../gateway/src/database/migrate.ts";
 import { type Migration, migrations } from "../../../gateway/src/database/migrations/index.ts";
@@ -64,8 +64,8 @@ export function describeMigrations(name: string, hold: () => Promise<DatabaseHol
     test("every member of every entity has its column, and no column is without a member", async () => {
       await bootstrap(database);
       for (const collection of collections) {
-        const expected = Object.entries(schemaNode(entities[collection].schema).properties ?? {}).map(
-          ([member, { reference }]) => (reference === undefined ? member : `${member}_id`),
+        const expected = Object.entries(entities[collection].schema.properties ?? {}).map(([member, { reference }]) =>
+          reference === undefined ? member : `${member}_id`,
         );
         assert.deepEqual((await columns(collection)).sort(), expected.sort(), collection);
       }

@@ -5,8 +5,7 @@
 import { describeViolation } from "../document/describe.ts";
 import { pluginEntitySchema } from "../entities/plugin.ts";
 import { mayProtect } from "../plugins/index.ts";
-import { schemaNode } from "../schema/node.ts";
-import { isRecord, memberSchemaOf } from "../schema/walk.ts";
+import { isRecord, memberSchemaOf } from "../schema/node.ts";
 import type { Violation } from "../violation.ts";
 
 type Members = Readonly<Record<string, unknown>>;
@@ -21,7 +20,7 @@ const MAX_REASON = 1000;
 export function closedPlugin(raw: Members, violations: readonly Violation[]): Members | undefined {
   const { name } = raw;
   if (typeof name !== "string" || !mayProtect(name)) return undefined;
-  const schema = schemaNode(pluginEntitySchema);
+  const schema = pluginEntitySchema;
   const known = Object.entries(raw).filter(([member]) => memberSchemaOf(schema, member) !== undefined);
   const isAboutConfig = ({ path: [member] }: Violation): boolean => member === "config" || member === "@entity";
   const isUnreadable = (violation: Violation): boolean =>

@@ -1,8 +1,7 @@
 /** Deprecated members of a record: accepted in place of their replacements, and shown beside them. */
 import { isDeepStrictEqual } from "node:util";
 import { type PluginName, plugins } from "../plugins/index.ts";
-import { type SchemaNode, schemaNode } from "../schema/node.ts";
-import { isRecord, memberSchemaOf } from "../schema/walk.ts";
+import { isRecord, memberSchemaOf, type SchemaNode } from "../schema/node.ts";
 import type { Violation } from "../violation.ts";
 import { validate } from "./validate.ts";
 
@@ -47,7 +46,7 @@ export function replaceDeprecated(schema: SchemaNode, given: Members): ReplacedM
 /** A plugin's config as shown to Kong's clients: deprecated members have the values of their replacements. */
 export function withDeprecated(plugin: string, config: Members): Members {
   if (!Object.hasOwn(plugins, plugin)) return config;
-  const { deprecatedMembers = [] } = schemaNode(plugins[plugin as PluginName].schema);
+  const { deprecatedMembers = [] } = plugins[plugin as PluginName].schema;
   const shown = deprecatedMembers.flatMap(({ name, replacedBy }): [string, unknown][] => {
     const value = valueAt(config, replacedBy);
     return value === undefined ? [] : [[name, value]];

@@ -4,8 +4,7 @@
  * Values of the wrong type stay unchanged, for the validator to report. Members that the schema does not have are
  * reported here and never copied, so that `__proto__` cannot reach an object.
  */
-import type { SchemaNode } from "../schema/node.ts";
-import { isRecord, memberSchemaOf, valuesOf } from "../schema/walk.ts";
+import { isRecord, memberSchemaOf, type SchemaNode, valuesOf } from "../schema/node.ts";
 import type { Violation } from "../violation.ts";
 
 export interface FilledValue {

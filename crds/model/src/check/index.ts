@@ -2,8 +2,7 @@
 import { type Collection, type Entities, entities } from "../entities/index.ts";
 import { derivedIdOf } from "../ids.ts";
 import { type PluginConfigs, type PluginName, plugins } from "../plugins/index.ts";
-import { type SchemaNode, schemaNode } from "../schema/node.ts";
-import { isRecord, memberSchemaOf } from "../schema/walk.ts";
+import { isRecord, memberSchemaOf, type SchemaNode } from "../schema/node.ts";
 import type { Checked, Violation } from "../violation.ts";
 import { closedPlugin } from "./close-plugin.ts";
 import { configSizeMessage } from "./config-size.ts";
@@ -59,7 +58,7 @@ export function checkEntity<Name extends Collection>(
     without(raw, (name) => name === "_sluice" || REMARKS.has(name)),
   );
 
-  const schema = schemaNode(entities[collection].schema);
+  const schema = entities[collection].schema;
   const filled = fillDefaults(schema, withTimes(schema, members, now));
   const config = collection === "plugins" ? checkPluginConfig(filled.value, { extras, database }) : undefined;
   const entity: Members = { ...(filled.value as Members), ...(config?.value ? { config: config.value } : {}) };
@@ -93,7 +92,7 @@ export function checkConfig<Name extends PluginName>(
 ): Checked<PluginConfigs[Name]> {
   const excess = configSizeMessage(raw);
   if (excess !== undefined) return { violations: [{ path: [], message: excess }] };
-  const schema = schemaNode(plugins[plugin].schema);
+  const schema = plugins[plugin].schema;
   const expanded = isRecord(raw) ? expandConfig(plugin, raw) : { members: raw ?? {}, violations: [] };
   const filled = fillDefaults(schema, expanded.members);
   const nowhere = !database && plugin === "rate-limiting" && Object(filled.value).policy === "cluster";

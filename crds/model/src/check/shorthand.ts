@@ -1,7 +1,6 @@
 /** Kong's shorthands and older spellings: `url` of a service, a single origin, `redis_host` and the like. */
 import type { Collection } from "../entities/index.ts";
 import { type PluginName, plugins } from "../plugins/index.ts";
-import { schemaNode } from "../schema/node.ts";
 import { type ReplacedMembers, replaceDeprecated } from "./deprecated.ts";
 import { withPort } from "./rules/hosts.ts";
 
@@ -71,5 +70,5 @@ const configs: Partial<Record<PluginName, (config: Members) => Members>> = {
 
 export function expandConfig(plugin: PluginName, config: Members): ReplacedMembers {
   const expanded = configs[plugin]?.(config) ?? config;
-  return replaceDeprecated(schemaNode(plugins[plugin].schema), expanded);
+  return replaceDeprecated(plugins[plugin].schema, expanded);
 }

@@ -1,8 +1,7 @@
 /** Validates a value with defaults against its schema: Ajv finds the violations, this file words them like Kong. */
 import { Ajv, type AnySchemaObject, type ErrorObject, type ValidateFunction } from "ajv";
 import type { DataValidateFunction } from "ajv/dist/types/index.js";
-import type { SchemaNode } from "../schema/node.ts";
-import { isRecord } from "../schema/walk.ts";
+import { isRecord, type SchemaNode } from "../schema/node.ts";
 import type { Violation } from "../violation.ts";
 import { kongMessages, rank } from "./kong-messages.ts";
 import type { RecordMembers } from "./rules/rule.ts";

@@ -3,8 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { checkEntity } from "../check/index.ts";
 import { type Collection, type Entity, entities } from "../entities/index.ts";
 import { type PluginName, plugins } from "../plugins/index.ts";
-import { type SchemaNode, schemaNode } from "../schema/node.ts";
-import { isRecord, memberSchemaOf } from "../schema/walk.ts";
+import { isRecord, memberSchemaOf, type SchemaNode, withoutUnset } from "../schema/node.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -29,14 +28,11 @@ export function briefEntity(collection: Collection, entity: Entity): Members {
   return inOrder(withoutUnset({ id, ...others }));
 }
 
-const withoutUnset = (members: Members): Members =>
-  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null && value !== undefined));
-
 /** The schema of an entity; a plugin's includes the schema of its config. */
 function schemaOf(collection: Collection, { name }: Members): SchemaNode {
-  const schema = schemaNode(entities[collection].schema);
+  const schema = entities[collection].schema;
   if (collection !== "plugins" || typeof name !== "string" || !Object.hasOwn(plugins, name)) return schema;
-  const config = { ...schemaNode(plugins[name as PluginName].schema), default: {} };
+  const config = { ...plugins[name as PluginName].schema, default: {} };
   return { ...schema, properties: { ...schema.properties, config } };
 }
 

@@ -1,7 +1,7 @@
 /** Parses and validates the added or changed items of a text without reading the others. */
 import { checkEntity } from "../check/index.ts";
 import { type Collection, collections, type PerCollection, perCollection } from "../entities/index.ts";
-import { isRecord } from "../schema/walk.ts";
+import { isRecord } from "../schema/node.ts";
 import { type StoredEntity, toStoredEntity } from "../snapshot/stored-entity.ts";
 import { type FlatDocument, flattenDocument, type KnownId } from "./flatten/flatten.ts";
 import { readItems, readWithoutWarnings } from "./parse/yaml.ts";

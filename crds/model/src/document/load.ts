@@ -1,7 +1,7 @@
 /** Loads a declarative file: from text to a validated value, with line and column for every violation. */
 import type { Document } from "../document.ts";
 import type { Collection } from "../entities/index.ts";
-import { isRecord } from "../schema/walk.ts";
+import { isRecord } from "../schema/node.ts";
 import { applyDocument } from "../snapshot/apply.ts";
 import { emptySnapshot } from "../snapshot/make-snapshot.ts";
 import type { Snapshot } from "../snapshot.ts";

@@ -2,7 +2,7 @@
 import { stringify } from "yaml";
 import type { Document } from "../document.ts";
 import { collections } from "../entities/index.ts";
-import { isRecord } from "../schema/walk.ts";
+import { isRecord } from "../schema/node.ts";
 
 /**
  * Format 3.0, in the order of the collections, without endpoints. Of an entity's `_sluice` only restrictions are kept:

@@ -1,5 +1,5 @@
 /** The table of entities and the references between them. Everything else is derived from it. */
-import { schemaNode } from "../schema/node.ts";
+import type { RecordSchema } from "../schema/member.ts";
 import { type Certificate, certificateSchema } from "./certificate.ts";
 import { type Consumer, consumerSchema } from "./consumer.ts";
 import { type Credential, credentialSchema } from "./credential.ts";
@@ -28,16 +28,7 @@ export type Entity = Entities[Collection];
 
 /** Facts about an entity that its JSON schema does not express. */
 export interface EntityFacts {
-  readonly schema:
-    | typeof certificateSchema
-    | typeof sniSchema
-    | typeof upstreamSchema
-    | typeof targetSchema
-    | typeof serviceSchema
-    | typeof routeSchema
-    | typeof consumerSchema
-    | typeof credentialSchema
-    | typeof pluginEntitySchema;
+  readonly schema: RecordSchema;
   /** The English singular. */
   readonly singular: string;
   /** The member that identifies it in URLs and ids (`endpoint_key` in Kong); null: it has no name. */
@@ -108,7 +99,7 @@ export interface NestedList {
 
 /** The references of a collection's entities. */
 export const references = perCollection((collection): readonly Reference[] => {
-  const { properties = {} } = schemaNode(entities[collection].schema);
+  const { properties = {} } = entities[collection].schema;
   return Object.entries(properties).flatMap(([member, { reference: to, onDelete = "cascade" }]) =>
     to === undefined ? [] : [{ member, to, onDelete }],
   );

@@ -1,6 +1,5 @@
 /** Coerces the strings of a form to the types of a schema. Like Kong, JSON is never coerced. */
-import type { SchemaNode } from "../schema/node.ts";
-import { isRecord, memberSchemaOf, valuesOf } from "../schema/walk.ts";
+import { isRecord, memberSchemaOf, type SchemaNode, valuesOf } from "../schema/node.ts";
 
 const NUMBER = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*$/;
 

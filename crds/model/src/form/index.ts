@@ -2,8 +2,7 @@
 import { schemaNodeAt } from "../check/deprecated.ts";
 import { type Collection, entities } from "../entities/index.ts";
 import { type PluginName, plugins } from "../plugins/index.ts";
-import { type SchemaNode, schemaNode } from "../schema/node.ts";
-import { isRecord } from "../schema/walk.ts";
+import { isRecord, type SchemaNode } from "../schema/node.ts";
 import type { Checked } from "../violation.ts";
 import { coerce } from "./coerce.ts";
 import { type Argument, argumentsOf, nestArguments } from "./tree.ts";
@@ -39,14 +38,14 @@ const shorthands: Partial<Record<Collection, Readonly<Record<string, SchemaNode>
 };
 
 function withShorthands(collection: Collection): SchemaNode {
-  const schema = schemaNode(entities[collection].schema);
+  const schema = entities[collection].schema;
   return { ...schema, properties: { ...schema.properties, ...shorthands[collection] } };
 }
 
 /** Includes the deprecated members that checkConfig accepts. */
 function configSchema(plugin: string | undefined): SchemaNode | undefined {
   if (plugin === undefined || !Object.hasOwn(plugins, plugin)) return undefined;
-  const schema = schemaNode(plugins[plugin as PluginName].schema);
+  const schema = plugins[plugin as PluginName].schema;
   const deprecated = (schema.deprecatedMembers ?? []).map(({ name, replacedBy }) => [
     name,
     schemaNodeAt(schema, replacedBy),

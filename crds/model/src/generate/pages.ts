@@ -2,7 +2,6 @@
 import { type Collection, collections, entities } from "../entities/index.ts";
 import { type PluginFacts, pluginNames, plugins } from "../plugins/index.ts";
 import { apiVersion, type KindFacts, kinds, type SpecNode } from "../resources/index.ts";
-import { type SchemaNode, schemaNode } from "../schema/node.ts";
 import { type GeneratedFile, markdown } from "./files.ts";
 import { memberTable } from "./tables.ts";
 
@@ -24,33 +23,17 @@ function entitiesText(): string {
 
 function entitySection(collection: Collection): string {
   const { schema, key, within } = entities[collection];
-  const node = schemaNode(schema);
   const named = key === null ? "" : ` or its \`${key}\``;
   const place = within === undefined ? "" : `, below its ${within}`;
   return sections(
     `## ${collection}`,
-    `${node.description} URLs identify it by its \`id\`${named}${place}.`,
-    memberTable(requireUndefaulted(node)),
+    `${schema.description} URLs identify it by its \`id\`${named}${place}.`,
+    memberTable({ ...schema, required: schema.required?.filter((name) => !made.includes(name)) }),
   );
 }
 
-/**
- * The schema requires every member, because stored entities have all; a person must give only those without a default.
- */
-function requireUndefaulted(node: SchemaNode): SchemaNode {
-  const made = new Set(["id", "created_at", "updated_at"]);
-  const members = Object.entries(node.properties ?? {});
-  const required = members.filter(([name, member]) => !made.has(name) && member.default === undefined);
-  return { ...withoutRequired(node), required: required.map(([name]) => name) };
-}
-
-function withoutRequired(node: SchemaNode): SchemaNode {
-  const properties = Object.entries(node.properties ?? {}).map(([name, member]) => [
-    name,
-    member.reference || !member.properties ? member : withoutRequired(member),
-  ]);
-  return { ...node, required: [], ...(node.properties && { properties: Object.fromEntries(properties) }) };
-}
+/** Members that are generated when they are missing. */
+const made = ["id", "created_at", "updated_at"];
 
 function pluginsText(): string {
   return sections(
@@ -66,19 +49,19 @@ function pluginsText(): string {
 }
 
 function pluginSection(name: string, facts: PluginFacts): string {
-  const node = schemaNode(facts.schema);
+  const { schema } = facts;
   const traits = [
     `Priority ${facts.priority}.`,
     ...(facts.protects ? ["While its config is invalid, requests in its scope are answered 503."] : []),
     ...facts.refuses.map((target) => `Cannot be attached to a ${target}.`),
   ];
-  const deprecated = (node.deprecatedMembers ?? []).map(
+  const deprecated = (schema.deprecatedMembers ?? []).map(
     (member) => `\`${member.name}\` for \`${member.replacedBy.join(".")}\``,
   );
   return sections(
     `## ${name}`,
-    `${node.description} ${traits.join(" ")}`,
-    memberTable(withoutRequired(node)),
+    `${schema.description} ${traits.join(" ")}`,
+    memberTable(schema),
     ...(deprecated.length > 0
       ? [`Deprecated fields, which the admin API accepts and shows as Kong does: ${deprecated.join(", ")}.`]
       : []),

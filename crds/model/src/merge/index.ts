@@ -2,8 +2,7 @@
 import { expandConfig, withAlgorithm } from "../check/shorthand.ts";
 import { type Collection, entities } from "../entities/index.ts";
 import { type PluginName, plugins } from "../plugins/index.ts";
-import { type SchemaNode, schemaNode } from "../schema/node.ts";
-import { isRecord, memberSchemaOf } from "../schema/walk.ts";
+import { isRecord, memberSchemaOf, type SchemaNode } from "../schema/node.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -15,7 +14,7 @@ type Members = Readonly<Record<string, unknown>>;
 export function mergeEntity(collection: Collection, current: object, change: Members): Members {
   const members = current as Members;
   const expanded = collection === "upstreams" ? withAlgorithm(change) : change;
-  const merged = mergeRecord(schemaNode(entities[collection].schema), members, expanded);
+  const merged = mergeRecord(entities[collection].schema, members, expanded);
   if (collection !== "plugins" || !isRecord(change.config)) return merged;
   const { name } = members;
   const renamed = (change.name ?? name) !== name;
@@ -28,7 +27,7 @@ export function mergeEntity(collection: Collection, current: object, change: Mem
 function mergeConfig(plugin: PluginName, current: unknown, change: Members): Members {
   const { members, violations } = expandConfig(plugin, change);
   const faulty = violations.map(({ path: [name] }): [string, unknown] => [String(name), change[String(name)]]);
-  return { ...mergeRecord(schemaNode(plugins[plugin].schema), current, members), ...Object.fromEntries(faulty) };
+  return { ...mergeRecord(plugins[plugin].schema, current, members), ...Object.fromEntries(faulty) };
 }
 
 /** Members are defined, never assigned, so that no name is special. */

@@ -1,6 +1,7 @@
 /** The table of plugins: the one place that lists them. Their handlers are in the gateway under the same names. */
 
-import { type SchemaNode, schemaNode } from "../schema/node.ts";
+import type { RecordSchema } from "../schema/member.ts";
+import type { SchemaNode } from "../schema/node.ts";
 import { type CorsConfig, corsSchema } from "./cors.ts";
 import { type KeyAuthConfig, keyAuthSchema } from "./key-auth.ts";
 import { type PrometheusConfig, prometheusSchema } from "./prometheus.ts";
@@ -18,7 +19,7 @@ export type PluginName = keyof PluginConfigs;
 
 /** Facts about a plugin that its config schema does not express. */
 export interface PluginFacts {
-  readonly schema: typeof corsSchema | typeof keyAuthSchema | typeof rateLimitingSchema | typeof prometheusSchema;
+  readonly schema: RecordSchema;
   /** Order of execution, high first. The numbers are Kong's. */
   readonly priority: number;
   /** Whether the plugin protects its targets: if it is invalid, its routes answer 503 instead of staying open. */
@@ -40,7 +41,7 @@ export function secretMembers(name: string): readonly (readonly string[])[] {
     node.secret
       ? [path]
       : Object.entries(node.properties ?? {}).flatMap(([member, inner]) => look(inner, [...path, member]));
-  return Object.hasOwn(plugins, name) ? look(schemaNode(plugins[name as PluginName].schema), []) : [];
+  return Object.hasOwn(plugins, name) ? look(plugins[name as PluginName].schema, []) : [];
 }
 
 /**

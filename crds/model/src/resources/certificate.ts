@@ -1,7 +1,6 @@
 /** The custom resource Certificate. Its PEM texts are in a Secret of the type that cert-manager writes. */
 import type { Certificate, Sni } from "../entities/index.ts";
 import { entities } from "../entities/index.ts";
-import { schemaNode } from "../schema/node.ts";
 import { camelSchema, type Derived, type KindFacts, type SpecNode, specOf } from "./kind.ts";
 import { type CommonSpec, childId, common, type NameRef, nameRef, stateColumns } from "./shared.ts";
 
@@ -27,7 +26,7 @@ export type CertificateSpec = CommonSpec &
     readonly snis?: readonly SniEntry[];
   };
 
-const { name, tags } = camelSchema(schemaNode(entities.snis.schema)).properties ?? {};
+const { name, tags } = camelSchema(entities.snis.schema).properties ?? {};
 
 const snis: SpecNode = {
   type: "array",

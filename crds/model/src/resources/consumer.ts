@@ -1,7 +1,6 @@
 /** The custom resource Consumer. Its keys are in Secrets, never in the resource. */
 import type { Consumer, Credential } from "../entities/index.ts";
 import { entities } from "../entities/index.ts";
-import { schemaNode } from "../schema/node.ts";
 import { camelSchema, type Derived, type KindFacts, ownMembers, type SpecNode, specOf } from "./kind.ts";
 import { type CommonSpec, childId, common, type SecretRef, secretRef, stateColumns } from "./shared.ts";
 
@@ -15,7 +14,7 @@ export type ConsumerSpec = CommonSpec &
     readonly keyAuth?: readonly KeyAuthEntry[];
   };
 
-const { tags, ttl } = camelSchema(schemaNode(entities.keyauth_credentials.schema)).properties ?? {};
+const { tags, ttl } = camelSchema(entities.keyauth_credentials.schema).properties ?? {};
 
 const keyAuth: SpecNode = {
   type: "array",

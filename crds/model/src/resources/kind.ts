@@ -2,7 +2,7 @@
 import type { Collection } from "../entities/index.ts";
 import { entities } from "../entities/index.ts";
 import { toCamel } from "../names.ts";
-import { type SchemaNode, schemaNode } from "../schema/node.ts";
+import type { SchemaNode } from "../schema/node.ts";
 
 export const group = "sluice.dev";
 export const crdVersion = "v1alpha1";
@@ -63,8 +63,6 @@ export type Derived<Entity, Omitted extends keyof Entity> = {
 /** The schema with all members in camelCase. Names in mappings (such as headers) stay unchanged. */
 export function camelSchema(node: SchemaNode): SpecNode {
   const { properties, items, additionalProperties, required = [], ...rest } = node;
-  // A stored record has all of its members; a person may omit those with a default.
-  const given = required.filter((name) => properties?.[name]?.default === undefined);
   return {
     ...rest,
     ...(properties && {
@@ -77,7 +75,7 @@ export function camelSchema(node: SchemaNode): SpecNode {
       additionalProperties:
         typeof additionalProperties === "object" ? camelSchema(additionalProperties) : additionalProperties,
     }),
-    ...(given.length > 0 && { required: given.map(toCamel) }),
+    ...(required.length > 0 && { required: required.map(toCamel) }),
   };
 }
 
@@ -92,7 +90,7 @@ interface SpecParts {
 
 /** Derives a spec from an entity's schema. Members of every kind come first, then the kind's own. */
 export function specOf(collection: Collection, parts: SpecParts): SpecNode {
-  const { properties = {}, description, additionalProperties } = camelSchema(schemaNode(entities[collection].schema));
+  const { properties = {}, description, additionalProperties } = camelSchema(entities[collection].schema);
   const omitted = new Set([...parts.omit.map(toCamel), ...Object.keys(parts.add)]);
   const derived = Object.fromEntries(Object.entries(properties).filter(([member]) => !omitted.has(member)));
   const { name, id, tags, class: resourceClass, ...own } = { ...ownMembers(parts.add), ...derived };

@@ -1,6 +1,5 @@
 /** The custom resource Service (group sluice.dev, not the core Service). */
 import { entities, type Service } from "../entities/index.ts";
-import { schemaNode } from "../schema/node.ts";
 import { camelSchema, type Derived, type KindFacts, type SpecNode, specOf } from "./kind.ts";
 import {
   type BackendRef,
@@ -20,8 +19,7 @@ export type UpstreamHeaderEntry =
   | { readonly name: string; readonly value: string; readonly secretRef?: undefined }
   | { readonly name: string; readonly secretRef: SecretRef; readonly value?: undefined };
 
-const { name, value } =
-  camelSchema(schemaNode(entities.services.schema)).properties?.upstreamHeaders?.items?.properties ?? {};
+const { name, value } = camelSchema(entities.services.schema).properties?.upstreamHeaders?.items?.properties ?? {};
 
 const upstreamHeaders: SpecNode = {
   type: "array",

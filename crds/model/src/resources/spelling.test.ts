@@ -4,7 +4,6 @@ import { checkEntity } from "../check/index.ts";
 import { collections, entities } from "../entities/index.ts";
 import { toCamel } from "../names.ts";
 import { plugins } from "../plugins/index.ts";
-import { schemaNode } from "../schema/node.ts";
 import { type KindFacts, kinds, type SpecNode } from "./index.ts";
 import { camelPath, readSpec, withoutDefaults, writeSpec } from "./spelling.ts";
 
@@ -46,7 +45,7 @@ test("every member of every entity has its place in a spec, or is known to stand
 test("a spec's member reads the same as the entity's: one description for both", () => {
   assert.equal(
     kinds.Route.spec.properties?.stripPath?.description,
-    schemaNode(entities.routes.schema).properties?.strip_path?.description,
+    entities.routes.schema.properties?.strip_path?.description,
   );
 });
 
@@ -118,7 +117,7 @@ test("sections of an upstream's health checks are spelled with humps, and those 
 });
 
 test("a plugin's config is written without defaults at any depth", () => {
-  const schema = schemaNode(plugins["rate-limiting"].schema);
+  const schema = plugins["rate-limiting"].schema;
   const config = { minute: 5, hour: null, policy: "local", redis: { host: null, port: 6379 } };
   assert.deepEqual(withoutDefaults(schema, config), { minute: 5 });
   assert.deepEqual(withoutDefaults(schema, { ...config, redis: { host: "r", port: 6379 } }, { redis: { port: 1 } }), {

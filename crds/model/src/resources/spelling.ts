@@ -3,8 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { validate } from "../check/validate.ts";
 import { type Collection, entities } from "../entities/index.ts";
 import { toCamel, toSnake } from "../names.ts";
-import { type SchemaNode, schemaNode } from "../schema/node.ts";
-import { isRecord, memberSchemaOf, valuesOf } from "../schema/walk.ts";
+import { isRecord, memberSchemaOf, type SchemaNode, valuesOf, withoutUnset } from "../schema/node.ts";
 import type { Violation } from "../violation.ts";
 import type { SpecNode } from "./kind.ts";
 
@@ -77,7 +76,7 @@ export function withoutDefaults(node: SchemaNode, value: Members, previous: unkn
 
 /** Converts a path in an entity to a path in its spec: `["strip_path"]` -> `["stripPath"]`. Names in mappings stay. */
 export function camelPath(collection: Collection, path: Path): Path {
-  let node: SchemaNode | undefined = schemaNode(entities[collection].schema);
+  let node: SchemaNode | undefined = entities[collection].schema;
   return path.map((step) => {
     const member: SchemaNode | undefined = node && typeof step === "string" ? memberSchemaOf(node, step) : undefined;
     const spelled = member && typeof step === "string" ? toCamel(step) : step;
@@ -100,8 +99,7 @@ function respell(node: SpecNode, value: unknown, spell: (name: string) => string
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isRecord(value)) return value;
-  const given = Object.entries(value).filter(([, member]) => member !== null && member !== undefined);
-  return Object.fromEntries(given.map(([name, member]) => [name, withoutNulls(member)]));
+  return Object.fromEntries(Object.entries(withoutUnset(value)).map(([name, member]) => [name, withoutNulls(member)]));
 }
 
 const plainNodes = new WeakMap<SpecNode, SchemaNode>();

@@ -2,7 +2,6 @@
 import type { Target, Upstream } from "../entities/index.ts";
 import { entities } from "../entities/index.ts";
 import { toCamel } from "../names.ts";
-import { schemaNode } from "../schema/node.ts";
 import { type CelRule, camelSchema, type Derived, type KindFacts, type SpecNode, specOf } from "./kind.ts";
 import { type CommonSpec, childId, clientCertificateRef, common, type NameRef, stateColumns } from "./shared.ts";
 
@@ -19,7 +18,7 @@ export type UpstreamSpec = CommonSpec &
     readonly targets?: readonly TargetEntry[];
   };
 
-const { target, weight, tags } = camelSchema(schemaNode(entities.targets.schema)).properties ?? {};
+const { target, weight, tags } = camelSchema(entities.targets.schema).properties ?? {};
 
 const targets: SpecNode = {
   type: "array",

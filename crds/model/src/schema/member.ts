@@ -6,8 +6,10 @@
  * (Kong's convention). A member with a `default` gets it when the input lacks it or has null.
  */
 
-/** A schema with the type of its values. Its keywords are read through `schemaNode`. */
-export interface TypedSchema<Value = unknown> {
+import type { DeprecatedMember, Referable, SchemaNode } from "./node.ts";
+
+/** A schema with the type of its values. */
+export interface TypedSchema<Value = unknown> extends SchemaNode {
   /** For the compiler; no schema has this member at run time. */
   readonly "~value"?: () => Value;
 }
@@ -16,7 +18,7 @@ export interface TypedSchema<Value = unknown> {
 export type Static<Of extends TypedSchema> = Of extends TypedSchema<infer Value> ? Value : never;
 
 /** A schema from keywords, for values whose type the caller knows. */
-export const typedSchema = <Value>(keywords: object): TypedSchema<Value> => keywords;
+export const typedSchema = <Value>(keywords: SchemaNode): TypedSchema<Value> => keywords;
 
 /** Options of a member beyond its JSON type. */
 export interface MemberOptions {
@@ -65,22 +67,15 @@ export function mapping<Value extends TypedSchema>(
   return typedSchema<Record<string, Static<Value>>>({ type: "object", additionalProperties: values, ...options });
 }
 
-/** A former spelling of a member. It is accepted in place of its replacement, and responses show both, as in Kong. */
-export interface DeprecatedMember {
-  readonly name: string;
-  /** Relative to the record that had the member: `["redis", "host"]`. */
-  readonly replacedBy: readonly string[];
-}
-
 type Members = Readonly<Record<string, TypedSchema>>;
 
 /** The schema of a fixed set of members. */
-export interface RecordSchema<Of extends Members>
+export interface RecordSchema<Of extends Members = Members>
   extends TypedSchema<{ -readonly [Name in keyof Of]: Static<Of[Name]> }> {
   readonly properties: Of;
 }
 
-/** A fixed set of members; an unknown one is a violation. */
+/** A fixed set of members; an unknown one is a violation. Those without a default are required. */
 export const record = <Of extends Members>(
   members: Of,
   options: {
@@ -90,18 +85,17 @@ export const record = <Of extends Members>(
     readonly deprecatedMembers?: readonly DeprecatedMember[];
   },
 ): RecordSchema<Of> => ({
-  ...{ type: "object", required: Object.keys(members) },
+  type: "object",
+  required: Object.keys(members).filter((name) => members[name]?.default === undefined),
   properties: members,
-  ...{ additionalProperties: false, ...options },
+  additionalProperties: false,
+  ...options,
 });
 
 /** The member may be unset; unset is `null`. */
 export function nullable<Of extends TypedSchema>(inner: Of) {
   return typedSchema<Static<Of> | null>({ default: null, ...inner, nullable: true });
 }
-
-/** The collections that entities may refer to. */
-export type Referable = "certificates" | "upstreams" | "services" | "routes" | "consumers";
 
 /**
  * A reference to another entity by its id; in input also by its unique name.

@@ -1,4 +1,12 @@
-import type { DeprecatedMember, Referable, TypedSchema } from "./member.ts";
+/** The collections that entities may refer to. */
+export type Referable = "certificates" | "upstreams" | "services" | "routes" | "consumers";
+
+/** A former spelling of a member. It is accepted in place of its replacement, and responses show both, as in Kong. */
+export interface DeprecatedMember {
+  readonly name: string;
+  /** Relative to the record that had the member: `["redis", "host"]`. */
+  readonly replacedBy: readonly string[];
+}
 
 /** A schema as plain keywords: the JSON Schema keywords in use, and Sluice's own. */
 export interface SchemaNode {
@@ -36,5 +44,18 @@ export interface SchemaNode {
   readonly secret?: true;
 }
 
-/** The keywords of a schema. */
-export const schemaNode = (schema: TypedSchema): SchemaNode => schema as SchemaNode;
+/** A record's own member; undefined for names that the record does not have, inherited ones included. */
+export const memberSchemaOf = (schema: SchemaNode, name: string): SchemaNode | undefined =>
+  schema.properties !== undefined && Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
+
+/** The schema of a mapping's values; undefined for everything else. */
+export const valuesOf = ({ additionalProperties }: SchemaNode): SchemaNode | undefined =>
+  typeof additionalProperties === "object" ? additionalProperties : undefined;
+
+/** A JSON object: neither null nor a list. */
+export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** A record without its unset members. */
+export const withoutUnset = (members: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null && value !== undefined));

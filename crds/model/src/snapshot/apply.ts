@@ -7,7 +7,7 @@
 import { type CheckOptions, checkEntity } from "../check/index.ts";
 import type { Change, Document } from "../document.ts";
 import { type Collection, collections, perCollection } from "../entities/index.ts";
-import { isRecord } from "../schema/walk.ts";
+import { isRecord } from "../schema/node.ts";
 import type { Snapshot } from "../snapshot.ts";
 import type { Checked, Violation } from "../violation.ts";
 import { combineChange, type Removals } from "./combine-change.ts";

@@ -1,7 +1,7 @@
 /** Checks the outline of a document or change from a request. Its items are checked when it is applied. */
 import type { Change, Document } from "../document.ts";
 import { entities } from "../entities/index.ts";
-import { isRecord } from "../schema/walk.ts";
+import { isRecord } from "../schema/node.ts";
 import type { Checked, Violation } from "../violation.ts";
 
 /** The expected types of members that are not collections. */

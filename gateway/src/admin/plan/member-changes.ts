@@ -1,13 +1,5 @@
 /** Finds the members that differ between two versions of an entity. */
-import {
-  type Collection,
-  canonicalJson,
-  entities,
-  type PluginName,
-  plugins,
-  type SchemaNode,
-  schemaNode,
-} from "@sluice/model";
+import { type Collection, canonicalJson, entities, type PluginName, plugins, type SchemaNode } from "@sluice/model";
 
 export interface MemberChange {
   /** Members of nested records are separated by dots: `config.minute`. */
@@ -64,10 +56,10 @@ const identity: ReadonlySet<string> = new Set(["id", "created_at", "name", "user
 
 /** Values that differ from the defaults, as a flat record. Id and name are shown separately. */
 export function setMembers(collection: Collection, entity: object): Members {
-  const defaults = defaultsOf(schemaNode(entities[collection].schema));
+  const defaults = defaultsOf(entities[collection].schema);
   const { name } = entity as { readonly name?: unknown };
   const known = collection === "plugins" && typeof name === "string" && Object.hasOwn(plugins, name);
-  const config = known ? { config: defaultsOf(schemaNode(plugins[name as PluginName].schema)) } : {};
+  const config = known ? { config: defaultsOf(plugins[name as PluginName].schema) } : {};
   const set = changesBetween(collection, { ...defaults, ...config }, entity);
   const said = collection === "plugins" ? ["id", "created_at"] : [...identity];
   return Object.fromEntries(

@@ -6,7 +6,6 @@ import {
   pluginNames,
   plugins,
   type SchemaNode,
-  schemaNode,
   schemaNodeAt,
 } from "@sluice/model";
 import { entityChecks, type KongCheck, pluginChecks } from "./checks.ts";
@@ -30,7 +29,7 @@ const owners: Partial<Record<Collection, string>> = {
 
 export function entitySchema(collection: Collection): KongSchema {
   const { schema, unique } = entities[collection];
-  const { properties = {} } = schemaNode(schema);
+  const { properties = {} } = schema;
   return {
     fields: Object.entries(properties).map(([name, member]) => ({
       [name]: {
@@ -50,12 +49,12 @@ export function entitySchema(collection: Collection): KongSchema {
 export function kongPluginSchema(plugin: string): KongSchema | null {
   if (!isPlugin(plugin)) return null;
   const { schema, refuses } = plugins[plugin];
-  const { protocols } = schemaNode(entities.plugins.schema).properties ?? {};
+  const { protocols } = entities.plugins.schema.properties ?? {};
   const refused = refuses.map((member) => ({ [member]: { type: "foreign", reference: `${member}s`, eq: null } }));
   const config: KongField = {
     type: "record",
     required: true,
-    fields: kongFieldsOf(schemaNode(schema)),
+    fields: kongFieldsOf(schema),
     ...deprecatedFields(plugin),
   };
   return {
@@ -74,7 +73,7 @@ const isOpen = ({ type, properties, additionalProperties }: SchemaNode): boolean
 
 /** decK compares the deprecated members of a file with those in responses. */
 function deprecatedFields(plugin: PluginName): { readonly shorthand_fields?: KongFields } {
-  const schema = schemaNode(plugins[plugin].schema);
+  const schema = plugins[plugin].schema;
   const fields = (schema.deprecatedMembers ?? []).map(({ name, replacedBy }) => {
     const { type, len_min } = fieldOf(schemaNodeAt(schema, replacedBy) ?? {});
     const now = `config.${replacedBy.join(".")}`;

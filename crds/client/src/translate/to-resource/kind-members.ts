@@ -5,7 +5,6 @@ import {
   type PluginName,
   plugins,
   type Sni,
-  schemaNode,
   type Target,
   withoutDefaults,
   writeSpec,
@@ -32,7 +31,7 @@ export function pluginParts(entity: Members, before: Members): Members {
 }
 
 const schemaOf = (name: unknown) =>
-  typeof name === "string" && Object.hasOwn(plugins, name) ? schemaNode(plugins[name as PluginName].schema) : {};
+  typeof name === "string" && Object.hasOwn(plugins, name) ? plugins[name as PluginName].schema : {};
 
 /** Undefined when the member is null or missing. */
 function memberAt(value: unknown, [step, ...rest]: readonly string[]): unknown {

@@ -1,5 +1,5 @@
 /** Allowed names and values in `upstream_headers` of a service. */
-import { isRecord } from "../../schema/walk.ts";
+import { isRecord } from "../../schema/node.ts";
 import type { Violation } from "../../violation.ts";
 import { headerName } from "./names.ts";
 import type { TextRule } from "./rule.ts";

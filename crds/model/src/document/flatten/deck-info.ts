@@ -1,6 +1,6 @@
 /** decK's `_info`: tags for every entity, and defaults that replace the gateway's. */
 import { type Collection, entities } from "../../entities/index.ts";
-import { isRecord } from "../../schema/walk.ts";
+import { isRecord } from "../../schema/node.ts";
 import type { Violation } from "../../violation.ts";
 import type { Findings } from "./top-level.ts";
 

@@ -16,7 +16,7 @@ import {
   references,
 } from "../../entities/index.ts";
 import { derivedIdOf, deriveId, deriveNamelessId } from "../../ids.ts";
-import { isRecord } from "../../schema/walk.ts";
+import { isRecord } from "../../schema/node.ts";
 import type { Violation } from "../../violation.ts";
 import { type DeckInfo, readDeckInfo } from "./deck-info.ts";
 import { type DocumentEntry, gatherEntries } from "./gather-entries.ts";

@@ -1,5 +1,5 @@
 /** decK's `_plugin_configs`: named configs that plugins of the same file include through `_config`. */
-import { isRecord } from "../../schema/walk.ts";
+import { isRecord } from "../../schema/node.ts";
 import type { Violation } from "../../violation.ts";
 
 type Members = Readonly<Record<string, unknown>>;

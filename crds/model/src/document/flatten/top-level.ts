@@ -1,6 +1,6 @@
 /** The document's own members: those at the top level beside the collections. */
 import { collections } from "../../entities/index.ts";
-import { isRecord } from "../../schema/walk.ts";
+import { isRecord } from "../../schema/node.ts";
 import type { Violation } from "../../violation.ts";
 
 export const formatVersions = ["1.1", "2.1", "3.0"] as const;

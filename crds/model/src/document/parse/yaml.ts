@@ -20,7 +20,7 @@ import {
   Parser,
   type YAMLMap,
 } from "yaml";
-import { isRecord } from "../../schema/walk.ts";
+import { isRecord } from "../../schema/node.ts";
 import type { Checked, Violation } from "../../violation.ts";
 import { divideText } from "../text/items.ts";
 import { readPlainJson } from "./json.ts";

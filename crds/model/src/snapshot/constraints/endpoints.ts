@@ -1,7 +1,7 @@
 /** The endpoints section of a change: addresses by service id. */
 import { isIP } from "node:net";
 import type { ServiceEndpoint } from "../../document.ts";
-import { isRecord } from "../../schema/walk.ts";
+import { isRecord } from "../../schema/node.ts";
 import type { Violation } from "../../violation.ts";
 import { freezeDeep } from "../stored-entity.ts";
 

@@ -1,6 +1,6 @@
 /** Builds a complete, checked entity from a request body. */
 import { randomUUID } from "node:crypto";
-import { type Collection, checkEntity, type Entity, entities, schemaNode } from "@sluice/model";
+import { type Collection, checkEntity, type Entity, entities } from "@sluice/model";
 import type { RawMembers } from "../../http/decode-body.ts";
 import { invalidEntity } from "../../http/errors.ts";
 import type { EntityRequest } from "../../requests.ts";
@@ -11,9 +11,7 @@ export const timestampFor = (collection: Collection): number =>
 
 /** The change time, for collections that have one: credentials do not. */
 export const updatedAtNow = (collection: Collection): { readonly updated_at?: number } =>
-  "updated_at" in (schemaNode(entities[collection].schema).properties ?? {})
-    ? { updated_at: timestampFor(collection) }
-    : {};
+  "updated_at" in (entities[collection].schema.properties ?? {}) ? { updated_at: timestampFor(collection) } : {};
 
 /** @throws HttpError 400 with all violations. */
 export function checkedEntity(call: EntityRequest, raw: RawMembers): Entity {
