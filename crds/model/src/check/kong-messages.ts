@@ -21,9 +21,10 @@ const atMost: Text = (_, { params }) => `length must be at most ${params.limit}`
 
 /**
  * By Ajv's keyword; every keyword of the schemas has its text here. The order is Kong's: if a value fails in several
- * ways, only the first is reported. Duplicates in sets were removed before validation.
+ * ways, only the first is reported.
  */
 export const kongMessages: Readonly<Record<string, Text>> = {
+  format: () => "expected a valid UUID",
   type,
   required: ({ reference }) => (reference === undefined ? "required field missing" : "missing primary key"),
   additionalProperties: () => "unknown field",

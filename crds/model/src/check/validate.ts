@@ -25,12 +25,16 @@ function compiled(schema: SchemaNode): ValidateFunction {
 }
 
 const ajv = new Ajv({ allErrors: true, verbose: true })
-  .addKeyword({ keyword: "reference", schemaType: "string" })
-  .addKeyword({ keyword: "onDelete", schemaType: "string" })
-  .addKeyword({ keyword: "secret", schemaType: "boolean" })
-  .addKeyword({ keyword: "deprecatedMembers", schemaType: "array" })
+  .addFormat("uuid", (value) => textRules.uuid?.(value) === undefined)
   .addKeyword({ keyword: "rule", schemaType: "string", errors: true, compile: compileRule })
-  .addKeyword({ keyword: "keyRule", schemaType: "string", type: "object", errors: true, compile: compileKeyRule });
+  .addKeyword({ keyword: "keyRule", schemaType: "string", type: "object", errors: true, compile: compileKeyRule })
+  // Patterns are left to the API server: a reference with an impossible name is reported as unresolved.
+  .removeKeyword("pattern")
+  // As in Kong, duplicates in a set are removed (fillDefaults) and are not a violation.
+  .removeKeyword("uniqueItems")
+  // Read by other code.
+  .addVocabulary(["reference", "onDelete", "secret", "deprecatedMembers", "uniqueItems"])
+  .addVocabulary(["pattern", "own", "open", "cel", "listMapKeys"]);
 
 type Fault = Partial<ErrorObject>;
 

@@ -1,12 +1,12 @@
 /** A key-auth credential: a secret key of a consumer. */
-import { integer, nullable, record, reference, type Static, text } from "../schema/member.ts";
+import { integer, nullable, owner, record, type Static, text } from "../schema/member.ts";
 import { created_at, id, tags } from "./shared.ts";
 
 export const credentialSchema = record(
   {
     id,
     created_at,
-    consumer: reference("consumers", "The consumer that owns the key."),
+    consumer: owner("consumers", "The consumer that owns the key."),
     key: nullable(
       text({
         description: "The secret key. Generated (32 letters and digits) if unset.",
@@ -17,7 +17,7 @@ export const credentialSchema = record(
     tags,
     ttl: nullable(integer({ description: "Lifetime of the key in seconds.", minimum: 0, maximum: 100_000_000 })),
   },
-  { description: "A secret key of a consumer.", rule: "credential" },
+  { description: "A secret key of a consumer." },
 );
 
 export type Credential = Static<typeof credentialSchema>;

@@ -1,5 +1,5 @@
 /** An SNI: the certificate to present to clients that request a server name. */
-import { record, reference, type Static, text } from "../schema/member.ts";
+import { owner, record, type Static, text } from "../schema/member.ts";
 import { created_at, id, tags, updated_at } from "./shared.ts";
 
 export const sniSchema = record(
@@ -12,10 +12,10 @@ export const sniSchema = record(
       rule: "wildcard-sni",
       maxLength: 255,
     }),
-    certificate: reference("certificates", "The certificate that is presented for the name."),
+    certificate: owner("certificates", "The certificate that is presented for the name."),
     tags,
   },
-  { description: "A server name and the certificate that is presented for it.", rule: "sni" },
+  { description: "A server name and the certificate that is presented for it." },
 );
 
 export type Sni = Static<typeof sniSchema>;

@@ -1,5 +1,5 @@
 /** A target: one address of an upstream. */
-import { decimal, integer, record, reference, type Static, text } from "../schema/member.ts";
+import { decimal, integer, owner, record, type Static, text } from "../schema/member.ts";
 import { id, tags } from "./shared.ts";
 
 const time = (what: string) => decimal({ description: `When the target was ${what}, Unix time in seconds.` });
@@ -9,7 +9,7 @@ export const targetSchema = record(
     id,
     created_at: time("created"),
     updated_at: time("last changed"),
-    upstream: reference("upstreams", "The upstream that the target belongs to."),
+    upstream: owner("upstreams", "The upstream that the target belongs to."),
     target: text({
       description: "Host name or address, with an optional port (default 8000).",
       rule: "target",
@@ -23,7 +23,7 @@ export const targetSchema = record(
     }),
     tags,
   },
-  { description: "One address of an upstream.", rule: "target" },
+  { description: "One address of an upstream." },
 );
 
 export type Target = Static<typeof targetSchema>;

@@ -142,3 +142,8 @@ for (const [collection, path, expected] of paths) {
     assert.deepEqual(camelPath(collection, path), expected);
   });
 }
+
+test("duplicates among the tags of an entry are no violation, since validation of the entity removes them", () => {
+  const spec = { secretRef: { name: "pair" }, snis: [{ name: "a.example", tags: ["blue", "blue"] }] };
+  assert.deepEqual(readSpec(kinds.Certificate.spec, spec).violations, []);
+});

@@ -34,7 +34,7 @@ export function readSpec(node: SpecNode, value: unknown): SpecMembers {
       if (member.own && node.required?.includes(name))
         violations.push({ path: [name], message: "required field missing" });
     } else if (member.own) {
-      const faults = validate(plain(member), given);
+      const faults = validate(member, given);
       violations.push(...faults.map(({ path, message }) => ({ path: [name, ...path], message })));
       if (faults.length === 0) own.push([name, given]);
     } else members.push([toSnake(name), respell(member, given, toSnake)]);
@@ -100,31 +100,4 @@ function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isRecord(value)) return value;
   return Object.fromEntries(Object.entries(withoutUnset(value)).map(([name, member]) => [name, withoutNulls(member)]));
-}
-
-const plainNodes = new WeakMap<SpecNode, SchemaNode>();
-
-/**
- * The node for the model's own validator, which has rules instead of formats. Patterns are left to the API server: a
- * reference with an impossible name is reported as unresolved.
- */
-function plain(node: SpecNode): SchemaNode {
-  const known = plainNodes.get(node);
-  if (known) return known;
-  const { own: _own, open: _open, cel: _cel, listMapKeys: _keys, pattern: _pattern, format, ...rest } = node;
-  const { items, properties, additionalProperties, ...scalar } = rest;
-  const made: SchemaNode = {
-    ...scalar,
-    ...(format === "uuid" && { rule: "uuid" }),
-    ...(items && { items: plain(items) }),
-    ...(properties && {
-      properties: Object.fromEntries(Object.entries(properties).map(([name, member]) => [name, plain(member)])),
-    }),
-    ...(additionalProperties !== undefined && {
-      additionalProperties:
-        typeof additionalProperties === "object" ? plain(additionalProperties) : additionalProperties,
-    }),
-  };
-  plainNodes.set(node, made);
-  return made;
 }

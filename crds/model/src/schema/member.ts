@@ -97,22 +97,26 @@ export function nullable<Of extends TypedSchema>(inner: Of) {
   return typedSchema<Static<Of> | null>({ default: null, ...inner, nullable: true });
 }
 
-/**
- * A reference to another entity by its id; in input also by its unique name.
- *
- * @param onDelete The effect of removing the other entity: the referring entity is removed too (`cascade`), or the
- * removal is rejected (`restrict`). Default `cascade`.
- */
-export function reference(kind: Referable, description: string, onDelete: "cascade" | "restrict" = "cascade") {
-  return typedSchema<{ id: string } | null>({
+/** A reference to another entity by its id; in input also by its unique name. */
+const referenceTo = (kind: Referable, description: string, onDelete: "cascade" | "restrict") =>
+  typedSchema<{ id: string }>({
     type: "object",
     properties: { id: { type: "string", rule: "uuid", description: `The id of the ${kind.slice(0, -1)}.` } },
     required: ["id"],
     additionalProperties: false,
-    nullable: true,
-    default: null,
     reference: kind,
     onDelete,
     description,
   });
-}
+
+/**
+ * A reference that may be unset.
+ *
+ * @param onDelete The effect of removing the other entity: the referring entity is removed too (`cascade`), or the
+ * removal is rejected (`restrict`). Default `cascade`.
+ */
+export const reference = (kind: Referable, description: string, onDelete: "cascade" | "restrict" = "cascade") =>
+  nullable(referenceTo(kind, description, onDelete));
+
+/** The required reference to the entity that this one belongs to, and is removed with. */
+export const owner = (kind: Referable, description: string) => referenceTo(kind, description, "cascade");

@@ -1,65 +1,65 @@
 /** Checks the outline of a document or change from a request. Its items are checked when it is applied. */
 import type { Change, Document } from "../document.ts";
-import { entities } from "../entities/index.ts";
+import { perCollection } from "../entities/index.ts";
 import { isRecord } from "../schema/node.ts";
 import type { Checked, Violation } from "../violation.ts";
 
-/** The expected types of members that are not collections. */
-const heads: Readonly<Record<string, readonly [expected: string, holds: (value: unknown) => boolean]>> = {
-  _format_version: ["a string", (value) => typeof value === "string"],
-  _transform: ["a boolean", (value) => typeof value === "boolean"],
-  _sluice: ["a record", isRecord],
+const forms = {
+  "a string": (value: unknown) => typeof value === "string",
+  "a boolean": (value: unknown) => typeof value === "boolean",
+  "a record": isRecord,
+  "an array": Array.isArray,
+  anything: () => true,
 };
+type Form = keyof typeof forms;
+
+const lists = perCollection((): Form => "an array");
+
+/** A violation for each member that is not expected, or that does not have the expected form. */
+export function checkMembers(
+  value: unknown,
+  expected: Readonly<Record<string, Form>>,
+  path: Violation["path"] = [],
+): readonly Violation[] {
+  if (!isRecord(value)) return [{ path, message: "expected a record" }];
+  return Object.entries(value).flatMap(([member, given]) => {
+    const form = Object.hasOwn(expected, member) ? expected[member] : undefined;
+    if (form === undefined) return [{ path: [...path, member], message: "unknown field" }];
+    return forms[form](given) ? [] : [{ path: [...path, member], message: `expected ${form}` }];
+  });
+}
+
+/** The member of a document with everything that Kong's format does not have. */
+export const checkExtension = (extension: unknown): readonly Violation[] =>
+  checkMembers(extension, { endpoints: "a record" }, ["_sluice"]);
 
 /**
  * Plain data (a request's JSON) as a Document. An unknown member is a violation: a node
  * that receives a document from a newer operator must refuse it instead of serving a part of it.
  */
 export function checkFlatDocument(data: unknown): Checked<Document> {
-  if (!isRecord(data)) return { violations: [{ path: [], message: "expected a record" }] };
-  const ours = isRecord(data._sluice) ? data._sluice : {};
+  const extension = isRecord(data) && isRecord(data._sluice) ? data._sluice : {};
   const violations = [
-    ...Object.entries(data).flatMap(([member, value]) => checkMember(member, value)),
-    ...Object.entries(ours).flatMap(([member, value]) => checkOurs(["_sluice", member], value)),
+    ...checkMembers(data, { _format_version: "a string", _transform: "a boolean", _sluice: "a record", ...lists }),
+    ...checkExtension(extension),
   ];
-  return violations.length > 0 ? { violations } : { value: data as unknown as Document };
+  return violations.length > 0 ? { violations } : { value: data as Document };
 }
 
-function checkMember(member: string, value: unknown): readonly Violation[] {
-  const path = [member];
-  const head = Object.hasOwn(heads, member) ? heads[member] : undefined;
-  if (head !== undefined) return head[1](value) ? [] : [{ path, message: `expected ${head[0]}` }];
-  if (!Object.hasOwn(entities, member)) return [{ path, message: "unknown field" }];
-  return Array.isArray(value) ? [] : [{ path, message: "expected an array" }];
-}
-
-function checkOurs(path: readonly string[], value: unknown): readonly Violation[] {
-  if (path.at(-1) !== "endpoints") return [{ path, message: "unknown field" }];
-  return isRecord(value) ? [] : [{ path, message: "expected a record" }];
-}
-
-/** Plain data (a request's JSON) as a Change. */
+/** Plain data (a request's JSON) as a Change. Endpoints are checked when the change is applied. */
 export function checkChange(data: unknown): Checked<Change> {
   if (!isRecord(data)) return { violations: [{ path: [], message: "expected a record" }] };
-  const { put = {}, remove = {}, endpoints, ...unknown } = data;
-  const violations: Violation[] = [
-    ...checkLists("put", put, () => true),
-    ...checkLists("remove", remove, (id) => typeof id === "string"),
-    ...Object.keys(unknown).map((member) => ({ path: [member], message: "unknown field" })),
+  const { put = {}, remove = {} } = data;
+  const violations = [
+    ...checkMembers(put, lists, ["put"]),
+    ...checkMembers(remove, lists, ["remove"]),
+    ...Object.entries(isRecord(remove) ? remove : {}).flatMap(([collection, ids]) => checkIds(collection, ids)),
+    ...checkMembers(data, { put: "anything", remove: "anything", endpoints: "anything" }),
   ];
-  if (violations.length > 0) return { violations };
-  // Endpoints are checked when the change is applied.
-  return { value: { put, remove, ...(endpoints === undefined ? {} : { endpoints }) } as Change };
+  return violations.length > 0 ? { violations } : { value: { ...data, put, remove } as Change };
 }
 
-function checkLists(member: string, lists: unknown, accepts: (item: unknown) => boolean): readonly Violation[] {
-  if (!isRecord(lists)) return [{ path: [member], message: "expected a record" }];
-  return Object.entries(lists).flatMap(([collection, items]) => {
-    const path = [member, collection];
-    if (!Object.hasOwn(entities, collection)) return [{ path, message: "unknown field" }];
-    if (!Array.isArray(items)) return [{ path, message: "expected an array" }];
-    return items.flatMap((item, index) =>
-      accepts(item) ? [] : [{ path: [...path, index], message: "expected a string" }],
-    );
-  });
-}
+const checkIds = (collection: string, ids: unknown): readonly Violation[] =>
+  (Array.isArray(ids) ? ids : []).flatMap((id, index) =>
+    typeof id === "string" ? [] : [{ path: ["remove", collection, index], message: "expected a string" }],
+  );

@@ -20,16 +20,9 @@ export interface KongSchema {
 /** Members that are generated when they are missing. */
 const made: ReadonlySet<string> = new Set(["id", "created_at", "updated_at"]);
 
-/** References that are required by a rule instead of the schema. */
-const owners: Partial<Record<Collection, string>> = {
-  keyauth_credentials: "consumer",
-  snis: "certificate",
-  targets: "upstream",
-};
-
 export function entitySchema(collection: Collection): KongSchema {
   const { schema, unique } = entities[collection];
-  const { properties = {} } = schema;
+  const { properties } = schema;
   return {
     fields: Object.entries(properties).map(([name, member]) => ({
       [name]: {
@@ -37,7 +30,6 @@ export function entitySchema(collection: Collection): KongSchema {
         ...((made.has(name) || isKey(collection, name)) && { auto: true }),
         ...(name.endsWith("_at") && { timestamp: true }),
         ...(unique.includes(name) && { unique: true }),
-        ...(owners[collection] === name && { required: true }),
       },
     })),
     entity_checks: entityChecks[collection] ?? [],

@@ -1,4 +1,4 @@
-/** Rules between certificates and their keys, and between server names and their certificates. */
+/** Rules between certificates and their keys. */
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { isEmptyValue, ofWhole, type RecordMembers, type RecordRule, type TextRule } from "./rule.ts";
 
@@ -22,13 +22,6 @@ function keyOf(pem: string): KeyObject | undefined {
     return undefined;
   }
 }
-
-export const certificateChain: TextRule = (value) =>
-  leafOf(value) === undefined ? "invalid certificate: expected certificates in PEM" : undefined;
-
-/** The message never quotes the key. */
-export const privateKey: TextRule = (value) =>
-  keyOf(value) === undefined ? "invalid key: expected a private key in PEM, not encrypted" : undefined;
 
 /** The parsed certificate and key; undefined if one is missing or invalid in itself. */
 function pairOf(members: RecordMembers, suffix: "" | "_alt") {
@@ -55,5 +48,10 @@ export const certificateRule: RecordRule = (members) => {
     : [];
 };
 
-export const sniRule: RecordRule = (members) =>
-  members.certificate === null ? [{ path: ["certificate"], message: "required field missing" }] : [];
+export const certificateTextRules = {
+  "certificate-chain": (value) =>
+    leafOf(value) === undefined ? "invalid certificate: expected certificates in PEM" : undefined,
+  /** The message never quotes the key. */
+  "private-key": (value) =>
+    keyOf(value) === undefined ? "invalid key: expected a private key in PEM, not encrypted" : undefined,
+} satisfies Readonly<Record<string, TextRule>>;

@@ -1,4 +1,4 @@
-/** Rules between members of services, consumers, plugins and credentials. */
+/** Rules between members of services, consumers and plugins. */
 import { pluginProtocols, servedProtocols } from "../../entities/plugin.ts";
 import { pluginNames, plugins } from "../../plugins/index.ts";
 import { suggestionFor } from "../../suggest.ts";
@@ -81,9 +81,6 @@ const unprotected = (protocols: unknown): readonly Violation[] =>
   protocols.every((protocol) => known.includes(protocol) && !served.includes(protocol))
     ? [{ path: ["protocols"], message: `must include one of: ${served.join(", ")}` }]
     : [];
-
-export const credentialRule: RecordRule = (members) =>
-  members.consumer === null ? [{ path: ["consumer"], message: "required field missing" }] : [];
 
 /** An address, a port, or both. */
 export const endpointRule: RecordRule = (members) =>

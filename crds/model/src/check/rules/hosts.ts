@@ -27,39 +27,15 @@ function isName(name: string): boolean {
 
 const badPort = ({ port }: Host): boolean => port !== undefined && Number(port) > 65_535;
 
-export const host: TextRule = (value) => {
+const host: TextRule = (value) => {
   const parsed = parseHost(value);
   if (parsed === undefined) return `invalid value: ${value}`;
   return parsed.port === undefined ? undefined : "must not have a port";
 };
 
-export const sniName: TextRule = (value) => {
+const sniName: TextRule = (value) => {
   if (parseHost(value)?.kind === "address") return "must not be an IP";
   return host(value);
-};
-
-/** A server name in which `*` may stand for the first or the last label. */
-export const wildcardSni: TextRule = (value) => {
-  if (!value.includes("*")) return sniName(value);
-  if (value.split("*").length > 2) return "only one wildcard must be specified";
-  if (!value.startsWith("*.") && !value.endsWith(".*")) return "wildcard must be leftmost or rightmost character";
-  return sniName(value.replace("*", "abc"));
-};
-
-/** A name without a port that cannot be mistaken for an IP address. */
-export const upstreamName: TextRule = (value) => {
-  const parsed = parseHost(value);
-  if (parsed === undefined) return `Invalid name ('${value}'); must be a valid hostname`;
-  if (parsed.kind === "address") return "Invalid name; no ip addresses allowed";
-  return parsed.port === undefined ? undefined : "Invalid name; no port allowed";
-};
-
-export const targetAddress: TextRule = (value) => {
-  const parsed = parseHost(value);
-  if (parsed === undefined || badPort(parsed)) {
-    return `Invalid target ('${value}'); not a valid hostname or ip address`;
-  }
-  return undefined;
 };
 
 /** The canonical form of a host with its port; `port` if it has none. */
@@ -69,28 +45,51 @@ export function withPort(value: string, port = 8000): string {
   return isIP(value) === 6 ? `[${value}]:${port}` : `${value}:${port}`;
 }
 
-/** A value for the Host header. */
-export const hostPort: TextRule = (value) => {
-  const parsed = parseHost(value);
-  if (parsed === undefined) return `invalid value: ${value}`;
-  return badPort(parsed) ? "invalid port number" : undefined;
-};
-
-/** A host with at most one `*`, as its first or last label, and an optional port. */
-export const routeHost: TextRule = (value) => {
-  const wildcards = value.split("*").length - 1;
-  if (wildcards > 1) return "invalid wildcard: must have at most one wildcard";
-  if (wildcards === 1 && !value.startsWith("*.") && !value.endsWith(".*")) {
-    return "invalid wildcard: must be placed at leftmost or rightmost label";
-  }
-  const parsed = parseHost(value.replace("*", "abc"));
-  if (parsed === undefined) return `invalid hostname: ${value}`;
-  return badPort(parsed) ? "invalid port number" : undefined;
-};
-
-export const ipOrCidr: TextRule = (value) => {
-  const [, address = "", bits] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(value) ?? [];
-  const version = isIP(address);
-  const valid = version !== 0 && (bits === undefined || Number(bits) <= (version === 4 ? 32 : 128));
-  return valid ? undefined : `invalid ip or cidr range: '${value}'`;
-};
+export const hostRules = {
+  host,
+  sni: sniName,
+  /** A server name in which `*` may stand for the first or the last label. */
+  "wildcard-sni": (value) => {
+    if (!value.includes("*")) return sniName(value);
+    if (value.split("*").length > 2) return "only one wildcard must be specified";
+    if (!value.startsWith("*.") && !value.endsWith(".*")) return "wildcard must be leftmost or rightmost character";
+    return sniName(value.replace("*", "abc"));
+  },
+  /** A name without a port that cannot be mistaken for an IP address. */
+  "upstream-name": (value) => {
+    const parsed = parseHost(value);
+    if (parsed === undefined) return `Invalid name ('${value}'); must be a valid hostname`;
+    if (parsed.kind === "address") return "Invalid name; no ip addresses allowed";
+    return parsed.port === undefined ? undefined : "Invalid name; no port allowed";
+  },
+  target: (value) => {
+    const parsed = parseHost(value);
+    if (parsed === undefined || badPort(parsed)) {
+      return `Invalid target ('${value}'); not a valid hostname or ip address`;
+    }
+    return undefined;
+  },
+  /** A value for the Host header. */
+  "host-port": (value) => {
+    const parsed = parseHost(value);
+    if (parsed === undefined) return `invalid value: ${value}`;
+    return badPort(parsed) ? "invalid port number" : undefined;
+  },
+  /** A host with at most one `*`, as its first or last label, and an optional port. */
+  "route-host": (value) => {
+    const wildcards = value.split("*").length - 1;
+    if (wildcards > 1) return "invalid wildcard: must have at most one wildcard";
+    if (wildcards === 1 && !value.startsWith("*.") && !value.endsWith(".*")) {
+      return "invalid wildcard: must be placed at leftmost or rightmost label";
+    }
+    const parsed = parseHost(value.replace("*", "abc"));
+    if (parsed === undefined) return `invalid hostname: ${value}`;
+    return badPort(parsed) ? "invalid port number" : undefined;
+  },
+  "ip-or-cidr": (value) => {
+    const [, address = "", bits] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(value) ?? [];
+    const version = isIP(address);
+    const valid = version !== 0 && (bits === undefined || Number(bits) <= (version === 4 ? 32 : 128));
+    return valid ? undefined : `invalid ip or cidr range: '${value}'`;
+  },
+} satisfies Readonly<Record<string, TextRule>>;

@@ -10,22 +10,6 @@ function badEncoding(path: string): string | undefined {
   return bad === null ? undefined : `invalid url-encoded value: '${bad[0]}'`;
 }
 
-export const path: TextRule = (value) => {
-  if (!value.startsWith("/")) return "should start with: /";
-  if (value.includes("//")) return "must not have empty segments";
-  if (!PATH_CHARACTERS.test(value)) {
-    return `invalid path: '${value}' (characters outside of the reserved list of RFC 3986 found)`;
-  }
-  return badEncoding(value);
-};
-
-/** A prefix in its normal form, or `~` and a regular expression. */
-export const routePath: TextRule = (value) => {
-  if (!/^~?\//.test(value)) return "should start with: / (fixed path) or ~/ (regex path)";
-  if (value.includes("//")) return "must not have empty segments";
-  return value.startsWith("~") ? regex(value.slice(1)) : prefix(value);
-};
-
 function prefix(value: string): string | undefined {
   const fault = badEncoding(value);
   if (fault !== undefined) return fault;
@@ -39,9 +23,25 @@ export const regex: TextRule = (source) => {
   return fault && `not a valid regex: ${source} (${fault.message})`;
 };
 
-/** An origin, or a regular expression for origins; `*` matches all. */
-export const origin: TextRule = (value) => {
-  if (value === "*") return undefined;
-  const fault = compileRegex(value).violations?.[0];
-  return fault && `'${value}' is not a valid regex (${fault.message})`;
-};
+export const pathRules = {
+  path: (value) => {
+    if (!value.startsWith("/")) return "should start with: /";
+    if (value.includes("//")) return "must not have empty segments";
+    if (!PATH_CHARACTERS.test(value)) {
+      return `invalid path: '${value}' (characters outside of the reserved list of RFC 3986 found)`;
+    }
+    return badEncoding(value);
+  },
+  /** A prefix in its normal form, or `~` and a regular expression. */
+  "route-path": (value) => {
+    if (!/^~?\//.test(value)) return "should start with: / (fixed path) or ~/ (regex path)";
+    if (value.includes("//")) return "must not have empty segments";
+    return value.startsWith("~") ? regex(value.slice(1)) : prefix(value);
+  },
+  /** An origin, or a regular expression for origins; `*` matches all. */
+  origin: (value) => {
+    if (value === "*") return undefined;
+    const fault = compileRegex(value).violations?.[0];
+    return fault && `'${value}' is not a valid regex (${fault.message})`;
+  },
+} satisfies Readonly<Record<string, TextRule>>;

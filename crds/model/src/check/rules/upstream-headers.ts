@@ -27,22 +27,8 @@ const FRAMING: ReadonlySet<string> = new Set([
 /** Headers in which the gateway passes the authenticated consumer: a fixed value would be wrong for other consumers. */
 const IDENTITY = /^(x-consumer-.*|x-credential-.*|x-anonymous-consumer)$/;
 
-export const upstreamHeaderName: TextRule = (value) => {
-  const name = spelled(value);
-  if (FRAMING.has(name)) return `cannot be '${value}': the gateway itself sets headers for routing and framing`;
-  if (IDENTITY.test(name)) return `cannot be '${value}': the gateway itself sets headers with the consumer's identity`;
-  return headerName(value);
-};
-
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
 const CONTROL = /[\x00-\x08\x0a-\x1f\x7f]/;
-
-/** Never quotes the value: it may be a secret. */
-export const upstreamHeaderValue: TextRule = (value) => {
-  if (CONTROL.test(value)) return "must not contain line breaks or other control characters";
-  if (!value.isWellFormed()) return "invalid utf-8 character sequence";
-  return value === value.trim() ? undefined : "must not start or end with whitespace";
-};
 
 /** Names that occur twice in the list. */
 export function repeatedHeaders(list: unknown): readonly Violation[] {
@@ -57,3 +43,19 @@ export function repeatedHeaders(list: unknown): readonly Violation[] {
     return [];
   });
 }
+
+export const upstreamHeaderRules = {
+  "upstream-header": (value) => {
+    const name = spelled(value);
+    if (FRAMING.has(name)) return `cannot be '${value}': the gateway itself sets headers for routing and framing`;
+    if (IDENTITY.test(name))
+      return `cannot be '${value}': the gateway itself sets headers with the consumer's identity`;
+    return headerName(value);
+  },
+  /** Never quotes the value: it may be a secret. */
+  "header-value": (value) => {
+    if (CONTROL.test(value)) return "must not contain line breaks or other control characters";
+    if (!value.isWellFormed()) return "invalid utf-8 character sequence";
+    return value === value.trim() ? undefined : "must not start or end with whitespace";
+  },
+} satisfies Readonly<Record<string, TextRule>>;

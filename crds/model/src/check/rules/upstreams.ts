@@ -1,4 +1,4 @@
-/** Rules for upstreams and targets. */
+/** Rules between members of an upstream. */
 import { conditional, ofWhole, type RecordMembers, type RecordRule } from "./rule.ts";
 
 /** The member that each hash source requires, such as the header's name; undefined if none. */
@@ -46,6 +46,3 @@ function sameDetail(members: RecordMembers, source: "header" | "query_arg" | "ur
   const clash = typeof members[one] === "string" && members[one] === members[other];
   return clash ? [ofWhole(`values of these fields must be distinct: '${one}', '${other}'`)] : [];
 }
-
-export const targetRule: RecordRule = (members) =>
-  members.upstream === null ? [{ path: ["upstream"], message: "required field missing" }] : [];

@@ -1,6 +1,6 @@
 /** The document's own members: those at the top level beside the collections. */
 import { collections } from "../../entities/index.ts";
-import { isRecord } from "../../schema/node.ts";
+import { checkExtension } from "../../snapshot/check-outline.ts";
 import type { Violation } from "../../violation.ts";
 
 export const formatVersions = ["1.1", "2.1", "3.0"] as const;
@@ -76,7 +76,7 @@ export function checkHead(document: Readonly<Record<string, unknown>>): Findings
   if (version !== undefined) report("_format_version", version);
   const transform = document._transform ?? true;
   if (typeof transform !== "boolean") report("_transform", "expected a boolean");
-  violations.push(...checkRemarks(document, []), ...checkOwn(document._sluice));
+  violations.push(...checkRemarks(document, []), ...checkExtension(document._sluice ?? {}));
   for (const [member, value] of Object.entries(document)) {
     if (known.has(member)) continue;
     const reason = Object.hasOwn(ignored, member) ? ignored[member] : undefined;
@@ -93,17 +93,6 @@ export const isEmptyList = (value: unknown): boolean =>
   value === null || (typeof value === "object" && Object.keys(value as object).length === 0);
 
 export const emptyCollection = (member: string): string => `ignored: Sluice has no '${member}' yet, and none are given`;
-
-/** Sluice's own member contains endpoints; they are validated with the services that they belong to. */
-function checkOwn(own: unknown): readonly Violation[] {
-  if (own === undefined || own === null) return [];
-  if (!isRecord(own)) return [{ path: ["_sluice"], message: "expected a record" }];
-  const { endpoints = {}, ...unknown } = own;
-  return [
-    ...(isRecord(endpoints) ? [] : [{ path: ["_sluice", "endpoints"], message: "expected a record" }]),
-    ...Object.keys(unknown).map((member) => ({ path: ["_sluice", member], message: "unknown field" })),
-  ];
-}
 
 function checkVersion(version: unknown): string | undefined {
   if (version === undefined || version === null) return "required field missing";
