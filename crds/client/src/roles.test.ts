@@ -17,7 +17,7 @@ interface Rule {
 
 const role = (name: string): Readonly<Record<string, readonly Rule[]>> =>
   parse(readFileSync(new URL(`${name}-role.yaml`, files), "utf8"));
-const plurals = resourceKinds.map((kind) => kinds[kind].plural).sort();
+const plurals = resourceKinds.map((kind) => kinds[kind].collection).sort();
 
 /** The verbs for Sluice's resources; with `/status`, those for their status. */
 const verbsOf = (rules: readonly Rule[] | undefined, status: "" | "/status") =>

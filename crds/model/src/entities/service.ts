@@ -7,7 +7,7 @@ const timeout = (what: string) =>
 
 export const serviceProtocols = ["grpc", "grpcs", "http", "https", "tcp", "tls", "tls_passthrough", "udp"] as const;
 
-const upstreamHeader = record(
+export const upstreamHeader = record(
   {
     name: text({ description: "The header's name.", rule: "upstream-header", minLength: 1, maxLength: 256 }),
     value: text({

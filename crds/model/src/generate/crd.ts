@@ -1,4 +1,5 @@
 /** CustomResourceDefinitions from the table of kinds: structural schemas, rules, columns. */
+import { entities } from "../entities/index.ts";
 import { kinds } from "../resources/index.ts";
 import { category, crdVersion, group, type KindFacts, type SpecNode } from "../resources/kind.ts";
 
@@ -6,22 +7,23 @@ type Plain = { readonly [member: string]: unknown };
 
 /** The CRDs of all kinds, by their names, as plain data. */
 export const crds = (): ReadonlyMap<string, Plain> =>
-  new Map(Object.entries(kinds).map(([kind, facts]) => [`${facts.plural}.${group}`, crd(kind, facts)]));
+  new Map(Object.entries(kinds).map(([kind, facts]) => [`${facts.collection}.${group}`, crd(kind, facts)]));
 
 /** The CRD of a kind, as plain data. */
 export function crd(kind: string, facts: KindFacts): Plain {
+  const { singular } = entities[facts.collection];
   return {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
-    metadata: { name: `${facts.plural}.${group}` },
+    metadata: { name: `${facts.collection}.${group}` },
     spec: {
       group,
       scope: "Namespaced",
       names: {
         kind,
         listKind: `${kind}List`,
-        plural: facts.plural,
-        singular: facts.singular,
+        plural: facts.collection,
+        singular,
         shortNames: [facts.shortName],
         categories: [category],
       },
@@ -41,7 +43,7 @@ export function crd(kind: string, facts: KindFacts): Plain {
                 apiVersion: { type: "string", description: `${group}/${crdVersion}` },
                 kind: { type: "string", description: kind },
                 metadata: { type: "object" },
-                spec: structural({ ...facts.spec, description: `What the ${facts.singular} is to be.` }),
+                spec: structural({ ...facts.spec, description: `What the ${singular} is to be.` }),
                 status,
               },
             },

@@ -24,7 +24,7 @@ export const markdown = (path: string, content: string): GeneratedFile => ({
 /** The CRDs for `kubectl apply -f crds/`. */
 export const crdFiles = (): readonly GeneratedFile[] =>
   Object.entries(kinds).map(([kind, facts]) => ({
-    path: `crds/${facts.plural}.${group}.yaml`,
+    path: `crds/${facts.collection}.${group}.yaml`,
     content: `# ${NOTICE}\n${stringify(crd(kind, facts), yamlOptions)}`,
   }));
 
@@ -38,5 +38,5 @@ export const crdChartFiles = (): readonly GeneratedFile[] =>
     const metadata = { ...Object(definition.metadata), annotations: { "helm.sh/resource-policy": "keep" } };
     const body = stringify({ ...definition, metadata }, yamlOptions);
     if (body.includes("{{")) throw new Error(`the CRD of ${kind} holds {{, which Helm would take for a template`);
-    return { path: `charts/sluice-crds/templates/${facts.plural}.${group}.yaml`, content: `# ${NOTICE}\n${body}` };
+    return { path: `charts/sluice-crds/templates/${facts.collection}.${group}.yaml`, content: `# ${NOTICE}\n${body}` };
   });

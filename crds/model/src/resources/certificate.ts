@@ -1,8 +1,7 @@
 /** The custom resource Certificate. Its PEM texts are in a Secret of the type that cert-manager writes. */
 import type { Certificate, Sni } from "../entities/index.ts";
-import { entities } from "../entities/index.ts";
-import { camelSchema, type Derived, type KindFacts, type SpecNode, specOf } from "./kind.ts";
-import { type CommonSpec, childId, common, type NameRef, nameRef, stateColumns } from "./shared.ts";
+import { type Derived, type KindFacts, type SpecNode, specOf } from "./kind.ts";
+import { type CommonSpec, common, entityId, type NameRef, nameRef, stateColumns } from "./shared.ts";
 
 /** The type of the Secrets that hold certificates (core v1: kubernetes.io/tls). */
 export const TLS_SECRET_TYPE = "kubernetes.io/tls";
@@ -16,17 +15,15 @@ export const tlsEntries = {
 } as const;
 
 /** A server name for which the certificate is presented. */
-export interface SniEntry extends Derived<Sni, "created_at" | "updated_at" | "certificate"> {
+export interface SniEntry extends Derived<Sni, "certificate"> {
   readonly name: string;
 }
 
 export type CertificateSpec = CommonSpec &
-  Derived<Certificate, "id" | "tags" | "created_at" | "updated_at" | "cert" | "key" | "cert_alt" | "key_alt"> & {
+  Derived<Certificate, keyof typeof tlsEntries> & {
     readonly secretRef: NameRef;
     readonly snis?: readonly SniEntry[];
   };
-
-const { name, tags } = camelSchema(entities.snis.schema).properties ?? {};
 
 const snis: SpecNode = {
   type: "array",
@@ -35,36 +32,29 @@ const snis: SpecNode = {
     "is used.",
   maxItems: 1024,
   listMapKeys: ["name"],
-  items: {
-    type: "object",
+  items: specOf("snis", {
     description: "One server name.",
-    additionalProperties: false,
-    required: ["name"],
-    properties: {
-      ...childId("The SNI's UUID. Derived from its name if unset."),
-      ...(name && {
-        name: {
-          ...name,
-          cel: [
-            {
-              rule: "!self.contains('*') || self.matches('^(\\\\*\\\\.[^*]+|[^*]+\\\\.\\\\*)$')",
-              message: "a wildcard * must be the whole first or last label, such as *.example.com",
-            },
-          ],
-        },
-      }),
-      ...(tags && { tags }),
+    omit: ["certificate"],
+    add: { id: entityId("The SNI's UUID. Derived from its name if unset.") },
+    refine: {
+      name: {
+        cel: [
+          {
+            rule: "!self.contains('*') || self.matches('^(\\\\*\\\\.[^*]+|[^*]+\\\\.\\\\*)$')",
+            message: "a wildcard * must be the whole first or last label, such as *.example.com",
+          },
+        ],
+      },
     },
-  },
+    required: ["name"],
+  }),
 };
 
 export const certificateKind: KindFacts = {
   collection: "certificates",
-  plural: "certificates",
-  singular: "certificate",
   shortName: "gwcert",
   spec: specOf("certificates", {
-    omit: ["created_at", "updated_at", "cert", "key", "cert_alt", "key_alt"],
+    omit: Object.keys(tlsEntries),
     add: {
       ...common(
         "Name from which the id is derived; unique across namespaces. Default: metadata.name in Sluice's home " +

@@ -1,6 +1,5 @@
 /** The definition of a kind of custom resource: its spec and further facts for its CRD. */
-import type { Collection } from "../entities/index.ts";
-import { entities } from "../entities/index.ts";
+import { type Collection, entities } from "../entities/index.ts";
 import { toCamel } from "../names.ts";
 import type { SchemaNode } from "../schema/node.ts";
 
@@ -41,10 +40,8 @@ export interface PrinterColumn {
 }
 
 export interface KindFacts {
-  /** The collection of the entity that a resource of this kind represents. */
+  /** The collection of the entity that a resource of this kind represents; also the plural in the API's paths. */
   readonly collection: Collection;
-  readonly plural: string;
-  readonly singular: string;
   readonly shortName: string;
   readonly spec: SpecNode;
   readonly columns: readonly PrinterColumn[];
@@ -56,9 +53,12 @@ export type Camel<Name extends string> = Name extends `${infer Head}_${infer Tai
   : Name;
 
 /** The members of an entity as in a spec: camelCase, all optional, never null. */
-export type Derived<Entity, Omitted extends keyof Entity> = {
-  readonly [Name in Exclude<keyof Entity, Omitted> as Camel<Name & string>]?: NonNullable<Entity[Name]>;
+export type Derived<Entity, Omitted extends keyof Entity = never> = {
+  readonly [Name in Exclude<keyof Entity, Omitted | Timestamp> as Camel<Name & string>]?: NonNullable<Entity[Name]>;
 };
+
+const timestamps = ["created_at", "updated_at"] as const;
+type Timestamp = (typeof timestamps)[number];
 
 /** The schema with all members in camelCase. Names in mappings (such as headers) stay unchanged. */
 export function camelSchema(node: SchemaNode): SpecNode {
@@ -80,34 +80,30 @@ export function camelSchema(node: SchemaNode): SpecNode {
 }
 
 interface SpecParts {
-  /** Members of the entity that the spec does not have, or has in another form. */
-  readonly omit: readonly string[];
+  /** Default: that of the entity. */
+  readonly description?: string;
+  /** Members of the entity that the spec does not have, besides timestamps. */
+  readonly omit?: readonly string[];
   /** Members that only the spec has, or that differ from the entity's. */
   readonly add: Readonly<Record<string, SpecNode>>;
+  /** Further keywords of members that are the entity's. */
+  readonly refine?: Readonly<Record<string, SpecNode>>;
   readonly required?: readonly string[];
   readonly cel?: readonly CelRule[];
 }
 
-/** Derives a spec from an entity's schema. Members of every kind come first, then the kind's own. */
-export function specOf(collection: Collection, parts: SpecParts): SpecNode {
+/** Members of every kind come first, then the kind's own. */
+const first = ["name", "id", "tags", "class"];
+const rank = (member: string): number => (first.includes(member) ? first.indexOf(member) : first.length);
+
+/** Derives a spec, or an entry of a list in one, from an entity's schema. */
+export function specOf(collection: Collection, { omit = [], add, refine = {}, ...keywords }: SpecParts): SpecNode {
   const { properties = {}, description, additionalProperties } = camelSchema(entities[collection].schema);
-  const omitted = new Set([...parts.omit.map(toCamel), ...Object.keys(parts.add)]);
-  const derived = Object.fromEntries(Object.entries(properties).filter(([member]) => !omitted.has(member)));
-  const { name, id, tags, class: resourceClass, ...own } = { ...ownMembers(parts.add), ...derived };
-  const common = { name, id, tags, class: resourceClass };
-  return {
-    type: "object",
-    description,
-    additionalProperties,
-    properties: { ...keepGiven(common), ...own },
-    ...(parts.required && { required: parts.required }),
-    ...(parts.cel && { cel: parts.cel }),
-  };
+  const omitted = new Set([...timestamps, ...omit].map(toCamel).concat(Object.keys(add)));
+  const own = Object.entries(add).map(([name, member]) => [name, { ...member, own: true }] as const);
+  const derived = Object.entries(properties)
+    .filter(([name]) => !omitted.has(name))
+    .map(([name, member]) => [name, { ...member, ...refine[name] }] as const);
+  const members = [...own, ...derived].sort(([one], [other]) => rank(one) - rank(other));
+  return { type: "object", description, additionalProperties, properties: Object.fromEntries(members), ...keywords };
 }
-
-/** Marks members as specific to the spec. */
-export const ownMembers = (members: Readonly<Record<string, SpecNode>>): Record<string, SpecNode> =>
-  Object.fromEntries(Object.entries(members).map(([name, member]) => [name, { ...member, own: true as const }]));
-
-const keepGiven = (members: Record<string, SpecNode | undefined>): Record<string, SpecNode> =>
-  Object.fromEntries(Object.entries(members).filter((entry): entry is [string, SpecNode] => entry[1] !== undefined));

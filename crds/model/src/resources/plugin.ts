@@ -2,7 +2,16 @@
 import type { Plugin } from "../entities/index.ts";
 import { pluginNames, plugins } from "../plugins/index.ts";
 import { type Derived, type KindFacts, specOf } from "./kind.ts";
-import { type CommonSpec, common, type NameRef, nameRef, type SecretRef, secretRef, stateColumns } from "./shared.ts";
+import {
+  type CommonSpec,
+  common,
+  type NameRef,
+  nameRef,
+  object,
+  type SecretRef,
+  secretRef,
+  stateColumns,
+} from "./shared.ts";
 
 /** Kinds to which a plugin may be attached, with the referring member of the entity. */
 export const targetMembers = { Service: "service", Route: "route", Consumer: "consumer" } as const;
@@ -20,12 +29,8 @@ export interface ConfigFrom {
 }
 
 export type PluginSpec = CommonSpec &
-  Derived<
-    Plugin,
-    "id" | "tags" | "created_at" | "updated_at" | "name" | "instance_name" | "service" | "route" | "consumer"
-  > & {
+  Derived<Plugin, "name" | "service" | "route" | "consumer"> & {
     readonly plugin: string;
-    readonly instanceName?: string;
     readonly targetRefs?: readonly TargetRef[];
     readonly configFrom?: readonly ConfigFrom[];
   };
@@ -45,11 +50,9 @@ const refusals = targetKinds.flatMap((kind) => {
 
 export const pluginKind: KindFacts = {
   collection: "plugins",
-  plural: "plugins",
-  singular: "plugin",
   shortName: "gwplugin",
   spec: specOf("plugins", {
-    omit: ["created_at", "updated_at", "name", "service", "route", "consumer", "config"],
+    omit: ["name", ...Object.values(targetMembers), "config"],
     add: {
       ...common(
         "Name from which the id is derived; unique across namespaces. Default: instanceName, else metadata.name " +
@@ -64,14 +67,10 @@ export const pluginKind: KindFacts = {
           "namespace may do.",
         maxItems: targetKinds.length,
         listMapKeys: ["kind"],
-        items: {
-          ...nameRef("A resource.", "resource"),
-          required: ["kind", "name"],
-          properties: {
-            kind: { type: "string", description: "Kind of the resource.", enum: targetKinds },
-            ...nameRef("", "resource").properties,
-          },
-        },
+        items: object("A resource.", ["kind", "name"], {
+          kind: { type: "string", description: "Kind of the resource.", enum: targetKinds },
+          ...nameRef("", "resource").properties,
+        }),
       },
       config: {
         type: "object",
@@ -83,22 +82,16 @@ export const pluginKind: KindFacts = {
         description: "Fields of config whose values are read from Secrets, such as a password.",
         maxItems: 16,
         listMapKeys: ["path"],
-        items: {
-          type: "object",
-          description: "One field of config.",
-          additionalProperties: false,
-          required: ["path", "secretRef"],
-          properties: {
-            path: {
-              type: "string",
-              description: "Path of the field in config, with dots between levels, such as redis.password.",
-              minLength: 1,
-              maxLength: 256,
-              pattern: "^[a-z0-9_]+(\\.[a-z0-9_]+)*$",
-            },
-            secretRef: secretRef("The field's value"),
+        items: object("One field of config.", ["path", "secretRef"], {
+          path: {
+            type: "string",
+            description: "Path of the field in config, with dots between levels, such as redis.password.",
+            minLength: 1,
+            maxLength: 256,
+            pattern: "^[a-z0-9_]+(\\.[a-z0-9_]+)*$",
           },
-        },
+          secretRef: secretRef("The field's value"),
+        }),
       },
     },
     required: ["plugin"],

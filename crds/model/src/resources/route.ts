@@ -1,10 +1,10 @@
 /** The custom resource Route. */
-import type { Route } from "../entities/index.ts";
+import { type Route, routeSchema } from "../entities/route.ts";
 import { type CelRule, type Derived, type KindFacts, type SpecNode, specOf } from "./kind.ts";
 import { type CommonSpec, common, type NameRef, namedEntity, nameRef, stateColumns } from "./shared.ts";
 
 export type RouteSpec = CommonSpec &
-  Derived<Route, "id" | "name" | "tags" | "created_at" | "updated_at" | "service"> & {
+  Derived<Route, "name" | "service"> & {
     readonly serviceRef?: NameRef;
   };
 
@@ -14,95 +14,88 @@ const matchers = ["paths", "hosts", "methods", "headers", "snis"];
 const speaks = (pattern: string): string =>
   `(has(self.protocols) && self.protocols.exists(protocol, protocol.matches('${pattern}')))`;
 
-const derived = specOf("routes", {
-  omit: ["created_at", "updated_at", "service"],
-  add: {
-    ...common(namedEntity("route")),
-    serviceRef: nameRef("The Service that receives matching requests.", "Service"),
-  },
-  cel: [
-    {
-      rule: matchers.map((name) => `(has(self.${name}) && size(self.${name}) > 0)`).join(" || "),
-      message: "set at least one of paths, hosts, methods and headers (or snis, for https only)",
-    },
-    {
-      rule: "!has(self.headers) || self.headers.all(name, name.lowerAscii() != 'host')",
-      message: "headers cannot contain Host: use hosts",
-      fieldPath: ".headers",
-    },
-    {
-      rule: "!has(self.protocols) || self.protocols.all(protocol, protocol.matches('^(http|grpc)s?$'))",
-      message: "only http, https, grpc and grpcs are supported",
-      fieldPath: ".protocols",
-    },
-    {
-      rule: `!${speaks("^https?$")} || !${speaks("^grpcs?$")}`,
-      message: "protocols cannot mix http or https with grpc or grpcs",
-      fieldPath: ".protocols",
-    },
-    {
-      rule: `!has(self.snis) || size(self.snis) == 0 || !has(self.protocols) || ${speaks("^(http|grpc)s$")}`,
-      message: "snis require the protocol https or grpcs",
-      fieldPath: ".snis",
-    },
-    {
-      rule: `!has(self.methods) || !${speaks("^grpc")}`,
-      message: "methods require the protocol http or https",
-      fieldPath: ".methods",
-    },
-    {
-      rule: `!has(self.stripPath) || !self.stripPath || !${speaks("^grpc")}`,
-      message: "stripPath cannot be true for grpc or grpcs: the path names the method",
-      fieldPath: ".stripPath",
-    },
-    ...["sources", "destinations"].map((name) => ({
-      rule: `!has(self.${name})`,
-      message: `${name} are for the protocols tcp, tls and udp, which are not supported`,
-      fieldPath: `.${name}`,
-    })),
-  ],
-});
+/** The keywords of a list with rules for its items. */
+const withItemRules = ({ items }: SpecNode, cel: readonly CelRule[]): SpecNode => ({ items: { ...items, cel } });
 
-/** Rules for the items of the route's lists. */
-const itemRules: Readonly<Record<string, readonly CelRule[]>> = {
-  paths: [
-    {
-      rule: "self.startsWith('/') || self.startsWith('~/')",
-      message: "should start with: / (fixed path) or ~/ (regex path)",
-    },
-    { rule: "!self.contains('//')", message: "must not have empty segments" },
-    {
-      rule: "!self.startsWith('/') || !self.matches('/[.][.]?(/|$)')",
-      message: "must not contain the segments . and ..",
-    },
-  ],
-  hosts: [
-    {
-      rule: "!self.contains('*') || self.matches('^([*][.][^*]+|[^*]+[.][*])$')",
-      message: "a wildcard * must be the whole first or last label, such as *.example.com",
-    },
-    {
-      rule: "self.matches('^[A-Za-z0-9._:*\\\\[\\\\]-]+$')",
-      message: "must consist of letters, digits, dots and hyphens, with an optional port",
-    },
-  ],
-  methods: [{ rule: "self.matches('^[A-Z]+$')", message: "must be in upper case, such as GET" }],
-};
-
-function withItemRules(spec: SpecNode): SpecNode {
-  const properties = Object.entries(spec.properties ?? {}).map(([name, member]): [string, SpecNode] => {
-    const rules = itemRules[name];
-    return [name, rules && member.items ? { ...member, items: { ...member.items, cel: rules } } : member];
-  });
-  return { ...spec, properties: Object.fromEntries(properties) };
-}
+const { paths, hosts, methods } = routeSchema.properties;
 
 export const routeKind: KindFacts = {
   collection: "routes",
-  plural: "routes",
-  singular: "route",
   shortName: "gwroute",
-  spec: withItemRules(derived),
+  spec: specOf("routes", {
+    omit: ["service"],
+    add: {
+      ...common(namedEntity("route")),
+      serviceRef: nameRef("The Service that receives matching requests.", "Service"),
+    },
+    refine: {
+      paths: withItemRules(paths, [
+        {
+          rule: "self.startsWith('/') || self.startsWith('~/')",
+          message: "should start with: / (fixed path) or ~/ (regex path)",
+        },
+        { rule: "!self.contains('//')", message: "must not have empty segments" },
+        {
+          rule: "!self.startsWith('/') || !self.matches('/[.][.]?(/|$)')",
+          message: "must not contain the segments . and ..",
+        },
+      ]),
+      hosts: withItemRules(hosts, [
+        {
+          rule: "!self.contains('*') || self.matches('^([*][.][^*]+|[^*]+[.][*])$')",
+          message: "a wildcard * must be the whole first or last label, such as *.example.com",
+        },
+        {
+          rule: "self.matches('^[A-Za-z0-9._:*\\\\[\\\\]-]+$')",
+          message: "must consist of letters, digits, dots and hyphens, with an optional port",
+        },
+      ]),
+      methods: withItemRules(methods, [
+        { rule: "self.matches('^[A-Z]+$')", message: "must be in upper case, such as GET" },
+      ]),
+    },
+    cel: [
+      {
+        rule: matchers.map((name) => `(has(self.${name}) && size(self.${name}) > 0)`).join(" || "),
+        message: "set at least one of paths, hosts, methods and headers (or snis, for https only)",
+      },
+      {
+        rule: "!has(self.headers) || self.headers.all(name, name.lowerAscii() != 'host')",
+        message: "headers cannot contain Host: use hosts",
+        fieldPath: ".headers",
+      },
+      {
+        rule: "!has(self.protocols) || self.protocols.all(protocol, protocol.matches('^(http|grpc)s?$'))",
+        message: "only http, https, grpc and grpcs are supported",
+        fieldPath: ".protocols",
+      },
+      {
+        rule: `!${speaks("^https?$")} || !${speaks("^grpcs?$")}`,
+        message: "protocols cannot mix http or https with grpc or grpcs",
+        fieldPath: ".protocols",
+      },
+      {
+        rule: `!has(self.snis) || size(self.snis) == 0 || !has(self.protocols) || ${speaks("^(http|grpc)s$")}`,
+        message: "snis require the protocol https or grpcs",
+        fieldPath: ".snis",
+      },
+      {
+        rule: `!has(self.methods) || !${speaks("^grpc")}`,
+        message: "methods require the protocol http or https",
+        fieldPath: ".methods",
+      },
+      {
+        rule: `!has(self.stripPath) || !self.stripPath || !${speaks("^grpc")}`,
+        message: "stripPath cannot be true for grpc or grpcs: the path names the method",
+        fieldPath: ".stripPath",
+      },
+      ...["sources", "destinations"].map((name) => ({
+        rule: `!has(self.${name})`,
+        message: `${name} are for the protocols tcp, tls and udp, which are not supported`,
+        fieldPath: `.${name}`,
+      })),
+    ],
+  }),
   columns: [
     { name: "Hosts", jsonPath: ".spec.hosts", description: "The request hosts that match." },
     { name: "Paths", jsonPath: ".spec.paths", description: "The request paths that match." },

@@ -1,6 +1,6 @@
 /** The custom resource Service (group sluice.dev, not the core Service). */
-import { entities, type Service } from "../entities/index.ts";
-import { camelSchema, type Derived, type KindFacts, type SpecNode, specOf } from "./kind.ts";
+import { type Service, upstreamHeader } from "../entities/service.ts";
+import { type Derived, type KindFacts, type SpecNode, specOf } from "./kind.ts";
 import {
   type BackendRef,
   backendRef,
@@ -9,6 +9,7 @@ import {
   common,
   type NameRef,
   namedEntity,
+  object,
   type SecretRef,
   secretRef,
   stateColumns,
@@ -19,8 +20,6 @@ export type UpstreamHeaderEntry =
   | { readonly name: string; readonly value: string; readonly secretRef?: undefined }
   | { readonly name: string; readonly secretRef: SecretRef; readonly value?: undefined };
 
-const { name, value } = camelSchema(entities.services.schema).properties?.upstreamHeaders?.items?.properties ?? {};
-
 const upstreamHeaders: SpecNode = {
   type: "array",
   description:
@@ -29,23 +28,20 @@ const upstreamHeaders: SpecNode = {
   maxItems: 16,
   listMapKeys: ["name"],
   items: {
-    type: "object",
-    description: "One header.",
-    additionalProperties: false,
-    required: ["name"],
-    properties: {
-      ...(name && { name: { ...name, pattern: "^[A-Za-z0-9_-]+$" } }),
-      ...(value && {
-        value: { ...value, description: "The header's value in plain text. Put secrets into a Secret." },
-      }),
+    ...object("One header.", ["name"], {
+      name: { ...upstreamHeader.properties.name, pattern: "^[A-Za-z0-9_-]+$" },
+      value: {
+        ...upstreamHeader.properties.value,
+        description: "The header's value in plain text. Put secrets into a Secret.",
+      },
       secretRef: secretRef("The header's value"),
-    },
+    }),
     cel: [{ rule: "has(self.value) != has(self.secretRef)", message: "set exactly one of value and secretRef" }],
   },
 };
 
 export type ServiceSpec = CommonSpec &
-  Derived<Service, "id" | "name" | "tags" | "created_at" | "updated_at" | "client_certificate" | "upstream_headers"> & {
+  Derived<Service, "name" | "client_certificate" | "upstream_headers"> & {
     readonly url?: string;
     readonly backendRef?: BackendRef;
     readonly clientCertificateRef?: NameRef;
@@ -59,11 +55,9 @@ const secure =
 
 export const serviceKind: KindFacts = {
   collection: "services",
-  plural: "services",
-  singular: "service",
   shortName: "gwsvc",
   spec: specOf("services", {
-    omit: ["created_at", "updated_at", "client_certificate"],
+    omit: ["client_certificate"],
     add: {
       ...common(namedEntity("service")),
       url: {

@@ -1,5 +1,5 @@
 /** Members that several kinds' specs have and entities do not. */
-import { ownMembers, type PrinterColumn, type SpecNode } from "./kind.ts";
+import type { PrinterColumn, SpecNode } from "./kind.ts";
 
 /** Kubernetes' limits for names (RFC 1123), so that a reference can contain only possible names. */
 const dnsSubdomain = {
@@ -17,23 +17,31 @@ export const CLASS_LABEL = "sluice.dev/class";
 /** The label that a Secret must carry for Sluice to read it. */
 export const CREDENTIAL_LABEL = "sluice.dev/credential";
 
-/** Members of every spec. `tags` comes from the entity. */
+/** Members of every spec, besides those of the entity. */
 export interface CommonSpec {
   readonly name?: string;
-  readonly id?: string;
-  readonly tags?: readonly string[];
   readonly class?: string;
 }
+
+/** The member `id` of a resource, or of an entry that is an entity of its own. */
+export const entityId = (description: string): SpecNode => ({
+  type: "string",
+  description,
+  format: "uuid",
+  maxLength: 36,
+});
+
+/** A record in a spec. */
+export const object = (
+  description: string,
+  required: readonly string[],
+  properties: Readonly<Record<string, SpecNode>>,
+): SpecNode => ({ type: "object", description, additionalProperties: false, required, properties });
 
 /** @param names A sentence about the effect of `spec.name` for the kind. */
 export const common = (names: string): Readonly<Record<string, SpecNode>> => ({
   name: { type: "string", description: names, maxLength: 256 },
-  id: {
-    type: "string",
-    description: "The entity's UUID. Derived from the entity's name (UUIDv5) if unset.",
-    format: "uuid",
-    maxLength: 36,
-  },
+  id: entityId("The entity's UUID. Derived from the entity's name (UUIDv5) if unset."),
   class: {
     type: "string",
     description:
@@ -64,53 +72,37 @@ const namespaceOf = (what: string): SpecNode => ({
   pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
 });
 
-export const nameRef = (description: string, of: string): SpecNode => ({
-  type: "object",
-  description,
-  additionalProperties: false,
-  required: ["name"],
-  properties: {
+export const nameRef = (description: string, of: string): SpecNode =>
+  object(description, ["name"], {
     name: { type: "string", description: `metadata.name of the ${of}.`, ...dnsSubdomain },
     namespace: namespaceOf(of),
-  },
-});
+  });
 
 /** `clientCertificateRef` of kinds that are reached over TLS. */
 export const clientCertificateRef = (towards: string): SpecNode =>
   nameRef(`The client certificate for ${towards}.`, "Certificate");
 
-/** The member `id` of an entry that is an entity of its own. */
-export const childId = (description: string): Record<string, SpecNode> =>
-  ownMembers({ id: { type: "string", description, format: "uuid", maxLength: 36 } });
-
 export interface BackendRef extends NameRef {
   readonly port: number;
 }
 
-export const backendRef: SpecNode = {
-  type: "object",
-  description: "A core Service, by name and port. Requests are distributed among its endpoints.",
-  additionalProperties: false,
-  required: ["name", "port"],
-  properties: {
+export const backendRef: SpecNode = object(
+  "A core Service, by name and port. Requests are distributed among its endpoints.",
+  ["name", "port"],
+  {
     name: { type: "string", description: "metadata.name of the core Service.", ...dnsLabel },
     namespace: namespaceOf("core Service"),
     port: { type: "integer", description: "A port of the core Service.", minimum: 1, maximum: 65_535 },
   },
-};
+);
 
 export interface SecretRef extends NameRef {
   readonly key: string;
 }
 
-export const secretRef = (what: string): SpecNode => ({
-  type: "object",
-  description: `${what}, in a core Secret with the label ${CREDENTIAL_LABEL}.`,
-  additionalProperties: false,
-  required: ["name", "key"],
-  properties: {
-    name: { type: "string", description: "metadata.name of the Secret.", ...dnsSubdomain },
-    namespace: namespaceOf("Secret"),
+export const secretRef = (what: string): SpecNode =>
+  object(`${what}, in a core Secret with the label ${CREDENTIAL_LABEL}.`, ["name", "key"], {
+    ...nameRef("", "Secret").properties,
     key: {
       type: "string",
       description: "Key of the entry in the Secret's data.",
@@ -118,8 +110,7 @@ export const secretRef = (what: string): SpecNode => ({
       maxLength: 253,
       pattern: "^[-._a-zA-Z0-9]+$",
     },
-  },
-});
+  });
 
 /** The state of the resource, in every kind's table. */
 export const stateColumns: readonly PrinterColumn[] = [

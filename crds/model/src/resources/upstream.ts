@@ -1,42 +1,34 @@
 /** The custom resource Upstream, with its targets. */
 import type { Target, Upstream } from "../entities/index.ts";
-import { entities } from "../entities/index.ts";
 import { toCamel } from "../names.ts";
-import { type CelRule, camelSchema, type Derived, type KindFacts, type SpecNode, specOf } from "./kind.ts";
-import { type CommonSpec, childId, clientCertificateRef, common, type NameRef, stateColumns } from "./shared.ts";
+import { type CelRule, type Derived, type KindFacts, type SpecNode, specOf } from "./kind.ts";
+import { type CommonSpec, clientCertificateRef, common, entityId, type NameRef, stateColumns } from "./shared.ts";
 
 /** One address of the upstream. */
-export interface TargetEntry extends Derived<Target, "created_at" | "updated_at" | "upstream"> {
+export interface TargetEntry extends Derived<Target, "upstream"> {
   readonly target: string;
 }
 
 export type UpstreamSpec = CommonSpec &
-  Derived<Upstream, "id" | "name" | "tags" | "created_at" | "updated_at" | "client_certificate" | "healthchecks"> & {
+  Derived<Upstream, "client_certificate" | "healthchecks"> & {
     /** In camelCase at every depth. */
     readonly healthchecks?: Readonly<Record<string, unknown>>;
     readonly clientCertificateRef?: NameRef;
     readonly targets?: readonly TargetEntry[];
   };
 
-const { target, weight, tags } = camelSchema(entities.targets.schema).properties ?? {};
-
 const targets: SpecNode = {
   type: "array",
   description: "The addresses among which requests are distributed.",
   maxItems: 1024,
   listMapKeys: ["target"],
-  items: {
-    type: "object",
+  items: specOf("targets", {
     description: "One address.",
-    additionalProperties: false,
+    omit: ["upstream"],
+    add: { id: entityId("The target's UUID. Derived from the upstream and the address if unset.") },
+    refine: { target: { pattern: "^[A-Za-z0-9._:\\[\\]-]+$" } },
     required: ["target"],
-    properties: {
-      ...childId("The target's UUID. Derived from the upstream and the address if unset."),
-      ...(target && { target: { ...target, pattern: "^[A-Za-z0-9._:\\[\\]-]+$" } }),
-      ...(weight && { weight }),
-      ...(tags && { tags }),
-    },
-  },
+  }),
 };
 
 /** Hash sources that need a second member. */
@@ -55,11 +47,9 @@ const detailRules = (["hash_on", "hash_fallback"] as const).flatMap((place) =>
 
 export const upstreamKind: KindFacts = {
   collection: "upstreams",
-  plural: "upstreams",
-  singular: "upstream",
   shortName: "gwupstream",
   spec: specOf("upstreams", {
-    omit: ["created_at", "updated_at", "client_certificate"],
+    omit: ["client_certificate"],
     add: {
       ...common(
         "The upstream's name, a host name that is unique across namespaces: Services with this host send their " +
