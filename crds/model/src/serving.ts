@@ -18,4 +18,4 @@ export { adoptChange, adoptEdit } from "./snapshot/adopt.ts";
 export { BucketMap, byHash, byId, differences } from "./snapshot/bucket-map.ts";
 export { changeBetween } from "./snapshot/change.ts";
 export { emptySnapshot } from "./snapshot/make-snapshot.ts";
-export { closest, suggestionFor } from "./suggest.ts";
+export { suggestionFor } from "./suggest.ts";

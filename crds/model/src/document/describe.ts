@@ -23,7 +23,7 @@ export function describeWarnings(warnings: readonly Violation[]): readonly strin
 }
 
 /** `services[0].routes[1]`; a violation of a record as a whole has the record's own path. */
-export function describePath(path: Violation["path"]): string {
+function describePath(path: Violation["path"]): string {
   return path
     .filter((step) => step !== "@entity")
     .map((step, index) => {

@@ -5,11 +5,11 @@ import { emptySnapshot } from "../snapshot/make-snapshot.ts";
 import type { Snapshot } from "../snapshot.ts";
 import { briefEntity } from "./brief.ts";
 import { describeViolation } from "./describe.ts";
-import { checkDocument, loadDocument, loadSnapshot, loadText } from "./load.ts";
+import { checkDocument, loadText } from "./load.ts";
 
 const snapshotOf = (text: string): Snapshot => {
-  const { value, violations } = loadSnapshot(text);
-  return value ?? assert.fail(violations.map(describeViolation).join("\n"));
+  const { value, violations } = loadText(text);
+  return value?.snapshot ?? assert.fail(violations?.map(describeViolation).join("\n"));
 };
 
 const users = deriveId("services", "users");
@@ -76,7 +76,7 @@ test("resolves nesting and names to the ids of the chain", () => {
 test("gives one snapshot for the nested form, the flat one in any order, and JSON", () => {
   const snapshot = snapshotOf(nested);
   assert.deepEqual(snapshotOf(flat), snapshot);
-  const { value } = loadDocument(nested);
+  const value = loadText(nested).value?.document;
   assert.deepEqual(snapshotOf(JSON.stringify(value)), snapshot);
   assert.deepEqual(checkDocument(value).value?.snapshot, snapshot);
 });
@@ -107,12 +107,12 @@ test("an empty document and lists without items are good", () => {
 
 test("shares with the previous snapshot what did not change", () => {
   const previous = snapshotOf(nested);
-  assert.equal(loadSnapshot(flat, { previous }).value, previous);
-  const next = loadSnapshot(nested.replace("/users]", "/people]"), { previous }).value;
+  assert.equal(loadText(flat, { previous }).value?.snapshot, previous);
+  const next = loadText(nested.replace("/users]", "/people]"), { previous }).value?.snapshot;
   assert.equal(next?.services, previous.services);
   assert.equal(next?.plugins, previous.plugins);
   assert.notEqual(next?.routes, previous.routes);
-  assert.deepEqual(loadSnapshot(`_format_version: "3.0"`, { previous }).value, emptySnapshot);
+  assert.deepEqual(loadText(`_format_version: "3.0"`, { previous }).value?.snapshot, emptySnapshot);
 });
 
 const legacy: readonly [string, string][] = [
@@ -241,7 +241,7 @@ const faulty: readonly [string, string, readonly string[]][] = [
 
 for (const [what, text, expected] of faulty) {
   test(`reports the line and column of ${what}`, () => {
-    const { violations = [] } = loadDocument(text, { file: "k.yaml" });
+    const { violations = [] } = loadText(text, { file: "k.yaml" });
     assert.deepEqual(violations.map(describeViolation), expected);
   });
 }

@@ -46,18 +46,6 @@ export function loadText(text: string, options: LoadOptions = {}): Checked<Loade
   return { value: { ...checked.value, warnings, data: isRecord(data) ? data : {}, positionOf } };
 }
 
-/** Like `loadText`, but returns the flat document. */
-export function loadDocument(text: string, options: LoadOptions = {}): Checked<Document> {
-  const loaded = loadText(text, options);
-  return loaded.violations === undefined ? { value: loaded.value.document } : loaded;
-}
-
-/** Like `loadText`, but returns the snapshot. */
-export function loadSnapshot(text: string, options: LoadOptions = {}): Checked<Snapshot> {
-  const loaded = loadText(text, options);
-  return loaded.violations === undefined ? { value: loaded.value.snapshot } : loaded;
-}
-
 /** Validates plain data in any form, such as a request's JSON. Paths start at the data; there are no positions. */
 export function checkDocument(
   data: unknown,

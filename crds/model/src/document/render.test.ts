@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Document } from "../document.ts";
 import { snapshotToDocument } from "../snapshot/change.ts";
 import type { Snapshot } from "../snapshot.ts";
-import { loadDocument, loadSnapshot } from "./load.ts";
+import { type LoadedText, loadText } from "./load.ts";
 import { renderDocument } from "./render.ts";
 
 const text = `
@@ -23,8 +23,9 @@ plugins:
 - name: cors
 `;
 
-const load = (written: string): Snapshot => loadSnapshot(written).value ?? assert.fail("the text has faults");
-const documentOf = (written: string): Document => loadDocument(written).value ?? assert.fail("the text has faults");
+const loaded = (written: string): LoadedText => loadText(written).value ?? assert.fail("the text has faults");
+const load = (written: string): Snapshot => loaded(written).snapshot;
+const documentOf = (written: string): Document => loaded(written).document;
 
 test("renders a document that loads to the same snapshot, ids included", () => {
   assert.deepEqual(load(renderDocument(documentOf(text))), load(text));

@@ -1,7 +1,8 @@
 /** The reference pages about entities, plugins and resources. */
 import { type Collection, collections, entities } from "../entities/index.ts";
 import { type PluginFacts, pluginNames, plugins } from "../plugins/index.ts";
-import { apiVersion, type KindFacts, kinds, type SpecNode } from "../resources/index.ts";
+import { kinds } from "../resources/index.ts";
+import { apiVersion, type KindFacts, type SpecNode } from "../resources/kind.ts";
 import { type GeneratedFile, markdown } from "./files.ts";
 import { memberTable } from "./tables.ts";
 

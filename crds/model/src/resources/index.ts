@@ -1,18 +1,11 @@
 /** The table of kinds: the one place that lists the custom resources. CRDs, translation and pages derive from it. */
-import { type CertificateSpec, certificateKind, type SniEntry, TLS_SECRET_TYPE, tlsEntries } from "./certificate.ts";
-import { type ConsumerSpec, consumerKind, type KeyAuthEntry } from "./consumer.ts";
+import { type CertificateSpec, certificateKind } from "./certificate.ts";
+import { type ConsumerSpec, consumerKind } from "./consumer.ts";
 import type { KindFacts } from "./kind.ts";
-import {
-  type ConfigFrom,
-  type PluginSpec,
-  pluginKind,
-  type TargetKind,
-  type TargetRef,
-  targetMembers,
-} from "./plugin.ts";
+import { type PluginSpec, pluginKind } from "./plugin.ts";
 import { type RouteSpec, routeKind } from "./route.ts";
-import { type ServiceSpec, serviceKind, type UpstreamHeaderEntry } from "./service.ts";
-import { type TargetEntry, type UpstreamSpec, upstreamKind } from "./upstream.ts";
+import { type ServiceSpec, serviceKind } from "./service.ts";
+import { type UpstreamSpec, upstreamKind } from "./upstream.ts";
 
 /** Specs by kind. */
 export interface Specs {
@@ -37,32 +30,3 @@ export const kinds: Readonly<Record<ResourceKind, KindFacts>> = {
 };
 
 export const resourceKinds = Object.keys(kinds) as readonly ResourceKind[];
-
-export { apiVersion, category, crdVersion, group, type KindFacts, type SpecNode } from "./kind.ts";
-export {
-  type BackendRef,
-  CLASS_LABEL,
-  CREDENTIAL_LABEL,
-  DEFAULT_CLASS,
-  type NameRef,
-  type SecretRef,
-} from "./shared.ts";
-export { camelPath, readSpec, type SpecMembers, withoutDefaults, writeSpec } from "./spelling.ts";
-export {
-  type CertificateSpec,
-  type ConfigFrom,
-  type ConsumerSpec,
-  type KeyAuthEntry,
-  type PluginSpec,
-  type RouteSpec,
-  type ServiceSpec,
-  type SniEntry,
-  type TargetEntry,
-  type TargetKind,
-  type TargetRef,
-  TLS_SECRET_TYPE,
-  targetMembers,
-  tlsEntries,
-  type UpstreamHeaderEntry,
-  type UpstreamSpec,
-};

@@ -4,7 +4,8 @@ import { checkEntity } from "../check/index.ts";
 import { collections, entities } from "../entities/index.ts";
 import { toCamel } from "../names.ts";
 import { plugins } from "../plugins/index.ts";
-import { type KindFacts, kinds, type SpecNode } from "./index.ts";
+import { kinds } from "./index.ts";
+import type { KindFacts, SpecNode } from "./kind.ts";
 import { camelPath, readSpec, withoutDefaults, writeSpec } from "./spelling.ts";
 
 /** Members that a resource expresses in another way. */

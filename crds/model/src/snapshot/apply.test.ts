@@ -6,8 +6,15 @@ import type { Change, Document } from "../document.ts";
 import { deriveId } from "../ids.ts";
 import type { Snapshot } from "../snapshot.ts";
 import { applyChange, applyDocument } from "./apply.ts";
-import { changeBetween, documentToChange, snapshotToDocument } from "./change.ts";
+import { changeBetween, snapshotToDocument } from "./change.ts";
 import { emptySnapshot } from "./make-snapshot.ts";
+
+/** A full document is a change from the empty snapshot. */
+const changeOf = ({ _format_version, _transform, _sluice, ...put }: Document): Change => ({
+  put,
+  remove: {},
+  ...(_sluice?.endpoints && { endpoints: _sluice.endpoints }),
+});
 
 const service = deriveId("services", "s");
 const other = deriveId("services", "other");
@@ -40,7 +47,7 @@ function apply(previous: Snapshot, change: Partial<Change>): Snapshot {
   return value ?? assert.fail(violations.map(describeViolation).join("\n"));
 }
 
-const base = apply(emptySnapshot, documentToChange(document));
+const base = apply(emptySnapshot, changeOf(document));
 
 const refusals = (change: Partial<Change>) =>
   (applyChange(base, { put: {}, remove: {}, ...change }).violations ?? []).map(describeViolation);
@@ -74,7 +81,7 @@ for (const [what, before, after, fares] of replaced)
       const { value, violations } = applyChange(previous, { put: { plugins: [plugin] }, remove: {} }, CLOSE);
       return value ?? assert.fail(violations.map(describeViolation).join("\n"));
     };
-    const without = apply(emptySnapshot, documentToChange({ ...document, plugins: [] }));
+    const without = apply(emptySnapshot, changeOf({ ...document, plugins: [] }));
     const plugin = put(before ? put(without, before) : without, after).plugins.get(guard);
     assert.deepEqual(plugin?._sluice?.unavailable === undefined ? plugin?.config.key_names : ["closed"], fares);
   });
@@ -82,8 +89,8 @@ for (const [what, before, after, fares] of replaced)
 test("returns the snapshot itself when nothing changes", () => {
   const changes: readonly Partial<Change>[] = [
     {},
-    documentToChange(document),
-    documentToChange(snapshotToDocument(base)),
+    changeOf(document),
+    changeOf(snapshotToDocument(base)),
     { remove: { services: ["11111111-2222-4333-8444-555555555555"] } },
     { put: { services: [{ host: "h", port: 80, name: "s", _sluice: null, tags: null }] } },
     { endpoints: { [other]: null } },

@@ -45,7 +45,7 @@ export function applyDocument(
   const endpoints = document._sluice?.endpoints ?? {};
   const stale = [...previous.endpoints.keys()].filter((id) => !Object.hasOwn(endpoints, id));
   const change: Change = {
-    put: Object.fromEntries(collections.map((collection) => [collection, document[collection] ?? []])),
+    put: document,
     remove: {},
     endpoints: { ...endpoints, ...Object.fromEntries(stale.map((id) => [id, null])) },
   };

@@ -5,13 +5,6 @@ import type { Snapshot } from "../snapshot.ts";
 import { differences } from "./bucket-map.ts";
 import { digestOf } from "./hash-tree.ts";
 
-/** The change that makes a flat document of the empty snapshot. */
-export function documentToChange(document: Document): Change {
-  const endpoints = document._sluice?.endpoints;
-  const put = lists((collection) => document[collection] ?? []);
-  return endpoints === undefined ? { put, remove: {} } : { put, remove: {}, endpoints };
-}
-
 /** The minimal change from one snapshot to the other, in the order of ids. */
 export function changeBetween(previous: Snapshot, next: Snapshot): Change {
   const differ = (section: Collection | "endpoints") =>
