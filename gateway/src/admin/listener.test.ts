@@ -26,14 +26,14 @@ describe("a request that cannot be read", () => {
     return { status: Number(answer.slice(9, 12)), body: JSON.parse(answer.slice(answer.indexOf("\r\n\r\n") + 4)) };
   };
 
-  test("has a method that HTTP does not know: our words, not the server's", async () => {
+  test("has an unknown method: Kong's message, not that of the server", async () => {
     assert.deepEqual(await send("FOO /services HTTP/1.1\r\nHost: localhost\r\n\r\n"), {
       status: 405,
       body: { message: "Method not allowed" },
     });
   });
 
-  test("has a body that is far too large: a client that sends all of it before reading is answered", async () => {
+  test("has a body that is far too large: a client that sends all of it before reading gets a response", async () => {
     const socket = connect(admin.address.port, "127.0.0.1");
     const length = 11 * 1024 * 1024;
     socket.write(
@@ -49,7 +49,7 @@ describe("a request that cannot be read", () => {
     assert.match(answer, /"message":"Payload too large"/);
   });
 
-  test("is no HTTP", async () => {
+  test("is not HTTP", async () => {
     assert.deepEqual(await send("\x16\x03\x01\r\n\r\n"), {
       status: 400,
       body: { message: "the request is not HTTP" },

@@ -63,7 +63,7 @@ const every = { upstream: active({ interval: 1, successes: 1 }, { interval: 1, t
 const fitOf = (balancer: Balancer) => balancer.entries.map(({ member }) => member.health.healthy);
 const byId = (...balancers: readonly Balancer[]) => new Map(balancers.map((one) => [one.upstream.id, one]));
 
-test("healthy and unhealthy targets are checked at paces of their own, and turn by what the checks tell", async () => {
+test("healthy and unhealthy targets have their own check intervals, and change state by the results", async () => {
   const clock = new FakeClock();
   const results: Record<string, ProbeResult> = { a: 200, b: "failed" };
   const checked: string[] = [];
@@ -94,7 +94,7 @@ const outcomes: readonly (readonly [ProbeResult, unhealthy: object, turns: boole
   [500, { tcp_failures: 1, timeouts: 1 }, false],
 ];
 for (const [result, unhealthy, turns] of outcomes) {
-  test(`${result} ${turns ? "turns" : "leaves"} a target by ${JSON.stringify(unhealthy)}`, async () => {
+  test(`${result} ${turns ? "makes" : "does not make"} a target unhealthy with ${JSON.stringify(unhealthy)}`, async () => {
     const clock = new FakeClock();
     const balancer = balancerOf({ upstream: active({ interval: 1 }, unhealthy), targets: { "a:1": 1 } });
     const watch = new ActiveHealthChecks({ probe: async () => result, clock });
@@ -105,7 +105,7 @@ for (const [result, unhealthy, turns] of outcomes) {
   });
 }
 
-test("no more checks than the concurrency are under way, and a round is not overtaken by the next", async () => {
+test("at most as many checks as the concurrency run at a time, and rounds do not overlap", async () => {
   const clock = new FakeClock();
   const { probe, open } = handChecks();
   const upstream = active({ interval: 1 }, {}, { concurrency: 2 });
@@ -122,7 +122,7 @@ test("no more checks than the concurrency are under way, and a round is not over
   watch.close();
 });
 
-test("a target that turns while it is checked is not checked a second time at once", async () => {
+test("a target whose state changes during a check is not checked again at once", async () => {
   const clock = new FakeClock();
   const { probe, open } = handChecks();
   const balancer = balancerOf({ ...every, targets: { "a:1": 1 } });
@@ -135,7 +135,7 @@ test("a target that turns while it is checked is not checked a second time at on
   watch.close();
 });
 
-test("a pace that stays is kept over a change, and the new targets are checked", async () => {
+test("an unchanged interval continues after a configuration change, and new targets are checked", async () => {
   const clock = new FakeClock();
   const checked: string[] = [];
   const probe: HealthProbe = async ({ host }) => {
@@ -155,7 +155,7 @@ test("a pace that stays is kept over a change, and the new targets are checked",
   assert.deepEqual(checked.join(""), "bc");
 });
 
-test("closing cuts the checks under way, and what they still tell counts for nothing", async () => {
+test("closing aborts the running checks, and their results are ignored", async () => {
   const clock = new FakeClock();
   const { probe, open, signals } = handChecks();
   const balancer = balancerOf({ ...every, targets: { "a:1": 1 } });

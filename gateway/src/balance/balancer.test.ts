@@ -32,7 +32,7 @@ test("a retry goes to a target that was not tried, and to the last one only when
   assert.deepEqual([lonely.next(), lonely.next()], ["a:1", "a:1"]);
 });
 
-test("requests under way are counted once, and released however they end", () => {
+test("requests in flight are counted once, and released however they end", () => {
   const balancer = balancerOf({ targets: { "a:1": 1, "b:1": 1 } });
   const attempts = attemptsOf(balancer);
   attempts.next();
@@ -47,7 +47,7 @@ test("requests under way are counted once, and released however they end", () =>
   assert.deepEqual(inFlight(balancer), [0, 0]);
 });
 
-test("a target that clients' requests show to be unfit gets no more, and its turn is told", () => {
+test("a target that fails passive checks gets no more requests, and the change of its state is reported", () => {
   const turns: HealthTransition[] = [];
   const balancer = balancerOf({ upstream: strict, targets: three, onHealthTransition: (turn) => turns.push(turn) });
   const attempts = attemptsOf(balancer);
@@ -59,7 +59,7 @@ test("a target that clients' requests show to be unfit gets no more, and its tur
   assert.deepEqual(new Set(places), new Set(["b:1", "c:1"]));
 });
 
-test("no fit target is no target", () => {
+test("without a healthy target none is chosen", () => {
   const balancer = balancerOf({ upstream: strict, targets: { "a:1": 1 } });
   const attempts = attemptsOf(balancer);
   attempts.next();
@@ -68,7 +68,7 @@ test("no fit target is no target", () => {
   assert.deepEqual(inFlight(balancer), [0]);
 });
 
-test("the upstream is up while more than the threshold of its weight is fit", () => {
+test("an upstream is up while more than the threshold of its weight is healthy", () => {
   const upstream = passive({ tcp_failures: 1 }, { threshold: 50 });
   const balancer = balancerOf({ upstream, targets: { "a:1": 100, "b:1": 100, "c:1": 200, "d:1": 0 } });
   const [a, b] = [memberOf(balancer, "a:1"), memberOf(balancer, "b:1")];
@@ -81,7 +81,7 @@ test("the upstream is up while more than the threshold of its weight is fit", ()
   assert.equal(balancer.isUp, true);
 });
 
-test("a change of health is refused for an unknown target, and where health is not checked", () => {
+test("setting the health fails for an unknown target, and for an upstream without health checks", () => {
   const balancer = balancerOf({ upstream: strict, targets: three });
   const { id } = memberOf(balancer, "a:1");
   assert.equal(balancer.setHealth("nobody", null, false), false);
@@ -91,7 +91,7 @@ test("a change of health is refused for an unknown target, and where health is n
   assert.equal(attemptsOf(plain).next(), "a:1");
 });
 
-test("health and load stay with a target whose address stays; another address begins anew", () => {
+test("a target with an unchanged address keeps its health and load; a new address starts as healthy", () => {
   const old = balancerOf({ upstream: strict, targets: three });
   old.setHealth(memberOf(old, "a:1").id, null, false);
   attemptsOf(old).next();
@@ -101,7 +101,7 @@ test("health and load stay with a target whose address stays; another address be
   assert.equal(memberOf(next, "d:1").health.healthy, true);
 });
 
-test("health is forgotten when it is not looked at any more", () => {
+test("health is discarded when health checks are disabled", () => {
   const old = balancerOf({ upstream: strict, targets: three });
   old.setHealth(memberOf(old, "a:1").id, null, false);
   const off = balancerOf({ targets: three, previous: old });
@@ -109,7 +109,7 @@ test("health is forgotten when it is not looked at any more", () => {
   assert.equal(memberOf(again, "a:1").health.healthy, true);
 });
 
-test("the report has every target by its ids", () => {
+test("the report lists every target by its ids", () => {
   const balancer = balancerOf({ upstream: strict, targets: { "a:1": 5, "[::1]:2": 0 } });
   const [a, six] = [memberOf(balancer, "a:1"), memberOf(balancer, "[::1]:2")];
   balancer.setHealth(a.id, null, false);
@@ -135,7 +135,7 @@ for (const [target, host, port] of addresses) {
   test(`${target} is ${host} on port ${port}`, () => assert.deepEqual(parseTargetAddress(target), { host, port }));
 }
 
-test("every sign that counts is reported with the state, one that changes nothing is not; another thread's is taken over", () => {
+test("every result that changes the state is reported with it, others are not, and a state from another thread is adopted", () => {
   const news: HealthUpdate[] = [];
   const upstream = passive({ tcp_failures: 2 });
   const balancer = balancerOf({ upstream, targets: { "a:1": 1 }, onHealthUpdate: (change) => news.push(change) });

@@ -23,30 +23,30 @@ const after = (signs: string, rules = limits, state: HealthState = healthy): Hea
   [...signs].reduce((before, letter) => nextHealthState(before, letters[letter] ?? "successes", rules), state);
 
 const runs: readonly (readonly [signs: string, fit: boolean, what: string])[] = [
-  ["", true, "is fit at first"],
-  ["c", true, "bears one failure less than the limit"],
-  ["cc", false, "turns at the limit"],
-  ["ttt", false, "has a limit of its own for timeouts"],
-  ["hh", false, "has a limit of its own for statuses"],
+  ["", true, "is healthy at first"],
+  ["c", true, "stays healthy after one failure less than the limit"],
+  ["cc", false, "becomes unhealthy at the limit"],
+  ["ttt", false, "has a separate limit for timeouts"],
+  ["hh", false, "has a separate limit for statuses"],
   ["chtt", true, "does not add up failures of different kinds"],
   ["csc", true, "counts failures in a row only"],
-  ["ccs", false, "is not fit after one success of two"],
-  ["ccss", true, "is fit again after successes enough"],
+  ["ccs", false, "stays unhealthy after one success of two"],
+  ["ccss", true, "is healthy again after enough successes"],
   ["ccscs", false, "counts successes in a row only"],
-  ["ccssc", true, "begins anew when it is fit again"],
+  ["ccssc", true, "starts a new count when it is healthy again"],
 ];
 for (const [signs, fit, what] of runs) {
   test(`a target ${what} (${signs})`, () => assert.equal(after(signs).healthy, fit));
 }
 
-test("a limit of 0 looks at nothing, except that a success ends a row of failures", () => {
+test("a limit of 0 ignores results, except that a success ends a row of failures", () => {
   assert.equal(after("ctthhccc", off).healthy, true);
   const onlyFailures = { ...limits, successes: 0 };
   assert.equal(after("csc", onlyFailures).healthy, true);
   assert.equal(after("ccsssssss", onlyFailures).healthy, false);
 });
 
-test("any row of signs leaves a target fit or not, by its last row alone", () => {
+test("after any results, only the last consecutive results determine a target's health", () => {
   let seed = 7;
   const random = () => {
     seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0;
@@ -66,7 +66,7 @@ const statuses: readonly (readonly [status: number, sign: HealthSignal | null])[
   [404, null],
   [500, "http_failures"],
 ];
-test("a status is a success, a failure or nothing; a look at the connection alone takes any", () => {
+test("a status is a success, a failure or ignored; a check of type tcp accepts any", () => {
   const { passive } = upstreamNamed("u").healthchecks;
   for (const [status, sign] of statuses) {
     assert.equal(healthRulesOf(passive).signalFor(status), sign, String(status));
@@ -83,7 +83,7 @@ const watches: readonly (readonly [healthchecks: object, boolean])[] = [
   [{ active: { unhealthy: { http_failures: 3 } } }, false],
 ];
 for (const [healthchecks, watched] of watches) {
-  test(`health is ${watched ? "" : "not "}looked at with ${JSON.stringify(healthchecks)}`, () => {
+  test(`health is ${watched ? "" : "not "}checked with ${JSON.stringify(healthchecks)}`, () => {
     assert.equal(hasHealthChecks(upstreamNamed("u", { healthchecks }).healthchecks), watched);
   });
 }

@@ -12,7 +12,7 @@ function numbers(seed: number): (limit: number) => number {
   };
 }
 
-test("round-robin gives every target exactly its weight in as many requests as the weights add up to", () => {
+test("round-robin sends each target exactly its weight of requests, in as many requests as the sum of all weights", () => {
   for (let seed = 1; seed <= 50; seed++) {
     const below = numbers(seed);
     const weights = Array.from({ length: 1 + below(8) }, () => below(20));
@@ -32,7 +32,7 @@ test("round-robin gives every target exactly its weight in as many requests as t
 
 const algorithms = ["round-robin", "least-connections", "latency", "consistent-hashing"];
 for (const algorithm of algorithms) {
-  test(`${algorithm} picks fit targets of some weight only, and forgets no request under way`, () => {
+  test(`${algorithm} chooses only healthy targets with a weight above 0, and counts every request in flight`, () => {
     for (let seed = 1; seed <= 40; seed++) {
       const below = numbers(seed);
       const targets = Object.fromEntries(Array.from({ length: 1 + below(6) }, (_, at) => [`t${at}:1`, below(4)]));

@@ -41,7 +41,7 @@ async function run(line: string, { migrations = [old], answer, env = {} }: More 
 const both = { migrations: [old, change] };
 const needs = "database needs bootstrapping; run 'sluice migrations bootstrap'";
 
-test("the commands of Kong's migrations, with its exit codes, in the order of a database's life", async () => {
+test("the commands of Kong's migrations, with Kong's exit codes, from an empty to an upgraded database", async () => {
   const steps: readonly (readonly [line: string, answer: string, more?: More])[] = [
     ["list", `3 | ${needs}`],
     [

@@ -88,14 +88,14 @@ async function bootstrapped(context: TestContext): Promise<Readonly<Record<strin
 const empty = '# mine\n_format_version: "3.0"\n';
 const forms: readonly [string, (context: TestContext) => Promise<Readonly<Record<string, string>>>][] = [
   [
-    "a file that may be written",
+    "a writable file",
     async (context) => ({ SLUICE_STORE: "file", SLUICE_FILE: fileIn(context, empty), SLUICE_FILE_WRITABLE: "on" }),
   ],
   ["the embedded database", bootstrapped],
 ];
 
 for (const [what, envOf] of forms) {
-  test(`one process with ${what}: what is written is served when it is answered`, async (context) => {
+  test(`one process with ${what}: a write is served when its response arrives`, async (context) => {
     const { admin, proxy, status, upstream } = await start(context, await envOf(context));
     const made = await send(`${admin}/services`, { name: "a", url: upstream });
     assert.equal(made.status, 201, made.text);
@@ -123,7 +123,7 @@ for (const [what, envOf] of forms) {
 }
 
 for (const [what, envOf] of forms) {
-  test(`one process with ${what} and two workers: what is written is served by both when it is answered`, async (context) => {
+  test(`one process with ${what} and two workers: a write is served by both when its response arrives`, async (context) => {
     const { admin, proxy, status, upstream } = await start(context, { ...(await envOf(context)), SLUICE_WORKERS: "2" });
     const port = Number(new URL(proxy).port);
     // Each on its own connection, so that both workers get some.
@@ -157,7 +157,7 @@ for (const [what, envOf] of forms) {
   });
 }
 
-test("turns a target by the admin API's word", async (context) => {
+test("changes a target's health through the admin API", async (context) => {
   const text = `${empty}upstreams:\n- name: up\n  healthchecks: {passive: {unhealthy: {http_failures: 1}}}\n  targets:\n  - target: 127.0.0.1:1\n`;
   const { admin } = await start(context, { SLUICE_STORE: "file", SLUICE_FILE: fileIn(context, text) });
   const health = async () => JSON.parse((await send(`${admin}/upstreams/up/health`)).text).data[0].health;
@@ -167,7 +167,7 @@ test("turns a target by the admin API's word", async (context) => {
   assert.equal(await health(), "UNHEALTHY");
 });
 
-test("reports the addresses at which clients' requests are taken, as Kong does", async (context) => {
+test("reports the addresses of the proxy listeners, as Kong does", async (context) => {
   const { admin, proxy } = await start(context, { SLUICE_STORE: "file", SLUICE_FILE: fileIn(context, empty) });
   const { configuration } = JSON.parse((await send(`${admin}/`)).text);
   const { hostname: ip, port, host } = new URL(proxy);
@@ -184,7 +184,7 @@ test("a file is read-only by default, as Kong's is", async (context) => {
   assert.equal(readFileSync(file, "utf8"), empty);
 });
 
-test("a second writer of one file is refused in one sentence", async (context) => {
+test("a second process that writes the same file is refused in one sentence", async (context) => {
   const env = { SLUICE_STORE: "file", SLUICE_FILE: fileIn(context, empty), SLUICE_FILE_WRITABLE: "on" };
   await start(context, env);
   await assert.rejects(start(context, env), (error: Error) => {

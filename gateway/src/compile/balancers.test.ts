@@ -31,18 +31,18 @@ const upstreamOf = (runtime: Runtime) => {
 };
 const hosts = (runtime: Runtime) => upstreamOf(runtime).targets.map(({ host, port }) => `${host}:${port}`);
 
-test("a service whose host is an upstream's name goes to its targets, whatever its port", () => {
+test("requests for a service whose host is an upstream's name are sent to its targets, whatever its port", () => {
   assert.deepEqual(hosts(runtimeOf({})), ["10.0.0.1:80", "10.0.0.2:80"]);
   assert.deepEqual(hosts(runtimeOf({ targets: [] })), []);
   assert.deepEqual(hosts(runtimeOf({ upstreams: [] })), ["pool:80"]);
 });
 
-test("a service that stands for a core Service keeps its endpoints", () => {
+test("a service with the endpoints of a core Service keeps them", () => {
   const endpoints = new Map([[service.id, [{ address: "10.1.1.1", port: 81 }]]]);
   assert.deepEqual(hosts(compile(null, snapshotOf({ ...full, endpoints }), tools)), ["10.1.1.1:81"]);
 });
 
-test("an upstream may take the name of one that gets another in the same change", () => {
+test("an upstream may take the name of one that is renamed in the same change", () => {
   const old = runtimeOf({});
   assert.deepEqual(hosts(old), ["10.0.0.1:80", "10.0.0.2:80"]);
   const renamed = {
@@ -55,7 +55,7 @@ test("an upstream may take the name of one that gets another in the same change"
   assert.deepEqual(hosts(runtimeOf({ upstreams: renamed.upstreams.toReversed() }, old)), ["10.0.0.9:80"]);
 });
 
-test("a balancer is shared as long as its upstream, its targets and its certificate are the same", () => {
+test("a balancer is shared as long as its upstream, its targets and its certificate are unchanged", () => {
   const old = runtimeOf({});
   const same = runtimeOf({ services: [service, serviceNamed("t")] }, old);
   assert.equal(same.balancers.get(pool.id), old.balancers.get(pool.id));
@@ -66,7 +66,7 @@ test("a balancer is shared as long as its upstream, its targets and its certific
   assert.equal(more.balancers.get(other.id), old.balancers.get(other.id));
 });
 
-test("a change of one target does not reset what is known of the others", () => {
+test("a change of one target does not reset the state of the others", () => {
   const old = runtimeOf({});
   assert.ok(old.balancers.get(pool.id)?.setHealth(a.id, null, false));
   const held = upstreamOf(old).attempts(request());
@@ -86,7 +86,7 @@ test("a change of one target does not reset what is known of the others", () => 
   assert.equal(next.balancers.get(pool.id)?.entries[1]?.member.inFlight, 0);
 });
 
-test("connections that show another certificate are not shared, and keys show nothing of it", () => {
+test("connections with another client certificate are not shared, and their pool keys do not reveal it", () => {
   const certificate = (id: string, key = "secret"): Certificate => ({
     id,
     created_at: 0,

@@ -33,7 +33,7 @@ const request = (path: string) => ({
 const matched = (runtime: Runtime, path: string) => runtime.match(request(path))?.compiledRoute.route.name ?? null;
 const with_ = (snapshot: Snapshot, members: Partial<Snapshot>): Snapshot => ({ ...snapshot, ...members });
 
-test("what did not change is shared with the runtime before: upstreams, routes and plugin instances", () => {
+test("unchanged upstreams, routes and plugin instances are shared with the previous runtime", () => {
   const before = snapshotOf(content);
   const old = compile(null, before, tools);
   const changed = { ...second, paths: ["/moved"] };
@@ -47,7 +47,7 @@ test("what did not change is shared with the runtime before: upstreams, routes a
   assert.deepEqual([matched(next, "/second"), matched(next, "/moved")], [null, "second"]);
 });
 
-test("a plugin that changed is made anew, and only that one", () => {
+test("only a changed plugin gets a new instance", () => {
   const before = snapshotOf({ ...content, plugins: [pluginNamed("cors"), pluginNamed("prometheus")] });
   const old = compile(null, before, tools);
   const changed = pluginNamed("cors", { config: { max_age: 1 } });
@@ -58,7 +58,7 @@ test("a plugin that changed is made anew, and only that one", () => {
   assert.equal(instances(next)?.[1], instances(old)?.[1]);
 });
 
-test("a service that changed is what its routes go to", () => {
+test("routes use a changed service", () => {
   const before = snapshotOf(content);
   const old = compile(null, before, tools);
   const moved = { ...service, port: 9090 };
@@ -75,7 +75,7 @@ test("routes of a disabled service do not exist until it is enabled; routes with
   assert.equal(matched(on, "/first"), "first");
 });
 
-test("a runtime that cannot be compiled throws and leaves the one before in its place", () => {
+test("a configuration that cannot be compiled throws, and the previous runtime is unaffected", () => {
   let current = compile(null, snapshotOf(content), tools);
   const kept = current;
   const broken = snapshotOf({ ...content, plugins: [pluginNamed("no-such-plugin")] });

@@ -46,11 +46,11 @@ const gone = ({ section, key }: Step): Step => ({ section, key, value: undefined
 /** Each with how many plugins are made for it. */
 const changes: readonly (readonly [what: string, change: Step, plugins: number])[] = [
   ["a route", put("routes", route(MANY)), 0],
-  ["a route that goes", gone(put("routes", route(1))), 0],
-  ["a service that is turned off", put("services", service(1, { enabled: false })), 0],
+  ["a removed route", gone(put("routes", route(1))), 0],
+  ["a disabled service", put("services", service(1, { enabled: false })), 0],
   ["a plugin of a route", put("plugins", limit(1, { minute: 1 })), 1],
   ["a plugin of a service", put("plugins", pluginNamed("cors", { service: { id: service(1).id } })), 1],
-  ["a plugin for everything", put("plugins", pluginNamed("cors")), 1],
+  ["a global plugin", put("plugins", pluginNamed("cors")), 1],
   ["a plugin of a consumer", put("plugins", pluginNamed("cors", { consumer: { id: consumer(1).id } })), 1],
   ["a consumer", put("consumers", consumer(MANY)), 0],
   ["a credential", put("keyauth_credentials", credentialOf(consumer(1), "new")), 0],
@@ -59,7 +59,7 @@ const changes: readonly (readonly [what: string, change: Step, plugins: number])
 ];
 
 for (const [what, change, plugins] of changes) {
-  test(`${what} among thousands is swapped in without a look at the others, and so is the next request`, (context) => {
+  test(`${what} among thousands is applied without visiting the others, also by the next request`, (context) => {
     const before = compile(null, full, tools);
     const next = stepped(full, [change]);
     for (const name of ["entries", "keys", "values"] as const)

@@ -71,7 +71,7 @@ function told(runtime: Runtime) {
   };
 }
 
-test("after any changes a runtime answers as one made of nothing, and the one before still as it did", () => {
+test("after any changes a runtime routes like one compiled from scratch, and the previous runtime is unchanged", () => {
   fc.assert(
     fc.property(changes, (all) => {
       let snapshot: Snapshot = beginning;
@@ -91,7 +91,7 @@ test("after any changes a runtime answers as one made of nothing, and the one be
   );
 });
 
-test("after any changes a target is served when it is one of its service's, and only then", () => {
+test("after any changes a target counts as served only if one of the upstreams contains it", () => {
   fc.assert(
     fc.property(changes, (all) => {
       let snapshot: Snapshot = beginning;

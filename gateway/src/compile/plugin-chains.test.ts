@@ -59,7 +59,7 @@ for (const [place, scope] of precedence.entries()) {
   });
 }
 
-test("plugins of a consumer wait until the consumer is known; one use of each name runs, by priority", () => {
+test("plugins of a consumer run once the consumer is known; one instance of each plugin runs, by priority", () => {
   const table = tableOf([
     attached("prometheus", []),
     attached("rate-limiting", ["service"]),
@@ -74,7 +74,7 @@ test("plugins of a consumer wait until the consumer is known; one use of each na
   assert.equal(chains.identified(consumerNamed("other"), afterAuth), chains.base);
 });
 
-test("steps above the one that found the consumer stay as they ran", () => {
+test("plugins that ran before the consumer was known do not run again", () => {
   const table = tableOf([attached("cors", []), attached("cors", ["consumer"]), attached("key-auth", [])]);
   assert.deepEqual(told(new RoutePlugins(table, route).http.identified(demo, afterAuth)), [
     "cors global",
@@ -82,7 +82,7 @@ test("steps above the one that found the consumer stay as they ran", () => {
   ]);
 });
 
-test("a disabled plugin is not there, so a wider one applies", () => {
+test("a disabled plugin is ignored, so a wider one applies", () => {
   const table = tableOf([attached("cors", ["route"], { enabled: false }), attached("cors", ["service"])]);
   assert.deepEqual(told(new RoutePlugins(table, route).http.base), ["cors service"]);
 });
@@ -113,13 +113,13 @@ test("plugins of other routes, services and consumers do not apply", () => {
   assert.deepEqual(told(new RoutePlugins(table, route).http.identified(demo, afterAuth)), []);
 });
 
-test("chains are made once", () => {
+test("chains are built once", () => {
   const chains = new RoutePlugins(tableOf([attached("rate-limiting", ["consumer"])]), route).http;
   assert.equal(chains.base, chains.base);
   assert.equal(chains.identified(demo, afterAuth), chains.identified(demo, afterAuth));
 });
 
-test("a table is the same while what runs is the same", () => {
+test("a table is shared while its plugins are unchanged", () => {
   const [cors, off] = [attached("cors", []), attached("prometheus", [], { enabled: false })];
   const table = tableOf([cors, off]);
   const changed = (before: Plugin, after: Plugin) => table.with([{ key: before.id, before, after }], tools);
@@ -139,7 +139,7 @@ const additions: readonly (readonly [what: string, Plugin, boolean])[] = [
   ["a plugin of the route with another service", pluginNamed("cors", { service: other, route: own.route }), false],
 ];
 for (const [what, plugin, changes] of additions) {
-  test(`${what} ${changes ? "makes" : "does not make"} a route's chains others`, () => {
+  test(`${what} ${changes ? "changes" : "does not change"} a route's chains`, () => {
     const table = tableOf([attached("prometheus", []), attached("key-auth", ["route"])]);
     const chains = new RoutePlugins(table, route);
     const next = table.with([{ key: plugin.id, before: undefined, after: plugin }], tools);

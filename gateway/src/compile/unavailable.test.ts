@@ -12,7 +12,7 @@ const id = (digit: number) => `00000000-0000-4000-8000-00000000000${digit}`;
 /** What clients get; the reason beside it is for the log. */
 const CLOSED = { status: 503, message: "This route is currently unavailable" };
 
-test("an invalid rate limit answers 503 with its reason wherever it would act, and a narrower valid one still rules", async () => {
+test("an invalid rate limit answers 503 in its whole scope, and a valid one with a narrower scope still applies", async () => {
   const applied = applyChange(emptySnapshot, {
     put: {
       services: [{ id: id(1), host: "up.test" }],
@@ -75,11 +75,11 @@ const scopes: readonly (readonly [
     ],
   ],
   ["a service and a consumer", { service: { id: id(1) }, consumer: { id: id(6) } }, [["/r", "demo"]]],
-  ["a service, but it is switched off", { service: { id: id(1) }, enabled: false }, []],
+  ["a service, but disabled", { service: { id: id(1) }, enabled: false }, []],
   ["a service, for https", { service: { id: id(1) }, protocols: ["https"] }, []],
 ];
 for (const [what, attached, closed] of scopes)
-  test(`an unknown plugin of ${what} is answered 503 before any other plugin acts, and nothing beside it is`, () => {
+  test(`an unknown plugin of ${what} is answered 503 before any other plugin acts, and other requests are not`, () => {
     const applied = applyChange(emptySnapshot, {
       put: {
         services: [{ id: id(1), host: "up.test" }],

@@ -25,13 +25,13 @@ for (const [protocol, host, port, header] of hosts) {
   });
 }
 
-test("a service without endpoints goes to its host; with an empty list it goes nowhere", () => {
+test("a service without a list of endpoints uses its host; with an empty list it has no target", () => {
   const service = serviceNamed("s", { host: "up.example", port: 81 });
   assert.equal(next(upstreamFor(service))?.host, "up.example");
   assert.equal(next(upstreamFor(service, { endpoints: [] })), null);
 });
 
-test("endpoints are taken in turn; terminating ones only when no other is there", () => {
+test("endpoints are used in turn; terminating ones only if there is no other", () => {
   const endpoint = (address: string, terminating = false) => ({ address, port: 80, terminating });
   const turns = (...endpoints: readonly ReturnType<typeof endpoint>[]) => {
     const upstream = upstreamFor(serviceNamed("s"), { endpoints });
@@ -41,7 +41,7 @@ test("endpoints are taken in turn; terminating ones only when no other is there"
   assert.equal(turns(endpoint("a", true), endpoint("b", true)), "a b a b");
 });
 
-test("a core Service's own address is taken once no endpoint can be reached, and an endpoint is tried now and then", (t) => {
+test("the cluster IP is used once no endpoint can be reached, and an endpoint is tried from time to time", (t) => {
   t.mock.method(performance, "now", () => now);
   let now = 0;
   const own = { address: "own", port: 80, fallback: true };
@@ -80,7 +80,7 @@ test("a core Service's own address is taken once no endpoint can be reached, and
   );
 });
 
-test("a service without an address of its own tries its endpoints in turn, whatever they do", () => {
+test("a Service without a cluster IP tries its endpoints in turn, even if they fail", () => {
   const endpoints = ["a", "b"].map((address) => ({ address, port: 80 }));
   const attempts = upstreamFor(serviceNamed("s"), { endpoints }).attempts(request());
   const hosts = Array.from({ length: 4 }, () => {
@@ -91,7 +91,7 @@ test("a service without an address of its own tries its endpoints in turn, whate
   assert.deepEqual(hosts, ["a", "b", "a", "b"]);
 });
 
-test("turns go on where they were when endpoints change: none is first after every change", () => {
+test("the rotation continues when endpoints change: no endpoint is first after every change", () => {
   const service = serviceNamed("s");
   const endpoints = ["a", "b", "c"].map((address) => ({ address, port: 80 }));
   const parts = { service, endpoints, balancer: null, certificate: null };
@@ -103,14 +103,14 @@ test("turns go on where they were when endpoints change: none is first after eve
   assert.deepEqual(taken, ["a", "b", "c", "a"]);
 });
 
-test("the name for TLS is the service's, also where the target is an endpoint's address", () => {
+test("the server name for TLS is the service's host, also for the address of an endpoint", () => {
   const endpoints = [{ address: "10.0.0.1", port: 443 }];
   const target = (host: string) => next(upstreamFor(serviceNamed("s", { protocol: "https", host }), { endpoints }));
   assert.equal(target("up.example")?.serverName, "up.example");
   assert.equal(target("10.0.0.9")?.serverName, null);
 });
 
-test("targets share connections only when nothing that a connection depends on differs", () => {
+test("targets share connections only if all properties of a connection are equal", () => {
   const key = (members: Parameters<typeof serviceNamed>[1]) => next(upstreamFor(serviceNamed("s", members)))?.key;
   assert.equal(key({}), key({ path: "/other", read_timeout: 1, retries: 1 }));
   for (const members of [{ port: 81 }, { host: "b" }, { connect_timeout: 1 }, { tls_verify: false }]) {

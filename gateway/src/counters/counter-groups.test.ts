@@ -5,7 +5,7 @@ import { LargestFirst } from "./counter-groups.ts";
 
 const NAMES = Array.from({ length: 40 }, (_, at) => at);
 
-test("the group found is the largest of few, and has at least half of the largest's size of many", () => {
+test("of few groups the largest is found, and of many one with at least half of the largest's size", () => {
   const steps = fc.array(
     fc.record({ group: fc.integer({ min: 0, max: 39 }), grows: fc.integer({ min: -9, max: 20 }) }),
   );

@@ -5,7 +5,7 @@ import { destinationOf, type RedisConfig, redisOptions } from "./redis-connectio
 
 const variants: readonly [string, Partial<RedisConfig>, Readonly<Record<string, unknown>>][] = [
   ["no password", { username: "u" }, { username: undefined, password: undefined }],
-  ["a password alone", { password: "p" }, { username: undefined, password: "p" }],
+  ["only a password", { password: "p" }, { username: undefined, password: "p" }],
   ["a user name and a password", { username: "u", password: "p" }, { username: "u", password: "p" }],
   ["a database", { database: 3 }, { db: 3 }],
   ["a timeout", { timeout: 70 }, { connectTimeout: 70, commandTimeout: 70, socketTimeout: 70 }],
@@ -54,7 +54,7 @@ describe("redisOptions", () => {
     });
   }
 
-  it("never sends a count twice and never queues one for a server that is away", () => {
+  it("never sends a count twice and never queues one for an unreachable server", () => {
     const options = redisOptions({ ...filledRateLimiting.redis, host: "redis.test" });
     assert.equal(options.autoResendUnfulfilledCommands, false);
     assert.equal(options.enableOfflineQueue, false);

@@ -38,7 +38,7 @@ const THREADS = 6;
 const many = <Value>(count: number, make: (index: number) => Value) =>
   Array.from({ length: count }, (_, at) => make(at));
 
-test("threads that hammer one counter are admitted exactly as often as its limit, each told another count", async () => {
+test("threads that use one counter at the same time are admitted exactly as often as its limit, each with a different count", async () => {
   const memory = createCountersMemory(1024);
   const one = counter("one", { limit: 12_345 });
   const answers = (
@@ -53,15 +53,15 @@ test("threads that hammer one counter are admitted exactly as often as its limit
 });
 
 for (const [what, prepare] of [
-  ["that are unused so far", () => undefined],
+  ["that are unused", () => undefined],
   [
-    "where others' windows are over",
+    "whose windows have ended",
     (counters: SharedCounters) => {
       for (let at = 0; at < 40_000; at++) counters.take([counter(`gone ${at}`, { expires: Date.now() - 5_000 })]);
     },
   ],
 ] as const)
-  test(`threads that come at once upon counters ${what} are admitted exactly as often as each limit`, async () => {
+  test(`threads that use counters ${what} at the same time are admitted exactly as often as each limit`, async () => {
     const memory = createCountersMemory(16_384);
     prepare(new SharedCounters({ memory, owner: 0, now: () => Date.now() - 10_000 }));
     const wanted = many(1000, (at) => counter(`key ${at}`, { limit: 7 }));
@@ -77,7 +77,7 @@ for (const [what, prepare] of [
     assert.equal(admitted.size, 1000);
   });
 
-test("threads that take several counters leave in each what was admitted, and never more than its limit", async () => {
+test("threads that use several counters add the admitted requests to each, and never more than its limit", async () => {
   const memory = createCountersMemory(1024);
   const [narrow, wide] = [counter("narrow", { limit: 3000 }), counter("wide", { limit: 4000 })];
   const takes = many(THREADS, (thread) => many(3000, () => (thread % 2 === 0 ? [narrow, wide] : [wide, narrow])));
@@ -91,7 +91,7 @@ test("threads that take several counters leave in each what was admitted, and ne
   assert.ok(both <= 3000 && both + (admitted[0] ?? 0) <= 4000);
 });
 
-test("threads that flood their instance at once leave another's counters, and every counter stays in one group's size", async () => {
+test("threads that flood their own instance do not displace another instance's counters, and the group sizes add up", async () => {
   const capacity = 4096;
   const memory = createCountersMemory(capacity);
   const counters = new SharedCounters({ memory, owner: 0 });
@@ -107,7 +107,7 @@ test("threads that flood their instance at once leave another's counters, and ev
   assert.deepEqual(new Set(kept.map((one) => counters.take([one]).counts[0])), new Set([2]));
 });
 
-test("when all places are in use the window that ends soonest begins again, and longer ones go on", () => {
+test("when all slots are in use, the counter whose window ends soonest is replaced, and longer windows continue", () => {
   const counters = new SharedCounters({ memory: createCountersMemory(32), owner: 0 });
   const long = counter("long", { period: "day", expires: expires + 1 });
   counters.take([long]);
@@ -129,7 +129,7 @@ test("a slot whose owner died during a write blocks no other thread", () => {
   assert.deepEqual(counters.take([counter("one")]), { admitted: true, counts: [2] });
 });
 
-test("counters belong to the memory, whichever thread counts in it", () => {
+test("all threads count in the same memory", () => {
   const memory = createCountersMemory(32);
   new SharedCounters({ memory, owner: 0 }).take([counter("one")]);
   assert.deepEqual(new SharedCounters({ memory, owner: 1 }).take([counter("one")]).counts, [2]);

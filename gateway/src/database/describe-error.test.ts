@@ -17,24 +17,24 @@ const faults: readonly (readonly [code: string, message: string, told: string])[
 ];
 
 for (const [code, message, advice] of faults) {
-  test(`${code} reports what the database says, and what to do`, () => {
+  test(`${code} reports the database's message and a remedy`, () => {
     const fault = new DatabaseFault(message, { code, detail: "what a row holds", hint: "what to try" });
     assert.equal(isUnavailable(fault), true);
     assert.equal(describeDatabaseError(fault), `${prefix}${message}: ${advice}`);
   });
 }
 
-test("a state without advice is reported as it is", () => {
+test("an error code without a remedy is reported unchanged", () => {
   const fault = new DatabaseFault("out of memory", { code: "53200" });
   assert.equal(describeDatabaseError(fault), `${prefix}out of memory`);
 });
 
-test("a database that is away reports its own reason", () => {
+test("an unreachable database is reported with the reason", () => {
   const away = new DatabaseUnreachable("the database at db:5432 gives no answer: connect ECONNREFUSED");
   assert.equal(isUnavailable(away), true);
   assert.equal(describeDatabaseError(away), away.message);
 });
 
-test("a statement that is wrong says nothing of the database", () => {
+test("an invalid statement is not reported as an error of the database", () => {
   for (const code of ["23505", "42601", "22P02"]) assert.equal(isUnavailable(new DatabaseFault("x", { code })), false);
 });

@@ -12,7 +12,7 @@ const defaults: readonly (readonly [Collection, member: string, value: unknown])
 ];
 
 for (const [collection, member, value] of defaults)
-  test(`${member} of ${collection} is its default if the column is null, as older nodes leave new columns`, () => {
+  test(`${member} of ${collection} has its default if the column is null, because older nodes do not write new columns`, () => {
     const read = () => (entityOf(collection, {}) as unknown as Record<string, unknown>)[member];
     assert.deepEqual(read(), value);
     if (Array.isArray(value)) assert.notEqual(read(), read(), "not shared between entities");

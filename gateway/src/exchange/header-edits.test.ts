@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { editGroup, HeaderEditList, overrideHeaderEdit, removeHeaderEdit, setHeaderEdit } from "./header-edits.ts";
 
-test("the last word wins, names keep the case in which they were set, and appended values stand beside the others", () => {
+test("the last edit wins, names keep the case in which they were set, and appended values are added to the others", () => {
   const edits = new HeaderEditList();
   edits.set("X-One", "1");
   edits.set("x-ONE", "2");
@@ -17,14 +17,14 @@ test("the last word wins, names keep the case in which they were set, and append
   ]);
 });
 
-test("a value cannot break its line, and text beyond Latin-1 goes as UTF-8", () => {
+test("a value cannot contain a line break, and text beyond Latin-1 is sent as UTF-8", () => {
   const edits = new HeaderEditList();
   edits.set("A", "one\r\nEvil: two\0");
   edits.set("B", "☃");
   assert.deepEqual(edits.applyTo([]), ["A", "oneEvil: two", "B", Buffer.from("☃").toString("latin1")]);
 });
 
-test("an edit that requires a header lets no other spelling of it pass, whatever was edited before", () => {
+test("an edit that requires a header removes its other spellings, whatever was edited before", () => {
   const edits = new HeaderEditList();
   edits.set("X_A_B", "plugin");
   edits.append("x-a-b", "plugin");
@@ -39,7 +39,7 @@ test("an edit that requires a header lets no other spelling of it pass, whatever
   ]);
 });
 
-test("edits that go together are as if each was made, whatever was edited before and is edited after", () => {
+test("a group of edits has the same effect as its single edits, whatever was edited before and after", () => {
   const group = editGroup([setHeaderEdit("X-Id", "7"), removeHeaderEdit("X-Old")]);
   const headers = ["x-id", "0", "x-old", "1", "Kept", "1"];
   const orders: readonly (readonly [string, (edits: HeaderEditList) => void, readonly string[], string])[] = [
@@ -54,7 +54,7 @@ test("edits that go together are as if each was made, whatever was edited before
       "X-Id: 7\r\nx-old: 2\r\n",
     ],
     [
-      "behind another",
+      "after another",
       (edits) => {
         edits.set("x-id", "1");
         edits.applyAll(group);

@@ -22,16 +22,16 @@ const settingsOf = (env: Readonly<Record<string, string>>) => {
   return value ?? assert.fail(JSON.stringify(violations));
 };
 
-describe("settings of access", () => {
+describe("access settings", () => {
   const elsewhere = { SLUICE_ADMIN_LISTEN: "0.0.0.0:8001" };
   const refused: readonly (readonly [string, Record<string, string>, RegExp])[] = [
     [
-      "an address that others reach, with nothing to prove",
+      "a public address without authentication",
       elsewhere,
       /set one of SLUICE_ADMIN_TOKEN, .*or SLUICE_ADMIN_ACCESS=anyone; or listen on/,
     ],
     [
-      "an address of IPv6 that others reach, as it is set",
+      "a public IPv6 address, in the form in which it was set",
       { SLUICE_ADMIN_LISTEN: "[::]:8001" },
       /SLUICE_ADMIN_LISTEN is \[::\]:8001, which/,
     ],
@@ -41,7 +41,11 @@ describe("settings of access", () => {
       { SLUICE_ADMIN_TLS_CA: "a" },
       /SLUICE_ADMIN_TLS_CA needs SLUICE_ADMIN_TLS_CERT/,
     ],
-    ["a token that others could guess", { ...elsewhere, SLUICE_ADMIN_TOKEN: "fifteen letters" }, /shorter than 16/],
+    [
+      "a token that is too short for a public address",
+      { ...elsewhere, SLUICE_ADMIN_TOKEN: "fifteen letters" },
+      /shorter than 16/,
+    ],
     [
       "a token that the listener would never check",
       { SLUICE_ADMIN_ACCESS: "anyone", SLUICE_ADMIN_TOKEN: token },
@@ -58,7 +62,7 @@ describe("settings of access", () => {
       assert.rejects(openAccess(settingsOf(env), silentLog), { name: "SettingsError", message }));
   }
 
-  test("refuse a certificate with another's key, by the variables that name them", async () => {
+  test("refuse a certificate with the key of another one, and name both variables", async () => {
     const folder = temporaryFolder("access-pair");
     try {
       const [cert, key] = [join(folder.path, "a.crt"), join(folder.path, "b.key")];
@@ -72,7 +76,7 @@ describe("settings of access", () => {
     }
   });
 
-  test("take an address that others reach with a token, or in plain words without", async () => {
+  test("accept a public address with a token, or with SLUICE_ADMIN_ACCESS=anyone", async () => {
     assert.equal(
       (await openAccess(settingsOf({ ...elsewhere, SLUICE_ADMIN_TOKEN: token }), silentLog)).requiresToken,
       true,
@@ -83,7 +87,7 @@ describe("settings of access", () => {
   });
 });
 
-test("a token opens everything, and without it only the status is shown", async () => {
+test("a token gives access to everything, and without it only the status is shown", async () => {
   const rig = await startAdminRig({ SLUICE_ADMIN_TOKEN: token });
   try {
     const form = "name=a&host=a";
@@ -172,7 +176,7 @@ describe("a listener with certificates", () => {
         .end();
     });
 
-  test("opens to a certificate of the authority, and to no other", async () => {
+  test("accepts certificates of the authority, and no others", async () => {
     const mine = await ours.issue({ name: "deck", usage: "client" });
     assert.equal(await ask({ cert: mine.certificate, key: mine.key }), 200);
     const theirs = await (await makeAuthority()).issue({ name: "deck", usage: "client" });
@@ -180,7 +184,7 @@ describe("a listener with certificates", () => {
     assert.equal(await ask(), 401);
   });
 
-  test("opens to none that is out of date", async () => {
+  test("accepts no expired certificate", async () => {
     const old = await ours.issue({ name: "deck", usage: "client", notAfter: new Date(Date.now() - 1000) });
     assert.equal(await ask({ cert: old.certificate, key: old.key }), 401);
   });
@@ -189,7 +193,7 @@ describe("a listener with certificates", () => {
     assert.ok(await renegotiationError({ host: "127.0.0.1", port: rig.admin.address.port }));
   });
 
-  test("opens to a token over TLS as well", async () => {
+  test("accepts a token over TLS as well", async () => {
     assert.equal(await ask({ headers: { "Kong-Admin-Token": token } }), 200);
   });
 });

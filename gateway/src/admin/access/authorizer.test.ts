@@ -19,44 +19,34 @@ async function statusOf(options: Partial<AuthorizerOptions>, entering: Partial<A
   }
 }
 
-describe("the gate", () => {
+describe("the authorizer", () => {
   const token = "right";
   const table: readonly (readonly [string, Partial<AuthorizerOptions>, Partial<AuthorizationRequest>, number])[] = [
-    ["lets all in where nothing is to be proved", {}, {}, 200],
+    ["admits every request without authentication settings", {}, {}, 200],
     ["refuses a request without the token", { token }, {}, 401],
     ["refuses a request with another token", { token }, { headers: bearer("wrong") }, 401],
     ["refuses a request with a part of the token", { token }, { headers: bearer("righ") }, 401],
     ["refuses a request with an empty token", { token }, { headers: { authorization: "Bearer " } }, 401],
-    ["lets in with the token as a bearer", { token }, { headers: bearer("right") }, 200],
-    [
-      "lets in with the token whatever the case of the scheme",
-      { token },
-      { headers: { authorization: "bearer right" } },
-      200,
-    ],
-    ["lets in with the token in Kong's header", { token }, { headers: { "kong-admin-token": "right" } }, 200],
-    ["takes no token by another scheme", { token }, { headers: { authorization: "Basic right" } }, 401],
+    ["admits a bearer token", { token }, { headers: bearer("right") }, 200],
+    ["admits the token with the scheme in any case", { token }, { headers: { authorization: "bearer right" } }, 200],
+    ["admits the token in Kong's header", { token }, { headers: { "kong-admin-token": "right" } }, 200],
+    ["refuses the token with another scheme", { token }, { headers: { authorization: "Basic right" } }, 401],
     ["answers GET /status without a token", { token }, { url: "/status" }, 200],
     ["refuses a write to /status without a token", { token }, { url: "/status", method: "POST" }, 401],
     ["refuses GET / without a token, because it shows settings", { token }, { url: "/" }, 401],
     ["refuses an unknown URL without a token", { token }, { url: undefined }, 401],
-    ["tells every browser which methods there are", { token }, { method: "OPTIONS" }, 200],
-    ["lets in with a good certificate", { certificates: true }, { certified: true }, 200],
-    ["refuses a request without one", { certificates: true }, {}, 401],
-    ["takes no certificate where none is asked for", { token }, { certified: true }, 401],
-    [
-      "lets in with the token instead of a certificate",
-      { token, certificates: true },
-      { headers: bearer("right") },
-      200,
-    ],
+    ["answers OPTIONS to every browser", { token }, { method: "OPTIONS" }, 200],
+    ["admits a valid certificate", { certificates: true }, { certified: true }, 200],
+    ["refuses a request without a certificate", { certificates: true }, {}, 401],
+    ["refuses a certificate if certificates are not configured", { token }, { certified: true }, 401],
+    ["admits the token instead of a certificate", { token, certificates: true }, { headers: bearer("right") }, 200],
   ];
   for (const [does, options, entering, status] of table) {
     test(does, async () => assert.equal(await statusOf(options, entering), status));
   }
 });
 
-test("the status is open, and the authorizer distinguishes callers that have authenticated or need not", async () => {
+test("the status needs no authentication, and the authorizer distinguishes callers that have authenticated or need not", async () => {
   const away: ClusterAuthorizer = {
     authenticate: () => Promise.reject(new Error("ECONNREFUSED")),
     isAllowed: async () => true,
@@ -110,7 +100,7 @@ describe("the authorizer of a cluster", () => {
     });
   });
 
-  test("refuses every request while the cluster cannot be asked, except with the other token", async () => {
+  test("refuses every request while the cluster cannot be reached, except with the static token", async () => {
     const cluster: ClusterAuthorizer = {
       authenticate: () => Promise.reject(new Error("ECONNREFUSED")),
       isAllowed: async () => true,

@@ -18,7 +18,7 @@ describeTable("a request of another site", [
     message: foreign,
   },
   {
-    does: "is refused with a host that only looks like ours",
+    does: "is refused with a host that only resembles the listener's",
     ask: "POST /consumers",
     form,
     headers: [host("127.0.0.1.evil.example:8001")],
@@ -39,8 +39,8 @@ describeTable("a request of another site", [
     status: 403,
     message: foreign,
   },
-  { does: "may see that the listener runs", ask: "GET /", headers: [host("evil.example")], status: 200 },
-  { does: "may see how the nodes fare", ask: "GET /status", headers: [host("evil.example")], status: 200 },
+  { does: "may read that the listener runs", ask: "GET /", headers: [host("evil.example")], status: 200 },
+  { does: "may read the status", ask: "GET /status", headers: [host("evil.example")], status: 200 },
   {
     does: "is refused with a foreign origin",
     ask: "POST /consumers",
@@ -58,7 +58,7 @@ describeTable("a request of another site", [
     message: /origin/,
   },
   {
-    does: "is refused from a page without origin",
+    does: "is refused from a page with the origin null",
     ask: "POST /consumers",
     form,
     headers: [["Origin", "null"]],
@@ -74,20 +74,20 @@ describeTable("a request of another site", [
     message: /another web site/,
   },
   {
-    does: "is refused across sites when it removes",
+    does: "is refused across sites if it is a DELETE",
     ask: "DELETE /consumers/base",
     headers: [["Sec-Fetch-Site", "cross-site"]],
     status: 403,
   },
   {
-    does: "is refused before its path is looked at",
+    does: "is refused before its path is checked",
     ask: "POST /nope",
     form,
     headers: [["Origin", "http://evil.example"]],
     status: 403,
   },
   {
-    does: "gets no answer that another site may read",
+    does: "gets no response that another site may read",
     ask: "GET /services",
     headers: [["Origin", "http://evil.example"]],
     status: 200,
@@ -95,28 +95,28 @@ describeTable("a request of another site", [
   },
   { does: "has changed nothing", ask: "GET /consumers", status: 200, has: { data: [{ username: "base" }] } },
   {
-    does: "is let through as localhost",
+    does: "is accepted for localhost",
     ask: "POST /consumers",
     form: "username=a",
     headers: [host("localhost:8001")],
     status: 201,
   },
   {
-    does: "is let through as IPv6",
+    does: "is accepted for an IPv6 loopback address",
     ask: "POST /consumers",
     form: "username=b",
     headers: [host("[::1]:8001")],
     status: 201,
   },
   {
-    does: "is let through from its own origin",
+    does: "is accepted from the listener's own origin",
     ask: "POST /consumers",
     form: "username=c",
     headers: [host("localhost:8001"), ["Origin", "http://localhost:8001"]],
     status: 201,
   },
   {
-    does: "is let through from a tool that says where it stands",
+    does: "is accepted from a tool that sends Sec-Fetch-Site: none",
     ask: "POST /consumers",
     form: "username=d",
     headers: [["Sec-Fetch-Site", "none"]],
@@ -127,14 +127,14 @@ describeTable("a request of another site", [
 const doors: BrowserPolicy = { listenHost: "gate.local", scheme: "http", hosts: [], origins: [], anyHost: false };
 const asked = { method: "POST", path: "/services", host: "gate.local:8001", origin: undefined, fetchSite: undefined };
 
-test("takes the name that is listened on for its own, and no missing one", () => {
+test("accepts the name of its listen address, and no request without a Host", () => {
   assert.equal(browserRefusal({ ...asked, host: "Gate.local:8001" }, doors), undefined);
   assert.match(browserRefusal({ ...asked, host: undefined }, doors) ?? "", foreign);
   assert.match(browserRefusal({ ...asked, host: "" }, doors) ?? "", foreign);
   assert.match(browserRefusal({ ...asked, host: "a:b:c" }, doors) ?? "", foreign);
 });
 
-test("answers under the names that are set, and under numbers when other machines reach it", () => {
+test("answers to configured names, and to IP addresses if it listens on a public address", () => {
   const wide = { ...doors, listenHost: "0.0.0.0" };
   assert.match(browserRefusal({ ...asked, host: "sluice-admin.gate:8001" }, wide) ?? "", foreign);
   assert.equal(
@@ -146,7 +146,7 @@ test("answers under the names that are set, and under numbers when other machine
   assert.equal(browserRefusal({ ...asked, host: "any.name" }, { ...wide, anyHost: true }), undefined);
 });
 
-test("lets the pages write that are set, and by their scheme", () => {
+test("allows writes from the configured origins, with their scheme", () => {
   const origin = "https://console.example";
   assert.match(browserRefusal({ ...asked, origin }, doors) ?? "", /origin/);
   assert.equal(

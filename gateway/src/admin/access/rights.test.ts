@@ -8,7 +8,7 @@ const told = (method: string, url: string): readonly string[] =>
       `${verb} ${group === "" ? "core" : "ours"}/${resource} in ${namespace}`,
   );
 
-describe("what RBAC must allow", () => {
+describe("the rights that RBAC must grant", () => {
   const table: readonly (readonly [string, readonly string[]])[] = [
     ["GET /services", ["list ours/services in *"]],
     ["HEAD /services/:entity", ["get ours/services in *"]],

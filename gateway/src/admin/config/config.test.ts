@@ -22,7 +22,7 @@ const document = { _format_version: "3.0", services: [users] };
 const names = async (rig: FileRig, list: string) =>
   ((await rig.ask("GET", `/${list}`)).body as { data: { name: string }[] }).data.map(({ name }) => name).sort();
 
-describe("a document for a file that is only read", () => {
+describe("a document for a read-only file", () => {
   let rig: FileRig;
   before(async () => {
     rig = await startFileRig(first);
@@ -69,7 +69,7 @@ describe("a document for a file that is only read", () => {
     ],
   ];
   for (const [what, asking] of bodies) {
-    test(`takes the place of everything when it comes as ${what}`, async () => {
+    test(`replaces the whole configuration when it is sent as ${what}`, async () => {
       const name = what.replaceAll(" ", "-");
       const { status, body } = await post(asking(name));
       assert.equal(status, 201, JSON.stringify(body));
@@ -89,7 +89,7 @@ describe("a document for a file that is only read", () => {
     ["JSON", { bytes: Buffer.from(duplicates), headers: [["Content-Type", "application/json"]] }, `${twice}; ${empty}`],
   ];
   for (const [what, asking, expected] of warned) {
-    test(`reports in a header what has no effect in ${what}`, async () => {
+    test(`reports members without effect in a header, for ${what}`, async () => {
       for (const query of ["?plan=1", ""]) {
         const { status, headers, body } = await post(asking, query);
         assert.equal(status, query === "" ? 201 : 200, JSON.stringify(body));
@@ -100,20 +100,20 @@ describe("a document for a file that is only read", () => {
     });
   }
 
-  test("is kept in memory: the file stays as it is, and single writes stay refused", async () => {
+  test("is kept in memory: the file is unchanged, and single writes are still refused", async () => {
     await reset();
     assert.equal(rig.text(), first);
     assert.equal((await rig.ask("POST", "/services", { form: "name=a&host=a" })).status, 405);
   });
 
-  test("is not loaded again when it is the same and the hash is to be checked", async () => {
+  test("is not loaded again if it is the same and check_hash is set", async () => {
     await reset();
     assert.equal((await post({ json: document }, "?check_hash=1")).status, 304);
     assert.equal((await post({ json: document })).status, 201);
     assert.equal((await post({ json: { ...document, services: [] } }, "?check_hash=1")).status, 201);
   });
 
-  test("with faults leaves everything as it was, and tells all of them in Kong's words", async () => {
+  test("with errors changes nothing, and returns all of them in Kong's words", async () => {
     await reset();
     const services = [users, { name: "users", host: "b" }, { name: "bad", port: "80" }];
     const { status, body } = await post({ json: { _format_version: "3.0", services } });
@@ -186,17 +186,12 @@ describe("a document for a file that is only read", () => {
     ["an empty body", {}, 400, "expected a declarative configuration"],
     ["an empty form", { form: "config=" }, 400, "expected a declarative configuration"],
     [
-      "a type that is none of them",
+      "an unknown content type",
       { bytes: Buffer.from("x"), headers: [["Content-Type", "text/plain"]] },
       415,
       "Unsupported media type",
     ],
-    [
-      "a record that says nothing",
-      { json: {} },
-      400,
-      'declarative config is invalid: {_format_version="required field missing"}',
-    ],
+    ["an empty record", { json: {} }, 400, 'declarative config is invalid: {_format_version="required field missing"}'],
     [
       "more than 10 MB",
       { bytes: Buffer.alloc(11 * 2 ** 20, 32), headers: [["Content-Type", "text/yaml"]] },
@@ -204,7 +199,7 @@ describe("a document for a file that is only read", () => {
       "Payload too large",
     ],
   ] as readonly (readonly [string, RequestOptions, number, string])[]) {
-    test(`is refused as ${what}, and what was loaded stays`, async () => {
+    test(`is refused as ${what}, and the loaded configuration stays`, async () => {
       await reset();
       const reply = await post(asking);
       assert.equal(reply.status, status);
@@ -213,13 +208,13 @@ describe("a document for a file that is only read", () => {
     });
   }
 
-  test("reports that it is not even YAML", async () => {
+  test("is refused if it is not valid YAML", async () => {
     const reply = await post({ json: { config: "{" } }, "?flatten_errors=1");
     assert.equal(reply.status, 400);
     assert.partialDeepStrictEqual(reply.body, { code: 14, flattened_errors: [] });
   });
 
-  test("is planned when it is called a dry run, and not taken for a load when it says neither yes nor no", async () => {
+  test("is planned with dry_run=1, and refused with another value that is neither true nor false", async () => {
     await reset();
     const json = { _format_version: "3.0" };
     assert.partialDeepStrictEqual((await post({ json }, "?dry_run=1")).body, { plan: true });
@@ -228,7 +223,7 @@ describe("a document for a file that is only read", () => {
     assert.equal((await rig.ask("GET", "/services/users")).status, 200);
   });
 
-  test("is planned: told with each member that changes, and not loaded", async () => {
+  test("is planned: the response lists each changed member, and nothing is loaded", async () => {
     await reset();
     const services = [
       { name: "users", host: "users.example", port: 81 },
@@ -247,7 +242,7 @@ describe("a document for a file that is only read", () => {
     assert.deepEqual(await names(rig, "routes"), ["users"]);
   });
 
-  test("is shown as it can be loaded again", async () => {
+  test("is shown in a form that can be loaded again", async () => {
     await reset();
     const { status, body } = await rig.ask("GET", "/config");
     assert.equal(status, 200);
@@ -256,7 +251,7 @@ describe("a document for a file that is only read", () => {
     assert.equal((await post({ json: { config } }, "?check_hash=1")).status, 304);
   });
 
-  test("comes from the ingress controller as from Kong's own", async () => {
+  test("is accepted in the form that Kong's ingress controller sends", async () => {
     const { body: root } = await rig.ask("GET", "/");
     assert.partialDeepStrictEqual(root, {
       version: "3.9.1",
@@ -296,7 +291,7 @@ test("a document is written back to a file that may be written", async () => {
   }
 });
 
-test("where entities are custom resources a document is only planned and shown", async () => {
+test("if entities are custom resources, a document is only planned and shown", async () => {
   const rig = await startAdminRig();
   try {
     const refused = await rig.ask("POST", "/config", { json: document });

@@ -43,8 +43,8 @@ const late = {
     "Timed out while loading configuration; it goes on, and GET /status tells by configuration_hash what is served",
 };
 
-describe("a document that takes its time", () => {
-  test("lets a second one be tried again", async () => {
+describe("a document that takes long to load", () => {
+  test("makes a second one answer 429", async () => {
     const { loading, post } = startLoading();
     const first = post();
     await assert.rejects(post(), busy);
@@ -53,7 +53,7 @@ describe("a document that takes its time", () => {
     assert.equal((await post())?.status, 201);
   });
 
-  test("is answered 504 in the end, and is the only one until it is loaded", async () => {
+  test("is answered 504 after the time limit, and no other is accepted until it is loaded", async () => {
     const { loading, post } = startLoading(1);
     await assert.rejects(post(), late);
     await assert.rejects(post(), busy);
@@ -62,7 +62,7 @@ describe("a document that takes its time", () => {
     await untilTaken(post);
   });
 
-  test("may fail after its answer, and the next one is taken", async () => {
+  test("may fail after its response, and the next one is accepted", async () => {
     const { loading, post } = startLoading(1);
     await assert.rejects(post(), late);
     loading.reject(new Error("the disk is full"));

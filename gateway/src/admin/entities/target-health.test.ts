@@ -72,7 +72,7 @@ const unhealthy = { health: "UNHEALTHY", addresses: [] };
 const told = (first: object, second: object) => ({ [upstream.id]: { [one.id]: first, [two.id]: second } });
 
 describe("the health of an upstream's targets", () => {
-  test("is what the nodes report: one that cannot reach a target is enough", () =>
+  test("is unhealthy if a single node cannot reach a target", () =>
     withNodes([told(healthy, healthy), told(healthy, unhealthy)], async (nodes) => {
       const options = { store: await filled(), fleet: { nodes: async () => nodes }, node: "n" };
       const { body } = await ask(options, "GET", "/upstreams/:entity/health", { params });
@@ -85,7 +85,7 @@ describe("the health of an upstream's targets", () => {
       assert.deepEqual(whole.body, { data: { id: upstream.id, health: "HEALTHY" }, next: null, node_id: "n" });
     }));
 
-  test("is left out where no node can report it", async () => {
+  test("is left out if no node can report it", async () => {
     const nodes = async () => [
       { address: "a", status: "http://127.0.0.1:1" },
       { address: "b", status: null },
@@ -133,7 +133,7 @@ describe("the health of an upstream's targets", () => {
     );
   });
 
-  test("cannot be set where no node runs, and the error names what is missing", async () => {
+  test("cannot be set in a process without a node, and the error gives the reason", async () => {
     const options = { store: await filled(), fleet: { nodes: async () => [] }, node: "n" };
     const { status, body } = await ask(options, "PUT", "/upstreams/:entity/targets/:child/healthy", {
       params: { entity: "u", child: "10.0.0.1:80" },

@@ -4,7 +4,7 @@ import { readMultipart } from "./multipart-form.ts";
 
 const type = "multipart/form-data; boundary=b";
 
-test("reads values and files, to the byte", () => {
+test("reads values and files byte for byte", () => {
   const body =
     '--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n2\r\n' +
     '--b\r\nContent-Disposition: form-data; name="f"; filename="x.pem"\r\nContent-Type: text/plain\r\n\r\nligne é\n\r\n' +
@@ -15,13 +15,13 @@ test("reads values and files, to the byte", () => {
   ]);
 });
 
-test("is nothing without a boundary, or with bytes that are no UTF-8", () => {
+test("is refused without a boundary, or with bytes that are not UTF-8", () => {
   assert.equal(readMultipart("multipart/form-data", Buffer.from("x")), undefined);
   const bad = '--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n\xff\r\n--b--\r\n';
   assert.equal(readMultipart(type, Buffer.from(bad, "latin1")), undefined);
 });
 
-test("takes no time that grows with the square of its parts", () => {
+test("is read in time that does not grow with the square of its parts", () => {
   const body = Buffer.from("--b\r\nx\r\n".repeat(500_000));
   const began = performance.now();
   assert.deepEqual(readMultipart(type, body), []);

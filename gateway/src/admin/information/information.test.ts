@@ -59,7 +59,7 @@ const filling: Readonly<Record<string, string>> = {
 
 type Told = Record<string, Record<string, unknown>>;
 
-describe("the information of the listener", () => {
+describe("information endpoints of the listener", () => {
   let rig: FileRig;
   const told = async (path: string) => (await rig.ask("GET", path)).body as Told;
   before(async () => {
@@ -67,7 +67,7 @@ describe("the information of the listener", () => {
   });
   after(() => rig.close());
 
-  test("names Kong's release, its plugins and those in use, and a file that is only read as no database", async () => {
+  test("returns Kong's release, the plugins and those in use, and database off for a read-only file", async () => {
     const { version, edition, plugins, configuration, node_id, sluice } = await told("/");
     assert.deepEqual([version, edition], ["3.9.1", "community"]);
     assert.deepEqual(Object.keys(plugins?.available_on_server ?? {}), [...pluginNames]);
@@ -116,7 +116,7 @@ describe("the information of the listener", () => {
     assert.deepEqual(lost, []);
   });
 
-  test("does not list what Kong has and Sluice has not", async () => {
+  test("does not list features that only Kong has", async () => {
     const { data } = (await told("/endpoints")) as unknown as { data: string[] };
     for (const url of [
       "/acls",
@@ -128,18 +128,18 @@ describe("the information of the listener", () => {
       assert.ok(!data.includes(url), url);
   });
 
-  test("lists its plugins, and has timers and a log level for clients that request them", async () => {
+  test("lists its plugins, and answers requests for timers and the log level", async () => {
     assert.deepEqual(await told("/plugins/enabled"), { enabled_plugins: [...pluginNames].sort() });
     assert.partialDeepStrictEqual(await told("/timers"), { worker: { count: 1 } });
     assert.deepEqual(await told("/debug/node/log-level"), { message: "log level: info" });
   });
 
   for (const path of ["/workspaces", "/rbac", "/licenses", "/event-hooks", "/default/kong"]) {
-    test(`has no ${path}`, async () => assert.equal((await rig.ask("GET", path)).status, 404));
+    test(`answers 404 for ${path}`, async () => assert.equal((await rig.ask("GET", path)).status, 404));
   }
 });
 
-test("masks what is secret, and says that a file which it may write can be written", async () => {
+test("masks secrets, and reports that a writable file can be written", async () => {
   const rig = await startFileRig('_format_version: "3.0"\n', {
     SLUICE_ADMIN_TOKEN: "s3cret-token",
     SLUICE_FILE_WRITABLE: "true",

@@ -31,7 +31,7 @@ async function startNode(nodeId: string, requests: number) {
 
 const fleetOf = (nodes: readonly FleetNode[]): Fleet => ({ nodes: async () => nodes, status: async () => null });
 
-test("the metrics of all nodes are added up, and a node that gives none is named", async () => {
+test("the metrics of all nodes are added up, and a node that does not answer is named", async () => {
   const [one, two] = [await startNode("one", 2), await startNode("two", 3)];
   try {
     const { text: pieces, contentType } = await nodesMetrics(
@@ -61,7 +61,7 @@ test("the metrics of all nodes are added up, and a node that gives none is named
   }
 });
 
-test("where no nodes are known there is nothing to add up, and no error", async () => {
+test("without known nodes there are no metrics and no error", async () => {
   const { text } = await nodesMetrics(fleetOf([]));
   assert.doesNotMatch((await Array.fromAsync(text)).join(""), /sluice_node_scraped\{/);
 });

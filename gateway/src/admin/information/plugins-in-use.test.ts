@@ -9,13 +9,13 @@ const plugin = (name: string) => ({ id: name, name }) as Plugin;
 const storeOf = (list: Store["list"], trouble: readonly string[] = []) =>
   ({ list, unready: () => trouble }) as unknown as Store;
 
-test("each plugin is named once, also by a store in trouble that can still be read", async () => {
+test("each plugin is listed once, also by a store that fails but can still be read", async () => {
   const list = async () => ({ entities: [plugin("key-auth"), plugin("cors"), plugin("key-auth")], more: false });
   const store = storeOf(list as unknown as Store["list"], ["resources cannot be read for now: watch closed"]);
   assert.deepEqual(await pluginsInUse(store), ["cors", "key-auth"]);
 });
 
-test("none is named when nothing can be read, or not soon", async () => {
+test("none is listed if the store cannot be read, or not in time", async () => {
   const fails = async () => Promise.reject(new Error("gone"));
   assert.deepEqual(await pluginsInUse(storeOf(fails as unknown as Store["list"])), []);
   const hangs = () => new Promise(() => {});

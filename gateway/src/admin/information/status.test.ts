@@ -6,7 +6,7 @@ import { after, test } from "node:test";
 import { waitFor } from "../../../../tools/process/index.ts";
 import { startAdminRig } from "../testing.ts";
 
-test("a connection on which nothing is asked counts as waiting, not as writing", async () => {
+test("an idle connection counts as waiting, not as writing", async () => {
   const rig = await startAdminRig();
   after(() => rig.close());
   const idle = connect(rig.admin.address.port, "127.0.0.1");
@@ -19,7 +19,7 @@ test("a connection on which nothing is asked counts as waiting, not as writing",
   assert.equal(server.connections_waiting, 1);
 });
 
-test("a folder that is moved away cannot be reached, with the reason, until it is back", async () => {
+test("a folder that is moved away is reported as unreachable, with the reason, until it is back", async () => {
   const rig = await startAdminRig();
   after(() => rig.close());
   const status = async () => (await rig.ask("GET", "/status")).body as Told;
@@ -49,7 +49,7 @@ test("a folder that is moved away cannot be reached, with the reason, until it i
 const plain = ["database", "memory", "server"];
 const recognised = ["edition", "tagline", "version"];
 
-test("GET / tells settings, addresses and the process under the listener's own name only", async () => {
+test("GET / returns settings, addresses and the process under the listener's own name only", async () => {
   const rig = await startAdminRig();
   after(() => rig.close());
   const told = async (host: string) => (await rig.ask("GET", "/", { headers: [["Host", host]] })).body as object;
@@ -57,7 +57,7 @@ test("GET / tells settings, addresses and the process under the listener's own n
   assert.partialDeepStrictEqual(await told("localhost:8001"), { configuration: { role: "traditional" } });
 });
 
-test("nodes, addresses and reasons are told under the listener's own name only", async () => {
+test("nodes, addresses and reasons are returned under the listener's own name only", async () => {
   const rig = await startAdminRig();
   after(() => rig.close());
   const members = async (host: string) => {

@@ -22,7 +22,7 @@ const rerouted = (before: readonly Entities["routes"][], after: readonly Entitie
 };
 
 describe("a plan", () => {
-  test("between equal sets is empty, whatever was written when", () => {
+  test("between equal configurations is empty, whatever their timestamps are", () => {
     const later = { ...shop, updated_at: 99 };
     assert.deepEqual(planBetween({ services: [shop] }, { services: [later] }), {
       created: [],
@@ -79,7 +79,7 @@ describe("a plan of routes", () => {
   const wide = route("wide", { paths: ["/"] });
   const narrow = route("narrow", { paths: ["/api"], methods: ["GET", "POST"] });
 
-  test("shows which requests a new route takes from another one", () => {
+  test("shows which requests a new route receives instead of another one", () => {
     assert.deepEqual(rerouted([wide], [wide, narrow]), [
       ["GET sample.invalid/api", "wide", "narrow"],
       ["GET sample.invalid/api/sample", "wide", "narrow"],
@@ -87,16 +87,16 @@ describe("a plan of routes", () => {
     ]);
   });
 
-  test("shows where the requests of a removed route go", () => {
+  test("shows which route receives the requests of a removed route", () => {
     assert.deepEqual(rerouted([wide, narrow], [wide])?.[0], ["GET sample.invalid/api", "narrow", "wide"]);
   });
 
-  test("asks with a host, a method and headers that match", () => {
+  test("uses samples with a matching host, method and headers", () => {
     const special = route("special", { hosts: ["*.example.com"], headers: { "X-A": ["1"] }, methods: ["PUT"] });
     assert.deepEqual(rerouted([], [special]), [["PUT sample.example.com/", null, "special"]]);
   });
 
-  test("shows that a route's requests go to another service", () => {
+  test("shows that a route's requests are sent to another service", () => {
     const other = made("services", { name: "other", host: "other" });
     const moved = { ...wide, service: { id: other.id } };
     const services = [shop, other];
@@ -107,13 +107,13 @@ describe("a plan of routes", () => {
     });
   });
 
-  test("makes no samples of regular expressions, and says how many it made of the rest", () => {
+  test("makes no samples for regular expressions, and returns the number of other samples", () => {
     const regex = route("regex", { paths: ["~/a/\\d+"] });
     const { requests } = planBetween({ services: [shop] }, { services: [shop], routes: [regex, wide] });
     assert.equal(requests?.sampled, 2);
   });
 
-  test("has bounds, and says that it has reached them", () => {
+  test("is bounded, and reports that it has reached a bound", () => {
     const many = Array.from({ length: 4000 }, (_, index) => route(`r${index}`, { paths: [`/r${index}`] }));
     const { requests } = planBetween({ services: [shop] }, { services: [shop], routes: many });
     assert.equal(requests?.changed.length, 100);

@@ -42,7 +42,7 @@ const least: Partial<Record<Collection, object>> = {
 
 describe("a client that fills in defaults", () => {
   for (const [collection, given] of Object.entries(least) as [Collection, object][]) {
-    test(`gets one of ${collection} as it is stored`, () => {
+    test(`gets an entity of ${collection} as it is stored`, () => {
       const { value: stored } = checkEntity(collection, given);
       assert.ok(stored);
       const filled = { ...defaultsOf(entitySchema(collection).fields), ...given };
@@ -78,12 +78,12 @@ function checkField(field: KongField): void {
   if (field.fields) checkFields(field.fields as KongFields);
 }
 
-test("every schema is of Kong's types alone, down to the last member", () => {
+test("every schema uses only Kong's types, at every level", () => {
   for (const collection of collections) checkFields(entitySchema(collection).fields);
   for (const plugin of pluginNames) checkFields(kongPluginSchema(plugin)?.fields ?? []);
 });
 
-test("shows what is unique, generated, referred to and bounded", () => {
+test("shows uniqueness, generation, references and bounds", () => {
   const { fields, shorthand_fields } = entitySchema("services");
   assert.partialDeepStrictEqual(fieldIn(fields, "name"), { type: "string", unique: true });
   assert.partialDeepStrictEqual(fieldIn(fields, "id"), { type: "string", uuid: true, auto: true });
@@ -113,94 +113,94 @@ const valid = { message: "schema validation successful" };
 
 describeTable("schemas over HTTP", [
   {
-    does: "shows an entity's",
+    does: "returns the schema of an entity",
     ask: "GET /schemas/consumers",
     status: 200,
     has: { entity_checks: [{ at_least_one_of: ["custom_id", "username"] }] },
   },
   { does: "shows empty lists as lists", ask: "GET /schemas/snis", status: 200, has: { entity_checks: [] } },
   {
-    does: "has none of what is no entity",
+    does: "has no schema for an unknown entity",
     ask: "GET /schemas/vaults",
     status: 404,
     body: { message: "No entity named 'vaults'" },
   },
-  { does: "shows a plugin's", ask: "GET /schemas/plugins/cors", status: 200 },
+  { does: "returns the schema of a plugin", ask: "GET /schemas/plugins/cors", status: 200 },
   {
-    does: "has none of what is no plugin",
+    does: "has no schema for an unknown plugin",
     ask: "GET /schemas/plugins/acl",
     status: 404,
     body: { message: "No plugin named 'acl'" },
   },
   {
-    does: "has none of an inherited name",
+    does: "has no schema for the name of an inherited property",
     ask: "GET /schemas/plugins/constructor",
     status: 404,
     body: { message: "No plugin named 'constructor'" },
   },
   {
-    does: "finds an entity valid",
+    does: "validates an entity",
     ask: "POST /schemas/services/validate",
     json: { host: "a" },
     status: 200,
     body: valid,
   },
   {
-    does: "finds a form valid",
+    does: "validates a form",
     ask: "POST /schemas/services/validate",
     form: "url=http://a:81/x",
     status: 200,
     body: valid,
   },
   {
-    does: "finds a reference by name valid, whether or not that entity exists",
+    does: "accepts a reference by name, whether or not that entity exists",
     ask: "POST /schemas/routes/validate",
     json: { paths: ["/"], service: { name: "nobody" } },
     status: 200,
     body: valid,
   },
   {
-    does: "finds a key valid that is to be made up",
+    does: "accepts a credential whose key is to be generated",
     ask: "POST /schemas/keyauth_credentials/validate",
     json: { consumer: { id: "11111111-1111-4111-8111-111111111111" } },
     status: 200,
     body: valid,
   },
   {
-    does: "finds a plugin valid",
+    does: "validates a plugin",
     ask: "POST /schemas/plugins/validate",
     json: { name: "cors" },
     status: 200,
     body: valid,
   },
   {
-    does: "tells the faults of an entity",
+    does: "returns the errors of an entity",
     ask: "POST /schemas/services/validate",
     json: { port: 70_000 },
     status: 400,
     message: "2 schema violations (host: required field missing; port: value should be between 0 and 65535)",
   },
   {
-    does: "tells the faults of a plugin's config",
+    does: "returns the errors of a plugin's config",
     ask: "POST /schemas/plugins/validate",
     json: { name: "rate-limiting", config: { minute: 0 } },
     status: 400,
     has: { code: 2, fields: { config: { minute: "value must be greater than 0" } } },
   },
   {
-    does: "refuses a limit that counts in the database where there is none, as a POST does",
+    does: "refuses policy cluster without a database, as a POST does",
     ask: "POST /schemas/plugins/validate",
     json: { name: "rate-limiting", config: { minute: 5, policy: "cluster" } },
     status: 400,
     has: { code: 2, fields: { config: { policy: "expected one of: local, redis (cluster needs the database mode)" } } },
   },
   {
-    does: "validates nothing that is no entity",
+    does: "answers 404 when it validates an unknown entity",
     ask: "POST /schemas/vaults/validate",
     json: {},
     status: 404,
     body: { message: "No entity named 'vaults'" },
   },
   { does: "writes nothing when it validates", ask: "GET /services?size=1000", status: 200, has: { next: null } },
-  { does: "knows no other way to validate", ask: "PUT /schemas/services/validate", status: 405 },
+  { does: "answers 405 to other methods of validation", ask: "PUT /schemas/services/validate", status: 405 },
 ]);

@@ -7,7 +7,7 @@ import { type Admin, startAdmin } from "../index.ts";
 import { type Reply, type RequestOptions, requestAt, silentLog, testingSettings } from "../testing.ts";
 import { createTestingStore, type TestingStore } from "../testing-store.ts";
 
-describe("two writers at once", () => {
+describe("concurrent writers", () => {
   let store: TestingStore;
   let admin: Admin;
   let ask: (method: string, path: string, asking?: RequestOptions) => Promise<Reply>;
@@ -40,7 +40,7 @@ describe("two writers at once", () => {
     assert.partialDeepStrictEqual(shown, { config: { second: 1, minute: 2, hour: 3, day: 4, month: 5, year: 9999 } });
   });
 
-  test("change what the other one left", async () => {
+  test("change the entity that the other writer left", async () => {
     store.refuse.push(async () => {
       await ask("PATCH", "/services/shop", { json: { retries: 1 } });
     });
@@ -49,7 +49,7 @@ describe("two writers at once", () => {
     assert.partialDeepStrictEqual(body, { port: 81, retries: 1 });
   });
 
-  test("do not replace what the other one made when they said what they had seen", async () => {
+  test("do not replace another writer's change when they send If-Match", async () => {
     const { headers } = await ask("GET", "/services/shop");
     const condition = [["If-Match", String(headers.etag)]] as const;
     store.refuse.push(async () => {
@@ -60,7 +60,7 @@ describe("two writers at once", () => {
     assert.partialDeepStrictEqual((await ask("GET", "/services/shop")).body, { port: 80, retries: 1 });
   });
 
-  test("both have their PUT of a name that was free", async () => {
+  test("both succeed with a PUT of a name that was free", async () => {
     store.refuse.push(async () => {
       await ask("PUT", "/services/new", { json: { host: "one" } });
     });
@@ -69,7 +69,7 @@ describe("two writers at once", () => {
     assert.partialDeepStrictEqual(body, { host: "two", id: deriveId("services", "new") });
   });
 
-  test("make one only when they ask for that", async () => {
+  test("create only one entity when they send If-None-Match", async () => {
     store.refuse.push(async () => {
       await ask("PUT", "/services/new", { json: { host: "one" } });
     });
@@ -78,7 +78,7 @@ describe("two writers at once", () => {
     assert.equal(status, 412);
   });
 
-  test("get an error in the end when another writer is always quicker", async () => {
+  test("finally get an error when another writer is always faster", async () => {
     store.refuse.push(...Array.from({ length: 100 }, () => changed));
     const { status, body } = await ask("PATCH", "/services/shop", { json: { port: 81 } });
     assert.deepEqual([status, body], [409, { message: changed.message }]);
@@ -86,7 +86,7 @@ describe("two writers at once", () => {
     store.refuse.length = 0;
   });
 
-  test("get another id where the one that follows from the name is another entity's", async () => {
+  test("get a random id if the id derived from the name belongs to another entity", async () => {
     const id = deriveId("services", "fresh");
     store.refuse.push({ kind: "primary-key", id });
     const { status, body } = await ask("POST", "/services", { json: { name: "fresh", host: "a" } });
@@ -94,7 +94,7 @@ describe("two writers at once", () => {
     assert.notEqual((body as { id: string }).id, id);
   });
 
-  test("work a batch out anew", async () => {
+  test("recompute a batch after a conflict", async () => {
     store.refuse.push(async () => {
       await ask("PATCH", "/services/shop", { json: { retries: 1 } });
     });
@@ -108,7 +108,7 @@ describe("two writers at once", () => {
     assert.partialDeepStrictEqual((await ask("GET", "/services/shop")).body, { port: 81, retries: 1 });
   });
 
-  test("make no write of a batch more than once, and all of them together", async () => {
+  test("apply each write of a batch once, and all of them together", async () => {
     const writes = Array.from({ length: 300 }, (_, index) => ({
       method: "PUT",
       path: `/services/s${index}`,
@@ -142,7 +142,7 @@ describe("two writers at once", () => {
     });
   }
 
-  test("cannot make the store do by force what they did not ask to be forced", async () => {
+  test("do not force the store to do anything that they did not request", async () => {
     await ask("PATCH", "/services/shop", { json: { port: 82 } });
     await ask("PATCH", "/services/shop?force=1", { json: { port: 83 } });
     assert.deepEqual(
@@ -154,7 +154,7 @@ describe("two writers at once", () => {
     );
   });
 
-  test("get the manager of the member that they would change, and its path", async () => {
+  test("get the field manager of the member that they would change, and its path", async () => {
     const owners = [
       { manager: "argocd", field: "spec.port" },
       { manager: "kubectl", field: "spec.host" },

@@ -20,9 +20,9 @@ const using = async (run: (rig: AdminRig) => Promise<void>, env: Record<string, 
 };
 const problem = { kind: "Service", namespace: "default", name: "a", reason: "Conflicted", message: "é\r\nhas it" };
 
-describe("an answer to a write", () => {
+describe("the response to a write", () => {
   const table: readonly (readonly [string, Partial<WaitResponse> | null, Record<string, string>])[] = [
-    ["every node has it", {}, { "X-Sluice-Programmed": "true" }],
+    ["every node serves it", {}, { "X-Sluice-Programmed": "true" }],
     ["a node is silent", { silent: ["b"] }, { "X-Sluice-Programmed": "true", "X-Sluice-Silent": "b" }],
     [
       "nodes lag",
@@ -30,7 +30,7 @@ describe("an answer to a write", () => {
       { "X-Sluice-Programmed": "pending", "X-Sluice-Lagging": "a, b" },
     ],
     [
-      "a resource is kept out",
+      "a resource is not served",
       { programmed: false, problems: [problem] },
       { "X-Sluice-Programmed": "false", "X-Sluice-Problem": "Service default/a: Conflicted: ?has it" },
     ],
@@ -45,7 +45,7 @@ describe("an answer to a write", () => {
       assert.deepEqual(programmedHeaders(answer && { ...served, ...answer }), headers));
   }
 
-  test("keeps Kong's status whatever the nodes do", () =>
+  test("keeps Kong's status code, whatever the nodes do", () =>
     using(
       async (rig) => {
         rig.answer = { programmed: false, lagging: ["a"] };
@@ -72,7 +72,7 @@ describe("an answer to a write", () => {
 });
 
 describe("the admin listener", () => {
-  test("lets exactly one of several POSTs have a name", () =>
+  test("lets exactly one of several POSTs take a name", () =>
     using(async (rig) => {
       const form = "name=users&host=a";
       const replies = await Promise.all(Array.from({ length: 8 }, () => rig.ask("POST", "/services", { form })));
@@ -92,7 +92,7 @@ describe("the admin listener", () => {
       assert.equal((await rig.ask("POST", "/services", { form })).status, 201);
     }));
 
-  test("makes up keys that differ, of 32 letters and digits", () =>
+  test("generates different keys of 32 letters and digits", () =>
     using(async (rig) => {
       await rig.ask("POST", "/consumers", { form: "username=bob" });
       const keys = new Set<string>();
@@ -109,7 +109,7 @@ describe("the admin listener", () => {
       assert.ok(ttl > 90 && ttl <= 100, "the seconds that are left");
     }));
 
-  test("brings Kong's header names back on demand", () =>
+  test("uses Kong's header names if configured so", () =>
     using(
       async (rig) => {
         const { headers } = await rig.ask("GET", "/");
@@ -120,7 +120,7 @@ describe("the admin listener", () => {
       { SLUICE_COMPAT: "kong" },
     ));
 
-  test("ends while a write waits for nodes, and answers it", async () => {
+  test("closes while a write waits for nodes, and answers the write", async () => {
     const rig = await startAdminRig();
     rig.answer = "never";
     const reply = rig.ask("POST", "/services", { form: "name=a&host=a" });

@@ -57,10 +57,10 @@ const warned: readonly (readonly [what: string, method: string, path: string, js
 ];
 
 const silent: readonly (readonly [what: string, method: string, path: string, json: object])[] = [
-  ["a service elsewhere", "PUT", "/services/e", service("10.0.0.1")],
-  ["a name that only DNS can tell", "PUT", "/services/f", service("localhost.example")],
+  ["a service on another address", "PUT", "/services/e", service("10.0.0.1")],
+  ["a host name that needs DNS", "PUT", "/services/f", service("localhost.example")],
   ["a service whose host is the name of an upstream", "PUT", "/services/g", service("localhost")],
-  ["a target elsewhere", "POST", "/upstreams/pool/targets", { target: "10.0.0.1:8080" }],
+  ["a target on another address", "POST", "/upstreams/pool/targets", { target: "10.0.0.1:8080" }],
   [
     "a Redis that is not used",
     "POST",
@@ -70,7 +70,7 @@ const silent: readonly (readonly [what: string, method: string, path: string, js
   ["a route", "PUT", "/routes/r", { hosts: ["localhost"] }],
 ];
 
-describe("the answer to a write", () => {
+describe("the response to a write", () => {
   before(() => rig.ask("PUT", "/upstreams/pool", { json: {} }));
 
   for (const [what, method, path, json, warning] of warned) {
@@ -81,14 +81,14 @@ describe("the answer to a write", () => {
     });
   }
 
-  test("warns of nothing that the setting allows", async () => {
+  test("does not warn of an address that the setting allows", async () => {
     for (const host of ["127.0.0.1", "localhost"]) {
       const reply = await allowing.ask("PUT", "/services/a", { json: service(host) });
       assert.deepEqual([reply.status, warningOf(reply)], [200, undefined]);
     }
   });
 
-  describe("of what nodes connect to", () => {
+  describe("of writes that nodes can serve", () => {
     before(() => rig.ask("PUT", "/upstreams/localhost", { json: {} }));
 
     for (const [what, method, path, json] of silent) {
@@ -100,7 +100,7 @@ describe("the answer to a write", () => {
     }
   });
 
-  test("does not warn of what is removed", async () => {
+  test("does not warn of a removed entity", async () => {
     const reply = await rig.ask("DELETE", "/services/a");
     assert.deepEqual([reply.status, warningOf(reply)], [204, undefined]);
   });

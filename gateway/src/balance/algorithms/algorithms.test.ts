@@ -31,7 +31,7 @@ describe("round-robin", () => {
 describe("least-connections", () => {
   const upstream = { algorithm: "least-connections" };
 
-  it("takes the target with the fewest requests for its weight, in turn among equals", () => {
+  it("chooses the target with the fewest requests for its weight, in turn among equals", () => {
     const balancer = balancerOf({ upstream, targets: { "a:1": 100, "b:1": 100 } });
     const [first, second, third] = [attemptsOf(balancer), attemptsOf(balancer), attemptsOf(balancer)];
     assert.deepEqual([first.next(), second.next()], ["a:1", "b:1"]);
@@ -42,13 +42,13 @@ describe("least-connections", () => {
     assert.deepEqual(held.toSorted().join(""), "aaaaaabb");
   });
 
-  it("spreads requests that never meet by weight", () => {
+  it("spreads sequential requests by weight", () => {
     assert.equal(sequence(balancerOf({ upstream, targets: { "a:1": 2, "b:1": 1 } }), 6), "abaaba");
   });
 });
 
 describe("latency", () => {
-  it("takes the fastest target, and gives a slow one another chance after a while", () => {
+  it("chooses the fastest target, and tries a slow one again after a while", () => {
     let time = 0;
     const targets = { "a:1": 100, "b:1": 100 };
     const balancer = balancerOf({ upstream: { algorithm: "latency" }, targets, now: () => time });
@@ -65,7 +65,7 @@ describe("latency", () => {
     assert.ok(time > 15_000 && time < 60_000, `another chance after ${time} ms`);
   });
 
-  it("does not take a target that refuses at once for the fastest", () => {
+  it("does not prefer a target that refuses connections quickly", () => {
     const balancer = balancerOf({ upstream: { algorithm: "latency" }, targets: { "a:1": 100, "b:1": 100 } });
     const first = attemptsOf(balancer);
     assert.equal(first.next(), "a:1");
@@ -89,7 +89,7 @@ describe("consistent-hashing", () => {
     assert.deepEqual(places(balancerOf({ upstream, targets: even(names.toReversed()) })), before);
   });
 
-  it("moves the share of a target that is removed, and nothing else", () => {
+  it("moves only the requests of a removed target", () => {
     for (const gone of names) {
       const now = places(balancerOf({ upstream, targets: even(names.filter((name) => name !== gone)) }));
       const moved = [...keys.keys()].filter((at) => now[at] !== before[at]);
@@ -102,7 +102,7 @@ describe("consistent-hashing", () => {
     }
   });
 
-  it("moves the share of an unfit target in the same way, and back", () => {
+  it("moves the requests of an unhealthy target in the same way, and back", () => {
     const watched = { ...upstream, healthchecks: { passive: { unhealthy: { tcp_failures: 1 } } } };
     const balancer = balancerOf({ upstream: watched, targets: even(names) });
     const [entry] = balancer.entries;
@@ -118,7 +118,7 @@ describe("consistent-hashing", () => {
     assert.deepEqual(places(balancer), before);
   });
 
-  it("shares by weight, and leaves the others' keys alone when one weight changes", () => {
+  it("spreads by weight, and does not move values between other targets when one weight changes", () => {
     const weighted = (weight: number) =>
       places(balancerOf({ upstream, targets: { "a:1": 100, "b:1": 100, "c:1": weight } }));
     const [light, heavy] = [weighted(100), weighted(200)];
@@ -127,7 +127,7 @@ describe("consistent-hashing", () => {
     for (const [at, place] of light.entries()) if (place !== heavy[at]) assert.equal(heavy[at], "c:1");
   });
 
-  it("takes turns when the request has nothing to hash", () => {
+  it("uses the targets in turn if the request has no value to hash", () => {
     const byHeader = { ...upstream, hash_on: "header", hash_on_header: "X-Key" };
     assert.equal(sequence(balancerOf({ upstream: byHeader, targets: { "a:1": 1, "b:1": 1 } }), 4), "abab");
   });

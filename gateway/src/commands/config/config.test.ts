@@ -70,9 +70,9 @@ plugins:
 `;
 
 const uncommented: readonly (readonly [what: string, uncomment: RegExp])[] = [
-  ["taking away the first # of its lines", /^#/gm],
-  ["taking away the first # and a space, as editors do", /^# ?/gm],
-  ["taking away the # of the lines that are no text", /^#(?!#)/gm],
+  ["removing the first # of its lines", /^#/gm],
+  ["removing the first # and a space, as editors do", /^# ?/gm],
+  ["removing the # of the lines that are not text", /^#(?!#)/gm],
 ];
 
 for (const [what, uncomment] of uncommented) {
@@ -87,7 +87,7 @@ for (const [what, uncomment] of uncommented) {
   });
 }
 
-test("the command in the example of init parses the file that it stands in, whatever its name is", async (context) => {
+test("the command in the example of init parses the file that contains it, whatever its name is", async (context) => {
   const { config, path } = desk(context);
   const names = ["kong.yml", "my gateway.yml", "it's.yml", "-a.yml"];
   for (const name of names) assert.equal(await config(["init", "--", name]), `${name} is written\n`);
@@ -99,7 +99,7 @@ test("the command in the example of init parses the file that it stands in, what
   }
 });
 
-test("init and export never write over a file", async (context) => {
+test("init and export never overwrite a file", async (context) => {
   const { config, read, path } = desk(context, { "a.yml": "mine" });
   const refused = "refused:\na.yml already exists and is not overwritten: choose another name, or move it";
   assert.equal(await config("init a.yml"), refused);
@@ -110,7 +110,7 @@ test("init and export never write over a file", async (context) => {
 });
 
 for (const words of ["import a.yml", "export b.yml"]) {
-  test(`refuses a folder of resources that is not there, as a fault of the settings: ${words}`, async (context) => {
+  test(`refuses a missing folder of resources as an error of the settings: ${words}`, async (context) => {
     const { config, path } = desk(context, { "a.yml": kong });
     for (const [directory, said] of [
       [path("nowhere"), "there is no such folder"],
@@ -124,7 +124,7 @@ for (const words of ["import a.yml", "export b.yml"]) {
   });
 }
 
-test("parse reports every error with its place", async (context) => {
+test("parse reports every error with its position", async (context) => {
   const { config } = desk(context, { "a.yml": '_format_version: "3.0"\nservices:\n- name: a\n  port: x\nroute: []\n' });
   assert.equal(
     await config("parse a.yml"),
@@ -170,13 +170,13 @@ for (const [words, told] of misuses) {
   });
 }
 
-test("a file whose name looks like an option stands behind --", async (context) => {
+test("a file whose name looks like an option is given after --", async (context) => {
   const { config, read } = desk(context);
   assert.equal(await config("init -- --a.yml"), "--a.yml is written\n");
   assert.match(read("--a.yml"), /_format_version/);
 });
 
-test("import creates and changes, tells how many, and deletes nothing; export writes what there is", async (context) => {
+test("import creates and changes entities, prints their number, and deletes nothing; export writes all entities", async (context) => {
   const more = `${kong}upstreams:\n- name: up\n`.replace("[/users]", "[/people]");
   const { config, path, read } = desk(context, {
     "a.yml": kong,
@@ -215,7 +215,7 @@ test("import creates and changes, tells how many, and deletes nothing; export wr
   assert.equal(loadText(read("c.yml")).value?.snapshot.hash, loadText(read("store.yml")).value?.snapshot.hash);
 });
 
-test("import into a folder of resources ends when nothing of its batch is left in them", async (context) => {
+test("import into a folder of resources ends when the marks of its batch are removed from them", async (context) => {
   const { config, path } = desk(context, { "a.yml": kong });
   mkdirSync(path("resources"));
   const env = { SLUICE_STORE: "directory", SLUICE_DIRECTORY: path("resources") };
@@ -228,7 +228,7 @@ test("import into a folder of resources ends when nothing of its batch is left i
     assert.doesNotMatch(readFileSync(path(join("resources", name)), "utf8"), /sluice\.dev\/batch/);
 });
 
-test("import writes nothing when the store refuses anything, and says where it stands in the file", async (context) => {
+test("import writes nothing if the store refuses an entity, and reports its position in the file", async (context) => {
   const id = "0123abcd-0000-4000-8000-00000000000f";
   const { config, path, read } = desk(context, {
     "a.yml": `${kong}upstreams:\n- name: up\nsnis: []\n`,
@@ -248,7 +248,7 @@ test("import writes nothing when the store refuses anything, and says where it s
   assert.equal(read("a.yml"), before);
 });
 
-test("convert turns a file into custom resources and these into the file's entities", async (context) => {
+test("convert turns a file into custom resources, and these back into the file's entities", async (context) => {
   const { config, path, read } = desk(context, { "a.yml": kong });
   assert.equal(await config("convert a.yml --to custom-resources --out folder"), "5 resources are written to folder\n");
   assert.equal(await config("convert folder --to declarative --out b.yml"), "b.yml is written\n");
@@ -267,12 +267,12 @@ const resources: readonly [string, string, string][] = [
     "a.yml:7:3: spec.port: expected an integer",
   ],
   [
-    "a reference to nothing",
+    "a reference to a missing entity",
     "---\napiVersion: v1\nkind: Secret\nmetadata: {name: s}\n---\napiVersion: sluice.dev/v1alpha1\nkind: Route\nmetadata:\n  name: a\nspec:\n  paths: [/]\n  serviceRef:\n    name: b\n",
     "a.yml:13:5: spec.serviceRef.name: there is no Service b in the namespace default",
   ],
   [
-    "a name that two have",
+    "a duplicate name",
     ["a", "b"]
       .map(
         (name) =>
@@ -285,7 +285,7 @@ const resources: readonly [string, string, string][] = [
 ];
 
 for (const [what, text, fault] of resources) {
-  test(`convert names the place of ${what} in a resource`, async (context) => {
+  test(`convert reports the position of ${what} in a resource`, async (context) => {
     const { config } = desk(context, { "a.yml": text });
     const told = await config("convert a.yml --to declarative");
     assert.equal(told.split("\n").slice(0, 3).join("\n"), `refused:\na.yml cannot be converted:\n${fault}`);

@@ -73,7 +73,7 @@ const winner = (router: Router, request: RoutableRequest): string | null =>
 
 const build = (added: readonly SnapshotRoute[]) => Router.empty.with({ removed: [], added });
 
-test("the router and the rules read one by one choose the same route", () => {
+test("the router chooses the same route as a literal evaluation of the rules", () => {
   fc.assert(
     fc.property(routes, fc.array(requests, { minLength: 1, maxLength: 6 }), (table, all) => {
       const router = build(table);
@@ -83,7 +83,7 @@ test("the router and the rules read one by one choose the same route", () => {
   );
 });
 
-test("a router changed step by step chooses like one built at once, and the one before stays as it was", () => {
+test("an incrementally changed router chooses like a newly built one, and the previous one is unchanged", () => {
   fc.assert(
     fc.property(routes, routes, fc.array(requests, { minLength: 1, maxLength: 4 }), (before, after, all) => {
       const first = build(before);

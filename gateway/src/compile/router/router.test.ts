@@ -69,7 +69,7 @@ const matches: readonly (readonly [rule: string, Members, Parameters<typeof requ
   ["the scheme's port when the client names none", { hosts: ["a.com:443"] }, { scheme: "https" }, true],
   ["a host whatever the case it was stored in", { hosts: ["A.com"] }, {}, true],
   ["one or more labels for a left wildcard", { hosts: ["*.com"] }, { host: "b.a.com" }, true],
-  ["nothing for no label", { hosts: ["*.a.com"] }, {}, false],
+  ["no wildcard without a label", { hosts: ["*.a.com"] }, {}, false],
   ["a right wildcard", { hosts: ["a.*"] }, { host: "a.co.uk:8000" }, true],
   ["an address of IPv6", { hosts: ["[::1]"] }, { host: "[::1]:8000" }, true],
   [
@@ -104,7 +104,7 @@ test("returns how much of the path matched, and the named groups", () => {
   assert.equal(match([routeNamed("r", { methods: ["GET"] })], { path: "/ab" }).length, 0);
 });
 
-test("a change leaves the router before as it was and shares nothing that could be changed", () => {
+test("a change does not affect the previous router and shares no mutable state with it", () => {
   const [a, b] = [routeNamed("a", { paths: ["/abc"] }), routeNamed("b", { paths: ["/abd"] })];
   const first = Router.empty.with({ removed: [], added: [a] });
   const second = first.with({ removed: [], added: [b] });

@@ -34,17 +34,17 @@ const syncsDuring = async (sql: string): Promise<number> => {
 
 for (const [what, sql, expected] of [
   ["a commit waits for the disk", "insert into things values (1)", 1],
-  ["many writes in one transaction wait for it once", "begin; insert into things values (2), (3); commit", 1],
-  ["what is read waits for no disk", "select * from things", 0],
-  ["what may be lost waits for no disk", "insert into scraps values (1)", 0],
+  ["many writes in one transaction wait once", "begin; insert into things values (2), (3); commit", 1],
+  ["a read does not wait for the disk", "select * from things", 0],
+  ["an unlogged write does not wait for the disk", "insert into scraps values (1)", 0],
 ] as const)
   test(what, async () => assert.equal(await syncsDuring(sql), expected));
 
-test("a checkpoint brings the tables to the disk", async () => {
+test("a checkpoint writes the tables to the disk", async () => {
   assert.ok((await syncsDuring("checkpoint")) > 1);
 });
 
-test("a new folder can be brought to the disk as a whole", async () => {
+test("a new folder can be synced to the disk completely", async () => {
   assert.equal(hasDatabase(folder), true);
   await syncAll(folder);
 });

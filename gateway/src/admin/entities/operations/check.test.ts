@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { collections } from "@sluice/model";
 import { updatedAtNow } from "./check.ts";
 
-test("every kind of entity tells when it was changed, except credentials, which have no such member", () => {
+test("every kind of entity has updated_at, except credentials", () => {
   const silent = collections.filter((collection) => !("updated_at" in updatedAtNow(collection)));
   assert.deepEqual(silent, ["keyauth_credentials"]);
 });
