@@ -14,7 +14,7 @@ const condition = (type: string, more: Partial<Condition> = {}): Condition => ({
   ...more,
 });
 
-test("puts conditions in by type and keeps all others in their order", () => {
+test("replaces conditions by type and keeps all others in their order", () => {
   const merged = mergeConditions(
     [condition("A"), condition("B"), condition("C")],
     [condition("B", { status: "False" })],
@@ -27,7 +27,7 @@ test("puts conditions in by type and keeps all others in their order", () => {
   ]);
 });
 
-test("moves the time only with the status", () => {
+test("changes the transition time only with the status", () => {
   const table: readonly (readonly [Partial<Condition>, string])[] = [
     [{ message: "other" }, earlier],
     [{ observedGeneration: 2 }, earlier],
@@ -37,7 +37,7 @@ test("moves the time only with the status", () => {
     assert.equal(mergeConditions([condition("A")], [condition("A", change)], now)?.[0]?.lastTransitionTime, time);
 });
 
-test("gives null when nothing changes", () => {
+test("returns null when nothing changes", () => {
   assert.equal(mergeConditions([condition("A")], [condition("A", { lastTransitionTime: undefined })], now), null);
   assert.equal(mergeConditions([condition("A")], [], now), null);
 });

@@ -50,13 +50,13 @@ const cases: [string, Resource[], string | undefined, unknown][] = [
   ],
   ["no host names", [slice([{ addresses: ["web.test", 7, "10.0.0.1"] }])], "http", ["10.0.0.1:8080"]],
   [
-    "no port that there cannot be",
+    "no invalid port",
     [slice([{ addresses: ["10.0.0.1"] }], [{ port: 0 }]), slice([{ addresses: ["10.0.0.1"] }], [{ port: "80" }])],
     "http",
     [],
   ],
   [
-    "nothing for what a person's file has in place of addresses",
+    "nothing for invalid entries in place of addresses",
     [slice([null, 7, { addresses: "10.0.0.1" }, { addresses: ["10.0.0.1"], conditions: null }]), slice([], [null])],
     "http",
     ["10.0.0.1:8080"],
@@ -70,10 +70,10 @@ for (const [what, slices, port, expected] of cases)
   });
 
 const addresses: readonly (readonly [what: string, spec: object, address: string | undefined])[] = [
-  ["its cluster address", { clusterIP: "10.96.0.9", clusterIPs: ["10.96.0.9", "fd00::9"] }, "10.96.0.9"],
-  ["none for a headless one", { clusterIP: "None" }, undefined],
-  ["none before it has been given one", { clusterIP: "" }, undefined],
-  ["none for another name", { type: "ExternalName", externalName: "a.example" }, undefined],
+  ["its cluster IP", { clusterIP: "10.96.0.9", clusterIPs: ["10.96.0.9", "fd00::9"] }, "10.96.0.9"],
+  ["absent for a headless Service", { clusterIP: "None" }, undefined],
+  ["absent before a cluster IP is assigned", { clusterIP: "" }, undefined],
+  ["absent for an ExternalName", { type: "ExternalName", externalName: "a.example" }, undefined],
 ];
 for (const [what, spec, address] of addresses)
   test(`a core Service's own address is ${what}`, () => {

@@ -34,7 +34,7 @@ test("the operator's role reads every kind and writes nothing but conditions", (
   assert.deepEqual(verbsOf(cluster, "/status"), [{ resources: plurals, verbs: ["patch"] }]);
 });
 
-test("roles of what is watched name nothing that lies in no namespace, so that they can be Roles", () => {
+test("the roles for watched resources contain no cluster-scoped resource, so that they can be Roles", () => {
   const unscoped = ["tokenreviews", "subjectaccessreviews", "validatingwebhookconfigurations", "namespaces"];
   for (const name of ["operator", "admin"]) {
     const { cluster, home } = role(name);

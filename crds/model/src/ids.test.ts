@@ -25,7 +25,7 @@ test("derives ids by Kong's chain of root, collection and key", () => {
   assert.notEqual(deriveId("services", "a"), deriveId("routes", "a"));
 });
 
-test("derives the id of a target within its upstream, and of what has no name from its content", () => {
+test("derives the id of a target from its upstream, and that of a nameless entity from its content", () => {
   const [one, other] = [uuidV5(ROOT, "one"), uuidV5(ROOT, "other")];
   const target = (upstream: string) =>
     derivedIdOf("targets", { target: "a:80", upstream: { id: upstream }, weight: 5 });
@@ -57,6 +57,6 @@ test("derives the id of a nameless entity from parent and content, not from spel
   assert.notEqual(deriveNamelessId("plugins", parent, { name: "cors", config: { a: 2 } }), id);
 });
 
-test("writes content with sorted members and keeps the order and nulls of lists", () => {
+test("serializes content with sorted members, and keeps the order and nulls of lists", () => {
   assert.equal(canonicalJson({ b: [2, null, { d: 1, c: null }], a: "x" }), '{"a":"x","b":[2,null,{"d":1}]}');
 });

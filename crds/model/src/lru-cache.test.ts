@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LruCache } from "./lru-cache.ts";
 
-test("of many entries the unused are dropped, and those in use are kept", () => {
+test("of many entries the unused ones are dropped and the used ones kept", () => {
   const cache = new LruCache<number>(10);
   cache.set("used", 0);
   for (let at = 1; at <= 100; at++) {
@@ -15,7 +15,7 @@ test("of many entries the unused are dropped, and those in use are kept", () => 
   assert.ok(kept.includes(100) && kept.length <= 20, `${kept}`);
 });
 
-test("an entry has its last value, in whichever generation it was, until it is deleted", () => {
+test("an entry has its last value in either generation until it is deleted", () => {
   const cache = new LruCache<string>(2);
   cache.set("a", "first");
   cache.set("b", "b");

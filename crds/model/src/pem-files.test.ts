@@ -57,7 +57,7 @@ function follow(t: TestContext, files: PemTexts, { interval = 600_000, fails = (
   return { taken, troubles, close: following.close };
 }
 
-test("a mounted Secret that changes is taken at once, every time", async (t) => {
+test("a change of a mounted Secret is loaded at once, every time", async (t) => {
   const { files, swap } = mounted(t, first);
   assert.deepEqual(await readPemFiles(files), first);
   const { taken, troubles } = follow(t, files);
@@ -119,23 +119,19 @@ test("missing files are reported once, and the previous texts stay in use", asyn
 });
 
 const faults: readonly (readonly [what: string, texts: Partial<PemTexts>, fault: RegExp])[] = [
-  ["no certificate", { cert: "" }, /tls\.crt holds no PEM certificate$/],
-  ["an authority that is cut off", { ca: first.ca.slice(0, -30) }, /ca\.crt holds a certificate that is not whole/],
+  ["a text without a certificate", { cert: "" }, /tls\.crt holds no PEM certificate$/],
+  ["a truncated authority", { ca: first.ca.slice(0, -30) }, /ca\.crt holds a certificate that is not whole/],
   [
     "two authorities on one line",
     { ca: first.ca.trim() + first.ca },
     /ca\.crt holds a certificate that .*not on lines/,
   ],
-  [
-    "an authority that is garbled",
-    { ca: first.ca.replace(/\n.{30}/, "\nAAAA") },
-    /ca\.crt holds a certificate that cannot/,
-  ],
-  ["a key that is none", { key: "secret" }, /tls\.key holds no PEM private key, or an encrypted one$/],
-  ["another's key", { key: second.key }, /is not that of the certificate/],
+  ["a corrupted authority", { ca: first.ca.replace(/\n.{30}/, "\nAAAA") }, /ca\.crt holds a certificate that cannot/],
+  ["an invalid key", { key: "secret" }, /tls\.key holds no PEM private key, or an encrypted one$/],
+  ["the key of another certificate", { key: second.key }, /is not that of the certificate/],
 ];
 for (const [what, texts, fault] of faults)
-  test(`${what} is a fault that names the file and shows nothing of it`, async (t) => {
+  test(`${what} is an error that names the file and does not show its content`, async (t) => {
     const { files, write } = plain(t, first);
     write(texts);
     const error = await readPemFiles(files).then(

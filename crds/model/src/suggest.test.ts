@@ -35,7 +35,7 @@ test("of candidates that are equally close the first is suggested", () => {
   assert.equal(closest("bcd", ["abcd", "bcde"]), "abcd");
 });
 
-test("the suggestion is the end of a sentence, or nothing", () => {
+test("the suggestion ends a sentence, or is empty", () => {
   assert.equal(suggestionFor("key-atuh", plugins), ", did you mean key-auth?");
   assert.equal(suggestionFor("jwt", plugins), "");
 });

@@ -39,23 +39,28 @@ const rows: readonly {
   readonly of: readonly [namespace: string, spec?: string];
   readonly is: string;
 }[] = [
-  { what: "spec.class, whatever a Lease says", leases: [lease("shop/a", "dev")], of: ["shop", "other"], is: "other" },
-  { what: "that of the Lease in its namespace", leases: [lease("shop/a", "dev")], of: ["shop"], is: "dev" },
-  { what: "sluice where there is no Lease", leases: [lease("shop/a", "dev")], of: ["mart"], is: "sluice" },
   {
-    what: "the first of several in the alphabet",
+    what: "spec.class, even if a Lease assigns another class",
+    leases: [lease("shop/a", "dev")],
+    of: ["shop", "other"],
+    is: "other",
+  },
+  { what: "the class of the Lease in its namespace", leases: [lease("shop/a", "dev")], of: ["shop"], is: "dev" },
+  { what: "sluice in a namespace without a Lease", leases: [lease("shop/a", "dev")], of: ["mart"], is: "sluice" },
+  {
+    what: "the alphabetically first of several",
     leases: [lease("shop/a", "two"), lease("shop/b", "one")],
     of: ["shop"],
     is: "one",
   },
   {
-    what: "sluice before all others",
+    what: "sluice if it is one of several",
     leases: [lease("shop/a", "dev"), lease("shop/b", "sluice")],
     of: ["shop"],
     is: "sluice",
   },
   {
-    what: "that of a Lease without a holder",
+    what: "the class of a Lease, even without a holder",
     leases: [lease("shop/a", "dev", { holder: "" })],
     of: ["shop"],
     is: "dev",
@@ -69,7 +74,7 @@ for (const { what, leases, of, is } of rows)
     assert.equal(classes.classOf(resource(...of)), is);
   });
 
-test("the home namespace is of this Sluice's class before its Lease is there", () => {
+test("the home namespace has this installation's class before its Lease exists", () => {
   const { classes, watches } = scene({ own: { class: "dev", namespace: "home" } });
   assert.deepEqual([classes.classOf(resource("home")), classes.isSynced()], ["dev", false]);
   assert.deepEqual(watches[0]?.options, { labels: "sluice.dev/class" });
@@ -85,7 +90,7 @@ test("changed namespaces are reported when a Lease is created or deleted, and a 
   assert.equal(classes.classOf(resource("shop")), "sluice");
 });
 
-test("a class is served while an operator holds its Lease, and the first that reads all namespaces speaks", () => {
+test("a class is served while its Lease has a holder, and the first cluster-wide class is known", () => {
   const { classes, changes, watch } = scene();
   watch().replaced([lease("a/a", "dev", { reads: "some" }), lease("b/b", "away", { holder: "" })]);
   assert.deepEqual([classes.servedClasses(), classes.firstClusterWideClass()], [["dev", "sluice"], undefined]);
@@ -94,7 +99,7 @@ test("a class is served while an operator holds its Lease, and the first that re
   assert.equal(changes.length, 2);
 });
 
-test("with named namespaces there is a watch for each, and all have to be read", () => {
+test("each named namespace has its own watch, and all must be synced", () => {
   const { classes, watches, watch } = scene({ namespaces: ["home", "shop"] });
   assert.deepEqual(
     watches.map(({ options }) => options.namespace),

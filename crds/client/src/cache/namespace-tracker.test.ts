@@ -68,7 +68,7 @@ test("nothing is synced before the selected namespaces are known", () => {
   assert.deepEqual(all.changes.at(-1), true);
 });
 
-test("a namespace comes with all that was read of it, and goes with all", () => {
+test("selecting a namespace adds all its resources, and deselecting it removes them", () => {
   const all = scene();
   read(all);
   all.watch("Namespace").replaced([space("one")]);
@@ -82,7 +82,7 @@ test("a namespace comes with all that was read of it, and goes with all", () => 
   assert.deepEqual(all.routes(), ["home/r", "one/r"]);
 });
 
-test("changes in a namespace that is not selected are known once it is selected, and reported to no observer before", () => {
+test("changes in an unselected namespace are reported to observers only once it is selected", () => {
   const all = scene();
   read(all);
   all.watch("Namespace").replaced([]);
@@ -97,7 +97,7 @@ test("changes in a namespace that is not selected are known once it is selected,
   assert.deepEqual(all.versions.sort(), ["Route one/new after ?", "Route one/r after ?"]);
 });
 
-test("a change of labels that selects the same changes nothing", () => {
+test("a change of labels that does not change the selection has no effect", () => {
   const all = scene();
   read(all);
   all.watch("Namespace").replaced([space("one")]);
@@ -127,7 +127,7 @@ test("an error that keeps namespaces from being read is reported, and namespaces
   assert.deepEqual(all.cache.trouble(), []);
 });
 
-test("a kind that the cluster need not know is synced without it, and its resources go with it", () => {
+test("an optional kind is synced without its CRD, and loses its resources together with the CRD", () => {
   const all = scene({ selects: false });
   const grants = all.watch("ReferenceGrant");
   all.watch("Route").replaced([]);

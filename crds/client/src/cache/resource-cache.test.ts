@@ -71,7 +71,7 @@ test("Secrets are watched by their label and by their type, everything else once
   );
 });
 
-test("a Secret that two watches see is there until neither sees it", () => {
+test("a Secret that two watches deliver is removed when neither delivers it any more", () => {
   const { cache, watch } = scene();
   const [byLabel, byType] = [
     watch("Secret", { labels: "sluice.dev/credential" }),
@@ -102,7 +102,7 @@ test("a kind is synced when all of its watches are", () => {
   assert.deepEqual(cache.unsynced(), ["Service"]);
 });
 
-test("what keeps a kind from being read is trouble until it is read again, and leaves a synced kind synced", () => {
+test("an error of a watch is reported until the kind is read again, and a synced kind stays synced", () => {
   const { cache, watch } = scene();
   const services = watch("Service");
   const byLabel = watch("Secret", { labels: "sluice.dev/credential" });
@@ -122,7 +122,7 @@ test("what keeps a kind from being read is trouble until it is read again, and l
   assert.deepEqual(cache.trouble(), []);
 });
 
-test("versions are reported with their predecessors: unknown at first, nothing later", () => {
+test("a change is reported with the previous version: unknown in the first list, null for a new resource", () => {
   const { versions, watch } = scene();
   const services = watch("Service");
   services.replaced([resource("a", "1")]);
@@ -138,7 +138,7 @@ test("versions are reported with their predecessors: unknown at first, nothing l
   ]);
 });
 
-test("only what changes the meaning of a resource is a change: its spec, or its batch", () => {
+test("only a change of the spec or of the batch is reported as a change", () => {
   const { changes, objects, watch } = scene();
   const services = watch("Service");
   const annotations = { [BATCH]: "0a1b2c3d-0000-4000-8000-000000000000/2" };
@@ -156,7 +156,7 @@ test("only what changes the meaning of a resource is a change: its spec, or its 
 
 const service = (resourceVersion: string, uid = "a"): Resource => resource("a", resourceVersion, { uid });
 
-test("a write counts at once, and a watch event as soon as it is at least as recent", () => {
+test("a write is visible at once, and a watch event when it is at least as recent", () => {
   const { cache, watch } = scene();
   const observer = watch("Service");
   const there = () => names(cache.resources.Service);
@@ -180,7 +180,7 @@ test("a write counts at once, and a watch event as soon as it is at least as rec
   assert.deepEqual(there(), [], "somebody removed it after that");
 });
 
-test("a removed resource is gone at once, and a later one of the same name is present", () => {
+test("a removed resource is absent at once, and a later one with the same name is present", () => {
   const { cache, watch } = scene();
   const observer = watch("Service");
   const there = () => names(cache.resources.Service);
@@ -198,7 +198,7 @@ test("a removed resource is gone at once, and a later one of the same name is pr
   assert.deepEqual(there(), ["a@11"]);
 });
 
-test("a watch event counts when it is later than the write", () => {
+test("a watch event later than the write replaces the written version", () => {
   const { cache, watch } = scene();
   const observer = watch("Service");
   const there = () => names(cache.resources.Service);
@@ -212,7 +212,7 @@ test("a watch event counts when it is later than the write", () => {
   assert.deepEqual(there(), ["b@7"]);
 });
 
-test("where versions have no order only the watch counts", () => {
+test("if versions have no order, only watch events change the cache", () => {
   const { cache, watch } = scene();
   watch("Service").replaced([service("5f")]);
   cache.recordWrite("Service", service("6f"));

@@ -30,7 +30,7 @@ async function withKubeconfig(server: string, run: (path: string) => Promise<voi
   }
 }
 
-test("waits for an API server that is not there yet", async () => {
+test("waits for an API server that does not answer yet", async () => {
   const server = createServer((request, response) => {
     if (request.url?.includes("watch=true")) response.flushHeaders();
     else response.end('{"metadata":{"resourceVersion":"5"},"items":[{"metadata":{"name":"a"}}]}');
@@ -63,9 +63,9 @@ test("names the available contexts when the requested one is missing", () =>
   }));
 
 for (const [what, text] of [
-  ["no YAML", "{["],
-  ["no kubeconfig", "hello"],
-  ["one without a cluster", "apiVersion: v1"],
+  ["invalid YAML", "{["],
+  ["YAML but no kubeconfig", "hello"],
+  ["without a cluster", "apiVersion: v1"],
 ] as const)
   test(`a kubeconfig that is ${what} is reported in one line`, () =>
     withKubeconfig("https://127.0.0.1:1", async (kubeconfig) => {

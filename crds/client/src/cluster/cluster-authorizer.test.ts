@@ -79,7 +79,7 @@ describe("access to a cluster", () => {
     });
   }
 
-  test("asks for the person with all groups, and for each right alone", async () => {
+  test("sends the user with all groups, and one request per right", async () => {
     status = { allowed: true };
     assert.equal(await access.isAllowed(ann, right), true);
     status = { allowed: false };
@@ -92,14 +92,14 @@ describe("access to a cluster", () => {
     assert.equal(asked.length, 2);
   });
 
-  test("allows nothing when the API server gives no answer, and asks again", async () => {
+  test("denies access when the API server does not answer, and asks again the next time", async () => {
     status = null;
     await assert.rejects(access.isAllowed(ann, { ...right, verb: "list" }));
     status = { allowed: true };
     assert.equal(await access.isAllowed(ann, { ...right, verb: "list" }), true);
   });
 
-  test("asks no more than 64 questions at a time", async () => {
+  test("sends at most 64 requests at a time", async () => {
     status = { authenticated: true, user: ann };
     const answers = await Promise.allSettled(Array.from({ length: 70 }, (_, n) => access.authenticate(`flood-${n}`)));
     assert.equal(answers.filter((answer) => answer.status === "rejected").length, 6);
@@ -107,7 +107,7 @@ describe("access to a cluster", () => {
     assert.deepEqual(await access.authenticate("flood-69"), ann);
   });
 
-  test("keeps no more than a thousand answers", async () => {
+  test("caches at most a thousand answers", async () => {
     status = { authenticated: true, user: ann };
     for (let n = 0; n < 1030; n++) await access.authenticate(`many-${n}`);
     asked.length = 0;

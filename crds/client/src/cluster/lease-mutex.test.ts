@@ -94,7 +94,7 @@ test("waits until a dead holder's Lease expires, and counts the change", async (
   await mine.close();
 });
 
-test("notifies its holder when others may have taken the Lease from a process that was stopped for long", async () => {
+test("notifies the holder when another process may have taken the Lease during a long suspension", async () => {
   const { turns, pass } = machine();
   const mine = turns();
   await mine.run(async ({ isHeld }) => {
@@ -105,7 +105,7 @@ test("notifies its holder when others may have taken the Lease from a process th
   await mine.close();
 });
 
-test("yields to others after two seconds, however much there is to do", async () => {
+test("yields to others after two seconds, even if more work is waiting", async () => {
   const { turns, pass, lease } = machine();
   const mine = turns();
   const holders: string[] = [];

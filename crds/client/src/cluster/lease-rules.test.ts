@@ -11,12 +11,12 @@ const lease = (holder: string, transitions = 4): VersionedLease => ({
 });
 
 const waits: readonly (readonly [what: string, lease: VersionedLease | null, now: number, wait: number])[] = [
-  ["no Lease", null, 100, 0],
-  ["one that was given back", lease(""), 100, 0],
-  ["one's own", lease("me"), 100, 0],
-  ["another's that was just seen", lease("other"), 100, 15],
-  ["another's that was seen a while ago", lease("other"), 114, 1],
-  ["another's that has run out", lease("other"), 115, 0],
+  ["a missing Lease", null, 100, 0],
+  ["a released Lease", lease(""), 100, 0],
+  ["the operator's own Lease", lease("me"), 100, 0],
+  ["a Lease of another holder that was just observed", lease("other"), 100, 15],
+  ["a Lease of another holder that was observed a while ago", lease("other"), 114, 1],
+  ["an expired Lease of another holder", lease("other"), 115, 0],
 ];
 for (const [what, found, now, wait] of waits)
   test(`${what} may be taken ${wait === 0 ? "now" : `in ${wait} ms`}`, () => {
@@ -37,15 +37,15 @@ const terms: readonly (readonly [
   term: number,
   held?: false,
 ])[] = [
-  ["of a first Lease is 1", null, 0, 1],
-  ["of one's own stays", lease("me"), 0, 4],
-  ["of one that a process of this name has left is the next", lease("me"), 0, 5, false],
-  ["of another's is the next", lease("other"), 0, 5],
-  ["of one that was given back is the next", lease(""), 0, 5],
-  ["is above what is known from elsewhere, though there is no Lease", null, 9, 10],
-  ["is above what is known from elsewhere, though the Lease says less", lease("other"), 9, 10],
-  ["of one's own grows when a later one is known", lease("me"), 4, 5],
-  ["of one's own stays when an earlier one is known", lease("me"), 3, 4],
+  ["of the first Lease is 1", null, 0, 1],
+  ["of the operator's own Lease is unchanged", lease("me"), 0, 4],
+  ["of a Lease that a former process with this identity held is the next one", lease("me"), 0, 5, false],
+  ["of another holder's Lease is the next one", lease("other"), 0, 5],
+  ["of a released Lease is the next one", lease(""), 0, 5],
+  ["is above the highest known term, even if the Lease is missing", null, 9, 10],
+  ["is above the highest known term, even if the Lease has a lower one", lease("other"), 9, 10],
+  ["of the operator's own Lease increases when a higher term is known", lease("me"), 4, 5],
+  ["of the operator's own Lease is unchanged when only a lower term is known", lease("me"), 3, 4],
 ];
 for (const [what, found, floor, term, renews = true] of terms)
   test(`the term ${what}`, () => {

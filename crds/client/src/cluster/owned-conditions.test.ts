@@ -45,10 +45,10 @@ const rejected: Condition = { ...accepted, status: "False", reason: "Invalid" };
 const cases: readonly (readonly [string, readonly Condition[], Resource | undefined, readonly string[]])[] = [
   ["a first status", [accepted], route(), ["PATCH"]],
   ["another status", [rejected], route(said), ["PATCH"]],
-  ["another status beside others' conditions", [rejected], route(foreign, said), ["PATCH"]],
-  ["what is said already", [accepted], route(foreign, said), []],
-  ["another status of what was not read", [rejected], undefined, ["GET", "PATCH"]],
-  ["what is said already, of what was not read", [accepted], undefined, ["GET"]],
+  ["another status beside conditions of other writers", [rejected], route(foreign, said), ["PATCH"]],
+  ["an unchanged status", [accepted], route(foreign, said), []],
+  ["another status of a resource that was not read", [rejected], undefined, ["GET", "PATCH"]],
+  ["an unchanged status of a resource that was not read", [accepted], undefined, ["GET"]],
 ];
 for (const [what, conditions, read, expected] of cases)
   test(`${what} takes ${expected.join(" and ") || "no call"}`, async () => {
@@ -60,7 +60,7 @@ for (const [what, conditions, read, expected] of cases)
     assert.ok(calls.every((call) => call.signal === signal));
   });
 
-test("applies its own conditions alone, and keeps the time of a transition that was read", async () => {
+test("applies only its own conditions, and keeps the transition time that was read", async () => {
   const words = { ...accepted, message: "Other words." };
   const [call] = await callsOf([words], route(foreign, said));
   assert.deepEqual(call?.query, { fieldManager: "op", force: true });

@@ -152,7 +152,7 @@ test("keeps a file's last content while it does not parse, reports the position,
     );
   }));
 
-test("keeps what a file held while a document of it that was good is no resource", () =>
+test("keeps the previous resources of a file while one of its documents is not a valid resource", () =>
   bench(async ({ client, write, log }) => {
     const text = service("a", "  retries: 1\n");
     for (const [at, half] of [
@@ -180,7 +180,7 @@ test("keeps what a file held while a document of it that was good is no resource
     await waitFor(() => client.get(ref("new")), { what: "a file that never held more" });
   }));
 
-test("takes the first of two by path and names the other, once", () =>
+test("uses the first of two equal resources by path and logs the other once", () =>
   bench(async ({ client, write, log }) => {
     write("b.yaml", service("a", "  retries: 2\n"));
     write("a.yaml", `${service("z")}---\n${service("a", "  retries: 1\n")}`);
@@ -191,7 +191,7 @@ test("takes the first of two by path and names the other, once", () =>
     ]);
   }));
 
-test("names unknown kinds once and skips them", () =>
+test("logs unknown kinds once and skips them", () =>
   bench(async ({ client, write, log }) => {
     write("a.yaml", `apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n---\n${service("a")}`);
     for (let count = 0; count < 3; count++) assert.equal(await names(client), "a");
@@ -199,7 +199,7 @@ test("names unknown kinds once and skips them", () =>
     assert.match(log[0] ?? "", /^a\.yaml:1:1: unknown kind Deployment of apiVersion apps\/v1: skipped/);
   }));
 
-test("writes new resources to <kind>/<name>.yaml and changes others where they stand", () =>
+test("writes new resources to <kind>/<name>.yaml and changes existing ones in their files", () =>
   bench(async ({ client, write, read, directory }) => {
     write("all.yaml", `# mine\n${service("a", "  retries: 1 # few\n")}---\n# theirs\n${service("b")}`);
     await client.apply("Service", asked("a", { url: "http://a.example", retries: 2 }), { manager });
@@ -234,7 +234,7 @@ test("keeps Secrets from other users of the machine", () =>
     assert.equal(statSync(join(directory, "secret/k.yaml")).mode & 0o077, 0);
   }));
 
-test("keeps a person's labels and annotations, and replaces those of Sluice", () =>
+test("keeps the user's labels and annotations, and replaces those of Sluice", () =>
   bench(async ({ client, write }) => {
     write("a.yaml", service("a").replace("name: a\n", "name: a\n  labels: {team: x, sluice.dev/mark: old}\n"));
     await client.apply("Service", asked("a", {}), { manager });
@@ -278,7 +278,7 @@ test("loses no write when two clients write at the same time into one file", () 
     assert.deepEqual(retries, [0, 1, 2, 3, 4, 5, 6, 7]);
   }));
 
-test("refuses an update against an edit by hand in between", () =>
+test("refuses an update if the file was edited in the meantime", () =>
   bench(async ({ client, write }) => {
     write("a.yaml", service("a"));
     const { uid = "", resourceVersion = "" } = (await client.get(ref("a")))?.metadata ?? {};
@@ -288,7 +288,7 @@ test("refuses an update against an edit by hand in between", () =>
     assert.equal((await client.get(ref("a")))?.spec?.retries, 9);
   }));
 
-test("reports the loss of the directory, and every resource when it is back", () =>
+test("reports the loss of the directory, and all resources when it is back", () =>
   bench(async ({ client, write, directory }) => {
     write("a.yaml", service("a"));
     const { held, told, until } = await following(client);
@@ -304,7 +304,7 @@ test("reports the loss of the directory, and every resource when it is back", ()
     );
   }));
 
-test("writes the status again when its record cannot be read", () =>
+test("writes the status again when its file cannot be read", () =>
   bench(async ({ client, write }) => {
     write("a.yaml", service("a"));
     write(".status/service/default_a.json", "{ not json");
@@ -358,7 +358,7 @@ test("a reader that lists has received the same resources by its watch, without 
     assert.equal(held.get("a"), listed);
   }));
 
-test("a directory that is moved away while its files are read has not lost what it held", () =>
+test("a directory that is moved away while its files are read keeps its resources", () =>
   bench(async ({ client, directory, write }) => {
     for (let count = 0; count < 200; count++) write(`s${count}.yaml`, service(`s${count}`));
     assert.equal((await client.list("Service")).length, 200);

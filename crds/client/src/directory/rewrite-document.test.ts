@@ -76,7 +76,7 @@ test("changes nothing beyond the requested change", () => {
   assert.deepEqual(contentOf(after, "Service"), contentOf(file, "Service"));
 });
 
-test("takes one document out of many, and the file with the last", () => {
+test("removes one document of many, and the file with its last document", () => {
   const without = removeDocument(file, 0);
   assert.ok(without?.startsWith("---\n# Not ours."));
   assert.equal(contentOf(without ?? "", "Route").metadata.name, "users");
@@ -84,7 +84,7 @@ test("takes one document out of many, and the file with the last", () => {
   assert.equal(removeDocument(alone, 0), null);
 });
 
-test("does not change what an alias repeats", () => {
+test("does not change content that an alias repeats", () => {
   const aliased = `apiVersion: sluice.dev/v1alpha1
 kind: Route
 metadata: { name: a }
@@ -95,7 +95,7 @@ spec: { paths: &list [/a], hosts: *list }
   assert.deepEqual(contentOf(replaceDocument(aliased, 0, changed), "Route"), changed);
 });
 
-test("writes JSON where there was JSON", () => {
+test("keeps JSON as JSON", () => {
   const json = JSON.stringify({
     apiVersion: "sluice.dev/v1alpha1",
     kind: "Service",

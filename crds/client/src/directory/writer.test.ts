@@ -64,7 +64,7 @@ test("a removal keeps another writer's change that was saved during the computat
     assert.equal(readFileSync(file, "utf8"), service("b"));
   }));
 
-test("a writer that saves without a pause is reported as a conflict", () =>
+test("another writer that saves without a pause causes a conflict error", () =>
   bench(async (directory, file) => {
     let count = 0;
     const save = () => writeFileSync(file, service("a", `/${count++}`));
@@ -80,7 +80,7 @@ test("a writer that saves without a pause is reported as a conflict", () =>
     await assert.rejects(update, (error) => error instanceof Conflict && error.reason === "changed");
   }));
 
-test("a file is replaced only while it holds what was read", () =>
+test("a file is replaced only if its content is unchanged since it was read", () =>
   bench(async (directory, file) => {
     writeFileSync(file, "edited");
     await assert.rejects(
@@ -93,7 +93,7 @@ test("a file is replaced only while it holds what was read", () =>
     assert.deepEqual(readdirSync(directory).sort(), [".status", "all.yaml"]);
   }));
 
-test("a removed resource does not come back from another file that holds it too", () =>
+test("a removed resource does not return from another file that also contains it", () =>
   bench(async (directory, file) => {
     const other = join(directory, "other.yaml");
     writeFileSync(file, service("a"));

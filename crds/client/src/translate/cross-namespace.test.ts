@@ -80,7 +80,7 @@ function asking(allows: (crossing: CrossNamespaceReference) => boolean) {
 }
 
 for (const [kind, spec, place, to] of cases) {
-  test(`a ${kind}'s reference to a ${to} of another namespace is followed where that is allowed`, () => {
+  test(`a ${kind}'s reference to a ${to} of another namespace is resolved if it is allowed`, () => {
     const asked: CrossNamespaceReference[] = [];
     const { options } = asking((crossing) => {
       asked.push(crossing);
@@ -97,7 +97,7 @@ for (const [kind, spec, place, to] of cases) {
       assert.ok(refersTo.every(({ namespace }) => namespace === "home"));
   });
 
-  test(`a ${kind}'s reference to a ${to} of another namespace that is not allowed is a fault, whether it exists or not`, () => {
+  test(`a ${kind}'s reference to a ${to} of another namespace that is not allowed is an error, whether it exists or not`, () => {
     const { options, looked } = asking((crossing) => crossing.to.kind !== to);
     const translated = translate(resource(kind, spec, "away"), options);
     const [fault, ...others] = translated.flatMap(({ violations }) => violations);
@@ -111,7 +111,7 @@ for (const [kind, spec, place, to] of cases) {
   });
 }
 
-test("a plugin whose target is not allowed is never one for more than that target", () => {
+test("a plugin whose target is not allowed never gets a wider scope", () => {
   const { options } = asking(() => false);
   const targetRefs = [
     { ...within, kind: "Service", name: "users" },
@@ -128,7 +128,7 @@ test("a reference to the own namespace is not a cross-namespace reference", () =
   assert.ok(route?.entity);
 });
 
-test("a key opens the routes of the namespaces that let its Consumer in", () => {
+test("a key opens the routes of the namespaces that allow its Consumer", () => {
   const scopeOf = (namespace: string) => {
     const options = { ...home, namespacesOpenTo: (of: string) => (of === "away" ? ["bank", "shop"] : []) };
     const [, key] = translate(resource("Consumer", keyAuth("good"), namespace), options);
@@ -147,7 +147,7 @@ const ids: Readonly<Record<string, string>> = {
   [UPSTREAM]: "up",
 };
 for (const [kind, spec] of cases.filter(([, , , to]) => to !== "Secret" && to !== "CoreService"))
-  test(`a write of a ${kind} by its entity leaves its reference to another namespace as it was`, () => {
+  test(`writing a ${kind} through its entity keeps its reference to another namespace`, () => {
     const { options } = asking(() => true);
     const previous = resource(kind, spec, "away");
     const [translated] = translate(previous, { ...options, audience: "admin" });
@@ -162,7 +162,7 @@ for (const [kind, spec] of cases.filter(([, , , to]) => to !== "Secret" && to !=
     assert.deepEqual([written, violations, value?.metadata.namespace], [spec, undefined, "away"]);
   });
 
-test("a write of a Service by its entity leaves its core Service of another namespace as it was", () => {
+test("writing a Service through its entity keeps its core Service of another namespace", () => {
   const { options } = asking(() => true);
   const spec = { backendRef: { ...within, name: "users", port: 4000 } };
   const previous = resource("Service", spec, "away");

@@ -8,7 +8,7 @@ import { describeResourceViolation } from "./violation-paths.ts";
 /** Violations: kind, spec, namespace, messages, reasons. */
 const faults: readonly (readonly [string, ResourceKind, object, string, readonly string[], readonly string[]])[] = [
   [
-    "a Certificate that is not there",
+    "a missing Certificate",
     "Upstream",
     { clientCertificateRef: { name: "nobody" } },
     "home",
@@ -35,7 +35,7 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
     ["Invalid", "Invalid"],
   ],
   [
-    "a health check out of range, in the spelling of the spec",
+    "a health check out of range, in the spec's spelling",
     "Upstream",
     { healthchecks: { active: { healthy: { httpStatuses: [1] } } } },
     "home",
@@ -43,7 +43,7 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
     ["Invalid"],
   ],
   [
-    "an upstream whose name no host can be",
+    "an upstream whose name cannot be a host",
     "Upstream",
     { name: "10.0.0.1" },
     "home",
@@ -67,7 +67,7 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
     ["Invalid"],
   ],
   [
-    "a value out of range, in the spelling of the spec",
+    "a value out of range, in the spec's spelling",
     "Service",
     { host: "x", readTimeout: 0 },
     "home",
@@ -99,7 +99,7 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
     ["Invalid"],
   ],
   [
-    "a core Service that is not there",
+    "a missing core Service",
     "Service",
     { backendRef: { name: "nobody", port: 1 } },
     "home",
@@ -107,7 +107,7 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
     ["BackendNotFound"],
   ],
   [
-    "a port that the core Service has not",
+    "a port that the core Service lacks",
     "Service",
     { backendRef: { name: "users", port: 1 } },
     "home",
@@ -115,7 +115,7 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
     ["BackendNotFound"],
   ],
   [
-    "a Service that is not there, once",
+    "a missing Service, once",
     "Route",
     { paths: ["/a"], serviceRef: { name: "nobody" } },
     "team",
@@ -161,7 +161,7 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
     ["Invalid"],
   ],
   [
-    "a target that is not there",
+    "a missing target",
     "Plugin",
     { plugin: "cors", targetRefs: [{ kind: "Route", name: "nobody" }] },
     "home",
@@ -177,7 +177,7 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
     ["Invalid"],
   ],
   [
-    "a member that config and a Secret give",
+    "a member that is set both by config and by a Secret",
     "Plugin",
     {
       plugin: "rate-limiting",
@@ -276,7 +276,7 @@ for (const [name, sentence, reason] of tlsFaults) {
   });
 }
 
-test("reports everything that is wrong with a certificate without revealing any of it", () => {
+test("reports all errors of a certificate without revealing its content", () => {
   const [certificate] = translate(resource("Certificate", { secretRef: { name: "rubbish" } }), options);
   assert.deepEqual(certificate?.violations.map(describeResourceViolation), [
     "spec.secretRef.name: the entry tls.crt of the Secret rubbish: invalid certificate: expected certificates in PEM",
@@ -284,7 +284,7 @@ test("reports everything that is wrong with a certificate without revealing any 
   ]);
 });
 
-test("rubbish in place of lists and records gives faults and no exception", () => {
+test("invalid values in place of lists and records cause violations and no exception", () => {
   const rubbish = [null, 5, "x", [], {}, [null], [[]], { "": null }];
   const members = [
     "backendRef",

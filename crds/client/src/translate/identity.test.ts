@@ -26,15 +26,15 @@ for (const [kind, spec, namespace, key] of keys) {
   });
 }
 
-test("a given id stays, whatever the name", () => {
+test("a given id is kept, whatever the name is", () => {
   assert.equal(identityOf(resource("Route", { id: ROUTE.toUpperCase(), name: "x" }), "home").id, ROUTE);
 });
 
-test("an id that is none counts as not given", () => {
+test("an invalid id is ignored", () => {
   assert.equal(identityOf(resource("Route", { id: "1" }), "home").id, deriveId("routes", "mine"));
 });
 
-test("a core Service is not ours", () => {
+test("a core Service is not one of Sluice's kinds", () => {
   assert.equal(sluiceKindOf({ apiVersion: "v1", kind: "Service" }), undefined);
   assert.equal(sluiceKindOf({ apiVersion: "sluice.dev/v1alpha1", kind: "toString" }), undefined);
 });

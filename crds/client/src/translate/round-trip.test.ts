@@ -52,7 +52,7 @@ function stored<Name extends ResourceCollection>(
 }
 
 for (const collection of ["upstreams", "services", "routes", "plugins", "consumers"] as const) {
-  test(`${collection} come back from their resources as they went in, with their ids`, () => {
+  test(`${collection} are read from their resources as they were written, with their ids`, () => {
     fc.assert(
       fc.property(filled(collection), (entity) => {
         const [back, ...more] = translate(stored(collection, entity as never), reading());
@@ -64,7 +64,7 @@ for (const collection of ["upstreams", "services", "routes", "plugins", "consume
     );
   });
 
-  test(`${collection} take the place of a resource that was written before and lose nothing of theirs`, () => {
+  test(`${collection} replace a resource that was written before, and keep all of their members`, () => {
     fc.assert(
       fc.property(filled(collection), filled(collection), (before, entity) => {
         const previous = stored(collection, before as never);
@@ -77,7 +77,7 @@ for (const collection of ["upstreams", "services", "routes", "plugins", "consume
   });
 }
 
-test("a credential comes back from its consumer and its Secret with key, id, tags, ttl and time", () => {
+test("a credential is read from its consumer and its Secret with key, id, tags, ttl and time", () => {
   const consumer = { username: "demo", id: CONSUMER };
   const { value } = checkEntity("consumers", consumer);
   assert.ok(value);
@@ -91,7 +91,7 @@ test("a credential comes back from its consumer and its Secret with key, id, tag
   );
 });
 
-test("targets come back from their upstream as they went in, with ids and times, and stay when they are not given", () => {
+test("targets are read from their upstream as they were written, with ids and times, and stay if a write omits them", () => {
   fc.assert(
     fc.property(
       filled("upstreams"),
@@ -111,7 +111,7 @@ test("targets come back from their upstream as they went in, with ids and times,
   );
 });
 
-test("a certificate comes back from its resource and its Secret, and its SNIs with it", () => {
+test("a certificate is read with its SNIs from its resource and its Secret", () => {
   fc.assert(
     fc.property(
       filled("certificates"),

@@ -33,14 +33,14 @@ const options: TranslateOptions = {
 const items = resources.filter(sluiceKindOf).flatMap((resource) => translate(resource, options));
 const ofCollection = (collection: string) => items.filter((item) => item.collection === collection);
 
-test("the samples have no fault", () => {
+test("the samples are valid", () => {
   assert.deepEqual(
     items.flatMap(({ violations }) => violations.map(describeResourceViolation)),
     [],
   );
 });
 
-test("the samples are what the tour uses", () => {
+test("the samples contain the resources that the tour uses", () => {
   const [service] = ofCollection("services");
   const [route] = ofCollection("routes");
   const { value } = checkEntity("services", service?.item);

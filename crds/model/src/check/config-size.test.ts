@@ -6,16 +6,16 @@ import { checkConfig, checkEntity } from "./index.ts";
 const many = <Item>(count: number, item: Item): Item[] => Array.from({ length: count }, () => item);
 const cases: readonly (readonly [what: string, value: unknown, excess: string | undefined])[] = [
   ["nothing", {}, undefined],
-  ["as many values as may be", { origins: many(MAX_VALUES - 1, "*") }, undefined],
-  ["one more", { origins: many(MAX_VALUES, "*") }, "holds more than 1000 values"],
-  ["as many, deep down", { a: { b: many(500, [1]) } }, "holds more than 1000 values"],
-  ["very many members of no value", many(100_000, null), "holds more than 1000 values"],
-  ["as much text as may be", { a: "x".repeat(MAX_CHARACTERS - 1) }, undefined],
-  ["more text", { a: "x".repeat(MAX_CHARACTERS) }, "holds more than 65536 characters"],
+  ["the maximum number of values", { origins: many(MAX_VALUES - 1, "*") }, undefined],
+  ["one value more than the maximum", { origins: many(MAX_VALUES, "*") }, "holds more than 1000 values"],
+  ["too many values in nested lists", { a: { b: many(500, [1]) } }, "holds more than 1000 values"],
+  ["very many null members", many(100_000, null), "holds more than 1000 values"],
+  ["the maximum amount of text", { a: "x".repeat(MAX_CHARACTERS - 1) }, undefined],
+  ["more text than the maximum", { a: "x".repeat(MAX_CHARACTERS) }, "holds more than 65536 characters"],
   ["a long name", { ["x".repeat(MAX_CHARACTERS + 1)]: 1 }, "holds more than 65536 characters"],
 ];
 for (const [what, value, excess] of cases)
-  test(`a config that holds ${what} ${excess ? "is too much" : "may be looked at"}`, () => {
+  test(`a config that holds ${what} ${excess ? "is too large" : "is checked"}`, () => {
     assert.equal(configSizeMessage(value), excess);
   });
 

@@ -40,7 +40,7 @@ const taken: readonly (readonly [what: string, config: object, redis: object])[]
 ];
 
 for (const [what, config, redis] of taken) {
-  test(`takes deprecated members: ${what}`, () => {
+  test(`accepts deprecated members: ${what}`, () => {
     const { value, violations } = check(config);
     assert.deepEqual(violations, undefined);
     assert.partialDeepStrictEqual(value?.redis, redis);
@@ -66,12 +66,12 @@ const refused: readonly (readonly [what: string, config: object, faults: readonl
   ],
   ["a value of the wrong type", { redis_port: "1" }, ["redis_port: expected an integer"]],
   [
-    "a value that the new member would not take",
+    "a value that the new member does not accept",
     { redis_port: 70_000 },
     ["redis_port: value should be between 0 and 65535"],
   ],
-  ["a record that is none", { redis_port: 1, redis: "x" }, ["redis: expected a record"]],
-  ["a member that never was", { redis_keepalive: 1 }, ["redis_keepalive: unknown field"]],
+  ["a value that is not a record", { redis_port: 1, redis: "x" }, ["redis: expected a record"]],
+  ["an unknown member", { redis_keepalive: 1 }, ["redis_keepalive: unknown field"]],
 ];
 
 for (const [what, config, faults] of refused) {
@@ -84,14 +84,14 @@ for (const [what, config, faults] of refused) {
   });
 }
 
-test("shows every deprecated member beside the one that replaced it", () => {
+test("shows every deprecated member beside the member that replaced it", () => {
   const { value } = check({ redis: { port: 1 } });
   const { redis, ...shown } = withDeprecated("rate-limiting", (value ?? {}) as unknown as Record<string, unknown>);
   const flat = Object.entries(shown).filter(([name]) => name.startsWith("redis_"));
   assert.deepEqual(Object.fromEntries(flat.map(([name, one]) => [name.replace("redis_", ""), one])), redis);
 });
 
-test("shows other configs, and those that no schema has filled, as they are", () => {
+test("shows other configs, and configs without filled-in defaults, unchanged", () => {
   for (const [plugin, config] of [
     ["cors", { origins: null }],
     ["jwt", { redis: { host: "a" } }],

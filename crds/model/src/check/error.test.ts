@@ -6,7 +6,7 @@ import { schemaViolation } from "./error.ts";
 const cases: readonly (readonly [name: string, violations: readonly Violation[], message: string, fields: unknown])[] =
   [
     [
-      "one fault without a count",
+      "one error without a count",
       [{ path: ["host"], message: "required field missing" }],
       "schema violation (host: required field missing)",
       { host: "required field missing" },
@@ -21,7 +21,7 @@ const cases: readonly (readonly [name: string, violations: readonly Violation[],
       { host: "required field missing", path: "should start with: /" },
     ],
     [
-      "faults of the entity first and without a path",
+      "errors of the entity first and without a path",
       [
         { path: ["path"], message: "value must be null" },
         { path: ["@entity"], message: "failed conditional validation given value of field 'protocol'" },
@@ -51,13 +51,13 @@ const cases: readonly (readonly [name: string, violations: readonly Violation[],
       { protocols: ["expected one of: a", null, "expected a string"] },
     ],
     [
-      "a config's own sentence in the place of its members",
+      "a config's own message in place of its members",
       [{ path: ["config"], message: "The limit" }],
       "schema violation (config: The limit)",
       { config: "The limit" },
     ],
     [
-      "a config's own sentence beside those of its members",
+      "a config's own message beside those of its members",
       [
         { path: ["config"], message: "The limit" },
         { path: ["config", "x"], message: "unknown field" },

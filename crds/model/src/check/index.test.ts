@@ -128,13 +128,13 @@ test("fills nested records of a config", () => {
   assert.equal(config.sync_rate, -1);
 });
 
-test("a default is given anew each time, so that no two entities share it", () => {
+test("a default is created for each entity, so that no two entities share it", () => {
   const first = filled("routes", { paths: ["/a"] });
   (first.protocols as string[]).push("changed");
   assert.deepEqual(filled("routes", { paths: ["/a"] }).protocols, ["http", "https"]);
 });
 
-test("timestamps that are unset are now, those given stay", () => {
+test("unset timestamps become the current time, given ones are kept", () => {
   const now = { now: 1_700_000_000 };
   const value = checkEntity("consumers", { username: "a", created_at: 5, updated_at: null }, now).value;
   assert.equal(value?.created_at, 5);
@@ -152,19 +152,19 @@ const urls: readonly (readonly [url: string, parts: readonly unknown[]])[] = [
 ];
 
 for (const [url, parts] of urls) {
-  test(`takes the url ${url} apart`, () => {
+  test(`splits the url ${url} into its parts`, () => {
     const { protocol, host, port, path, ...rest } = filled("services", { url });
     assert.deepEqual([protocol, host, port, path], parts);
     assert.ok(!("url" in rest));
   });
 }
 
-test("a url wins over its parts, and null is no url", () => {
+test("a url takes precedence over its parts, and null is no url", () => {
   assert.equal(filled("services", { url: "http://a:1", port: 2, host: "b" }).port, 1);
   assert.equal(filled("services", { url: null, host: "b" }).host, "b");
 });
 
-test("keeps an id that is given, in lower case, as in references", () => {
+test("keeps a given id, in lower case, as in references", () => {
   const route = filled("routes", {
     id: UUID.toUpperCase(),
     hosts: ["a"],
@@ -178,11 +178,11 @@ test("routes of grpc keep their path unless configured otherwise", () => {
   assert.equal(filled("routes", { protocols: ["grpc"], hosts: ["a"] }).strip_path, false);
 });
 
-test("an item that a set has twice counts once", () => {
+test("a duplicate item of a set counts once", () => {
   assert.deepEqual(filled("consumers", { username: "a", tags: ["x", "y", "x"] }).tags, ["x", "y"]);
 });
 
-test("takes a lone origin", () => {
+test("accepts a single origin instead of a list", () => {
   assert.deepEqual(checkConfig("cors", { origins: "*" }).value?.origins, ["*"]);
 });
 
@@ -199,14 +199,14 @@ for (const [given, algorithm] of hashing) {
   });
 }
 
-test("takes policy cluster in a database, the only place where all nodes can count", () => {
+test("accepts policy cluster only with a database, because all nodes count there", () => {
   const raw = { name: "rate-limiting", config: { minute: 1, policy: "cluster" } };
   const { value } = checkEntity("plugins", raw, { database: true });
   assert.equal(value?.config.policy, "cluster");
   assert.equal(checkEntity("plugins", raw).value, undefined);
 });
 
-test("leaves out remarks and keeps our own facts", () => {
+test("omits _comment and _ignore, and keeps _sluice", () => {
   const route = filled("routes", {
     paths: ["/a"],
     _comment: "x",
@@ -219,12 +219,12 @@ test("leaves out remarks and keeps our own facts", () => {
   assert.deepEqual(filled("keyauth_credentials", { consumer: { id: UUID }, _sluice: extras })._sluice, extras);
 });
 
-test("a plugin that is marked as unavailable may have a config that is not valid", () => {
+test("a plugin that is marked as unavailable may have an invalid config", () => {
   const marked = { name: "rate-limiting", config: { minute: "x" }, _sluice: { unavailable: "minute is no number" } };
   assert.deepEqual(filled("plugins", marked).config, {});
 });
 
-test("a plugin that is marked as unavailable may be one that this version does not have", () => {
+test("a plugin that is marked as unavailable may be unknown to this version", () => {
   const marked = { name: "key-atuh", config: { a: 1 }, _sluice: { unavailable: "no such plugin" } };
   const { name, config, _sluice } = filled("plugins", marked);
   assert.deepEqual([name, config, _sluice], ["key-atuh", {}, { unavailable: "no such plugin" }]);
@@ -237,22 +237,26 @@ const newer: readonly (readonly [what: string, plugin: object, reason: RegExp | 
   ["an unknown plugin", { name: "jwt", config: { a: 1 } }, /^plugin jwt: name: plugin 'jwt' not enabled: Sluice has /],
   ["an unknown member of a config", { name: "key-auth", config: { identity: "x" } }, /config\.identity: unknown field/],
   ["an unknown value in a config", { name: "rate-limiting", config: { minute: 1, policy: "new" } }, /config\.policy: /],
-  ["a config that needs more", { name: "rate-limiting", config: {} }, /^plugin rate-limiting: at least one of /],
-  ["a config that is none", { name: "key-auth", config: [] }, /config: expected a record/],
+  [
+    "a config without a required member",
+    { name: "rate-limiting", config: {} },
+    /^plugin rate-limiting: at least one of /,
+  ],
+  ["a config that is not a record", { name: "key-auth", config: [] }, /config: expected a record/],
   ["an unknown member of the plugin", { name: "key-auth", group: { id: UUID } }, /^plugin key-auth: group: unknown/],
   ["an unknown member of a plugin that does not protect", { name: "cors", config: { a: 1 } }, null],
-  ["a reference that is none", { name: "jwt", service: "users" }, null],
+  ["an invalid reference", { name: "jwt", service: "users" }, null],
   ["no name", { config: {} }, null],
 ];
 for (const [what, plugin, reason] of newer)
-  test(`${what} is refused, and ${reason ? "closed" : "refused too"} where a newer version may have written it`, () => {
+  test(`${what} is refused, and ${reason ? "closes its scope" : "also refused"} if a newer version may have written it`, () => {
     assert.notEqual(checkEntity("plugins", plugin).violations, undefined);
     const { value } = checkEntity("plugins", plugin, { closePlugins: true });
     if (reason === null) return assert.equal(value, undefined);
     assert.match(value?._sluice?.unavailable ?? "", reason);
   });
 
-test("a reason that is too long for the model is cut", () => {
+test("a reason that is too long for the model is truncated", () => {
   const config = { ["x".repeat(3000)]: 1 };
   const { value } = checkEntity("plugins", { name: "key-auth", config }, { closePlugins: true });
   assert.ok((value?._sluice?.unavailable?.length ?? 0) > 500);
@@ -267,7 +271,7 @@ test("__proto__ and constructor are unknown members and reach no prototype", () 
   ]);
 });
 
-test("every plugin fills its config from nothing, or says what it needs", () => {
+test("every plugin fills an empty config with defaults, or reports the required members", () => {
   const needing = pluginNames.filter((name: PluginName) => checkConfig(name, null).violations !== undefined);
   assert.deepEqual(needing, ["rate-limiting"]);
 });

@@ -107,7 +107,7 @@ const valid: { readonly [Name in Collection]: fc.Arbitrary<Record<string, unknow
 };
 
 for (const collection of collections) {
-  test(`filled ${collection} check to themselves`, () => {
+  test(`checking ${collection} with filled-in defaults does not change them`, () => {
     fc.assert(
       fc.property(valid[collection], (raw) => {
         const once = checkEntity(collection, raw, { now: 5 });

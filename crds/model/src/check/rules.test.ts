@@ -295,7 +295,7 @@ const ports = [
   ["a b", "a b"],
 ] as const;
 for (const [value, expected] of ports) {
-  test(`a target ${value} is ${expected} with its port`, () => {
+  test(`the target ${value} is ${expected} with its port`, () => {
     assert.equal(withPort(value), expected);
   });
 }

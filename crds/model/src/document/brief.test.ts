@@ -8,7 +8,7 @@ const id = "0123abcd-0000-4000-8000-00000000000f";
 
 const table: readonly [string, Collection, object, object][] = [
   ["a name", "services", { name: "a", host: "up" }, { name: "a", host: "up" }],
-  ["an id that does not follow", "services", { host: "up", id, name: "a" }, { id, name: "a", host: "up" }],
+  ["an id that is not derived from the name", "services", { host: "up", id, name: "a" }, { id, name: "a", host: "up" }],
   ["a url's parts", "services", { url: "https://up/x" }, { host: "up", path: "/x", port: 443, protocol: "https" }],
   ["times at the end", "consumers", { created_at: 5, username: "b", updated_at: 6, tags: ["t"] }, {}],
   ["references", "keyauth_credentials", { key: "k", consumer: { id } }, { key: "k", consumer: { id } }],
@@ -38,7 +38,7 @@ test("puts identifying members first and timestamps last", () => {
   ]);
 });
 
-test("keeps a plugin's config to what differs from its defaults", () => {
+test("reduces a plugin's config to the members that differ from their defaults", () => {
   const { value: entity } = checkEntity("plugins", {
     name: "rate-limiting",
     config: { minute: 5, redis: { port: 1 } },

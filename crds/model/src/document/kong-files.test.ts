@@ -23,7 +23,7 @@ const taken: readonly (readonly [what: string, text: string, warnings: readonly 
     ["kong.yml:2:1: parameters: ignored: Kong keeps facts about its own cluster here"],
   ],
   [
-    "members that show decK where a file belongs",
+    "members that tell decK where a file belongs",
     "_konnect: {control_plane_name: x}\n_workspace: default\n",
     [
       "kong.yml:2:1: _konnect: ignored: it tells decK which control plane of Konnect to use",
@@ -31,7 +31,7 @@ const taken: readonly (readonly [what: string, text: string, warnings: readonly 
     ],
   ],
   [
-    "members that show decK how to compare a file",
+    "members that tell decK how to compare a file",
     "_info: {default_lookup_tags: {services: [a]}}\n",
     ["kong.yml:2:9: _info.default_lookup_tags: ignored: only decK itself reads this member"],
   ],
@@ -50,7 +50,11 @@ const taken: readonly (readonly [what: string, text: string, warnings: readonly 
         `kong.yml:${index + 4}:3: consumers[0].${name}: ignored: Sluice has no '${name}' yet, and none are given`,
     ),
   ],
-  ["null where the nesting says it", `${service}  routes:\n  - {name: r, paths: [/], service: null}\n`, []],
+  [
+    "null for a reference that the nesting implies",
+    `${service}  routes:\n  - {name: r, paths: [/], service: null}\n`,
+    [],
+  ],
   ["null for a shared config", "plugins:\n- {name: cors, _config: null}\n", []],
   [
     "protocols of a plugin that Sluice does not proxy",
@@ -60,7 +64,7 @@ const taken: readonly (readonly [what: string, text: string, warnings: readonly 
 ];
 
 for (const [what, text, warnings] of taken) {
-  test(`takes ${what}`, () => {
+  test(`accepts ${what}`, () => {
     const loaded = load(text);
     assert.deepEqual(loaded.faults, []);
     assert.deepEqual(loaded.warnings, warnings);
@@ -84,14 +88,14 @@ const refused: readonly (readonly [what: string, text: string, faults: readonly 
     ],
   ],
   [
-    "the same beside a service of that name, whose url would not count",
+    "the same beside a service with that name, whose url would be ignored",
     `${service}  url: http://a.example\nroutes:\n- name: r\n  paths: [/]\n  service: {name: s, url: http://b.example}\n`,
     [
       "kong.yml:9:3: routes[0].service: expected the name or id of a service; declare the service itself (url) under 'services'",
     ],
   ],
   [
-    "a shared config that is not there",
+    "a missing shared config",
     "_plugin_configs: {a: {minute: 5}}\nplugins:\n- {name: cors, _config: b}\n",
     ["kong.yml:4:16: plugins[0]._config: '_plugin_configs' has no config 'b'"],
   ],
@@ -113,7 +117,7 @@ for (const [what, text, faults] of refused) {
   test(`refuses ${what}`, () => assert.deepEqual(load(text).faults, faults));
 }
 
-test("of two lists of plugins the last counts, and the warning names both: the first one's key-auth is gone", () => {
+test("of two lists of plugins the last one is used, and the warning names both: the first one's key-auth is gone", () => {
   const { warnings, faults, snapshot } = load(
     `${service}  plugins:\n  - name: key-auth\n  routes:\n  - name: r\n    paths: [/]\n  plugins:\n  - name: cors\n`,
   );
@@ -127,7 +131,7 @@ test("of two lists of plugins the last counts, and the warning names both: the f
   );
 });
 
-test("a plugin takes over the config that it refers to, and its own members come first at every level", () => {
+test("a plugin inherits the config that it refers to, and its own members take precedence at every level", () => {
   const { faults, warnings, snapshot } = load(
     `_plugin_configs:
   limits: {minute: 5, policy: redis, redis: {host: r.example, port: 6380}}

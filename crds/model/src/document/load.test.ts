@@ -57,7 +57,7 @@ services:
 - {name: users, url: "http://127.0.0.1:4000"}
 `;
 
-test("resolves nesting and names to the ids of the chain", () => {
+test("resolves nested and named references to derived ids", () => {
   const snapshot = snapshotOf(nested);
   assert.deepEqual([...snapshot.services.keys()], [users]);
   assert.deepEqual(snapshot.routes.get(list)?.service, { id: users });
@@ -73,7 +73,7 @@ test("resolves nesting and names to the ids of the chain", () => {
   assert.deepEqual([credential?.consumer, credential?.key], [{ id: demo }, null]);
 });
 
-test("gives one snapshot for the nested form, the flat one in any order, and JSON", () => {
+test("gives the same snapshot for the nested form, the flat form in any order, and JSON", () => {
   const snapshot = snapshotOf(nested);
   assert.deepEqual(snapshotOf(flat), snapshot);
   const value = loadText(nested).value?.document;
@@ -81,7 +81,7 @@ test("gives one snapshot for the nested form, the flat one in any order, and JSO
   assert.deepEqual(checkDocument(value).value?.snapshot, snapshot);
 });
 
-test("finds a parent by the id that it was given, by name and by id", () => {
+test("finds a parent by a given id, by name and by derived id", () => {
   for (const reference of [`users`, id, id.toUpperCase(), `{name: users}`, `{id: ${id}}`]) {
     const snapshot = snapshotOf(
       `{_format_version: "3.0", services: [{id: ${id}, name: users, host: h}], routes: [{hosts: [a.b], service: ${reference}}]}`,
@@ -101,11 +101,11 @@ test("children find a parent that has no name", () => {
   assert.deepEqual((plugin as { route: unknown }).route, { id: route });
 });
 
-test("an empty document and lists without items are good", () => {
+test("an empty document and empty lists are valid", () => {
   assert.equal(snapshotOf(`_format_version: "3.0"\nservices:\nroutes: []\n`), emptySnapshot);
 });
 
-test("shares with the previous snapshot what did not change", () => {
+test("shares unchanged parts with the previous snapshot", () => {
   const previous = snapshotOf(nested);
   assert.equal(loadText(flat, { previous }).value?.snapshot, previous);
   const next = loadText(nested.replace("/users]", "/people]"), { previous }).value?.snapshot;
@@ -169,7 +169,7 @@ const faulty: readonly [string, string, readonly string[]][] = [
     ],
   ],
   [
-    "all faults of nested entities, each where it stands",
+    "all errors of nested entities, each with its position",
     `${head}services:\n- name: a\n  port: 99999\n  routes:\n  - hosts: [ok.example]\n  - paths:\n    - /ok\n    - users\n    colour: red\n    plugins:\n    - name: nope\n    - name: rate-limiting\n      config:\n        minute: -1\n`,
     [
       "k.yaml:3:3: services[0].host: required field missing",
@@ -181,7 +181,7 @@ const faulty: readonly [string, string, readonly string[]][] = [
     ],
   ],
   [
-    "references to nothing, by name, by id and by record",
+    "references to missing entities, by name, by id and by record",
     `${head}routes:\n- {hosts: [a.c], service: x}\n- {hosts: [a.d], service: ${id}}\n- {hosts: [a.e], service: {name: y}}\n- {hosts: [a.f], service: {id: ${id}}}\n- {hosts: [a.g], service: {}}\n`,
     [
       `k.yaml:3:18: routes[0].service: invalid reference 'service: x' ${missing}`,
@@ -209,7 +209,7 @@ const faulty: readonly [string, string, readonly string[]][] = [
     ],
   ],
   [
-    "plugins that are in each other's place",
+    "plugins with the same scope",
     `${head}services: [{name: s, host: h, plugins: [{name: cors}, {name: cors, config: {max_age: 1}}]}]\nplugins:\n- name: cors\n- name: cors\n  config: {max_age: 1}\n`,
     [
       "k.yaml:2:55: services[0].plugins[1]: uniqueness violation: 'plugins' entity with name set to 'cors' for the same service already declared",
@@ -225,7 +225,7 @@ const faulty: readonly [string, string, readonly string[]][] = [
     ],
   ],
   [
-    "addresses that are none, and of no service",
+    "invalid addresses, and addresses of a missing service",
     `${head}_sluice:\n  endpoints:\n    ${id}: [{address: a, port: 0}]\n`,
     [
       `k.yaml:4:45: _sluice.endpoints.${id}[0].address: not an IP address: a`,
@@ -246,7 +246,7 @@ for (const [what, text, expected] of faulty) {
   });
 }
 
-test("a document for a database may count for all nodes, and no other", () => {
+test("only a document for a database may use policy cluster", () => {
   const text = `_format_version: "3.0"
 services:
 - name: a

@@ -102,13 +102,13 @@ test("reports all errors of a form at once", () => {
   assert.equal(decodeForm("__proto__=1&a=%&b=1&b.c=1", "plugins").violations?.length, 3);
 });
 
-test("takes the plugin's name from the caller when the form has none", () => {
+test("uses the plugin's name from the caller if the form has none", () => {
   assert.deepEqual(decodeForm("config.minute=5", "plugins", { plugin: "rate-limiting" }).value, {
     config: { minute: 5 },
   });
 });
 
-test("takes the parts of a multipart body as they stand, without a second decoding", () => {
+test("uses the parts of a multipart body without decoding them again", () => {
   const parts = [
     { name: "config.minute", text: "5" },
     { name: "name", text: "rate-limiting" },

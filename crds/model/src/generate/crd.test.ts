@@ -11,7 +11,7 @@ type Plain = { readonly [member: string]: Plain };
 const service = crd("Service", kinds.Service) as Plain;
 const schema = service.spec?.versions?.[0]?.schema?.openAPIV3Schema;
 
-test("a CRD says how people call the kind", () => {
+test("a CRD has short names and a category", () => {
   assert.deepEqual(service.spec?.names, {
     kind: "Service",
     listKind: "ServiceList",
@@ -32,7 +32,7 @@ test("members carry the model's descriptions and limits, and name the default wi
   });
 });
 
-test("a list has one owner, except those that are maps by a key", () => {
+test("a list is atomic, unless it is a map by a key", () => {
   const plugin = crd("Plugin", kinds.Plugin) as Plain;
   const members = plugin.spec?.versions?.[0]?.schema?.openAPIV3Schema?.properties?.spec?.properties;
   assert.equal(members?.tags?.["x-kubernetes-list-type"], "atomic");
@@ -46,7 +46,7 @@ test("status is a subresource whose conditions are a map by type", () => {
   assert.deepEqual(schema?.properties?.status?.properties?.conditions?.["x-kubernetes-list-map-keys"], ["type"]);
 });
 
-test("plugins that refuse a target say so in a rule that comes from the table of plugins", () => {
+test("plugins that refuse a target have a rule that is generated from the table of plugins", () => {
   const rules = kinds.Plugin.spec.cel?.map(({ message }) => message);
   assert.deepEqual(rules, ["cors and key-auth cannot be attached to a Consumer"]);
 });
@@ -82,7 +82,7 @@ for (const kind of resourceKinds) {
     });
   });
 
-  test(`${kind}: texts, lists and maps of the spec are bounded, which keeps rules cheap`, () => {
+  test(`${kind}: strings, lists and maps of the spec are bounded, which limits the cost of rules`, () => {
     visit(root.properties?.spec as Plain, "spec", (node, path) => {
       if (String(node.type) === "array") assert.ok(node.maxItems, path);
       if (node.additionalProperties) assert.ok(node.maxProperties, path);
@@ -100,7 +100,7 @@ test("the chart's CRDs are the same, and stay when the chart is uninstalled", ()
   }
 });
 
-test("the chart of the operator holds no definition, and no resource of ours but those that lead to its own user API", () => {
+test("the chart sluice contains no CRD, and no custom resource except those for its own user API", () => {
   const folder = new URL("../../../../charts/sluice/", import.meta.url);
   const ownRoute = "user-api-route.yaml";
   for (const name of readdirSync(new URL("templates/", folder)).filter((name) => name !== ownRoute)) {

@@ -40,7 +40,7 @@ for (const [path, normal] of cases) {
 }
 
 for (const path of ["/100%", "/%", "/%2", "/%zz", "/%2g", "/%%32e", "/%2%65%2%65/users", "/s%%32%66", "/%\u00ff%2e"]) {
-  test(`refuses the path ${JSON.stringify(path)}: a "%" stands without two hexadecimal digits`, () => {
+  test(`refuses the path ${JSON.stringify(path)}: a "%" is not followed by two hexadecimal digits`, () => {
     assert.equal(normalizePath(path), null);
   });
 }

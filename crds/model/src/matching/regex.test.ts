@@ -8,7 +8,7 @@ function regex(source: string): Regex {
   return value;
 }
 
-test("matches from the start and tells the length and the named groups that took part", () => {
+test("matches from the start and returns the length and the named groups that took part", () => {
   const users = regex(String.raw`/users/(?<id>\d+)(?:/(?P<part>[a-z]+))?`);
   const { length, captures } = users.matchPrefix("/users/12/items/x") ?? assert.fail();
   assert.equal(length, "/users/12/items".length);
@@ -26,11 +26,11 @@ test("counts length in UTF-16 code units", () => {
   assert.equal(regex("/😀é").matchPrefix("/😀é/x")?.length, "/😀é".length);
 });
 
-test("takes the leftmost alternative first, as Perl does", () => {
+test("prefers the leftmost alternative, as Perl does", () => {
   assert.equal(regex("/a|/ab").matchPrefix("/ab")?.length, 2);
 });
 
-test("tests anywhere and whole", () => {
+test("tests for a match anywhere and for a match of the whole text", () => {
   assert.equal(regex("b").test("abc"), true);
   assert.equal(regex("b").testWhole("abc"), false);
   assert.equal(regex("a.c").testWhole("abc"), true);
@@ -72,7 +72,7 @@ const refused = [
 ];
 
 for (const source of refused) {
-  test(`refuses ${source.slice(0, 20)} and says why`, () => {
+  test(`refuses ${source.slice(0, 20)} with the reason`, () => {
     const { violations } = compileRegex(source);
     assert.equal(violations?.length, 1);
     assert.match(violations[0]?.message ?? "", /^[a-z]/);

@@ -30,7 +30,7 @@ test("merges a plugin's config, the older spelling of redis members too, and nul
   assert.partialDeepStrictEqual(merged, { config: { minute: null, hour: 9, redis: { host: "new", port: 1 } } });
 });
 
-test("leaves a deprecated member with a fault to the check", () => {
+test("leaves an invalid deprecated member to the check", () => {
   const current = plugin({ minute: 5, policy: "redis", redis: { host: "old", port: 1 } });
   const merge = (config: object) => checkEntity("plugins", mergeEntity("plugins", current, { config })).violations;
   assert.deepEqual(merge({ redis_port: "x" }), [{ path: ["config", "redis_port"], message: "expected an integer" }]);
@@ -39,7 +39,7 @@ test("leaves a deprecated member with a fault to the check", () => {
   assert.equal(merge({ redis_host: null, policy: "local" }), undefined);
 });
 
-test("an upstream that is given a hash source hashes, unless another algorithm is given", () => {
+test("an upstream with a hash source uses consistent hashing, unless another algorithm is given", () => {
   const current = { name: "u", algorithm: "least-connections", hash_on: "none" };
   assert.equal(mergeEntity("upstreams", current, { hash_on: "ip" }).algorithm, "consistent-hashing");
   const change = { hash_on: "ip", algorithm: "round-robin" };
@@ -47,7 +47,7 @@ test("an upstream that is given a hash source hashes, unless another algorithm i
   assert.equal(mergeEntity("upstreams", { ...current, ...change }, { slots: 10 }).algorithm, "round-robin");
 });
 
-test("starts a config anew when the plugin becomes another one", () => {
+test("discards the config when the plugin is replaced by another one", () => {
   const merged = mergeEntity("plugins", plugin({ minute: 5 }), { name: "cors", config: { max_age: 5 } });
   assert.deepEqual(merged.config, { max_age: 5 });
 });
@@ -60,7 +60,7 @@ test("replaces mappings and references", () => {
   assert.deepEqual(Object.keys(merged.headers as object), ["b"]);
 });
 
-test("keeps a member named like a prototype a plain member, for the check to refuse", () => {
+test("keeps a member called __proto__ as a plain member, which the check refuses", () => {
   const merged = mergeEntity("plugins", plugin({ minute: 5 }), JSON.parse('{"config":{"__proto__":{"second":1}}}'));
   assert.ok(Object.hasOwn(merged.config as object, "__proto__"));
   assert.ok(checkEntity("plugins", merged).violations);

@@ -31,7 +31,7 @@ const inside: Readonly<Record<string, SpecNode | undefined>> = {
 const facts = (collection: string): KindFacts | undefined =>
   Object.values(kinds).find((kind) => kind.collection === collection);
 
-test("every member of every entity has its place in a spec, or is known to stand elsewhere", () => {
+test("every member of every entity is in a spec, or on the list of exceptions", () => {
   for (const collection of collections) {
     const spec = facts(collection)?.spec ?? inside[collection];
     for (const name of Object.keys(entities[collection].schema.properties)) {
@@ -43,7 +43,7 @@ test("every member of every entity has its place in a spec, or is known to stand
   }
 });
 
-test("a spec's member reads the same as the entity's: one description for both", () => {
+test("a spec's member has the same description as the entity's", () => {
   assert.equal(
     kinds.Route.spec.properties?.stripPath?.description,
     entities.routes.schema.properties?.strip_path?.description,
@@ -51,7 +51,7 @@ test("a spec's member reads the same as the entity's: one description for both",
 });
 
 const faults: readonly (readonly [string, keyof typeof kinds, unknown, readonly unknown[]])[] = [
-  ["a spec that is no record", "Route", ["x"], [[[], "expected a record"]]],
+  ["a spec that is not a record", "Route", ["x"], [[[], "expected a record"]]],
   ["an unknown member", "Route", { colour: 1 }, [[["colour"], "unknown field"]]],
   [
     "a member in snake_case",
@@ -63,13 +63,13 @@ const faults: readonly (readonly [string, keyof typeof kinds, unknown, readonly 
   ["a reference of a wrong type", "Route", { serviceRef: "users" }, [[["serviceRef"], "expected a record"]]],
   ["a reference without a name", "Route", { serviceRef: {} }, [[["serviceRef", "name"], "required field missing"]]],
   [
-    "faults inside a list",
+    "errors inside a list",
     "Plugin",
     { plugin: "cors", targetRefs: [{ kind: "Pod", name: "x" }] },
     [[["targetRefs", 0, "kind"], "expected one of: Service, Route, Consumer"]],
   ],
-  ["an id that is none", "Service", { host: "x", id: "1" }, [[["id"], "expected a valid UUID"]]],
-  ["a name that inherits", "Service", { host: "x", toString: "y" }, [[["toString"], "unknown field"]]],
+  ["an invalid id", "Service", { host: "x", id: "1" }, [[["id"], "expected a valid UUID"]]],
+  ["the name of an inherited property", "Service", { host: "x", toString: "y" }, [[["toString"], "unknown field"]]],
 ];
 for (const [name, kind, spec, expected] of faults) {
   test(`reading a spec reports ${name}`, () => {
@@ -81,7 +81,7 @@ for (const [name, kind, spec, expected] of faults) {
   });
 }
 
-test("reading a spec parts members of the entity from its own, and keeps free names as they are", () => {
+test("reading a spec separates the entity's members from its own, and keeps user-defined names", () => {
   const { members, own, violations } = readSpec(kinds.Route.spec, {
     id: null,
     stripPath: false,
@@ -104,7 +104,7 @@ test("writing a spec leaves out what is unset or the default, unless the spec be
   });
 });
 
-test("sections of an upstream's health checks are spelled with humps, and those at their defaults are left out", () => {
+test("sections of an upstream's health checks are spelled in camelCase, and default sections are left out", () => {
   const { value } = checkEntity("upstreams", {
     name: "u",
     healthchecks: { active: { http_path: "/up", headers: { x_y: ["a"] }, unhealthy: { tcp_failures: 3 } } },

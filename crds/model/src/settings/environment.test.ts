@@ -42,12 +42,12 @@ const serviceLinks = (service: string) => ({
 });
 
 const taken: readonly (readonly [what: string, env: Readonly<Record<string, string>>])[] = [
-  ["what Kubernetes tells of a Service sluice", serviceLinks("SLUICE")],
-  ["what Kubernetes tells of a Service sluice-user-api", serviceLinks("SLUICE_USER_API")],
+  ["variables that Kubernetes sets for a Service sluice", serviceLinks("SLUICE")],
+  ["variables that Kubernetes sets for a Service sluice-user-api", serviceLinks("SLUICE_USER_API")],
   ["settings of other programs", { SLUICE_PUSH_SECRET: "a", SLUICE_USER_API_DATA: "b", SLUICE_PG_HOST: "c" }],
   ["variables of the repository's scripts", { SLUICE_WORK: "a", SLUICE_CACHE: "b", SLUICE_NODE2_PROXY_LISTEN: "c" }],
   ["an unknown variable that is empty", { SLUICE_LOG_LEVLE: " " }],
-  ["variables of others", { SLUICEGATE: "a", MY_SLUICE_LOG_LEVLE: "b" }],
+  ["variables with other prefixes", { SLUICEGATE: "a", MY_SLUICE_LOG_LEVLE: "b" }],
 ];
 
 for (const [what, env] of taken) {

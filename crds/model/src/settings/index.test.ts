@@ -11,7 +11,7 @@ const declarations = defineSettings({
   trusted: { variable: "T_TRUSTED", kind: "list", default: [], description: "Proxies." },
 });
 
-test("reads every setting in the type of its declaration", () => {
+test("reads every setting as the type of its declaration", () => {
   const env = { T_TOKEN: " x ", T_SOURCE: "file", T_FILE: "a.yaml", T_TRUSTED: "a, b,,", T_GRACE: "1.5s" };
   const { value } = readSettings(declarations, env);
   assert.ok(value);
@@ -24,7 +24,7 @@ test("reads every setting in the type of its declaration", () => {
   );
 });
 
-test("an empty variable is an unset one", () => {
+test("an empty variable counts as unset", () => {
   const { value } = readSettings(declarations, { T_TOKEN: "x", T_FILE: " ", T_GRACE: "" });
   assert.deepEqual([value?.file, value?.grace], [null, 5000]);
 });

@@ -66,17 +66,17 @@ const CLOSE = { closePlugins: true };
 
 /** The outcome when one version of a plugin replaces another: the names of its keys, or that it is closed. */
 const replaced: readonly (readonly [what: string, before: object | null, after: object, fares: readonly string[]])[] = [
-  ["where there was none", null, newer, ["closed"]],
-  ["in the place of one that protects alike", keyAuth, newer, ["k"]],
-  ["that is switched on", { ...keyAuth, enabled: false }, newer, ["closed"]],
+  ["as a new plugin", null, newer, ["closed"]],
+  ["in place of a plugin that protects equally", keyAuth, newer, ["k"]],
+  ["that becomes enabled", { ...keyAuth, enabled: false }, newer, ["closed"]],
   ["on another route", { ...keyAuth, route: null }, newer, ["closed"]],
   ["for other protocols", { ...keyAuth, protocols: ["https"] }, newer, ["closed"]],
-  ["that is closed already", newer, newer, ["closed"]],
-  ["in the place of another plugin", { ...keyAuth, name: "cors", config: {} }, newer, ["closed"]],
-  ["that its writer has closed", keyAuth, { ...newer, _sluice: { unavailable: "why" } }, ["closed"]],
+  ["that already answers 503", newer, newer, ["closed"]],
+  ["in place of another plugin", { ...keyAuth, name: "cors", config: {} }, newer, ["closed"]],
+  ["that its writer marked as unavailable", keyAuth, { ...newer, _sluice: { unavailable: "why" } }, ["closed"]],
 ];
 for (const [what, before, after, fares] of replaced)
-  test(`a plugin that only a newer version can read, ${what}, ${fares[0] === "closed" ? "closes" : "stays as it was"}`, () => {
+  test(`a plugin that only a newer version can read, ${what}, ${fares[0] === "closed" ? "answers 503" : "keeps its previous version"}`, () => {
     const put = (previous: Snapshot, plugin: object) => {
       const { value, violations } = applyChange(previous, { put: { plugins: [plugin] }, remove: {} }, CLOSE);
       return value ?? assert.fail(violations.map(describeViolation).join("\n"));
@@ -126,7 +126,7 @@ test("freezes the snapshot, its maps and everything in them", () => {
   assert.throws(() => (base.routes as Map<string, unknown>).clear(), TypeError);
 });
 
-test("orders entities by id and addresses by number, whatever the order they came in", () => {
+test("orders entities by id and addresses by number, whatever their original order", () => {
   assert.deepEqual([...base.services.keys()], [service, other].sort());
   assert.deepEqual(base.endpoints.get(service), [
     { address: "10.0.0.1", port: 80 },
@@ -134,7 +134,7 @@ test("orders entities by id and addresses by number, whatever the order they cam
   ]);
 });
 
-test("counts addresses in the hash", () => {
+test("includes addresses in the hash", () => {
   assert.notEqual(apply(base, { endpoints: { [service]: [] } }).hash, base.hash);
   assert.notEqual(
     apply(base, { endpoints: { [service]: null } }).hash,
@@ -148,7 +148,7 @@ test("removes a service together with its route and the route's plugin, and with
   assert.deepEqual([next.services.size, next.routes.size, next.plugins.size, next.endpoints.size], [1, 0, 0, 0]);
 });
 
-test("puts what is both removed and put, and lets names change hands within one change", () => {
+test("puts an entity that is both removed and put, and lets a name pass to another entity within one change", () => {
   assert.equal(apply(base, { put: { services: [{ name: "s", host: "h" }] }, remove: { services: [service] } }), base);
   const swapped = apply(base, {
     put: {
@@ -161,7 +161,7 @@ test("puts what is both removed and put, and lets names change hands within one 
   assert.equal(swapped.services.get(other)?.name, "s");
 });
 
-test("lets one key open namespaces that have nothing in common", () => {
+test("allows the same key in disjoint sets of namespaces", () => {
   const scoped = (id: string, namespaces: readonly string[]) => ({
     id,
     consumer: { id: consumer },
@@ -184,7 +184,7 @@ const nobody = "11111111-2222-4333-8444-555555555555";
 
 const refused: readonly [string, Partial<Change>, readonly string[]][] = [
   [
-    "faults of several entities at once",
+    "errors of several entities at once",
     { put: { services: [{ name: "x" }], routes: [{ name: "y" }, 1] } },
     [
       "services[0].host: required field missing",
@@ -193,7 +193,7 @@ const refused: readonly [string, Partial<Change>, readonly string[]][] = [
     ],
   ],
   [
-    "references to nothing",
+    "references to missing entities",
     {
       put: {
         routes: [{ name: "y", paths: ["/"], service: { id: nobody } }],
@@ -211,12 +211,12 @@ const refused: readonly [string, Partial<Change>, readonly string[]][] = [
     ],
   ],
   [
-    "a faulty parent once, and not its children",
+    "an invalid parent once, and not its children",
     { put: { services: [{ id: nobody }], routes: [{ paths: ["/"], service: { id: nobody } }] } },
     ["services[0].host: required field missing"],
   ],
   [
-    "the removal of what others refer to",
+    "the removal of an entity that others refer to",
     { remove: { services: [other, service], routes: [route], consumers: [consumer] } },
     [
       "remove.consumers[0]: an existing 'keyauth_credentials' entity references this 'consumers' entity",
@@ -229,7 +229,7 @@ const refused: readonly [string, Partial<Change>, readonly string[]][] = [
     [missing("routes[0].service", service, "services")],
   ],
   [
-    "a name, a key and a plugin's place that are taken",
+    "a name, a key and a plugin's scope that are taken",
     {
       put: {
         services: [{ id: nobody, name: "s", host: "h" }],
@@ -244,7 +244,7 @@ const refused: readonly [string, Partial<Change>, readonly string[]][] = [
     ],
   ],
   [
-    "one id twice",
+    "a duplicate id",
     {
       put: {
         services: [
@@ -256,7 +256,7 @@ const refused: readonly [string, Partial<Change>, readonly string[]][] = [
     [`services[1]: ${clash(`'services' entity with primary key set to '${nobody}'`)}`],
   ],
   [
-    "addresses that are none",
+    "invalid addresses",
     {
       endpoints: {
         [service]: [
@@ -278,7 +278,7 @@ for (const [what, change, expected] of refused) {
   test(`refuses ${what}`, () => assert.deepEqual(refusals(change), expected));
 }
 
-test("a whole document replaces everything and shares what stays", () => {
+test("a whole document replaces everything and shares unchanged parts", () => {
   const smaller: Document = { ...document, plugins: [], routes: [], _sluice: {} };
   const next = applyDocument(base, smaller).value ?? assert.fail("the document has faults");
   assert.equal(next.services, base.services);
@@ -290,7 +290,7 @@ test("a whole document replaces everything and shares what stays", () => {
   ]);
 });
 
-test("reports the least that changed between two snapshots", () => {
+test("reports the smallest change between two snapshots", () => {
   const next = apply(base, {
     put: { services: [{ name: "s", host: "elsewhere" }], plugins: [] },
     remove: { services: [other] },

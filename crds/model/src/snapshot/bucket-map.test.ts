@@ -9,7 +9,7 @@ const keys = fc.constantFrom(...ids.slice(0, 40));
 const changes = fc.array(fc.array(fc.tuple(keys, fc.option(fc.nat({ max: 3 }), { nil: undefined })), { maxLength: 8 }));
 
 for (const place of [byId, byHash]) {
-  test(`holds what a plain map holds, and tells what differs from the maps before (${place.name})`, () => {
+  test(`has the entries of a plain map, and returns the differences from earlier maps (${place.name})`, () => {
     fc.assert(
       fc.property(changes, (steps) => {
         const plain = new Map<string, number>();
@@ -32,13 +32,13 @@ for (const place of [byId, byHash]) {
   });
 }
 
-test("by ids it is in their order", () => {
+test("with ids as keys it is ordered by id", () => {
   const map = new BucketMap<string>(byId).with(ids.map((id) => [id, id]));
   assert.deepEqual([...map.keys()], ids.toSorted());
   assert.deepEqual([...map.values()], ids.toSorted());
 });
 
-test("a change shares all buckets but those that it touches, and no change is the map itself", () => {
+test("a change shares all buckets that it does not touch, and an empty change returns the map itself", () => {
   for (const place of [byId, byHash]) {
     const before = new BucketMap<string>(place).with(ids.map((id) => [id, id]));
     const [first = "", second = ""] = ids;
@@ -52,7 +52,7 @@ test("a change shares all buckets but those that it touches, and no change is th
   }
 });
 
-test("one that outgrows its buckets gets more of them, and is what it was", () => {
+test("a map that outgrows its buckets gets more of them and keeps its entries", () => {
   const many = Array.from({ length: 20_000 }, (_, number) => deriveId("routes", `${number}`));
   for (const place of [byId, byHash]) {
     const some = new BucketMap<string>(place).with(many.slice(0, 16_384).map((id) => [id, id]));

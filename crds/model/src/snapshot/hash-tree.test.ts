@@ -21,7 +21,7 @@ test("rehashes only the buckets that a change touches", () => {
   assert.notEqual(hashOfTree(after), hashOfTree(before));
 });
 
-test("does not depend on order, and forgets what was taken out", () => {
+test("does not depend on order, and is unaffected by removed entries", () => {
   const tree = updateHashTree(emptyHashTree, leaves);
   assert.equal(hashOfTree(updateHashTree(emptyHashTree, leaves.toReversed())), hashOfTree(tree));
   const emptied = updateHashTree(
@@ -39,7 +39,7 @@ test("distinguishes equal ids of different sections", () => {
   assert.notEqual(roots[0], roots[1]);
 });
 
-test("gives values of equal content equal digests, whatever the order of members", () => {
+test("gives equal digests for equal content, whatever the order of members", () => {
   assert.equal(digestOf({ a: 1, b: { c: 2, d: null } }), digestOf({ b: { c: 2 }, a: 1 }));
   assert.notEqual(digestOf({ a: 1 }), digestOf({ a: "1" }));
 });

@@ -106,7 +106,7 @@ function singly(change: Change): readonly Change[] {
 /** What went over a wire. */
 const sent = (change: Change): Change => JSON.parse(JSON.stringify(change));
 
-test("entities one by one make the snapshot that the whole document makes", () => {
+test("adding entities one by one gives the same snapshot as the whole document", () => {
   fc.assert(
     fc.property(documents, (document) => {
       const stepwise = singly(changeOf(document)).reduce((at, change) => good(applyChange(at, change)), emptySnapshot);
@@ -117,7 +117,7 @@ test("entities one by one make the snapshot that the whole document makes", () =
   );
 });
 
-test("the change between two snapshots makes the second of the first, whole or step by step", () => {
+test("the change between two snapshots turns the first into the second, at once or step by step", () => {
   fc.assert(
     fc.property(documents, documents, (one, two) => {
       const [from, to] = [whole(one), whole(two)];
@@ -134,7 +134,7 @@ test("the change between two snapshots makes the second of the first, whole or s
   );
 });
 
-test("what another thread has checked is taken over as it is, and shares what did not change", () => {
+test("a change that another thread has checked is applied unchanged, and shares unchanged parts", () => {
   fc.assert(
     fc.property(documents, documents, (one, two) => {
       const [from, to] = [whole(one), whole(two)];
@@ -150,7 +150,7 @@ test("what another thread has checked is taken over as it is, and shares what di
   );
 });
 
-test("the order of a document does not count", () => {
+test("the order of entities in a document does not matter", () => {
   const shuffled = documents.chain((document) =>
     fc
       .tuple(
@@ -172,7 +172,7 @@ test("the order of a document does not count", () => {
   );
 });
 
-test("a snapshot's document makes the snapshot again", () => {
+test("a snapshot's document gives the same snapshot again", () => {
   fc.assert(
     fc.property(documents, (document) => {
       const snapshot = whole(document);

@@ -48,7 +48,7 @@ async function serving(answer: RequestListener, run: (served: Served) => Promise
   }
 }
 
-test("uses its TCP connections again, with the credentials of the kubeconfig", () =>
+test("reuses its TCP connections, with the credentials of the kubeconfig", () =>
   serving(
     (_, response) => response.end('{"ok":true}'),
     async ({ connection, requests, sockets }) => {
@@ -62,7 +62,7 @@ test("uses its TCP connections again, with the credentials of the kubeconfig", (
     },
   ));
 
-test("a call whose connection is still being made ends with its signal", async (t) => {
+test("a call that is still connecting ends when its signal aborts", async (t) => {
   const accepted = Promise.withResolvers<Socket>();
   // The server never answers the TLS handshake.
   const server = listenPlain(accepted.resolve);
@@ -86,7 +86,7 @@ test("a call whose connection is still being made ends with its signal", async (
   await assert.rejects(call, { name: "AbortError" });
 });
 
-test("reports every request, each attempt on its own, and a request that was not answered", () =>
+test("reports every attempt of every request, also without a response", () =>
   serving(
     (request, response) => {
       if (request.url?.endsWith("/broken")) request.socket.destroy();
@@ -106,7 +106,7 @@ test("reports every request, each attempt on its own, and a request that was not
     },
   ));
 
-test("sends characters that YAML does not take as escapes, because what is applied is read as YAML", () => {
+test("escapes characters that YAML does not allow, because the API server reads applied objects as YAML", () => {
   const sent = { text: "\u007f\u0080\u0085\u009f\u2028\u2029\ufeff\ufffe\uffff" };
   let body = "";
   return serving(
@@ -122,7 +122,7 @@ test("sends characters that YAML does not take as escapes, because what is appli
   );
 });
 
-test("tries again as long as the server asks for a moment", () => {
+test("retries as long as the server answers with Retry-After", () => {
   let calls = 0;
   return serving(
     (_, response) => {
@@ -136,7 +136,7 @@ test("tries again as long as the server asks for a moment", () => {
   );
 });
 
-test("reads again when the connection broke, but never repeats a write that may have happened", () => {
+test("repeats a read after a broken connection, but never a write that may have taken effect", () => {
   let calls = 0;
   return serving(
     (request, response) => (++calls === 1 || request.method !== "GET" ? request.socket.destroy() : response.end("{}")),
@@ -149,7 +149,7 @@ test("reads again when the connection broke, but never repeats a write that may 
   );
 });
 
-test("returns the server's message as a fault, JSON or not", async () => {
+test("returns the server's message as an error, whether it is JSON or not", async () => {
   const status = { reason: "Forbidden", message: "no", code: 403 };
   const table: readonly (readonly [number, string, RegExp])[] = [
     [403, JSON.stringify(status), /^no$/],
@@ -186,7 +186,7 @@ test("ends a stream on abort", () =>
     },
   ));
 
-test("cuts lines wherever the chunks end, also within a character", async () => {
+test("splits lines wherever chunks end, also inside a character", async () => {
   const bytes = new TextEncoder().encode('{"ä":1}\n\n{"b":"€"}\n{"rest"');
   for (const size of [1, 2, 3, 7, 100]) {
     const chunks = async function* () {

@@ -9,7 +9,7 @@ import { KubeConfig } from "@kubernetes/client-node";
 import { createConnection } from "./connection.ts";
 import { createCredentials } from "./credentials.ts";
 
-test("a token that was replaced in its file before the API server refuses it costs one request more", async () => {
+test("a token that was replaced in its file costs one further request when the API server refuses the old one", async () => {
   const folder = mkdtempSync(join(tmpdir(), "sluice-token-"));
   const file = join(folder, "token");
   let known = "one";

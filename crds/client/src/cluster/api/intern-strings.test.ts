@@ -10,14 +10,14 @@ for (const [what, message] of [
   ["short", "The resource is valid."],
   ["long", "x".repeat(1000)],
 ] as const)
-  test(`a status says the same as before when its texts are shared (${what})`, () => {
+  test(`sharing the strings of a status does not change it (${what})`, () => {
     const status = statusOf(message);
     internConditionStrings(status);
     assert.deepEqual(status, statusOf(message));
   });
 
 for (const status of [undefined, {}, { conditions: [] }, { conditions: "none" } as unknown as Resource["status"]])
-  test(`a status without conditions stays as it is: ${JSON.stringify(status)}`, () => {
+  test(`a status without conditions is unchanged: ${JSON.stringify(status)}`, () => {
     const before = structuredClone(status);
     internConditionStrings(status);
     assert.deepEqual(status, before);

@@ -11,7 +11,7 @@ const metadata = {
 };
 const object = { metadata, spec: { paths: ["/one"] } };
 
-test("keeps an object's identity, and the writers' bookkeeping (managedFields) on Sluice's kinds", () => {
+test("keeps an object's identity, and the managedFields of Sluice's kinds", () => {
   assert.deepEqual(trimObject("Route", object), { apiVersion: "sluice.dev/v1alpha1", kind: "Route", ...object });
 });
 

@@ -8,7 +8,7 @@ import { writeErrorOf } from "./write-error.ts";
 const fault = (code: number, message = "the server's words", details = {}) =>
   new ApiServerError(code, { code, reason: "Conflict", message, details });
 
-test("explains a fault to a writer", () => {
+test("describes the error of a failed write", () => {
   const owned = {
     causes: [{ reason: "FieldManagerConflict", message: 'conflict with "kubectl" using v1', field: ".a" }],
   };

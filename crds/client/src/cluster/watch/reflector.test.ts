@@ -53,7 +53,7 @@ test("resumes from the last event and delivers each event once", () =>
     assert.deepEqual(fake.told, ["replaced a", "changed b", "changed b", "removed b"]);
   }));
 
-test("lists again at once when its version is too old, according to the answer or the stream", () =>
+test("lists again at once when the response or the stream reports that its version is too old", () =>
   reflecting(async (fake) => {
     await fake.settle();
     await fake.send({ type: "BOOKMARK", object: resource("", "20") });
@@ -77,7 +77,7 @@ test("waits between lists when every version is too old", () =>
     assert.equal(fake.waits.length, 3);
   }));
 
-test("waits longer after each failure, up to 30 s, and shortly again after a success", () =>
+test("waits longer after each failure, up to 30 s, and only briefly after a success", () =>
   reflecting(async (fake) => {
     fake.failLists(new Error("refused"), 8);
     await fake.settle();
@@ -89,7 +89,7 @@ test("waits longer after each failure, up to 30 s, and shortly again after a suc
     assert.equal(fake.waits.at(-1), 1200);
   }));
 
-test("waits as long as the server asks, and a minute at the most", () =>
+test("waits for the time in Retry-After, at most a minute", () =>
   reflecting(async (fake) => {
     for (const asked of [7000, 3_600_000])
       fake.failLists(new ApiServerError(429, { message: "too many requests" }, asked), 1);
@@ -99,7 +99,7 @@ test("waits as long as the server asks, and a minute at the most", () =>
     assert.deepEqual(fake.waits, [7000, 60_000]);
   }));
 
-test("reports the loss once at the start, and the list when the server is there", () =>
+test("reports the loss once at the start, and the list when the server answers", () =>
   reflecting(async (fake) => {
     fake.failLists(new Error("connect ECONNREFUSED"), 3);
     await fake.settle();
@@ -118,7 +118,7 @@ test("does not report an interruption of some seconds", () =>
     assert.deepEqual(fake.calls.at(-1), "watch 10");
   }));
 
-test("a server that is away is reported from the first failed attempt to the next success", () =>
+test("an unreachable server is reported from the first failed attempt until the next success", () =>
   reflecting(async (fake) => {
     await fake.settle();
     fake.failWatches(new Error("connect ECONNREFUSED"), 2);
@@ -148,7 +148,7 @@ test("a watch that does not open is reported", () =>
     assert.deepEqual(fake.troubles, ["the API server did not open the watch in 75 s"]);
   }));
 
-test("a watch that ends, breaks, goes silent or has to list again is not reported", () =>
+test("a watch that ends, fails, delivers nothing or has to list again is not reported", () =>
   reflecting(async (fake) => {
     await fake.settle();
     await fake.endWatch();
@@ -165,7 +165,7 @@ test("a watch that ends, breaks, goes silent or has to list again is not reporte
     assert.deepEqual(fake.troubles, []);
   }));
 
-test("reports the loss when the server stays away, and lists when it is back", () =>
+test("reports the loss when the server stays unreachable, and lists when it is back", () =>
   reflecting(async (fake) => {
     await fake.settle();
     fake.failWatches(new Error("reset"), 4);
@@ -199,7 +199,7 @@ test("opens exactly one further watch when a watch delivers nothing in time", ()
     assert.equal(fake.openWatches(), 1);
   }));
 
-test("reopens a watch at its last position on request, though it is open or being opened", () =>
+test("reopens a watch at its last position on request, even if it is open or being opened", () =>
   reflecting(async (fake) => {
     await fake.settle();
     await fake.send({ type: "BOOKMARK", object: resource("", "20") });
@@ -213,7 +213,7 @@ test("reopens a watch at its last position on request, though it is open or bein
     assert.deepEqual([fake.waits, fake.troubles, fake.told], [[], [], ["replaced a"]]);
   }));
 
-test("tries at once on request, however long it would have waited, and shortly again after that", () =>
+test("retries at once on request, and again after a short delay", () =>
   reflecting(async (fake) => {
     fake.failLists(new Error("refused"), 20);
     await fake.settle();
@@ -225,7 +225,7 @@ test("tries at once on request, however long it would have waited, and shortly a
     assert.deepEqual(fake.waits.slice(waits), [1200]);
   }));
 
-test("gives up a list that hangs on request, and tries at once and shortly again after that", () =>
+test("aborts a list that hangs on request, retries at once, and again after a short delay", () =>
   reflecting(async (fake) => {
     fake.failLists(new Error("refused"), 20);
     await fake.settle();
@@ -239,7 +239,7 @@ test("gives up a list that hangs on request, and tries at once and shortly again
     assert.equal(fake.troubles.length, troubles, "that it was given up is no trouble");
   }));
 
-test("a list that has only just started gets its time when another attempt is requested", () =>
+test("a list that has just started is not aborted when another attempt is requested", () =>
   reflecting(async (fake) => {
     fake.hangLists(1);
     await fake.settle();
@@ -252,10 +252,10 @@ test("a list that has only just started gets its time when another attempt is re
   }));
 
 for (const [what, pageTakes, lists] of [
-  ["quickly are never given up", LIST_PATIENCE - 1000, 1],
-  ["slowly are given up later and later", 4 * LIST_PATIENCE - 1000, 3],
+  ["quickly is never aborted", LIST_PATIENCE - 1000, 1],
+  ["slowly is aborted later each time", 4 * LIST_PATIENCE - 1000, 3],
 ] as const)
-  test(`a list whose pages come ${what}: it ends, though it is told every second to try again`, () =>
+  test(`a list whose pages arrive ${what}, and completes although retries are requested every second`, () =>
     reflecting(async (fake) => {
       fake.pages = 3;
       fake.pageTakes = pageTakes;
@@ -268,7 +268,7 @@ for (const [what, pageTakes, lists] of [
       assert.equal(fake.calls.filter((call) => call === "list").length, lists);
     }));
 
-test("after a list that has ended the next one that hangs is given up as soon as the first was", () =>
+test("after a completed list, the next list that hangs is aborted as early as the first one", () =>
   reflecting(async (fake) => {
     fake.hangLists(2);
     await fake.settle();
@@ -285,7 +285,7 @@ test("after a list that has ended the next one that hangs is given up as soon as
     assert.deepEqual(fake.calls.slice(4), ["list", "list", "watch 10"]);
   }));
 
-test("sends no request before the delay that the server asked for is over, whatever is requested, and one at once then", () =>
+test("sends no request before the time in Retry-After is over, even on request, and one at once after it", () =>
   reflecting(async (fake) => {
     fake.failLists(new Error("refused"), 5);
     fake.failLists(new ApiServerError(429, { message: "too many requests" }, 7000), 1);
@@ -301,7 +301,7 @@ test("sends no request before the delay that the server asked for is over, whate
     assert.equal(fake.calls.length, calls + 2, "the list and its watch");
   }));
 
-test("a server that asks for a delay gets it even while another attempt is requested", () =>
+test("a requested retry does not shorten the time in Retry-After", () =>
   reflecting(async (fake) => {
     fake.pageTakes = 500;
     fake.failLists(new ApiServerError(429, { message: "too many requests" }, 7000), 1);
@@ -313,7 +313,7 @@ test("a server that asks for a delay gets it even while another attempt is reque
     assert.deepEqual(fake.calls, ["list", "list"]);
   }));
 
-test("gives up on a watch that does not open", () =>
+test("aborts a watch that does not open", () =>
   reflecting(async (fake) => {
     fake.hangWatches();
     await fake.settle();
@@ -323,7 +323,7 @@ test("gives up on a watch that does not open", () =>
     assert.equal(fake.openWatches(), 1);
   }));
 
-test("does not storm a server that ends every watch as soon as it begins", () =>
+test("delays further watches when the server ends every watch at once", () =>
   reflecting(async (fake) => {
     await fake.settle();
     for (let end = 0; end < 10; end++) {
@@ -333,7 +333,7 @@ test("does not storm a server that ends every watch as soon as it begins", () =>
     assert.ok(fake.calls.length <= 3, fake.calls.join());
   }));
 
-test("lists in full now and then, because streams may miss events", () =>
+test("lists completely from time to time, because streams may miss events", () =>
   reflecting(async (fake) => {
     await fake.settle();
     for (let count = 0; count < 31; count++) {
@@ -354,7 +354,7 @@ test("continues when the observer throws, and logs it", () =>
     assert.equal(fake.errors.length, 2);
   }));
 
-test("leaves nothing when it is aborted while a watch opens, while it waits, or while it lists", async () => {
+test("leaves no timer or request when it is aborted while it opens a watch, waits or lists", async () => {
   for (const prepare of [
     (fake: Fake) => fake.hangWatches(),
     (fake: Fake) => fake.failLists(new Error("refused"), 9),
@@ -371,7 +371,7 @@ test("leaves nothing when it is aborted while a watch opens, while it waits, or 
   }
 });
 
-test("reads a list in pages, and in one piece when the pages expire on the way", () =>
+test("reads a list in pages, and without pages if they expire during the list", () =>
   reflecting(async (fake) => {
     fake.pages = 3;
     await fake.settle();

@@ -64,7 +64,7 @@ async function following(client: ResourceClient): Promise<ReadonlySet<string>> {
   return held;
 }
 
-test("a file that is empty while it is written anew keeps what it held; one that stays empty does not", () =>
+test("a file that is empty while it is rewritten keeps its resources; a file that stays empty does not", () =>
   bench(async ({ client, write, log }) => {
     write("web.yaml", service("web"));
     assert.equal(await names(client), "web");
@@ -86,10 +86,10 @@ const LONG_WAIT = 60_000;
 /** Contents written to the file of a key-auth plugin, and whether the log reports a wait. */
 const edits: readonly (readonly [what: string, text: string, waits: boolean])[] = [
   ["nothing", "", true],
-  ["a beginning without the plugin", service("web"), true],
-  ["a beginning with a part of it", both.slice(0, both.indexOf("  targetRefs")), true],
+  ["the beginning of the file, without the plugin", service("web"), true],
+  ["the beginning of the file, with a part of the plugin", both.slice(0, both.indexOf("  targetRefs")), true],
   ["another name for the plugin", both.replace("key-auth", "key-"), true],
-  ["a switch that is off", `${both}  enabled: false\n`, true],
+  ["enabled: false", `${both}  enabled: false\n`, true],
   [
     "another target",
     both
@@ -101,7 +101,7 @@ const edits: readonly (readonly [what: string, text: string, waits: boolean])[] 
   ["one more resource", `${both}---\n${service("shop")}`, false],
 ];
 for (const [what, text, waits] of edits)
-  test(`${what}, written into a file with a key-auth, ${waits ? "waits" : "counts"}`, () =>
+  test(`${what}, written into a file with a key-auth, ${waits ? "takes effect after the wait" : "takes effect at once"}`, () =>
     bench(async ({ client, write, log, directory }) => {
       write("web.yaml", both);
       await following(client);
@@ -125,7 +125,7 @@ for (const [what, text, waits] of edits)
       await waitFor(isChanged, { what: "the file that was replaced" });
     }, LONG_WAIT));
 
-test("a file with a key-auth that is moved away and written anew without it waits", () =>
+test("a file with a key-auth that is moved away and rewritten without it takes effect after the wait", () =>
   bench(async ({ client, write, log, directory }) => {
     write("web.yaml", both);
     await following(client);
@@ -146,14 +146,14 @@ const routes = `${service("web")}${all}${route("admin", "    - /admin\n    - /se
  * a wait.
  */
 const routeEdits: readonly (readonly [what: string, text: string, waits: boolean])[] = [
-  ["a beginning without a Route", service("web") + all, true],
-  ["a beginning without the last path of a Route", routes.replace("    - /secret\n", ""), true],
-  ["a beginning with a part of the last path of a Route", routes.replace("/secret", "/sec"), true],
+  ["the beginning of the file, without a Route", service("web") + all, true],
+  ["the beginning of the file, without the last path of a Route", routes.replace("    - /secret\n", ""), true],
+  ["the beginning of the file, with a part of the last path of a Route", routes.replace("/secret", "/sec"), true],
   ["another path", routes.replace("/secret", "/hidden"), false],
   ["one more path", `${routes}    - /more\n`, false],
 ];
 for (const [what, text, waits] of routeEdits)
-  test(`${what}, written into a file with Routes, ${waits ? "waits" : "counts"}`, () =>
+  test(`${what}, written into a file with Routes, ${waits ? "takes effect after the wait" : "takes effect at once"}`, () =>
     bench(async ({ client, write, log }) => {
       write("web.yaml", routes);
       await following(client);
@@ -166,7 +166,7 @@ for (const [what, text, waits] of routeEdits)
       assert.equal((await shown()) === before, waits);
     }, LONG_WAIT));
 
-test("a file that a writer of ours has changed counts at once, whatever it takes away", () =>
+test("a change by Sluice itself takes effect at once, even if it removes protection", () =>
   bench(async ({ client, another, write }) => {
     write("web.yaml", both);
     await following(client);
@@ -175,7 +175,7 @@ test("a file that a writer of ours has changed counts at once, whatever it takes
     assert.equal(await client.get(ref("guard", "Plugin")), null);
   }, LONG_WAIT));
 
-test("a new file that is written in parts is not seen before it is at rest", () =>
+test("a new file that is written in parts is not read before it has settled", () =>
   bench(async ({ client, write, directory }) => {
     write("old.yaml", service("old"));
     const held = await following(client);

@@ -48,7 +48,7 @@ const service = {
 const manager = "sluice-admin";
 const apply = (client: ResourceClient) => client.apply("Service", service, { manager });
 
-test("a writer removes what writers before it left that were killed, and nothing else", async (context) => {
+test("a writer removes the temporary files of killed writers, and nothing else", async (context) => {
   const { client, there } = scene(context);
   await apply(client);
   assert.deepEqual(there(left), []);
@@ -58,7 +58,7 @@ test("a writer removes what writers before it left that were killed, and nothing
   assert.deepEqual(there(leftRecords), []);
 });
 
-test("a process that takes the lock is a writer, too", async (context) => {
+test("a process that takes the lock counts as a writer", async (context) => {
   const { client, there } = scene(context);
   await client.withMutex({ namespace: "default", name: "admin" }, async () => {
     assert.deepEqual(there(left), []);

@@ -32,7 +32,7 @@ async function scene(run: (scene: Scene) => Promise<void>): Promise<void> {
   }
 }
 
-test("reports the path of a changed file, in any folder but hidden ones", () =>
+test("reports the path of a changed file in every folder except hidden ones", () =>
   scene(async ({ directory, folders, told, all }) => {
     mkdirSync(join(directory, "deep/er"), { recursive: true });
     mkdirSync(join(directory, ".git"));
@@ -48,7 +48,7 @@ test("reports the path of a changed file, in any folder but hidden ones", () =>
     assert.deepEqual([...new Set(all)], ["a.yaml", "deep/er/b.yaml", ".status/service/c.json"]);
   }));
 
-test("follows a folder that is new, and one that took the place of another", () =>
+test("watches a new folder, and one that replaced another", () =>
   scene(async ({ directory, folders, told, all }) => {
     folders.refresh();
     mkdirSync(join(directory, "new"));
@@ -67,7 +67,7 @@ test("follows a folder that is new, and one that took the place of another", () 
     }
   }));
 
-test("watches a directory that comes later, or comes again, from the next look on", () =>
+test("watches a directory that is created later or again, from the next refresh on", () =>
   scene(async ({ directory, folders, told }) => {
     folders.refresh();
     rmSync(directory, { recursive: true });

@@ -35,7 +35,7 @@ const told = ({ entries: held }: DirectoryView) =>
       .map(([key, { resource, source }]) => [key, { resource, path: source.path, file: source.file }]),
   );
 
-test("a view changed file by file is the view of all files, and tells what differs", () => {
+test("a view that is changed file by file equals the view of all files, and reports the differences", () => {
   const steps = fc.array(fc.oneof(file, status), { maxLength: 40 });
   fc.assert(
     fc.property(steps, (all) => {

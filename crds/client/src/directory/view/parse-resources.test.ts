@@ -56,21 +56,21 @@ test("reports where an unclosed bracket was opened, even among very many", () =>
   }
 });
 
-test("refuses a duplicate key, as kubectl does with the strict validation that it has by default", () => {
+test("refuses a duplicate key, as kubectl does with its default strict validation", () => {
   const { broken, resources, faults } = parseResources(`${head}metadata: {name: a}\nspec:\n  path: /a\n  path: /b\n`);
   assert.equal(broken, true);
   assert.deepEqual(resources, []);
   assert.deepEqual([faults[0]?.line, faults[0]?.message], [6, "Map keys must be unique"]);
 });
 
-test("refuses a text that grows without bounds", () => {
+test("refuses a text whose aliases expand without bound", () => {
   const bomb = `a: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [${"*a,".repeat(10)}]\nc: &c [${"*b,".repeat(10)}]\nd: [${"*c,".repeat(10)}]\n`;
   const { resources, faults } = parseResources(`${head}metadata: {name: a}\nspec:\n${bomb.replace(/^/gm, "  ")}\n`);
   assert.deepEqual(resources, []);
   assert.match(faults[0]?.message ?? "", /alias/i);
 });
 
-test("gives Secrets as the API does, and everything in the default namespace", () => {
+test("returns Secrets in the form of the API, and resources without a namespace in the default namespace", () => {
   const [secret] = parseResources(
     "apiVersion: v1\nkind: Secret\nmetadata: {name: a, uid: ignored}\ndata: {a: YQ==, b: YQ==}\nstringData: {b: bb}\nstatus: {}\n",
   ).resources;

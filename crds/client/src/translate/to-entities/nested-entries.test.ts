@@ -8,7 +8,7 @@ import { describeResourceViolation } from "../violation-paths.ts";
 
 const targets = [{ target: "10.0.0.1", weight: 5 }, { target: "http://x" }, "x", { target: "b:80", id: "1" }, {}];
 
-test("a target has the id that its upstream and its address give it, in whatever spelling", () => {
+test("a target's id is derived from its upstream and its address, in any spelling", () => {
   const [upstream, first, second] = translate(
     resource("Upstream", { name: "u", targets: [{ target: "10.0.0.1" }, { target: "b:80" }] }),
     options,
@@ -28,7 +28,7 @@ test("a target has the id that its upstream and its address give it, in whatever
   });
 });
 
-test("a faulty target leaves its upstream and the other targets alone", () => {
+test("an invalid target does not affect its upstream and the other targets", () => {
   const [upstream, ...rest] = translate(resource("Upstream", { name: "u", targets }), options);
   assert.ok(upstream?.entity);
   assert.deepEqual(
@@ -46,7 +46,7 @@ test("a faulty target leaves its upstream and the other targets alone", () => {
   );
 });
 
-test("a faulty server name leaves its certificate and the other names alone", () => {
+test("an invalid server name does not affect its certificate and the other names", () => {
   const snis = [{ name: "a.example" }, { name: "a.*.example" }, { name: "b.example", colour: 1 }];
   const [certificate, ...rest] = translate(resource("Certificate", { secretRef: { name: "tls" }, snis }), options);
   assert.ok(certificate?.entity);
@@ -57,7 +57,7 @@ test("a faulty server name leaves its certificate and the other names alone", ()
   );
 });
 
-test("a list of targets that is none is a fault of the upstream", () => {
+test("an invalid list of targets is an error of the upstream", () => {
   const items = translate(resource("Upstream", { name: "u", targets: "x" }), options);
   assert.deepEqual(
     items.map(({ violations }) => violations.map(describeResourceViolation)),
@@ -65,7 +65,7 @@ test("a list of targets that is none is a fault of the upstream", () => {
   );
 });
 
-test("times of children are those of their parent, unless their writer gives others", () => {
+test("children have the times of their parent, unless other times are given", () => {
   const id = derivedIdOf("targets", { upstream: { id: deriveId("upstreams", "u") }, target: "a:1" });
   const timesWith = (annotation: string) => {
     const plain = resource("Upstream", { name: "u", targets: [{ target: "a:1" }] });

@@ -149,7 +149,7 @@ for (const [kind, spec, expected] of translations) {
   });
 }
 
-test("a Service with a backendRef tells whose EndpointSlices it follows", () => {
+test("a Service with a backendRef names the core Service whose EndpointSlices it uses", () => {
   const [item] = translate(resource("Service", { backendRef: { name: "users", port: 4000 } }), options);
   assert.deepEqual(item?.backend, { namespace: "home", name: "users", port: 4000 });
 });
@@ -172,7 +172,7 @@ test("a config takes members from Secrets for nodes, and records which they are"
   assert.deepEqual(forAdmin?.item.config, spec.config);
 });
 
-test("headers take values from Secrets for nodes, with their source; the admin listener leaves those out", () => {
+test("for nodes, headers have their values from Secrets, with the paths of these values; the admin API omits such headers", () => {
   const spec = {
     host: "a",
     upstreamHeaders: [
@@ -191,7 +191,7 @@ test("headers take values from Secrets for nodes, with their source; the admin l
   assert.deepEqual(forAdmin?.item.upstream_headers, [{ name: "X-Zone", value: "blue" }]);
 });
 
-test("nodes get the hash of a key, bound to the consumer's namespace; the key itself is nowhere", () => {
+test("nodes get the hash of a key, bound to the consumer's namespace, and never the key itself", () => {
   const translated = translate(resource("Consumer", keyAuth("good"), "team"), options);
   const consumer = { id: deriveId("consumers", "demo") };
   assert.deepEqual(translated[1]?.item, {
@@ -209,13 +209,13 @@ test("a consumer of the home namespace has keys for all namespaces", () => {
   assert.deepEqual(key?.item._sluice, { key_hash: hashKey("from-a-file") });
 });
 
-test("the admin listener gets the key and nothing of ours", () => {
+test("the admin API gets the key, without internal members", () => {
   const [, key] = translate(resource("Consumer", keyAuth("good")), { ...options, audience: "admin" });
   assert.equal(key?.item.key, "demo-key");
   assert.equal(key?.item._sluice, undefined);
 });
 
-test("a faulty key leaves its consumer and the other keys alone", () => {
+test("an invalid key does not affect its consumer and the other keys", () => {
   const keys = [{ secretRef: { name: "keys" } }, { secretRef: { name: "keys", key: "good" }, ttl: 60 }, "x"];
   const [consumer, ...rest] = translate(resource("Consumer", { username: "demo", keyAuth: keys }), options);
   assert.ok(consumer?.entity);

@@ -40,7 +40,7 @@ test("a resource carries name and id, times as annotations, and no defaults", ()
   });
 });
 
-test("a resource goes where that lives what it refers to", () => {
+test("a new resource is created in the namespace of the resource that it refers to", () => {
   const { value } = toResource("routes", entity("routes", { paths: ["/a"], service: { id: SERVICE } }), writing);
   assert.equal(value?.metadata.namespace, "team");
   assert.deepEqual(value?.spec?.serviceRef, { name: "users" });
@@ -57,7 +57,7 @@ const refused = [
   ],
 ] as const;
 for (const [what, references, member, message] of refused) {
-  test(`refuses to refer to ${what}`, () => {
+  test(`refuses a reference to ${what}`, () => {
     const plugin = entity("plugins", { name: "rate-limiting", config: { minute: 1 }, ...references });
     assert.deepEqual(toResource("plugins", plugin, writing).violations, [{ path: [member], message }]);
   });
@@ -91,7 +91,7 @@ const urls = [
   ["https://a/b", { host: "::1", path: null }, "https://[::1]"],
 ] as const;
 for (const [url, change, expected] of urls) {
-  test(`an update of ${url} by ${JSON.stringify(change)} goes on saying it by url: ${expected}`, () => {
+  test(`an update of ${url} by ${JSON.stringify(change)} keeps the form of a url: ${expected}`, () => {
     const previous = resource("Service", { url });
     const [item] = translate(previous, options);
     const changed = { ...(item?.entity as CheckedEntity<"services">), ...change };
@@ -101,7 +101,7 @@ for (const [url, change, expected] of urls) {
   });
 }
 
-test("an update leaves passwords in their Secrets until it sets one", () => {
+test("an update leaves passwords in their Secrets unless it sets one", () => {
   const configFrom = [{ path: "redis.password", secretRef: { name: "keys", key: "good" } }];
   const config = { minute: 1, policy: "redis", redis: { host: "r" } };
   const previous = resource("Plugin", { plugin: "rate-limiting", config, configFrom });
@@ -122,23 +122,23 @@ const names = [
   ["a".repeat(300), /^a{48}-[0-9a-f]{10}$/],
 ] as const;
 for (const [name, expected] of names) {
-  test(`a resource for ${name.slice(0, 20)} has a name that Kubernetes takes`, () => {
+  test(`a resource for ${name.slice(0, 20)} has a name that Kubernetes accepts`, () => {
     assert.match(resourceName(name), expected);
     assert.ok(resourceName(name).length <= 63);
   });
 }
 
-test("one entity name gives one resource name, and names that only look alike do not meet", () => {
+test("an entity name always gives the same resource name, and similar names give different ones", () => {
   assert.equal(resourceName("users"), resourceName("users"));
   assert.notEqual(resourceName("users"), resourceName("Users"));
 });
 
-test("a plugin without an instance name is named after what it does and its id", () => {
+test("a plugin without an instance name is named after the plugin and its id", () => {
   const plugin = entity("plugins", { name: "key-auth" });
   assert.equal(toResource("plugins", plugin, writing).value?.metadata.name, resourceName(plugin.id, "key-auth"));
 });
 
-test("an upstream carries its targets with their ids, and their times as an annotation where they differ", () => {
+test("an upstream contains its targets with their ids, and an annotation with times that differ", () => {
   const upstream = entity("upstreams", { name: "users.internal" });
   const member = { upstream: { id: upstream.id } };
   const targets = [
@@ -160,7 +160,7 @@ test("an upstream carries its targets with their ids, and their times as an anno
   });
 });
 
-test("a Secret of a certificate is one that others can read, and the certificate refers to it", () => {
+test("a certificate's Secret has the type kubernetes.io/tls, and the certificate refers to it", () => {
   const certificate = entity("certificates", { ...first, id: CERTIFICATE });
   const { secret, secretRef } = certificateSecret(certificate, { namespace: "home" });
   assert.equal(secret.type, "kubernetes.io/tls");
@@ -170,7 +170,7 @@ test("a Secret of a certificate is one that others can read, and the certificate
   assert.match(value?.metadata.name ?? "", /^certificate-[0-9a-f]{10}$/);
 });
 
-test("services and upstreams refer to the certificate that they show", () => {
+test("services and upstreams refer to their client certificate", () => {
   const client_certificate = { id: CERTIFICATE };
   const service = entity("services", { url: "https://users", client_certificate });
   assert.deepEqual(toResource("services", service, writing).value?.spec?.clientCertificateRef, { name: "web" });
@@ -180,7 +180,7 @@ test("services and upstreams refer to the certificate that they show", () => {
   ]);
 });
 
-test("a Secret carries the label by which it is found, and its entry no key", () => {
+test("a Secret has the label by which it is found, and its entry's name does not reveal the key", () => {
   const credential = entity("keyauth_credentials", { id: ROUTE, consumer: { id: CONSUMER }, key: "demo-key", ttl: 5 });
   const { secret, entry } = credentialSecret(credential, { namespace: "home" });
   assert.deepEqual(secret.metadata.labels, { "sluice.dev/credential": "key-auth" });
@@ -213,7 +213,7 @@ test("the time of a resource's last change is that of the last write to more tha
   assert.equal(updatedAt({ name: "mine", namespace: "home" }), undefined);
 });
 
-test("headers from Secrets stay in the resource, unless the entity has one of the name", () => {
+test("headers from Secrets stay in the resource, unless the entity has a header with the same name", () => {
   const kept = { name: "X-Secret", secretRef: { name: "keys", key: "good" } };
   const before = [kept, { name: "X-Zone", value: "blue" }];
   const written = (upstream_headers: object[] | null) => {

@@ -5,7 +5,7 @@ import { loadText } from "../load.ts";
 
 const head = '_format_version: "3.0"\n';
 
-test("reads decK's own file: every entity has the tags in front, and the defaults for what it does not say", () => {
+test("reads decK's own file: every entity gets the select_tags first, and the defaults for members that it omits", () => {
   const { value, violations } = loadText(`${head}_info:
   select_tags: [team-a]
   defaults:

@@ -8,22 +8,22 @@ const DEPTH = 100;
 
 const left: readonly (readonly [what: string, text: string])[] = [
   ["YAML", "a: 1"],
-  ["a flow of YAML", "{a: 1}"],
+  ["YAML in flow style", "{a: 1}"],
   ["a list", "[1]"],
   ["nothing", ""],
-  ["half of an object", '{"a": 1'],
-  ["two members with one name", '{"a": 1, "a": 2}'],
-  ["two members with one name further down", '{"a": [{"b": {"c": 1, "d": 2, "c": 3}}]}'],
-  ["two members with one name, spelled differently", String.raw`{"a": 1, "\u0061": 2}`],
+  ["an incomplete object", '{"a": 1'],
+  ["two members with the same name", '{"a": 1, "a": 2}'],
+  ["two nested members with the same name", '{"a": [{"b": {"c": 1, "d": 2, "c": 3}}]}'],
+  ["two members with the same name, spelled differently", String.raw`{"a": 1, "\u0061": 2}`],
   ["two members whose values differ in colons", '{"a": ":", "a": "::", "b:": 1}'],
   ["a member __proto__", '{"a": {"__proto__": {}}}'],
-  ["a number that JavaScript does not have", '{"a": 1e999}'],
-  ["a member named by a backslash", String.raw`{"\\": 1}`],
+  ["a number that JavaScript cannot represent", '{"a": 1e999}'],
+  ["a member whose name has a backslash", String.raw`{"\\": 1}`],
   ["a member without a name", '{"": 1}'],
   ["too many levels", `${'{"a":'.repeat(102)}1${"}".repeat(102)}`],
 ];
 for (const [what, text] of left) {
-  test(`${what} is left to the reader of YAML`, () => assert.equal(readPlainJson(text, DEPTH), undefined));
+  test(`${what} is left to the YAML parser`, () => assert.equal(readPlainJson(text, DEPTH), undefined));
 }
 
 const plain: readonly (readonly [what: string, text: string])[] = [
@@ -54,7 +54,7 @@ const { tree: objects } = fc.letrec((tie) => ({
   ),
 }));
 
-test("any object is read as it was written and as YAML reads it, or left to the reader of YAML", () => {
+test("any object is read as it was written and as the YAML parser reads it, or left to the YAML parser", () => {
   fc.assert(
     fc.property(objects, fc.constantFrom(0, 2, "\t"), (data, indent) => {
       const written = JSON.stringify(data, null, indent);
@@ -66,7 +66,7 @@ test("any object is read as it was written and as YAML reads it, or left to the 
   );
 });
 
-test("names that V8 treats as equal are kept apart", () => {
+test("names that V8 treats as equal stay distinct", () => {
   const [one, other] = [String.raw`{"a": 1, "\\": 2}`, String.raw`{"a": 1, "\n": 2}`];
   for (const written of [one, other, one]) {
     const { value } = readYaml(written);
@@ -74,14 +74,14 @@ test("names that V8 treats as equal are kept apart", () => {
   }
 });
 
-test("where a member stands is told also of a text that was read as JSON", () => {
+test("the position of a member is also known for a text that was read as JSON", () => {
   const { value } = readYaml('{\n  "services": [\n    {"name": "a"}\n  ]\n}', { file: "f.json" });
   assert.deepEqual(value?.data, { services: [{ name: "a" }] });
   assert.deepEqual(value?.positionOf(["services", 0, "name"]), { file: "f.json", line: 3, column: 6 });
   assert.deepEqual(value?.positionOf([]), { file: "f.json", line: 1, column: 1 });
 });
 
-test("a name that is written with an escape is left to the reader of YAML", () => {
+test("a name that is written with an escape is left to the YAML parser", () => {
   for (const name of ["\\", "\\a", "\\\\", 'a"', "a\n"])
     assert.equal(readPlainJson(JSON.stringify({ a: 1, [name]: 2 }), DEPTH), undefined, name);
   assert.deepEqual(readPlainJson(JSON.stringify({ a: "\\" }), DEPTH), { a: "\\" });

@@ -17,9 +17,9 @@ const readable: readonly [string, string, unknown][] = [
   ["block style", "a: 1\nb: [x, true, null, 1.5]\n", { a: 1, b: ["x", true, null, 1.5] }],
   ["JSON", '{"a": {"b": ["c"]}}', { a: { b: ["c"] } }],
   ["numeric names as strings", "80: x", { "80": "x" }],
-  ["yes and no as strings, as YAML 1.2 has it", "a: yes", { a: "yes" }],
+  ["yes and no as strings, as in YAML 1.2", "a: yes", { a: "yes" }],
   ["aliases", "a: &x {b: 1}\nc: *x", { a: { b: 1 }, c: { b: 1 } }],
-  ["an anchor that is set again", "a: &x 1\nb: *x\nc: &x 2\nd: *x", { a: 1, b: 1, c: 2, d: 2 }],
+  ["an anchor that is defined again", "a: &x 1\nb: *x\nc: &x 2\nd: *x", { a: 1, b: 1, c: 2, d: 2 }],
   [
     "merge keys, with own members first and earlier records before later ones",
     "a: &a {x: 1, y: 1}\nb: &b {y: 2, z: 2}\nc: {<<: [*a, *b], x: 0}",
@@ -44,12 +44,12 @@ const unreadable: readonly [string, string, readonly string[]][] = [
   ["an unclosed quote", 'a: "x\nb: 1\n', ['1:4  this " is not closed']],
   ["an unclosed quote in an unclosed bracket", "a: [x, 'y]\nb: 1\n", ["1:8  this ' is not closed"]],
   [
-    "an unclosed bracket, by the line on which it is opened",
+    "an unclosed bracket, by the line on which it was opened",
     "services:\n- name: a\n  routes:\n  - name: b\n    paths: [/b\n    methods: [GET]\n  - name: c\n",
     ["5:12  this [ is not closed: its ] is missing or not indented enough"],
   ],
   [
-    "brackets of which others are closed, or that are closed by another one's end",
+    "an unclosed bracket beside closed ones, or one with the wrong closing bracket",
     "a: [[1, 2]\nb: {c: [1}\nd: 3\n",
     ["1:4", "2:8"].map((at) => `${at}  this [ is not closed: its ] is missing or not indented enough`),
   ],
@@ -59,7 +59,7 @@ const unreadable: readonly [string, string, readonly string[]][] = [
     ["1:37  this [ is not closed: its ] is missing or not indented enough"],
   ],
   [
-    "faults before an unclosed bracket, and none behind it",
+    "errors before an unclosed bracket, and none after it",
     "a: 1\n b: 2\nc: [1\nd: 2\n e: 3\n",
     [
       "1:4  Nested mappings are not allowed in compact mappings",
@@ -71,15 +71,15 @@ const unreadable: readonly [string, string, readonly string[]][] = [
   ["an alias without an anchor", "a: *x", ["1:4 a no anchor 'x' stands before this alias"]],
   ["custom tags", "a: !env X", ["1:4  Unresolved tag: !env"]],
   [
-    "numbers that JSON does not have",
+    "numbers that JSON lacks",
     "a: .inf\nb: .nan",
     ["1:4 a expected a string, a number, a boolean or null", "2:4 b expected a string, a number, a boolean or null"],
   ],
   ["records as names", "? {a: 1}\n: 2", ["1:3  a member's name must be a string"]],
   ["__proto__", "a:\n  __proto__: {b: 1}", ["2:3 a.__proto__ unknown field"]],
-  ["<< of a text", "<<: x", ["1:1  << takes a record, or a list of records"]],
+  ["<< with a string", "<<: x", ["1:1  << takes a record, or a list of records"]],
   [
-    "an alias of what holds it",
+    "an alias inside its own anchor",
     "a: &a [*a]",
     [`1:8 ${["a", ...Array(100).fill("0")].join(".")} nested more than 100 levels deep`],
   ],
@@ -114,13 +114,13 @@ const duplicates: readonly [string, string, unknown, readonly string[]][] = [
     ],
   ],
   [
-    "whose first value holds an anchor",
+    "whose first value has an anchor",
     "a: &x {b: 1}\na: 2\nc: *x\n",
     { a: 2, c: { b: 1 } },
     ["2:1 a duplicate key: this value replaces the one at 1:1, which is ignored"],
   ],
   [
-    "in what an alias repeats, once",
+    "in content that an alias repeats, once",
     "a: &x {b: 1, b: 2}\nc: *x\nd: {<<: *x}\n",
     { a: { b: 2 }, c: { b: 2 }, d: { b: 2 } },
     ["1:14 a.b duplicate key: this value replaces the one at 1:8, which is ignored"],
@@ -128,7 +128,7 @@ const duplicates: readonly [string, string, unknown, readonly string[]][] = [
 ];
 
 for (const [where, text, data, expected] of duplicates) {
-  test(`of a duplicate key ${where} the last value counts, and a warning names both places`, () => {
+  test(`of a duplicate key ${where} the last value is used, and a warning names both places`, () => {
     const { warnings, ...located } = read(text);
     assert.deepEqual(located.data, data);
     assert.deepEqual(
@@ -140,19 +140,19 @@ for (const [where, text, data, expected] of duplicates) {
   });
 }
 
-test("the reported position of a member below a duplicate key is that of the value that counts", () => {
+test("the reported position of a member below a duplicate key is that of the value that is used", () => {
   const { line, column } = read("a:\n  b: 1\na:\n  b: 2\n").positionOf(["a", "b"]);
   assert.deepEqual([line, column], [4, 3]);
 });
 
-test("refuses aliases that stand for more than a million values", () => {
+test("refuses aliases that expand to more than a million values", () => {
   const levels = Array.from({ length: 9 }, (_, i) => `l${i + 1}: &l${i + 1} [${Array(9).fill(`*l${i}`).join(", ")}]`);
   const found = faults(["l0: &l0 [x, x, x, x, x, x, x, x, x]", ...levels].join("\n"));
   assert.equal(found.length, 1);
   assert.match(found[0] ?? "", /aliases stand for too many values$/);
 });
 
-test("finds names in a long map as quickly as in a short one", () => {
+test("looks up a name in a long map as quickly as in a short one", () => {
   const text = Array.from({ length: 20_000 }, (_, i) => `k${i}: ${i}`).join("\n");
   assert.equal(Object.keys(read(text).data as object).length, 20_000);
 });

@@ -26,7 +26,7 @@ const divided: readonly (readonly [
     `${head}_comment: |\n  services:\n  - no\nservices:\n`,
   ],
   [
-    "members that are no lists of entities, before, between and behind",
+    "members that are not lists of entities, before, between and after",
     `_info:\n  select_tags:\n  - t\nservices:\n- name: a\n_ignore:\n- x\nroutes:\n- name: r\nplugins: []\n`,
     [["- name: a\n"], ["- name: r\n"]],
     "_info:\n  select_tags:\n  - t\nservices:\n_ignore:\n- x\nroutes:\nplugins: []\n",
@@ -47,7 +47,7 @@ for (const [what, text, items, rest] of divided) {
 const whole: readonly (readonly [what: string, text: string])[] = [
   ["JSON", '{"_format_version": "3.0"}'],
   ["quoted names", `${head}"services":\n- name: a\n`],
-  ["a list that stands twice", `${head}services:\n- name: a\nservices:\n- name: b\n`],
+  ["a duplicate list", `${head}services:\n- name: a\nservices:\n- name: b\n`],
   ["several documents", `${head}services:\n- name: a\n---\n${head}`],
   ["a directive", `%YAML 1.2\n---\n${head}`],
   ["dashes in different columns", `${head}services:\n  - name: a\n - name: b\n`],
@@ -57,7 +57,8 @@ const whole: readonly (readonly [what: string, text: string])[] = [
 ];
 
 for (const [what, text] of whole) {
-  test(`leaves a text whole that lines alone do not divide: ${what}`, () => assert.equal(divideText(text), null));
+  test(`does not divide a text that needs more than a line-by-line scan: ${what}`, () =>
+    assert.equal(divideText(text), null));
 }
 
 /** Makes a text long enough to be read in parts. */
@@ -82,7 +83,7 @@ const item = fc.constantFrom(
   "- null\n",
 );
 
-test("a text that is read item by item says what it says as a whole", () => {
+test("a text that is read item by item gives the same result as when it is read as a whole", () => {
   fc.assert(
     fc.property(fc.array(item, { maxLength: 6 }), fc.array(item, { maxLength: 6 }), (services, routes) => {
       const text = `${head}services:\n${services.join("")}routes:\n${routes.join("")}consumers:\n${filler}`;

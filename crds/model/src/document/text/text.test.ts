@@ -13,11 +13,11 @@ const wholes: readonly [string, string, readonly (readonly string[])[]][] = [
     [["- name: a\n", "- name: b\n"], ["- name: r\n"]],
   ],
   [
-    "comments above an item as its own, and deeper ones as the one's above",
+    "comments above an item belong to it, and deeper ones to the item above",
     `# top\n${head}services: # mine\n  # of a\n  - name: a # here\n    # in a\n\n  # of b\n  -\n    name: b\n# of routes\nroutes:\n- name: r\n# end\n`,
     [["  # of a\n|  - name: a # here\n    # in a\n", "\n  # of b\n|  -\n    name: b\n"], ["- name: r\n"]],
   ],
-  ["lists with nothing in them", `${head}services: []\nroutes:\nplugins: ~\nconsumers: [ ] # none\n`, [[], [], [], []]],
+  ["empty lists", `${head}services: []\nroutes:\nplugins: ~\nconsumers: [ ] # none\n`, [[], [], [], []]],
   [
     "line ends of Windows, a marker at the end, and no line end",
     `${head}services:\r\n- name: a\r\n  host: b\r\n...`,
@@ -29,7 +29,7 @@ const wholes: readonly [string, string, readonly (readonly string[])[]][] = [
     [["  - name: |\n      x\n      - name: no\n      # no\n", "  - name: b\n"]],
   ],
   [
-    "a list that is given twice, of which the last counts",
+    "a duplicate list, of which the last one is used",
     `${head}services:\n- name: a\nroutes:\n- name: r\nservices:\n- name: b\n`,
     [["- name: r\n"], ["- name: b\n"]],
   ],
@@ -41,7 +41,7 @@ const wholes: readonly [string, string, readonly (readonly string[])[]][] = [
 ];
 
 for (const [what, text, items] of wholes) {
-  test(`takes a file apart, item by item: ${what}`, () => {
+  test(`divides a file into its items: ${what}`, () => {
     const layout = layoutOf(text);
     assert.ok(layout);
     const pieces = layout.lists.map((list) =>
@@ -77,11 +77,11 @@ const odd: readonly [string, string][] = [
     "aliases",
     `${head}_comment: &x hi\nservices:\n- &a\n  name: a # c\n  tags: [x]\n- {<<: *a, name: b}\nroutes:\n- name: *x\n`,
   ],
-  ["a top that is indented", `  _format_version: "3.0"\n  services:\n  - name: a\n`],
+  ["an indented top level", `  _format_version: "3.0"\n  services:\n  - name: a\n`],
 ];
 
 for (const [what, text] of odd) {
-  test(`writes out what has no pieces: ${what}`, () => {
+  test(`rewrites a file that cannot be divided: ${what}`, () => {
     assert.equal(layoutOf(text), null);
     const { data } = readYaml(text).value ?? {};
     const flat = flattenText(text, data);
@@ -128,7 +128,7 @@ const edits: readonly [string, string, object, string][] = [
     { name: "c", routes: [{ name: "b", paths: ["/a"] }] },
     "  - name: c\n    routes:\n      - name: b\n        paths:\n          - /a\n",
   ],
-  ["a member less", "- name: a\n  port: 1\n  host: b\n", { name: "a", host: "b" }, "- name: a\n  host: b\n"],
+  ["a removed member", "- name: a\n  port: 1\n  host: b\n", { name: "a", host: "b" }, "- name: a\n  host: b\n"],
   [
     "a text of several lines",
     "  - name: |\n      x\n      y\n    port: 1\n",
@@ -143,7 +143,7 @@ for (const [what, before, data, after] of edits) {
   });
 }
 
-test("writes an item anew where there is none, or where it cannot be edited", () => {
+test("rewrites an item that is new or cannot be edited", () => {
   assert.equal(renderItem({ name: "on", tags: ["a"] }, { indent: 2 }), '  - name: "on"\n    tags:\n      - a\n');
   assert.equal(renderItem({ name: "a" }, { indent: 0, before: "- name: x\n- name: y\n" }), "- name: a\n");
   assert.equal(renderItem({ name: "a" }, { indent: 0, crlf: true }), "- name: a\r\n");
