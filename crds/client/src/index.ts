@@ -1,7 +1,6 @@
 /** Reading and writing custom resources in a cluster or a directory. */
 export * from "./batch.ts";
 export { type ClassTracker, type ClassTrackerOptions, READS_ANNOTATION, trackClasses } from "./cache/class-tracker.ts";
-export type { NamespaceSelector } from "./cache/namespace-tracker.ts";
 export * from "./cache/resource-cache.ts";
 export { ApiServerError } from "./cluster/api/api-server-error.ts";
 export type { CompletedRequest } from "./cluster/api/connection.ts";

@@ -7,7 +7,7 @@ import {
   type ResourceClient,
   trackClasses,
 } from "@sluice/crds";
-import { CREDENTIAL_LABEL, resourceKinds } from "@sluice/model";
+import { resourceKinds } from "@sluice/model";
 import type { Logger } from "pino";
 import { createEmitter, type Output } from "../emitter.ts";
 import type { OperatorGauges } from "../metrics.ts";
@@ -78,7 +78,6 @@ export function createWatchStage({ client, settings, signal, log }: WatchStageOp
     namespaceSelector: namespaceSelectorOf(settings),
     // Most clusters have no Gateway API: without it, no reference to another namespace is allowed.
     optional: ["ReferenceGrant"],
-    secretLabel: CREDENTIAL_LABEL,
     // The operator writes only statuses, and reads the managed fields before each write.
     bookkeeping: false,
     signal,

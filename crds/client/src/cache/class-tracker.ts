@@ -6,21 +6,16 @@
  * change it.
  */
 import { CLASS_LABEL, DEFAULT_CLASS } from "@sluice/model";
-import { resourceKey } from "../keys.ts";
-import type { Resource, ResourceClient } from "../resource.ts";
+import type { Resource } from "../resource.ts";
 import { classOf } from "../translate/identity.ts";
+import { type CacheOptions, createResourceCache } from "./resource-cache.ts";
 
 /** Annotation of an operator's Lease: `all` when it reads all namespaces. */
 export const READS_ANNOTATION = "sluice.dev/reads";
 
-export interface ClassTrackerOptions {
-  readonly client: Pick<ResourceClient, "watch">;
+export interface ClassTrackerOptions extends Pick<CacheOptions<"Lease">, "client" | "namespaces" | "signal" | "log"> {
   /** The class and home namespace of this process. They apply before its Lease exists. */
   readonly own: { readonly class: string; readonly namespace: string };
-  /** Watched namespaces. Empty means all. */
-  readonly namespaces: readonly string[];
-  readonly signal: AbortSignal;
-  readonly log: { warn(details: object, message: string): void };
   /**
    * Called after the first list, when classless resources in these namespaces change class, or when other classes are
    * served.
@@ -47,81 +42,34 @@ interface ClassLease {
   readonly readsAll: boolean;
 }
 
-/** The Leases of one watch. They are kept per watch so that a `replaced` of one does not drop those of another. */
-interface Scope {
-  readonly namespace?: string;
-  readonly markers: Map<string, ClassLease>;
-}
-
-export function trackClasses({ client, own, namespaces, signal, log, onChange }: ClassTrackerOptions): ClassTracker {
-  const scopes: readonly Scope[] =
-    namespaces.length === 0
-      ? [{ markers: new Map() }]
-      : [...new Set(namespaces)].map((namespace) => ({ namespace, markers: new Map() }));
-  const unsynced = new Set(scopes);
-  const troubles = new Map<Scope, string>();
+export function trackClasses({ own, namespaces, onChange, ...options }: ClassTrackerOptions): ClassTracker {
+  let synced = false;
+  let leases: readonly ClassLease[] = [];
   let byNamespace = classesByNamespace([], own);
   let served: readonly string[] = [own.class];
-
-  const all = (): readonly ClassLease[] => scopes.flatMap(({ markers }) => [...markers.values()]);
-
-  function update(isNews = false): void {
-    const [before, servedBefore] = [byNamespace, served];
-    const markers = all();
-    byNamespace = classesByNamespace(markers, own);
-    served = [...new Set([own.class, ...markers.flatMap((one) => (one.isHeld ? [one.class] : []))])].sort();
-    const moved = [...new Set([...before.keys(), ...byNamespace.keys()])].filter(
-      (namespace) => before.get(namespace) !== byNamespace.get(namespace),
-    );
-    if (isNews || moved.length > 0 || `${served}` !== `${servedBefore}`) onChange(moved);
-  }
-
-  function observe(scope: Scope): void {
-    const { markers, namespace } = scope;
-    const keep = (lease: Resource) => {
-      const marker = classLeaseOf(lease);
-      if (marker) markers.set(resourceKey(lease), marker);
-    };
-    client.watch(
-      "Lease",
-      {
-        replaced(leases) {
-          markers.clear();
-          leases.forEach(keep);
-          troubles.delete(scope);
-          update(unsynced.delete(scope));
-        },
-        changed(lease) {
-          keep(lease);
-          update();
-        },
-        removed(lease) {
-          markers.delete(resourceKey(lease));
-          update();
-        },
-        lost(error) {
-          troubles.set(scope, error.message);
-          log.warn({ kind: "Lease", namespace, reason: error.message }, "cannot read resources, trying again");
-        },
-        trouble(error) {
-          if (error) troubles.set(scope, error.message);
-          else troubles.delete(scope);
-        },
-      },
-      { signal, labels: CLASS_LABEL, ...(namespace !== undefined && { namespace }) },
-    );
-  }
-
-  scopes.forEach(observe);
+  const cache = createResourceCache({
+    ...options,
+    kinds: ["Lease"],
+    namespaces: [...new Set(namespaces)],
+    labels: CLASS_LABEL,
+    onChange() {
+      const [before, servedBefore, isNews] = [byNamespace, served, !synced];
+      synced = cache.unsynced().length === 0;
+      leases = [...cache.resources.Lease.values()].flatMap((lease) => classLeaseOf(lease) ?? []);
+      byNamespace = classesByNamespace(leases, own);
+      served = [...new Set([own.class, ...leases.flatMap((one) => (one.isHeld ? [one.class] : []))])].sort();
+      const moved = [...new Set([...before.keys(), ...byNamespace.keys()])].filter(
+        (namespace) => before.get(namespace) !== byNamespace.get(namespace),
+      );
+      if (isNews || moved.length > 0 || `${served}` !== `${servedBefore}`) onChange(moved);
+    },
+  });
   return {
     classOf: (resource) => classOf(resource, byNamespace.get(resource.metadata.namespace)),
     servedClasses: () => served,
-    firstClusterWideClass: () =>
-      all()
-        .flatMap((one) => (one.isHeld && one.readsAll ? [one.class] : []))
-        .sort()[0],
-    isSynced: () => unsynced.size === 0,
-    trouble: () => [...troubles.values()][0] ?? null,
+    firstClusterWideClass: () => leases.flatMap((one) => (one.isHeld && one.readsAll ? [one.class] : [])).sort()[0],
+    isSynced: () => synced,
+    trouble: () => cache.trouble()[0] ?? null,
   };
 }
 

@@ -31,7 +31,6 @@ function scene(namespaces: readonly string[] = []) {
     client,
     kinds: ["Service", "Secret"],
     namespaces,
-    secretLabel: "sluice.dev/credential",
     signal: new AbortController().signal,
     log: { warn: () => undefined },
     onChange: (meaningful) => changes.push(meaningful),

@@ -1,7 +1,7 @@
 /**
  * An in-memory cache of resources, kept up to date by a client's watches. The operator and the admin listener use it.
  */
-import { BucketMap, byHash, TLS_SECRET_TYPE } from "@sluice/model";
+import { BucketMap, byHash, CREDENTIAL_LABEL, TLS_SECRET_TYPE } from "@sluice/model";
 import { BATCH, BATCH_COMPLETE, BATCH_REMOVE } from "../batch.ts";
 import { SERVICE_LABEL } from "../endpoints.ts";
 import { resourceKey } from "../keys.ts";
@@ -13,11 +13,17 @@ import {
   UnknownKind,
   type WatchOptions,
 } from "../resource.ts";
-import { type NamespaceSelector, trackNamespaces } from "./namespace-tracker.ts";
 import { createPendingWrites, type PendingWrites, versionOf } from "./pending-writes.ts";
 
+export interface NamespaceSelector {
+  /** Label selector in kubectl's syntax: `sluice.dev/gateway=public`. */
+  readonly labels: string;
+  /** Namespaces that count whatever their labels. */
+  readonly always: readonly string[];
+}
+
 export interface CacheOptions<Kinds extends Kind> {
-  readonly client: ResourceClient;
+  readonly client: Pick<ResourceClient, "watch">;
   readonly kinds: readonly Kinds[];
   /** Watched namespaces. Empty means all. */
   readonly namespaces: readonly string[];
@@ -28,8 +34,11 @@ export interface CacheOptions<Kinds extends Kind> {
   readonly namespaceSelector?: NamespaceSelector | null;
   /** Foreign kinds that the cluster may not serve; they then count as empty. */
   readonly optional?: readonly Kinds[];
-  /** Label selector for Secrets: only Secrets with this label are read, besides those that hold a TLS certificate. */
-  readonly secretLabel: string;
+  /**
+   * Label selector. Default: all resources, but only those Secrets that have the label of credentials or hold a TLS
+   * certificate.
+   */
+  readonly labels?: string;
   /** See WatchOptions. */
   readonly bookkeeping?: boolean;
   readonly signal: AbortSignal;
@@ -95,9 +104,8 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
   const scopes = kinds.flatMap((kind) => scopesOf(kind, options));
   const unsynced = new Set(scopes);
   const troubles = new Map<WatchScope<Kinds>, string>();
-  const selected =
-    options.namespaceSelector &&
-    trackNamespaces({ client, selector: options.namespaceSelector, signal, log, onChange: applyNamespaceChange });
+  const selector = options.namespaceSelector;
+  const selected = selector && trackNamespaces(selector, { client, signal, log, onChange: applyNamespaceChange });
   const ahead = Object.fromEntries(kinds.map((kind) => [kind, createPendingWrites()])) as Record<Kinds, PendingWrites>;
 
   /** The version that the watches delivered, without pending writes. */
@@ -221,9 +229,7 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
       ...(selected && !selected.isSynced() ? (["Namespace"] as const) : []),
       ...kinds.filter((kind) => [...unsynced].some((scope) => scope.kind === kind)),
     ],
-    trouble: () => [
-      ...new Set([...troubles.values(), selected?.trouble() ?? null].filter((reason) => reason !== null)),
-    ],
+    trouble: () => [...new Set([...troubles.values(), ...(selected?.trouble() ?? [])])],
     recordWrite(kind, resource, { removed = false } = {}) {
       const version = versionOf(resource);
       if (version === undefined) return;
@@ -239,6 +245,33 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
   };
 }
 
+interface NamespaceTrackerOptions extends Pick<CacheOptions<"Namespace">, "client" | "signal" | "log"> {
+  /** Called after the first list and when namespaces are added or removed, after `has` reflects the change. */
+  readonly onChange: (moved: readonly string[]) => void;
+}
+
+/** The namespaces that match a label selector, followed as their labels change. */
+function trackNamespaces({ labels, always }: NamespaceSelector, { onChange, ...options }: NamespaceTrackerOptions) {
+  let selected = new Set(always);
+  let synced = false;
+  const cache = createResourceCache({
+    ...options,
+    kinds: ["Namespace"],
+    namespaces: [],
+    labels,
+    onChange() {
+      const names = cache.resources.Namespace.values().map(({ metadata }) => metadata.name);
+      const next = new Set([...always, ...names]);
+      const moved = [...selected.symmetricDifference(next)];
+      const isNews = moved.length > 0 || !synced;
+      selected = next;
+      synced = true;
+      if (isNews) onChange(moved);
+    },
+  });
+  return { has: (namespace: string) => selected.has(namespace), isSynced: () => synced, trouble: cache.trouble };
+}
+
 /** Nodes are found through EndpointSlices, in whatever namespace they run. */
 const ignoresNamespaceSelector = (kind: Kind): boolean => kind === "EndpointSlice";
 
@@ -251,9 +284,10 @@ const isSameVersion = (one: Resource, other: Resource): boolean =>
 /** The watches of a kind: one per namespace, and for Secrets one per selector. */
 function scopesOf<Kinds extends Kind>(
   kind: Kinds,
-  { namespaces, secretLabel }: Pick<CacheOptions<Kinds>, "namespaces" | "secretLabel">,
+  { namespaces, labels }: Pick<CacheOptions<Kinds>, "namespaces" | "labels">,
 ): readonly WatchScope<Kinds>[] {
   const places = namespaces.length === 0 ? [{}] : namespaces.map((namespace) => ({ namespace }));
-  const selections = kind === "Secret" ? [{ labels: secretLabel }, { fields: `type=${TLS_SECRET_TYPE}` }] : [{}];
+  const ofAll = labels === undefined ? [{}] : [{ labels }];
+  const selections = kind === "Secret" ? [{ labels: CREDENTIAL_LABEL }, { fields: `type=${TLS_SECRET_TYPE}` }] : ofAll;
   return places.flatMap((place) => selections.map((selection) => ({ kind, ...place, ...selection, found: new Map() })));
 }

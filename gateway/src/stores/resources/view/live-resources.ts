@@ -9,7 +9,7 @@ import {
   type ResourceClient,
   trackClasses,
 } from "@sluice/crds";
-import { CREDENTIAL_LABEL, type ResourceKind, resourceKinds } from "@sluice/model";
+import { type ResourceKind, resourceKinds } from "@sluice/model";
 import type { Resources, ViewedKind } from "./build-view.ts";
 
 export interface LiveResources {
@@ -52,7 +52,7 @@ export function followResources(options: LiveResourcesOptions): LiveResources {
   const changed = (): void => {
     for (const look of [...waiting]) look();
   };
-  const shared = { client, secretLabel: CREDENTIAL_LABEL, signal, log, onChange: changed, onResource };
+  const shared = { client, signal, log, onChange: changed, onResource };
   const ours = createResourceCache({ ...shared, kinds: resourceKinds, namespaces });
   const secrets = createResourceCache({ ...shared, kinds: ["Secret"] as const, namespaces: [homeNamespace] });
   // Each read returns the current maps of both caches.

@@ -28,7 +28,6 @@ function scene({ selects = true } = {}) {
     namespaces: [],
     ...(selects && { namespaceSelector: { labels: "team=a", always: ["home"] } }),
     optional: ["ReferenceGrant"],
-    secretLabel: "sluice.dev/credential",
     signal: new AbortController().signal,
     log: { warn: (_, message) => warnings.push(message) },
     onChange: (meaningful) => changes.push(meaningful),
