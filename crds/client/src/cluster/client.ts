@@ -5,15 +5,16 @@ import { kindNames } from "../kinds.ts";
 import type { Log } from "../log.ts";
 import { Conflict, type Kind, type Ref, type Resource, type ResourceClient } from "../resource.ts";
 import { ApiServerError, type ApiStatus } from "./api/api-server-error.ts";
-import { type Connection, type ConnectionOptions, createConnection } from "./api/connection.ts";
-import { createCredentials, type KubeconfigOptions, loadKubeconfig } from "./api/credentials.ts";
+import { type Connection, type ConnectionOptions, connectToCluster } from "./api/connection.ts";
+import type { KubeconfigOptions } from "./api/credentials.ts";
+import { apiPath, findObject } from "./api/objects.ts";
 import { trimObject } from "./api/trim-object.ts";
 import { writeErrorOf } from "./api/write-error.ts";
 import { recordEvent } from "./event-recorder.ts";
 import { createLeaseMutex, type LeaseMutex } from "./lease-mutex.ts";
 import { leaseStoreOver } from "./lease-store.ts";
 import { ownedConditions } from "./owned-conditions.ts";
-import { apiPath, createListerWatcher, rethrowUnknownKind } from "./watch/lister-watcher.ts";
+import { createListerWatcher, rethrowUnknownKind } from "./watch/lister-watcher.ts";
 import { type Clock, listAll, runReflector } from "./watch/reflector.ts";
 
 export interface ClusterClientOptions extends KubeconfigOptions, ConnectionOptions {
@@ -22,8 +23,7 @@ export interface ClusterClientOptions extends KubeconfigOptions, ConnectionOptio
 
 /** Throws when the kubeconfig cannot be read. An unreachable API server is no error: watches wait for it. */
 export function createClusterClient(options: ClusterClientOptions): ResourceClient {
-  const connection = createConnection(createCredentials(loadKubeconfig(options)), options);
-  return clusterClientOver(connection, { log: options.log, clock: systemClock });
+  return clusterClientOver(connectToCluster(options), { log: options.log, clock: systemClock });
 }
 
 const systemClock: Clock = {
@@ -47,17 +47,12 @@ export function clusterClientOver(connection: Connection, { log, clock }: { log:
   let watching = new AbortController();
 
   async function get(ref: Ref, signal?: AbortSignal): Promise<Resource | null> {
-    try {
-      const path = apiPath(kindNames[ref.kind], ref);
-      const object = await connection.call({ method: "GET", path, signal }).catch(rethrowUnknownKind(ref.kind));
-      return trimObject(ref.kind, object as Partial<Resource>);
-    } catch (error) {
-      if (error instanceof ApiServerError && error.isObjectAbsent) return null;
-      throw error;
-    }
+    const path = apiPath(kindNames[ref.kind], ref);
+    const object = await findObject<Resource>(connection, path, signal).catch(rethrowUnknownKind(ref.kind));
+    return object && trimObject(ref.kind, object);
   }
 
-  const client: ResourceClient = {
+  return {
     get: (ref) => get(ref),
 
     async list(kind, options = {}) {
@@ -105,7 +100,7 @@ export function clusterClientOver(connection: Connection, { log, clock }: { log:
         });
         return trimObject(kind, object as Partial<Resource>);
       } catch (error) {
-        throw (error instanceof ApiServerError ? writeErrorOf(error, expect) : undefined) ?? error;
+        throw writeErrorOf(error, expect);
       }
     },
 
@@ -120,9 +115,8 @@ export function clusterClientOver(connection: Connection, { log, clock }: { log:
         if (answer.kind !== "Status") await waitUntilGone(ref, answer.metadata?.uid);
         return true;
       } catch (error) {
-        if (!(error instanceof ApiServerError)) throw error;
-        if (error.isObjectAbsent) return false;
-        throw writeErrorOf(error, undefined) ?? error;
+        if (error instanceof ApiServerError && error.isObjectAbsent) return false;
+        throw writeErrorOf(error, undefined);
       }
     },
 
@@ -152,16 +146,16 @@ export function clusterClientOver(connection: Connection, { log, clock }: { log:
           signal,
         });
       } catch (error) {
-        if (!(error instanceof ApiServerError)) throw error;
         const refusal = writeErrorOf(error, undefined);
-        if (error.isObjectAbsent || (refusal instanceof Conflict && refusal.reason === "changed")) return;
-        throw refusal ?? error;
+        const isAbsent = error instanceof ApiServerError && error.isObjectAbsent;
+        if (isAbsent || (refusal instanceof Conflict && refusal.reason === "changed")) return;
+        throw refusal;
       }
     },
 
     async recordEvent(ref, event) {
       try {
-        await recordEvent(connection, { ref, resource: await get(ref) }, event, new Date());
+        await recordEvent(connection, { ref, uid: (await get(ref))?.metadata.uid }, event);
       } catch (error) {
         // Events are informational; an operation must not fail because its event could not be recorded.
         log.warn({ ...ref, reason: event.reason, error }, "an event could not be recorded");
@@ -184,7 +178,6 @@ export function clusterClientOver(connection: Connection, { log, clock }: { log:
       await connection.close();
     },
   };
-  return client;
 
   async function waitUntilGone(ref: Ref, uid: string | undefined): Promise<void> {
     const until = clock.now() + removalTimeout;

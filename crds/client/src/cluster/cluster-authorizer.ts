@@ -4,8 +4,8 @@
  */
 import { createHash } from "node:crypto";
 import { LruCache } from "@sluice/model";
-import { createConnection } from "./api/connection.ts";
-import { createCredentials, type KubeconfigOptions, loadKubeconfig } from "./api/credentials.ts";
+import { connectToCluster } from "./api/connection.ts";
+import type { KubeconfigOptions } from "./api/credentials.ts";
 
 export interface UserInfo {
   readonly username: string;
@@ -46,7 +46,7 @@ const MAX_CONCURRENT_REVIEWS = 64;
 /** @throws KubeconfigError when the kubeconfig cannot be read. */
 export function createClusterAuthorizer(options: ClusterAuthorizerOptions = {}): ClusterAuthorizer {
   const { now = () => performance.now() } = options;
-  const connection = createConnection(createCredentials(loadKubeconfig(options)));
+  const connection = connectToCluster(options);
   const callers = createAnswerCache<UserInfo | null>(now);
   const rights = createAnswerCache<boolean>(now);
 
@@ -93,9 +93,7 @@ interface SubjectAccessReview {
 /** Tokens are secrets: only their hashes are stored. */
 const hashOf = (text: string): string => createHash("sha256").update(text).digest("base64");
 
-/**
- * Concurrent equal reviews share one request. A failed review is dropped.
- */
+/** Concurrent equal reviews share one request. A failed review is dropped. */
 function createAnswerCache<Answer>(now: () => number) {
   const known = new LruCache<{ readonly answer: Promise<Answer>; readonly until: number }>(MAX_ANSWERS / 2);
   return (key: string, ask: () => Promise<Answer>): Promise<Answer> => {

@@ -2,12 +2,10 @@
  * Cluster-scoped objects: the CRDs of Sluice's kinds and the webhook configurations. They are plain data here, because
  * each caller reads other members.
  */
-
-import { ApiServerError } from "./api/api-server-error.ts";
-import { type Connection, createConnection } from "./api/connection.ts";
-import { createCredentials, type KubeconfigOptions, loadKubeconfig } from "./api/credentials.ts";
+import { connectToCluster } from "./api/connection.ts";
+import type { KubeconfigOptions } from "./api/credentials.ts";
+import { apiPath, findObject } from "./api/objects.ts";
 import { writeErrorOf } from "./api/write-error.ts";
-import { apiPath } from "./watch/lister-watcher.ts";
 
 const clusterKinds = {
   CustomResourceDefinition: { apiVersion: "apiextensions.k8s.io/v1", plural: "customresourcedefinitions" },
@@ -41,19 +39,9 @@ export interface ClusterObjects {
 
 /** @throws KubeconfigError when the kubeconfig cannot be read. */
 export function createClusterObjects(options: KubeconfigOptions = {}): ClusterObjects {
-  return clusterObjectsOver(createConnection(createCredentials(loadKubeconfig(options))));
-}
-
-export function clusterObjectsOver(connection: Connection): ClusterObjects {
+  const connection = connectToCluster(options);
   return {
-    async get(kind, name) {
-      try {
-        return (await connection.call({ method: "GET", path: apiPath(clusterKinds[kind], { name }) })) as ClusterObject;
-      } catch (error) {
-        if (error instanceof ApiServerError && error.isObjectAbsent) return null;
-        throw error;
-      }
-    },
+    get: (kind, name) => findObject<ClusterObject>(connection, apiPath(clusterKinds[kind], { name })),
     async apply(kind, object, { manager }) {
       try {
         return (await connection.call({
@@ -64,7 +52,7 @@ export function clusterObjectsOver(connection: Connection): ClusterObjects {
           body: object,
         })) as ClusterObject;
       } catch (error) {
-        throw (error instanceof ApiServerError ? writeErrorOf(error, {}) : undefined) ?? error;
+        throw writeErrorOf(error, {});
       }
     },
     close: () => connection.close(),

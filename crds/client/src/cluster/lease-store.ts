@@ -3,11 +3,10 @@
  * waits behind watches and writes of thousands of resources.
  */
 import { Conflict, type LeaseRecord, type LeaseStore, type VersionedLease } from "../resource.ts";
-import { ApiServerError } from "./api/api-server-error.ts";
-import { type Connection, createConnection } from "./api/connection.ts";
-import { createCredentials, type KubeconfigOptions, loadKubeconfig } from "./api/credentials.ts";
+import { type Connection, connectToCluster } from "./api/connection.ts";
+import type { KubeconfigOptions } from "./api/credentials.ts";
+import { apiPath, createObject, findObject, patchObject } from "./api/objects.ts";
 import { microTime } from "./event-recorder.ts";
-import { apiPath } from "./watch/lister-watcher.ts";
 
 export interface LeaseStoreOptions extends KubeconfigOptions {
   readonly namespace: string;
@@ -31,8 +30,7 @@ interface LeaseObject {
 
 /** @throws KubeconfigError when the kubeconfig cannot be read. */
 export function createLeaseStore({ namespace, name, marks, ...options }: LeaseStoreOptions): LeaseStore {
-  const place = { namespace, name, ...(marks && { marks }) };
-  return leaseStoreOver(createConnection(createCredentials(loadKubeconfig(options))), place);
+  return leaseStoreOver(connectToCluster(options), { namespace, name, marks });
 }
 
 export function leaseStoreOver(
@@ -42,37 +40,24 @@ export function leaseStoreOver(
   const path = apiPath(leases, { namespace, name });
   return {
     async read(signal) {
-      try {
-        return versionedLease(await connection.call({ method: "GET", path, signal }));
-      } catch (error) {
-        if (error instanceof ApiServerError && error.isObjectAbsent) return null;
-        throw error;
-      }
+      const lease = await findObject<LeaseObject>(connection, path, signal);
+      return lease && versionedLease(lease);
     },
     async write(record, { before, signal }) {
       const spec = specOf(record, before);
-      try {
-        const answer = before
-          ? await connection.call({
-              method: "PATCH",
-              path,
-              contentType: "application/merge-patch+json",
-              body: { metadata: { ...marks, resourceVersion: before.version }, spec },
-              signal,
-            })
-          : await connection.call({
-              method: "POST",
-              path: apiPath(leases, { namespace }),
-              body: { apiVersion, kind: "Lease", metadata: { ...marks, name, namespace }, spec },
-              signal,
-            });
-        return versionedLease(answer);
-      } catch (error) {
-        // Another process was faster: it created, changed or removed the Lease.
-        if (error instanceof ApiServerError && (error.code === 409 || error.isObjectAbsent))
-          throw new Conflict("changed", error.message);
-        throw error;
+      if (before) {
+        const metadata = { ...marks, resourceVersion: before.version };
+        return versionedLease(await patchObject<LeaseObject>(connection, path, { metadata, spec, signal }));
       }
+      const made = await createObject<LeaseObject>(connection, apiPath(leases, { namespace }), {
+        apiVersion,
+        kind: "Lease",
+        metadata: { ...marks, name, namespace },
+        spec,
+        signal,
+      });
+      if (!made) throw new Conflict("exists", `the Lease ${namespace}/${name} exists`);
+      return versionedLease(made);
     },
     close: () => connection.close(),
   };
@@ -90,8 +75,7 @@ function specOf({ holder, duration, transitions }: LeaseRecord, before: Versione
   };
 }
 
-function versionedLease(object: unknown): VersionedLease {
-  const { metadata, spec = {} } = object as LeaseObject;
+function versionedLease({ metadata, spec = {} }: LeaseObject): VersionedLease {
   return {
     version: metadata.resourceVersion,
     holder: spec.holderIdentity ?? "",

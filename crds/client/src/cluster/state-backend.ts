@@ -2,9 +2,9 @@
 import { randomBytes } from "node:crypto";
 import { Conflict, type StateBackend } from "../resource.ts";
 import { ApiServerError } from "./api/api-server-error.ts";
-import { type Connection, createConnection } from "./api/connection.ts";
-import { createCredentials, type KubeconfigOptions, loadKubeconfig } from "./api/credentials.ts";
-import { apiPath } from "./watch/lister-watcher.ts";
+import { connectToCluster } from "./api/connection.ts";
+import type { KubeconfigOptions } from "./api/credentials.ts";
+import { apiPath, createObject, findObject, patchObject } from "./api/objects.ts";
 
 export interface ClusterStateBackendOptions extends KubeconfigOptions {
   readonly namespace: string;
@@ -26,53 +26,15 @@ interface StoredObject {
   readonly binaryData?: Readonly<Record<string, string>>;
 }
 
-interface NewObject {
-  readonly metadata: { readonly namespace: string; readonly name: string };
-  readonly [member: string]: unknown;
-}
-
 /** @throws KubeconfigError when the kubeconfig cannot be read. */
-export function createClusterStateBackend({
-  namespace,
-  keyNamespace,
-  name,
-  ...options
-}: ClusterStateBackendOptions): StateBackend {
-  const place = { namespace, name, ...(keyNamespace !== undefined && { keyNamespace }) };
-  return stateBackendOver(createConnection(createCredentials(loadKubeconfig(options))), place);
-}
-
-export function stateBackendOver(
-  connection: Connection,
-  {
-    namespace,
-    keyNamespace = namespace,
-    name,
-  }: Pick<ClusterStateBackendOptions, "namespace" | "keyNamespace" | "name">,
-): StateBackend {
+export function createClusterStateBackend(options: ClusterStateBackendOptions): StateBackend {
+  const { namespace, keyNamespace = namespace, name } = options;
+  const connection = connectToCluster(options);
   const prefix = `${name}-`;
+  const folder = apiPath(configMaps, { namespace });
+  const manifestPath = apiPath(configMaps, { namespace, name });
   const partPath = (part: string) => apiPath(configMaps, { namespace, name: prefix + part });
-
-  async function find(path: string): Promise<StoredObject | null> {
-    try {
-      return (await connection.call({ method: "GET", path })) as StoredObject;
-    } catch (error) {
-      if (error instanceof ApiServerError && error.isObjectAbsent) return null;
-      throw error;
-    }
-  }
-
-  /** Null: the object exists already. */
-  async function create(of: typeof configMaps, kind: string, object: NewObject): Promise<StoredObject | null> {
-    try {
-      const body = { apiVersion: "v1", kind, ...object };
-      const path = apiPath(of, { namespace: object.metadata.namespace });
-      return (await connection.call({ method: "POST", path, body })) as StoredObject;
-    } catch (error) {
-      if (error instanceof ApiServerError && error.status.reason === "AlreadyExists") return null;
-      throw error;
-    }
-  }
+  const find = (path: string) => findObject<StoredObject>(connection, path);
 
   async function key(): Promise<Buffer> {
     const path = apiPath(secrets, { namespace: keyNamespace, name });
@@ -81,7 +43,9 @@ export function stateBackendOver(
       const old = keyNamespace === namespace ? null : await find(apiPath(secrets, { namespace, name }));
       const data = old?.data ?? { key: randomBytes(KEY_BYTES).toString("base64") };
       const metadata = { namespace: keyNamespace, name };
-      kept = (await create(secrets, "Secret", { metadata, data })) ?? (await find(path));
+      const secret = { apiVersion: "v1", kind: "Secret", metadata, data };
+      const made = await createObject<StoredObject>(connection, apiPath(secrets, { namespace: keyNamespace }), secret);
+      kept = made ?? (await find(path));
     }
     const bytes = Buffer.from(kept?.data?.key ?? "", "base64");
     if (bytes.length !== KEY_BYTES)
@@ -94,36 +58,27 @@ export function stateBackendOver(
   return {
     key,
     async manifest() {
-      const kept = await find(apiPath(configMaps, { namespace, name }));
+      const kept = await find(manifestPath);
       return kept && { text: kept.data?.manifest ?? "", version: kept.metadata.resourceVersion };
     },
     async putManifest(text, before) {
       const data = { manifest: text };
-      if (before === null) {
-        const made = await create(configMaps, "ConfigMap", { metadata: { namespace, name }, data });
-        if (!made) throw new Conflict("exists", `the ConfigMap ${namespace}/${name} is there already`);
-        return made.metadata.resourceVersion;
-      }
-      try {
-        const put = (await connection.call({
-          method: "PATCH",
-          path: apiPath(configMaps, { namespace, name }),
-          contentType: "application/merge-patch+json",
-          body: { metadata: { resourceVersion: before }, data },
-        })) as StoredObject;
+      if (before !== null) {
+        const metadata = { resourceVersion: before };
+        const put = await patchObject<StoredObject>(connection, manifestPath, { metadata, data });
         return put.metadata.resourceVersion;
-      } catch (error) {
-        if (error instanceof ApiServerError && (error.code === 409 || error.isObjectAbsent))
-          throw new Conflict("changed", error.message);
-        throw error;
       }
+      const configMap = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace, name }, data };
+      const made = await createObject<StoredObject>(connection, folder, configMap);
+      if (!made) throw new Conflict("exists", `the ConfigMap ${namespace}/${name} is there already`);
+      return made.metadata.resourceVersion;
     },
     async parts() {
       const names: string[] = [];
       let page: string | undefined;
       do {
         const query = { labelSelector: `${LABEL}=${name}`, limit: 50, continue: page };
-        const answer = (await connection.call({ method: "GET", path: apiPath(configMaps, { namespace }), query })) as {
+        const answer = (await connection.call({ method: "GET", path: folder, query })) as {
           readonly metadata: { readonly continue?: string };
           readonly items: readonly StoredObject[] | null;
         };
@@ -139,7 +94,8 @@ export function stateBackendOver(
     async putPart(part, content) {
       const metadata = { namespace, name: prefix + part, labels: { [LABEL]: name } };
       const binaryData = { content: content.toString("base64") };
-      await create(configMaps, "ConfigMap", { metadata, binaryData, immutable: true });
+      const configMap = { apiVersion: "v1", kind: "ConfigMap", metadata, binaryData, immutable: true };
+      await createObject(connection, folder, configMap);
     },
     async removePart(part) {
       try {

@@ -4,7 +4,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { rejectOnAbort } from "../../reject-on-abort.ts";
 import { ApiServerError, apiServerErrorOf } from "./api-server-error.ts";
-import type { ApiEndpoint, Credentials } from "./credentials.ts";
+import {
+  type ApiEndpoint,
+  type Credentials,
+  createCredentials,
+  type KubeconfigOptions,
+  loadKubeconfig,
+} from "./credentials.ts";
 
 export interface ApiCall {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
@@ -45,6 +51,10 @@ const attempts = 4;
 const answerTimeout = 30_000;
 /** Longer Retry-After delays are left to the caller. */
 const longestWait = 5_000;
+
+/** @throws KubeconfigError when the kubeconfig cannot be read. */
+export const connectToCluster = (options: KubeconfigOptions & ConnectionOptions): Connection =>
+  createConnection(createCredentials(loadKubeconfig(options)), options);
 
 export function createConnection(
   credentials: Credentials,

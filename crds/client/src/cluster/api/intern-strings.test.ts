@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Resource } from "../../resource.ts";
-import { internConditionStrings } from "./intern-strings.ts";
+import { internConditionStrings } from "./trim-object.ts";
 
 const statusOf = (message: string): Resource["status"] =>
   JSON.parse(JSON.stringify({ conditions: [{ type: "Accepted", status: "True", message, observedGeneration: 3 }] }));

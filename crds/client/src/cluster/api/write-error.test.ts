@@ -32,7 +32,8 @@ test("describes the error of a failed write", () => {
     const refusal = writeErrorOf(fault, expect);
     const found = refusal instanceof Conflict ? refusal.reason : refusal instanceof Rejected ? "rejected" : "nothing";
     assert.equal(found, meaning, `${fault.code} ${fault.message}`);
-    if (refusal) assert.equal(refusal.message, fault.message);
+    assert.equal(refusal instanceof Error && refusal.message, fault.message);
+    if (found === "nothing") assert.equal(refusal, fault);
   }
   const refusal = writeErrorOf(fault(409, "x", owned), undefined);
   assert.deepEqual(refusal instanceof Conflict && refusal.owners, [{ manager: "kubectl", field: ".a" }]);

@@ -1,32 +1,20 @@
 /** Maps errors of writes to the errors that callers handle. */
 import { Conflict, Rejected } from "../../resource.ts";
-import type { ApiServerError } from "./api-server-error.ts";
+import { ApiServerError } from "./api-server-error.ts";
 
 /**
  * Conflict for 409; Rejected for a write that cannot succeed until the object, the permissions or the cluster change.
- * The API server's message is kept, since a 403 names verb and resource. Undefined: the error is not about the write.
+ * The API server's message is kept, since a 403 names verb and resource. Other errors stay as they are.
  */
-export function writeErrorOf(
-  fault: ApiServerError,
-  expect: "absent" | object | undefined,
-): Conflict | Rejected | undefined {
-  switch (fault.code) {
-    case 409:
-      return conflictOf(fault, expect);
-    case 400:
-    case 403:
-    case 404:
-    case 405:
-    case 413:
-    case 422:
-      return new Rejected(fault.message);
-    case 500:
-      // The API server's response to an apply with a member that is not in the schema (seen on 1.36).
-      return fault.message.startsWith("failed to create typed patch object") ? new Rejected(fault.message) : undefined;
-    default:
-      return undefined;
-  }
+export function writeErrorOf(error: unknown, expect: "absent" | object | undefined): unknown {
+  if (!(error instanceof ApiServerError)) return error;
+  if (error.code === 409) return conflictOf(error, expect);
+  // The API server's response to an apply with a member that is not in the schema (seen on 1.36).
+  const isUntyped = error.code === 500 && error.message.startsWith("failed to create typed patch object");
+  return isUntyped || rejections.has(error.code) ? new Rejected(error.message) : error;
 }
+
+const rejections: ReadonlySet<number> = new Set([400, 403, 404, 405, 413, 422]);
 
 function conflictOf(fault: ApiServerError, expect: "absent" | object | undefined): Conflict {
   const owners = (fault.status.details?.causes ?? [])

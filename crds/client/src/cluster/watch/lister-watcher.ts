@@ -1,21 +1,11 @@
 /** The reflector's transport over a connection, for one kind. */
-import { type KindNames, kindNames } from "../../kinds.ts";
+import { kindNames } from "../../kinds.ts";
 import { type Kind, type Resource, UnknownKind, type WatchOptions } from "../../resource.ts";
 import { ApiServerError } from "../api/api-server-error.ts";
 import type { Connection } from "../api/connection.ts";
+import { apiPath } from "../api/objects.ts";
 import { trimObject } from "../api/trim-object.ts";
 import type { ListerWatcher, ListPage, WatchEvent } from "./reflector.ts";
-
-/** The path of a kind's resources: all of them, those of a namespace, or one. */
-export function apiPath(
-  { apiVersion, plural }: Pick<KindNames, "apiVersion" | "plural">,
-  at: { namespace?: string; name?: string } = {},
-): string {
-  const root = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
-  const namespace = at.namespace === undefined ? "" : `/namespaces/${encodeURIComponent(at.namespace)}`;
-  const name = at.name === undefined ? "" : `/${encodeURIComponent(at.name)}`;
-  return `${root}${namespace}/${plural}${name}`;
-}
 
 export function createListerWatcher(
   connection: Connection,

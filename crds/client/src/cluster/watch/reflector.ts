@@ -59,6 +59,9 @@ export interface ReflectorOptions {
   readonly reconnect?: () => AbortSignal;
 }
 
+/** Delays between attempts, like client-go's reflector: 0.8 s, doubling to 30 s, each up to twice as long by jitter. */
+const firstBackoff = 800;
+const longestBackoff = 30_000;
 const pageSize = 500;
 const watchSeconds = 300;
 /**
@@ -85,7 +88,8 @@ const relistAfter = 30 * 60_000;
 export async function runReflector(options: ReflectorOptions): Promise<void> {
   const { kind, listerWatcher, clock, observer, log, signal, reconnect = () => signal } = options;
   const tell = createNotifier({ kind, log, signal });
-  const backoff = createBackoff(() => clock.random());
+  /** Milliseconds; the first one again after a success. */
+  let backoff = firstBackoff;
   /** Where the watch resumes; undefined: list first. */
   let version: string | undefined;
   let listedAt = 0;
@@ -155,7 +159,7 @@ export async function runReflector(options: ReflectorOptions): Promise<void> {
     if (outage) log.info({ kind }, "the watch goes on where it broke");
     outage = undefined;
     isListUnconfirmed = false;
-    backoff.reset();
+    backoff = firstBackoff;
   }
 
   async function follow(resourceVersion: string, cutOff: AbortSignal): Promise<void> {
@@ -220,13 +224,11 @@ export async function runReflector(options: ReflectorOptions): Promise<void> {
     tell(() => observer.lost?.(error));
   }
 
-  /**
-   * The delay before the next attempt. The reconnect signal ends the backoff, but not a delay that the server asked
-   * for.
-   */
+  /** The reconnect signal ends the backoff, but not a delay that the server asked for. */
   async function waitForRetry(error: Error, cutOff: AbortSignal): Promise<void> {
     const asked = Math.min(error instanceof ApiServerError ? (error.retryAfter ?? 0) : 0, maxRetryAfter);
-    const wait = backoff.next();
+    const wait = Math.min(backoff * (1 + clock.random()), longestBackoff);
+    backoff = Math.min(backoff * 2, longestBackoff);
     if (asked > 0) await clock.sleep(asked, signal);
     if (wait > asked) await clock.sleep(wait - asked, AbortSignal.any([signal, cutOff]));
   }
@@ -248,7 +250,7 @@ export async function runReflector(options: ReflectorOptions): Promise<void> {
       if (!cutOff.aborted) report(error);
       await waitForRetry(error, cutOff);
     }
-    if (cutOff.aborted) backoff.reset();
+    if (cutOff.aborted) backoff = firstBackoff;
   }
 }
 
@@ -276,29 +278,4 @@ export async function listAll(listerWatcher: Pick<ListerWatcher, "list">, signal
     items.push(...page.items);
   }
   return { items, resourceVersion: page.resourceVersion };
-}
-
-/** Delays between attempts, like client-go's reflector: 0.8 s, doubling to 30 s, each up to twice as long by jitter. */
-interface Backoff {
-  /** Milliseconds to wait before the next attempt. */
-  next(): number;
-  /** After a success: the next delay is the shortest again. */
-  reset(): void;
-}
-
-const firstBackoff = 800;
-const longestBackoff = 30_000;
-
-function createBackoff(random: () => number): Backoff {
-  let base = firstBackoff;
-  return {
-    next() {
-      const wait = Math.min(base * (1 + random()), longestBackoff);
-      base = Math.min(base * 2, longestBackoff);
-      return wait;
-    },
-    reset() {
-      base = firstBackoff;
-    },
-  };
 }
