@@ -1,6 +1,6 @@
 /** Requests to operations, and their results. */
 import type { IncomingHttpHeaders } from "node:http";
-import type { Violation } from "@sluice/model";
+import type { Entity, Violation } from "@sluice/model";
 import type { Effect, Store, Write, WriteFault, WriteOutcome } from "../stores/store.ts";
 import type { AdminEndpoint } from "./entities/endpoints.ts";
 import type { RawMembers } from "./http/decode-body.ts";
@@ -64,4 +64,27 @@ export interface PreparedWrite {
   readonly attempt: WriteAttempt;
   /** Whether preparing the write again may succeed: another client was faster. */
   isRetryable(fault: WriteFault): Promise<boolean>;
+}
+
+/** The operations of one collection's endpoints. */
+export interface EntityOperations {
+  list(call: EntityRequest): Promise<AdminResponse>;
+  show(call: EntityRequest): Promise<AdminResponse>;
+  create(call: EntityRequest): Promise<PreparedWrite>;
+  upsert(call: EntityRequest): Promise<PreparedWrite>;
+  change(call: EntityRequest): Promise<PreparedWrite>;
+  remove(call: EntityRequest): Promise<PreparedWrite>;
+  /** The entity in the form for clients. */
+  present(entity: Entity, store: EntityReader): Promise<object>;
+  /** The ETag, from the entity and its shown form. */
+  tag(entity: Entity, shown: object): string;
+  /** Adjusts a body before it is checked. */
+  prepare(raw: RawMembers, how: PrepareOptions): RawMembers;
+}
+
+export interface PrepareOptions {
+  /** The entity to change or replace. */
+  readonly before: Entity | null;
+  /** Members that the body leaves out stay as they are. */
+  readonly isPartial: boolean;
 }

@@ -10,7 +10,7 @@ import { parseBooleanOption } from "../http/boolean-option.ts";
 import { decodeJson, type RawMembers } from "../http/decode-body.ts";
 import { badRequest, HttpError, methodNotAllowed, notFound } from "../http/errors.ts";
 import { readPreconditions } from "../http/preconditions.ts";
-import { combine, planOfWrites, summaryOf } from "../plan/index.ts";
+import { planOfWrites, summaryOf } from "../plan/plan.ts";
 import type { AdminRequest, AdminResponse, EntityReader, EntityRequest, PreparedWrite } from "../requests.ts";
 import { performWrites } from "../writes/perform-writes.ts";
 import { matchEndpoint } from "./match-endpoint.ts";
@@ -47,7 +47,7 @@ async function answer(
   if (plan) {
     return { status: 200, headers: warned, body: { dry_run: true, ...(await planOfWrites(store, effects.flat())) } };
   }
-  const body = { dry_run: false, ...summaryOf(combine(effects.flat())) };
+  const body = { dry_run: false, ...summaryOf(effects.flat()) };
   return { status: 200, headers: warned, body, ...(programmed && { programmed }) };
 }
 

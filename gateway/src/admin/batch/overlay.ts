@@ -1,5 +1,6 @@
 /** A read-only view of a store as it will be after some writes. */
 import { type Collection, type Entities, type Entity, entities, referencedId, references } from "@sluice/model";
+import { readCollection } from "../../stores/read-all.ts";
 import type { EntityPage, ListOptions, Lookup, Write } from "../../stores/store.ts";
 import type { EntityReader } from "../requests.ts";
 
@@ -55,24 +56,12 @@ export function createOverlay(base: EntityReader): Overlay {
   /** Handlers only list children of a parent; all pages are read. */
   async function list<Name extends Collection>(collection: Name, options: ListOptions): Promise<EntityPage<Name>> {
     const { size, after = "", where, tags } = options;
-    const found = new Map<string, Entity>();
-    for (let from: string | undefined; ; ) {
-      const page = await base.list(collection, {
-        size: 1000,
-        ...(where && { where }),
-        ...(tags && { tags }),
-        ...(from !== undefined && { after: from }),
-      });
-      const read: readonly Entity[] = page.entities;
-      for (const entity of read) found.set(entity.id, entity);
-      from = read.at(-1)?.id;
-      if (!page.more) break;
-    }
+    const read: readonly Entity[] = await readCollection(base, collection, {
+      ...(where && { where }),
+      ...(tags && { tags }),
+    });
     const own = [...of(collection).values()].filter((entity) => entity !== null);
-    for (const entity of own) {
-      if (!where || referencedId(entity, where.member) === where.id) found.set(entity.id, entity);
-    }
-    const left = [...found.values()]
+    const left = [...new Map([...read, ...own].map((entity) => [entity.id, entity])).values()]
       .map((entity) => asWritten(collection, entity))
       .filter((entity) => entity !== null)
       .filter((entity) => entity.id > after && (!where || referencedId(entity, where.member) === where.id))

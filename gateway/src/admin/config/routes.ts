@@ -11,10 +11,7 @@
  * body of a response is Kong's and can only name entities.
  */
 import {
-  type Collection,
-  checkEntity,
   collections,
-  type Document,
   declarativeViolation,
   describeWarnings,
   type Entity,
@@ -23,14 +20,12 @@ import {
 } from "@sluice/model";
 import type { AdminSettings } from "../../settings/admin.ts";
 import { writesBetween } from "../../stores/difference.ts";
-import type { EntityLists } from "../../stores/read-all.ts";
-import { readAll } from "../../stores/read-all.ts";
+import { type EntityLists, entitiesOf, readAll } from "../../stores/read-all.ts";
 import type { Store, Write, WriteOutcome } from "../../stores/store.ts";
-import { timestampFor } from "../entities/operations/check.ts";
 import type { AdminRoute } from "../entities/routes.ts";
-import type { WriteAttempt } from "../http/errors.ts";
-import { badRequest, HttpError, writeFaultError } from "../http/errors.ts";
-import { planOfWrites } from "../plan/index.ts";
+import { timestampFor } from "../entities/write-operations.ts";
+import { badRequest, HttpError, type WriteAttempt, writeFaultError } from "../http/errors.ts";
+import { planOfWrites } from "../plan/plan.ts";
 import type { AdminRequest, AdminResponse } from "../requests.ts";
 import { safeHeaderValue } from "../writes/programmed-headers.ts";
 import { WARNING_HEADER, type WarningHeaders } from "../writes/warnings.ts";
@@ -63,7 +58,7 @@ export function configRoutes({ store, warnings, settings, timeout = 30_000 }: Co
     const { options, ...brought } = readConfigRequest(received);
     if (!options.plan && settings.store !== "file") throw withDatabase();
     if (brought.violations) throw refusedDocument(brought.violations, brought.data, options.flattenErrors);
-    const after = completeEntities(brought.document);
+    const after = entitiesOf(brought.document);
     if (options.plan) return withWarnings(brought.warnings, await plan(store, warnings, after));
     if (loading) throw alreadyLoading();
     loading = true;
@@ -115,10 +110,9 @@ async function load(
 
 /** A timeout does not stop the load: a write that may have been done cannot be revoked. */
 function withTimeout(timeout: number, loaded: Promise<AdminResponse>): Promise<AdminResponse> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(loadTimedOut()), timeout);
-    loaded.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(loadTimedOut()), timeout);
+  return Promise.race([loaded, late.promise]).finally(() => clearTimeout(timer));
 }
 
 const attemptOf = (write: Write | undefined): WriteAttempt => ({
@@ -129,22 +123,6 @@ const attemptOf = (write: Write | undefined): WriteAttempt => ({
 
 const writesFor = async (store: Store, after: EntityLists): Promise<readonly Write[]> =>
   writesBetween(await readAll(store), after, { now: timestampFor("services") });
-
-/** The valid document's entities with defaults. Timestamps that it leaves out are 0. */
-function completeEntities(document: Document): EntityLists {
-  const lists = collections.map((collection) => [
-    collection,
-    (document[collection] ?? []).flatMap((item) => withoutExtras(collection, item)),
-  ]);
-  return Object.fromEntries(lists) as EntityLists;
-}
-
-function withoutExtras(collection: Collection, item: unknown): readonly Entity[] {
-  const { value } = checkEntity(collection, item);
-  if (!value) return [];
-  const { _sluice: _extras, ...entity }: Entity & { readonly _sluice?: unknown } = value;
-  return [entity as Entity];
-}
 
 /** In the form of Kong's response to a load. */
 const byId = (lists: EntityLists): object =>

@@ -1,14 +1,14 @@
 /** Certificates are written and shown with their server names, as in Kong. */
 import { randomUUID } from "node:crypto";
-import { type Certificate, checkEntity, type Entity, type Sni, type Violation } from "@sluice/model";
+import { type Certificate, checkEntity, type Entity, type Violation } from "@sluice/model";
 import { etagOf } from "../../stores/etag.ts";
+import { readCollection } from "../../stores/read-all.ts";
 import type { Write } from "../../stores/store.ts";
 import type { RawMembers } from "../http/decode-body.ts";
 import { etagHeader } from "../http/preconditions.ts";
-import type { EntityReader, EntityRequest, PreparedWrite } from "../requests.ts";
-import { timestampFor } from "./operations/check.ts";
-import type { EntityOperations } from "./operations/entity-operations.ts";
+import type { EntityOperations, EntityReader, EntityRequest, PreparedWrite } from "../requests.ts";
 import { findServerName, isId } from "./resolve-url.ts";
+import { timestampFor } from "./write-operations.ts";
 
 export const certificates = (derived: EntityOperations): Partial<EntityOperations> => ({
   async present(entity, store) {
@@ -103,12 +103,5 @@ async function changes({ store, takenIds: taken }: EntityRequest, id: string, na
   return { writes, faults };
 }
 
-async function snisOf(store: EntityReader, certificate: string): Promise<readonly Sni[]> {
-  const found: Sni[] = [];
-  for (let after: string | undefined; ; after = found.at(-1)?.id) {
-    const where = { member: "certificate", id: certificate };
-    const { entities, more } = await store.list("snis", { size: 1000, where, ...(after !== undefined && { after }) });
-    found.push(...entities);
-    if (!more) return found;
-  }
-}
+const snisOf = (store: EntityReader, id: string) =>
+  readCollection(store, "snis", { where: { member: "certificate", id } });

@@ -11,9 +11,9 @@ import {
 import { unstorableReason } from "../../stores/unstorable-text.ts";
 import type { RawMembers } from "../http/decode-body.ts";
 import { badRequest } from "../http/errors.ts";
+import type { EntityOperations, PrepareOptions } from "../requests.ts";
 import { certificates } from "./certificates.ts";
-import type { EntityOperations, PrepareOptions } from "./operations/entity-operations.ts";
-import { presentAll } from "./operations/read.ts";
+import { presentAll } from "./operations.ts";
 import { resolveUrl } from "./resolve-url.ts";
 
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";

@@ -2,22 +2,15 @@
 import { type Collection, collections, entities, nestedLists, references } from "@sluice/model";
 
 /** With the parameters `:entity` (the entity, the parent or the holder) and `:child`. */
-export type AdminEndpoint = ListEndpoint | EntityEndpoint | ReferenceEndpoint;
+export type AdminEndpoint = EntityEndpoint | ReferenceEndpoint;
 
-/** The entities of a collection, or those of a parent. */
-export interface ListEndpoint {
-  readonly kind: "list";
-  readonly url: string;
-  readonly collection: Collection;
-  readonly parent?: ParentReference;
-}
-
-/** One entity. */
+/** The entities of a collection, or one of them. */
 export interface EntityEndpoint {
-  readonly kind: "one";
+  readonly kind: "list" | "one";
   readonly url: string;
   readonly collection: Collection;
-  readonly parent?: ParentReference;
+  /** Only those that refer to the parent, by `member`. */
+  readonly parent?: { readonly collection: Collection; readonly member: string };
 }
 
 /** The entity that another one refers to: `/routes/:entity/service`. */
@@ -28,27 +21,18 @@ export interface ReferenceEndpoint {
   readonly holder: { readonly collection: Collection; readonly member: string };
 }
 
-/** A reference by `member` from entities of the collection. */
-export interface ParentReference {
-  readonly collection: Collection;
-  readonly member: string;
-}
-
 /** Collections whose URL segment differs from the name. */
 const segments: Partial<Record<Collection, { readonly top: string; readonly nested: string }>> = {
   keyauth_credentials: { top: "key-auths", nested: "key-auth" },
 };
 
-export const topSegment = (collection: Collection): string => segments[collection]?.top ?? collection;
-const nestedSegment = (collection: Collection): string => segments[collection]?.nested ?? collection;
-
 /** Kong has no such URLs: a certificate is found by server name as `/certificates/:entity`. */
 const withoutForeign: ReadonlySet<Collection> = new Set(["snis"]);
 
 export const endpoints: readonly AdminEndpoint[] = collections.flatMap((collection): readonly AdminEndpoint[] => {
-  const top = `/${topSegment(collection)}`;
+  const top = `/${segments[collection]?.top ?? collection}`;
   const nested = nestedLists[collection].flatMap(({ child, member }): readonly AdminEndpoint[] => {
-    const url = `${top}/:entity/${nestedSegment(child)}`;
+    const url = `${top}/:entity/${segments[child]?.nested ?? child}`;
     const parent = { collection, member };
     return [
       { kind: "list", url, collection: child, parent },

@@ -6,7 +6,7 @@ import { unstorableReason } from "../../stores/unstorable-text.ts";
 import type { RawMembers } from "../http/decode-body.ts";
 import { invalidUnique, notFound, serverNameNotFound } from "../http/errors.ts";
 import type { EntityReader, EntityRequest } from "../requests.ts";
-import type { AdminEndpoint, ReferenceEndpoint } from "./endpoints.ts";
+import type { EntityEndpoint, ReferenceEndpoint } from "./endpoints.ts";
 
 export interface UrlTarget {
   readonly entity: Entity | null;
@@ -71,10 +71,7 @@ export async function resolveParent(call: EntityRequest): Promise<ReferenceFilte
 export const resolveUrl = (call: EntityRequest): Promise<UrlTarget> =>
   call.endpoint.kind === "foreign" ? resolveReferenceUrl(call, call.endpoint) : resolveEntityUrl(call, call.endpoint);
 
-async function resolveEntityUrl(
-  call: EntityRequest,
-  { collection }: Exclude<AdminEndpoint, ReferenceEndpoint>,
-): Promise<UrlTarget> {
+async function resolveEntityUrl(call: EntityRequest, { collection }: EntityEndpoint): Promise<UrlTarget> {
   const { store, params } = call;
   const parent = await resolveParent(call);
   const lookup = await lookupForSegment(store, collection, (parent ? params.child : params.entity) ?? "");
@@ -103,14 +100,7 @@ async function resolveReferenceUrl(
   );
   if (!found) throw notFound();
   const id = referencedId(found, holder.member);
-  if (id === undefined) {
-    return {
-      entity: null,
-      members: {},
-      by: { id: randomUUID() },
-      hasOtherParent: false,
-      holder: { ...holder, entity: found },
-    };
-  }
-  return { entity: await store.find(collection, { id }), members: { id }, by: { id }, hasOtherParent: false };
+  const target = { entity: null, members: {}, by: { id: id ?? randomUUID() }, hasOtherParent: false };
+  if (id === undefined) return { ...target, holder: { ...holder, entity: found } };
+  return { ...target, entity: await store.find(collection, { id }), members: { id } };
 }

@@ -4,14 +4,20 @@ import type { Store } from "../../stores/store.ts";
 import { parseBooleanOption } from "../http/boolean-option.ts";
 import { decodeBody } from "../http/decode-body.ts";
 import { readPreconditions } from "../http/preconditions.ts";
-import { planOfWrites } from "../plan/index.ts";
-import type { AdminRequest, AdminResponse, EntityReader, EntityRequest, PreparedWrite } from "../requests.ts";
+import { planOfWrites } from "../plan/plan.ts";
+import type {
+  AdminRequest,
+  AdminResponse,
+  EntityOperations,
+  EntityReader,
+  EntityRequest,
+  PreparedWrite,
+} from "../requests.ts";
 import { performWrites } from "../writes/perform-writes.ts";
 import type { WarningHeaders } from "../writes/warnings.ts";
 import { collectionOverrides } from "./collection-overrides.ts";
 import { type AdminEndpoint, endpoints } from "./endpoints.ts";
-import type { EntityOperations } from "./operations/entity-operations.ts";
-import { deriveOperations } from "./operations/index.ts";
+import { deriveOperations } from "./operations.ts";
 
 export const METHODS = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"] as const;
 export type Method = (typeof METHODS)[number];

@@ -1,5 +1,6 @@
 /** GET /tags and /tags/:tag: all tags with their entities. */
 import { type Collection, checkEntity, collections, type Entity } from "@sluice/model";
+import { readPages } from "../../stores/read-all.ts";
 import { invalidOffset, invalidUnique } from "../http/errors.ts";
 import { decodeOffset, encodeOffset, rangeOf } from "../http/paging.ts";
 import type { AdminRequest, AdminResponse, EntityReader } from "../requests.ts";
@@ -73,15 +74,8 @@ async function* entitiesFrom(
   const first: Entity | null = from === undefined ? null : await store.find(collection, { id: from });
   if (first) yield first;
   const tags = tag === undefined ? {} : ({ tags: { tags: [tag], match: "every" } } as const);
-  for (let after = from; ; ) {
-    const { entities, more } = await store.list(collection, {
-      size: 1000,
-      ...tags,
-      ...(after !== undefined && { after }),
-    });
-    yield* entities;
-    after = entities.at(-1)?.id;
-    if (!more) return;
+  for await (const page of readPages(store, collection, { ...tags, ...(from !== undefined && { after: from }) })) {
+    yield* page;
   }
 }
 

@@ -1,7 +1,23 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type Collection, checkEntity, type Entities, type Entity } from "@sluice/model";
-import { planBetween } from "./index.ts";
+import { type Collection, checkEntity, collections, type Entities, type Entity } from "@sluice/model";
+import type { EntityLists } from "../../stores/read-all.ts";
+import type { Effect, Store } from "../../stores/store.ts";
+import { planOfWrites } from "./plan.ts";
+
+const byId = (entities: readonly Entity[] = []) => new Map(entities.map((entity) => [entity.id, entity]));
+
+/** The plan of the writes that lead from one state of a store to another. */
+function planBetween(before: EntityLists, after: EntityLists) {
+  const effects = collections.flatMap((collection) => {
+    const [old, fresh] = [byId(before[collection]), byId(after[collection])];
+    return [...new Set([...old.keys(), ...fresh.keys()])].map((id): Effect => {
+      return { collection, before: old.get(id) ?? null, after: fresh.get(id) ?? null, along: [] };
+    });
+  });
+  const list = async (collection: Collection) => ({ entities: before[collection] ?? [], more: false });
+  return planOfWrites({ list: list as Store["list"], find: async () => null }, effects);
+}
 
 function made<Name extends Collection>(collection: Name, raw: object): Entities[Name] {
   const { value, violations } = checkEntity(collection, raw, { now: 1 });
@@ -12,8 +28,8 @@ function made<Name extends Collection>(collection: Name, raw: object): Entities[
 const shop = made("services", { name: "shop", host: "shop" });
 const route = (name: string, raw: object, service: Entity = shop) =>
   made("routes", { name, service: { id: service.id }, ...raw });
-const rerouted = (before: readonly Entities["routes"][], after: readonly Entities["routes"][]) => {
-  const { requests } = planBetween({ services: [shop], routes: before }, { services: [shop], routes: after });
+const rerouted = async (before: readonly Entities["routes"][], after: readonly Entities["routes"][]) => {
+  const { requests } = await planBetween({ services: [shop], routes: before }, { services: [shop], routes: after });
   return requests?.changed.map(({ request, before: was, after: will }) => [
     `${request.method} ${request.host}${request.path}`,
     was?.name ?? null,
@@ -22,9 +38,9 @@ const rerouted = (before: readonly Entities["routes"][], after: readonly Entitie
 };
 
 describe("a plan", () => {
-  test("between equal configurations is empty, whatever their timestamps are", () => {
+  test("between equal configurations is empty, whatever their timestamps are", async () => {
     const later = { ...shop, updated_at: 99 };
-    assert.deepEqual(planBetween({ services: [shop] }, { services: [later] }), {
+    assert.deepEqual(await planBetween({ services: [shop] }, { services: [later] }), {
       created: [],
       changed: [],
       deleted: [],
@@ -32,9 +48,9 @@ describe("a plan", () => {
     });
   });
 
-  test("shows each member that differs, lists as a whole", () => {
+  test("shows each member that differs, lists as a whole", async () => {
     const next = made("services", { name: "shop", host: "shop", port: 81, tags: ["a"] });
-    assert.deepEqual(planBetween({ services: [shop] }, { services: [next] }).changed, [
+    assert.deepEqual((await planBetween({ services: [shop] }, { services: [next] })).changed, [
       {
         collection: "services",
         id: shop.id,
@@ -47,17 +63,17 @@ describe("a plan", () => {
     ]);
   });
 
-  test("shows what differs from the defaults in a new entity, in records too", () => {
+  test("shows what differs from the defaults in a new entity, in records too", async () => {
     const upstream = made("upstreams", { name: "u", healthchecks: { active: { healthy: { interval: 5 } } } });
-    assert.deepEqual(planBetween({}, { upstreams: [upstream] }).created, [
+    assert.deepEqual((await planBetween({}, { upstreams: [upstream] })).created, [
       { collection: "upstreams", id: upstream.id, name: "u", members: { "healthchecks.active.healthy.interval": 5 } },
     ]);
     const plugin = made("plugins", { name: "rate-limiting", config: { minute: 5, policy: "local" } });
-    const [created] = planBetween({}, { plugins: [plugin] }).created;
+    const [created] = (await planBetween({}, { plugins: [plugin] })).created;
     assert.deepEqual(created?.members, { name: "rate-limiting", "config.minute": 5 });
   });
 
-  test("never shows a secret", () => {
+  test("never shows a secret", async () => {
     const bob = made("consumers", { username: "bob" });
     const key = (value: string) => made("keyauth_credentials", { id: shop.id, key: value, consumer: { id: bob.id } });
     const limit = (password: string) =>
@@ -68,10 +84,10 @@ describe("a plan", () => {
       });
     const before = { keyauth_credentials: [key("secret-one")], plugins: [limit("secret-two")] };
     const after = { keyauth_credentials: [key("secret-three")], plugins: [limit("secret-four")] };
-    for (const plan of [planBetween(before, after), planBetween({}, after), planBetween(before, {})]) {
+    for await (const plan of [planBetween(before, after), planBetween({}, after), planBetween(before, {})]) {
       assert.doesNotMatch(JSON.stringify(plan), /secret-/);
     }
-    assert.equal(planBetween(before, after).changed.length, 2);
+    assert.equal((await planBetween(before, after)).changed.length, 2);
   });
 });
 
@@ -79,43 +95,43 @@ describe("a plan of routes", () => {
   const wide = route("wide", { paths: ["/"] });
   const narrow = route("narrow", { paths: ["/api"], methods: ["GET", "POST"] });
 
-  test("shows which requests a new route receives instead of another one", () => {
-    assert.deepEqual(rerouted([wide], [wide, narrow]), [
+  test("shows which requests a new route receives instead of another one", async () => {
+    assert.deepEqual(await rerouted([wide], [wide, narrow]), [
       ["GET sample.invalid/api", "wide", "narrow"],
       ["GET sample.invalid/api/sample", "wide", "narrow"],
       ["POST sample.invalid/api", "wide", "narrow"],
     ]);
   });
 
-  test("shows which route receives the requests of a removed route", () => {
-    assert.deepEqual(rerouted([wide, narrow], [wide])?.[0], ["GET sample.invalid/api", "narrow", "wide"]);
+  test("shows which route receives the requests of a removed route", async () => {
+    assert.deepEqual((await rerouted([wide, narrow], [wide]))?.[0], ["GET sample.invalid/api", "narrow", "wide"]);
   });
 
-  test("uses samples with a matching host, method and headers", () => {
+  test("uses samples with a matching host, method and headers", async () => {
     const special = route("special", { hosts: ["*.example.com"], headers: { "X-A": ["1"] }, methods: ["PUT"] });
-    assert.deepEqual(rerouted([], [special]), [["PUT sample.example.com/", null, "special"]]);
+    assert.deepEqual(await rerouted([], [special]), [["PUT sample.example.com/", null, "special"]]);
   });
 
-  test("shows that a route's requests are sent to another service", () => {
+  test("shows that a route's requests are sent to another service", async () => {
     const other = made("services", { name: "other", host: "other" });
     const moved = { ...wide, service: { id: other.id } };
     const services = [shop, other];
-    const { requests } = planBetween({ services, routes: [wide] }, { services, routes: [moved] });
+    const { requests } = await planBetween({ services, routes: [wide] }, { services, routes: [moved] });
     assert.partialDeepStrictEqual(requests?.changed[0], {
       before: { name: "wide", service: "shop" },
       after: { name: "wide", service: "other" },
     });
   });
 
-  test("makes no samples for regular expressions, and returns the number of other samples", () => {
+  test("makes no samples for regular expressions, and returns the number of other samples", async () => {
     const regex = route("regex", { paths: ["~/a/\\d+"] });
-    const { requests } = planBetween({ services: [shop] }, { services: [shop], routes: [regex, wide] });
+    const { requests } = await planBetween({ services: [shop] }, { services: [shop], routes: [regex, wide] });
     assert.equal(requests?.sampled, 2);
   });
 
-  test("is bounded, and reports that it has reached a bound", () => {
+  test("is bounded, and reports that it has reached a bound", async () => {
     const many = Array.from({ length: 4000 }, (_, index) => route(`r${index}`, { paths: [`/r${index}`] }));
-    const { requests } = planBetween({ services: [shop] }, { services: [shop], routes: many });
+    const { requests } = await planBetween({ services: [shop] }, { services: [shop], routes: many });
     assert.equal(requests?.changed.length, 100);
     assert.equal(requests?.incomplete, true);
     assert.ok((requests?.sampled ?? 0) <= 5000);

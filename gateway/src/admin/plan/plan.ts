@@ -1,12 +1,21 @@
-/** Assembles plans. */
+/**
+ * Plans: the effects of writes, done or not.
+ *
+ * | member | content |
+ * |---|---|
+ * | created | entities, with the members that differ from their defaults |
+ * | changed | entities, with `{ member, before, after }` for each member that differs |
+ * | deleted | entities, with dependents that are removed too |
+ * | requests | sample requests that another route would answer |
+ */
 import { type Collection, type Entity, entityNameOf, type Route, type Service } from "@sluice/model";
+import { readPages } from "../../stores/read-all.ts";
 import type { Effect } from "../../stores/store.ts";
 import type { EntityReader } from "../requests.ts";
-import { combineEffects, type EntityPair, type EntitySet, pairsBetween } from "./entity-pairs.ts";
 import { changesBetween, type MemberChange, setMembers } from "./member-changes.ts";
 import { type ReroutedRequests, reroutedRequests } from "./rerouted-requests.ts";
 
-export interface EntityLabel {
+interface EntityLabel {
   readonly collection: Collection;
   readonly id: string;
   /** Null: it has none, or its name is secret. */
@@ -24,6 +33,30 @@ export interface ChangePlan extends PlanSummary {
   readonly requests: ReroutedRequests | null;
 }
 
+/** The combined effect of several writes on one entity. */
+interface EntityPair extends Pick<Effect, "collection" | "before" | "after"> {
+  /** The id of the entity whose removal removed this one. */
+  readonly with?: string;
+}
+
+function combineEffects(effects: readonly Effect[]): readonly EntityPair[] {
+  const pairs = new Map<string, EntityPair>();
+  const add = (pair: EntityPair) => {
+    const id = pair.before?.id ?? pair.after?.id;
+    if (id === undefined) return;
+    const key = `${pair.collection} ${id}`;
+    const earlier = pairs.get(key);
+    pairs.set(key, earlier ? { ...pair, before: earlier.before } : pair);
+  };
+  for (const { collection, before, after, along } of effects) {
+    for (const one of along) {
+      add({ collection: one.collection, before: one.entity, after: null, ...(before && { with: before.id }) });
+    }
+    add({ collection, before, after });
+  }
+  return [...pairs.values()].filter(({ before, after }) => before !== null || after !== null);
+}
+
 const named = (collection: Collection, entity: Entity): EntityLabel => ({
   collection,
   id: entity.id,
@@ -31,7 +64,8 @@ const named = (collection: Collection, entity: Entity): EntityLabel => ({
 });
 
 /** The differences; an entity that is written unchanged is left out. */
-export function summaryOf(pairs: readonly EntityPair[]): PlanSummary {
+export function summaryOf(effects: readonly Effect[]): PlanSummary {
+  const pairs = combineEffects(effects);
   const created = pairs.flatMap(({ collection, before, after }) =>
     after && !before ? [{ ...named(collection, after), members: setMembers(collection, after) }] : [],
   );
@@ -51,48 +85,34 @@ export function summaryOf(pairs: readonly EntityPair[]): PlanSummary {
   return { created, changed, deleted };
 }
 
-/** The plan that leads from one set of entities to another. */
-export function planBetween(before: EntitySet, after: EntitySet): ChangePlan {
-  const pairs = pairsBetween(before, after);
-  const summary = summaryOf(pairs);
-  const of = (set: EntitySet) => ({ routes: [...(set.routes ?? [])], services: [...(set.services ?? [])] });
-  const requests = touchesRouting(summary)
-    ? reroutedRequests(of(before) as Routing, of(after) as Routing, pairs)
-    : null;
-  return { ...summary, requests };
-}
-
-interface Routing {
-  readonly routes: readonly Route[];
-  readonly services: readonly Service[];
-}
-
-const touchesRouting = ({ created, changed, deleted }: PlanSummary): boolean =>
-  [created, changed, deleted].flat().some(({ collection }) => collection === "routes" || collection === "services");
-
 /** The plan of writes whose effects the store has computed but not written. */
 export async function planOfWrites(store: EntityReader, effects: readonly Effect[]): Promise<ChangePlan> {
-  const pairs = combineEffects(effects);
-  const summary = summaryOf(pairs);
-  if (!touchesRouting(summary)) return { ...summary, requests: null };
-  const routes = await readAll(store, "routes");
-  const services = await readAll(store, "services");
+  const summary = summaryOf(effects);
+  const touched = Object.values(summary)
+    .flat()
+    .map(({ collection }) => collection);
+  if (!touched.includes("routes") && !touched.includes("services")) return { ...summary, requests: null };
+  const routes = await readUpTo<Route>(store, "routes");
+  const services = await readUpTo<Service>(store, "services");
   if (!routes || !services) return { ...summary, requests: { sampled: 0, changed: [], incomplete: true } };
+  const pairs = combineEffects(effects);
   const after = { routes: applyPairs("routes", routes, pairs), services: applyPairs("services", services, pairs) };
-  return { ...summary, requests: reroutedRequests({ routes, services }, after, pairs) };
+  const changed = pairs.flatMap(({ collection, before, after }) =>
+    collection === "routes" ? [before, after].filter((route) => route !== null) : [],
+  );
+  return { ...summary, requests: reroutedRequests({ routes, services }, after, changed as Route[]) };
 }
 
 /** Above this number of routes, no requests are sampled. */
 const MAX_READ = 20_000;
 
-async function readAll<Name extends "routes" | "services">(store: EntityReader, collection: Name) {
-  const all: (Name extends "routes" ? Route : Service)[] = [];
-  for (let after: string | undefined; all.length <= MAX_READ; after = all.at(-1)?.id) {
-    const { entities, more } = await store.list(collection, { size: 1000, ...(after !== undefined && { after }) });
-    all.push(...(entities as typeof all));
-    if (!more) return all;
+async function readUpTo<One extends Entity>(store: EntityReader, collection: Collection): Promise<One[] | undefined> {
+  const all: Entity[] = [];
+  for await (const page of readPages(store, collection)) {
+    if (all.length > MAX_READ) return undefined;
+    all.push(...page);
   }
-  return undefined;
+  return all as One[];
 }
 
 function applyPairs<One extends Entity>(

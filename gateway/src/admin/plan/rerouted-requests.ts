@@ -1,8 +1,16 @@
 /** Finds sample requests that another route would answer, by matching them with the router before and after. */
 import type { Route, Service } from "@sluice/model";
 import { Router } from "../../compile/router/router.ts";
-import type { EntityPair } from "./entity-pairs.ts";
-import { type SampleRequest, sampleRequestsFor } from "./sample-requests.ts";
+
+interface SampleRequest {
+  readonly method: string;
+  readonly scheme: "http" | "https";
+  readonly host: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The TLS server name; null: none. */
+  readonly sni: string | null;
+}
 
 export interface ReroutedRequests {
   /** Number of requests tried. */
@@ -28,14 +36,10 @@ interface Routing {
 const MAX_SAMPLES = 5_000;
 const MAX_TOLD = 100;
 
-export function reroutedRequests(before: Routing, after: Routing, pairs: readonly EntityPair[]): ReroutedRequests {
-  const touched = pairs.flatMap(({ collection, before: old, after: fresh }) =>
-    collection === "routes" ? [old, fresh].filter((route) => route !== null) : [],
-  ) as readonly Route[];
+export function reroutedRequests(before: Routing, after: Routing, touched: readonly Route[]): ReroutedRequests {
   // Changed routes come first: they matter most if there is no room for all.
   const samples = new Map<string, SampleRequest>();
-  const routes = [...touched, ...after.routes];
-  for (const route of routes) {
+  for (const route of [...touched, ...after.routes]) {
     for (const sample of sampleRequestsFor(route))
       if (samples.size < MAX_SAMPLES) samples.set(JSON.stringify(sample), sample);
     if (samples.size >= MAX_SAMPLES) break;
@@ -71,4 +75,46 @@ function matchWith({ routes, services }: Routing): (request: SampleRequest) => M
     const to = service && byId.get(service.id);
     return { id, name, service: to ? (to.name ?? to.id) : null };
   };
+}
+
+/** Maximum values of each attribute's list. */
+const MAX_EACH = 4;
+
+/** Requests that a route should match. Routes with regular expressions get no samples for these: matching text is not generated. */
+function sampleRequestsFor(route: Route): readonly SampleRequest[] {
+  const hosts = valuesOrNull(route.hosts).map((host) => host?.replace("*", "sample") ?? "sample.invalid");
+  const paths = valuesOrNull(route.paths).flatMap((path) =>
+    path === null ? ["/"] : path.startsWith("~") ? [] : pathsBelow(path),
+  );
+  const methods = valuesOrNull(route.methods).map((method) => method ?? "GET");
+  const snis = valuesOrNull(route.snis);
+  const headers = headersOf(route);
+  if (headers === undefined) return [];
+  const scheme = route.protocols.some((protocol) => protocol === "https" || protocol === "grpcs") ? "https" : "http";
+  const [method = "GET"] = methods;
+  const [sni = null] = snis;
+  const one = { method, scheme, headers, sni } as const;
+  const [host = "sample.invalid"] = hosts;
+  const [path] = paths;
+  if (path === undefined) return [];
+  return [
+    ...paths.map((each) => ({ ...one, host, path: each })),
+    ...hosts.slice(1).map((each) => ({ ...one, host: each, path })),
+    ...methods.slice(1).map((each) => ({ ...one, method: each, host, path })),
+    ...snis.slice(1).map((each) => ({ ...one, sni: each, host, path })),
+  ];
+}
+
+/** At least one: null if the route does not restrict the attribute. */
+const valuesOrNull = (values: readonly string[] | null): readonly (string | null)[] =>
+  values === null || values.length === 0 ? [null] : values.slice(0, MAX_EACH);
+
+/** The prefix itself, and a path below it. */
+const pathsBelow = (prefix: string): readonly string[] => [prefix, `${prefix.replace(/\/$/, "")}/sample`];
+
+function headersOf(route: Route): Readonly<Record<string, string>> | undefined {
+  const headers = Object.entries(route.headers ?? {}).map(
+    ([name, [value = ""]]) => [name.toLowerCase(), value] as const,
+  );
+  return headers.some(([, value]) => value.startsWith("~*")) ? undefined : Object.fromEntries(headers);
 }

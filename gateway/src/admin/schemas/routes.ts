@@ -10,8 +10,8 @@ import {
   suggestionFor,
 } from "@sluice/model";
 import type { Store } from "../../stores/store.ts";
-import { timestampFor } from "../entities/operations/check.ts";
 import { type AdminRoute, operations } from "../entities/routes.ts";
+import { timestampFor } from "../entities/write-operations.ts";
 import { decodeBody, type RawMembers } from "../http/decode-body.ts";
 import { HttpError, invalidEntity } from "../http/errors.ts";
 import type { AdminRequest, AdminResponse } from "../requests.ts";

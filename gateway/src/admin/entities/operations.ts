@@ -1,11 +1,31 @@
-/** GET of a list and of an entity. */
+/** Derives the operations of a collection: one handler per operation, for all collections. */
 import type { Entity } from "@sluice/model";
-import { notFound } from "../../http/errors.ts";
-import { pageOf, tagFilterOf, writeOffset } from "../../http/paging.ts";
-import { etagHeader, isNotModified } from "../../http/preconditions.ts";
-import type { AdminResponse, EntityReader, EntityRequest } from "../../requests.ts";
-import { resolveParent, resolveUrl } from "../resolve-url.ts";
-import type { EntityOperations } from "./entity-operations.ts";
+import { etagOf } from "../../stores/etag.ts";
+import { notFound } from "../http/errors.ts";
+import { pageOf, tagFilterOf, writeOffset } from "../http/paging.ts";
+import { etagHeader, isNotModified } from "../http/preconditions.ts";
+import type { AdminResponse, EntityOperations, EntityReader, EntityRequest } from "../requests.ts";
+import { resolveParent, resolveUrl } from "./resolve-url.ts";
+import { changeEntity, createEntity, removeEntity, upsertEntity } from "./write-operations.ts";
+
+/** The operations of a collection; `special` replaces some of them. */
+export function deriveOperations(
+  special: (derived: EntityOperations) => Partial<EntityOperations> = () => ({}),
+): EntityOperations {
+  const derived: EntityOperations = {
+    list: (call) => listEntities(operations, call),
+    show: (call) => showEntity(operations, call),
+    create: (call) => createEntity(operations, call),
+    upsert: (call) => upsertEntity(operations, call),
+    change: (call) => changeEntity(operations, call),
+    remove: (call) => removeEntity(operations, call),
+    present: async (entity) => entity,
+    tag: (entity) => etagOf(entity),
+    prepare: (raw) => raw,
+  };
+  const operations: EntityOperations = { ...derived, ...special(derived) };
+  return operations;
+}
 
 /** As in Kong, lists below a parent are not filtered by tags, and their next page has the default size. */
 export async function listEntities(operations: EntityOperations, call: EntityRequest): Promise<AdminResponse> {

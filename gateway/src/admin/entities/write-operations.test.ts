@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { collections } from "@sluice/model";
-import { updatedAtNow } from "./check.ts";
+import { updatedAtNow } from "./write-operations.ts";
 
 test("every kind of entity has updated_at, except credentials", () => {
   const silent = collections.filter((collection) => !("updated_at" in updatedAtNow(collection)));
