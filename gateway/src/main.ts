@@ -35,7 +35,7 @@ const commands: Readonly<Record<string, Listed>> = {
   },
   migrations: {
     summary: "creates and migrates the tables of the database",
-    load: async () => (await import("./commands/migrations-command.ts")).migrationsCommand,
+    load: async () => (await import("./commands/migrations.ts")).migrationsCommand,
   },
   config: {
     summary: "checks, converts, imports and exports declarative files",

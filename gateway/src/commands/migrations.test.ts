@@ -3,9 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { readArguments } from "@sluice/model";
+import { readArguments, readSettings } from "@sluice/model";
 import type { Migration } from "../database/migrations/index.ts";
-import { migrationsArguments, runMigrations } from "./migrations.ts";
+import { migrationsSettings } from "../settings/migrations.ts";
+import { migrationsCommand, runMigrations } from "./migrations.ts";
 
 let folder: string;
 before(() => {
@@ -25,11 +26,14 @@ interface More {
 /** `list` -> `3 database needs bootstrapping; ...`: the exit code and the whole output. */
 async function run(line: string, { migrations = [old], answer, env = {} }: More = {}): Promise<string> {
   const printed: string[] = [];
-  const given = readArguments(line.split(" "), migrationsArguments);
+  const given = readArguments(line.split(" "), migrationsCommand.arguments);
   assert.ok(given.kind === "given", line);
+  const settings = readSettings(migrationsSettings, { SLUICE_DATABASE_DIR: join(folder, "database"), ...env });
+  if (settings.violations)
+    return [1, ...settings.violations.map(({ path, message }) => `${path[0]}: ${message}`)].join(" | ");
   const code = await runMigrations({
     given,
-    env: { SLUICE_DATABASE_DIR: join(folder, "database"), ...env },
+    settings: settings.value,
     print: (text) => printed.push(text),
     printFault: (text) => printed.push(text),
     ...(answer !== undefined && { ask: async () => answer }),

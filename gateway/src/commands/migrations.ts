@@ -1,5 +1,6 @@
 /** `sluice migrations`: the tables of the database, with Kong's subcommands, wording and exit codes. */
-import { type CommandArguments, type GivenArguments, readSettings } from "@sluice/model/serving";
+import { createInterface } from "node:readline/promises";
+import type { CommandArguments, GivenArguments } from "@sluice/model/serving";
 import { type Database, DatabaseFault, DatabaseUnreachable } from "../database/driver.ts";
 import {
   bootstrap,
@@ -12,28 +13,14 @@ import {
 } from "../database/migrate.ts";
 import type { Migration } from "../database/migrations/index.ts";
 import { openDatabase } from "../database/open.ts";
-import { databaseSettings } from "../settings/database.ts";
+import type { DatabaseSettings } from "../settings/database.ts";
 import { SettingsError } from "../settings/error.ts";
-
-export const migrationsUsage = `usage: sluice migrations COMMAND [OPTIONS]
-
-  bootstrap   makes the tables in an empty database
-  up          runs new migrations; nodes of the version before go on working
-  finish      ends what 'up' began; nodes of the version before must be gone
-  list        prints the migrations; exits with 3 when the database needs bootstrapping,
-              4 when migrations are pending, 5 when there are new ones
-  status      prints the same as JSON
-  reset       drops all tables, with everything in them
-
-  -y, --yes     does not ask before 'reset'
-  -q, --quiet   prints nothing but faults
-
-The database is what SLUICE_DATABASE and SLUICE_PG_* name.
-`;
+import { migrationsSettings } from "../settings/migrations.ts";
+import { defineCommand } from "./command.ts";
 
 export interface MigrationsCommand {
   readonly given: GivenArguments;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly settings: DatabaseSettings;
   readonly print: (line: string) => void;
   readonly printFault: (line: string) => void;
   /** Asks the user. Undefined when there is no terminal. */
@@ -52,30 +39,47 @@ type Run = (command: MigrationsCommand, database: Database, yes: boolean) => Pro
 
 type CommandName = "bootstrap" | "up" | "finish" | "list" | "status" | "reset";
 
+interface MigrationStep {
+  readonly run: (database: Database, migrations?: readonly Migration[]) => Promise<MigrationResult>;
+  readonly none: string;
+  readonly done: string;
+  /** Printed while these migrations remain. */
+  readonly left?: { readonly which: "pending" | "available"; readonly message: string };
+}
+
+const NEEDS_BOOTSTRAP = "database needs bootstrapping; run 'sluice migrations bootstrap'";
+const PENDING = "database has pending migrations; run 'sluice migrations finish'";
+
+/** The command that takes this step. */
+const stepOf =
+  ({ run, none, done, left }: MigrationStep): Run =>
+  async ({ print, printFault, migrations }, database) => {
+    const { fault, ran, state } = await run(database, migrations);
+    if (fault !== undefined) {
+      printFault(fault === "pending" ? PENDING : NEEDS_BOOTSTRAP);
+      return 1;
+    }
+    print(ran.length === 0 ? none : `${done}: ${ran.join(", ")}`);
+    if (left && state[left.which].length > 0) print(left.message);
+    return 0;
+  };
+
 const commands: Readonly<Record<CommandName, Run>> = {
-  async bootstrap({ print, migrations }, database) {
-    const { ran } = await bootstrap(database, migrations);
-    if (ran?.length === 0) print("database already bootstrapped");
-    else print(`database bootstrapped: ${ran?.join(", ")}`);
-    return 0;
-  },
+  bootstrap: stepOf({ run: bootstrap, none: "database already bootstrapped", done: "database bootstrapped" }),
 
-  async up({ print, printFault, migrations }, database) {
-    const result = await up(database, migrations);
-    if (result.fault !== undefined) return refuse(result, printFault);
-    print(result.ran.length === 0 ? "database is already up-to-date" : `migrated: ${result.ran.join(", ")}`);
-    if (result.state.pending.length > 0)
-      print("database has pending migrations; run 'sluice migrations finish' when ready");
-    return 0;
-  },
+  up: stepOf({
+    run: up,
+    none: "database is already up-to-date",
+    done: "migrated",
+    left: { which: "pending", message: `${PENDING} when ready` },
+  }),
 
-  async finish({ print, printFault, migrations }, database) {
-    const result = await finish(database, migrations);
-    if (result.fault !== undefined) return refuse(result, printFault);
-    print(result.ran.length === 0 ? "no pending migrations to finish" : `finished: ${result.ran.join(", ")}`);
-    if (result.state.available.length > 0) print("new migrations available; run 'sluice migrations up' to proceed");
-    return 0;
-  },
+  finish: stepOf({
+    run: finish,
+    none: "no pending migrations to finish",
+    done: "finished",
+    left: { which: "available", message: "new migrations available; run 'sluice migrations up' to proceed" },
+  }),
 
   async list({ print, migrations }, database) {
     const state = await readMigrationState(database, migrations);
@@ -125,13 +129,6 @@ const commands: Readonly<Record<CommandName, Run>> = {
   },
 };
 
-const NEEDS_BOOTSTRAP = "database needs bootstrapping; run 'sluice migrations bootstrap'";
-
-function refuse({ fault }: MigrationResult, printFault: (line: string) => void): number {
-  printFault(fault === "pending" ? "database has pending migrations; run 'sluice migrations finish'" : NEEDS_BOOTSTRAP);
-  return 1;
-}
-
 function exitCodeOf({ needsBootstrap, pending, available }: MigrationState): number {
   if (needsBootstrap) return 3;
   if (pending.length > 0) return 4;
@@ -143,22 +140,13 @@ const options: CommandArguments["options"] = {
   quiet: { type: "boolean", short: "q" },
 };
 
-export const migrationsArguments: CommandArguments = {
-  subcommands: Object.fromEntries(Object.keys(commands).map((name) => [name, { options }])),
-};
-
 /** Resolves to the exit code. */
 export async function runMigrations(command: MigrationsCommand): Promise<number> {
-  const { env, printFault, given } = command;
+  const { settings, printFault, given } = command;
   const { yes = false, quiet = false } = given.options;
   const run = commands[given.subcommands[0] as CommandName];
-  const settings = readSettings(databaseSettings, env);
-  if (settings.violations) {
-    for (const { path, message } of settings.violations) printFault(`${path[0]}: ${message}`);
-    return 1;
-  }
   try {
-    const database = await openDatabase(settings.value, { timeout: TIMEOUT });
+    const database = await openDatabase(settings, { timeout: TIMEOUT });
     try {
       return await run(quiet ? { ...command, print: () => undefined } : command, database, yes === true);
     } finally {
@@ -173,3 +161,41 @@ export async function runMigrations(command: MigrationsCommand): Promise<number>
 
 const isExpected = (error: unknown): error is Error =>
   error instanceof SettingsError || error instanceof DatabaseUnreachable || error instanceof DatabaseFault;
+
+export const migrationsCommand = defineCommand({
+  usage: `usage: sluice migrations COMMAND [OPTIONS]
+
+  bootstrap   makes the tables in an empty database
+  up          runs new migrations; nodes of the version before go on working
+  finish      ends what 'up' began; nodes of the version before must be gone
+  list        prints the migrations; exits with 3 when the database needs bootstrapping,
+              4 when migrations are pending, 5 when there are new ones
+  status      prints the same as JSON
+  reset       drops all tables, with everything in them
+
+  -y, --yes     does not ask before 'reset'
+  -q, --quiet   prints nothing but faults
+
+The database is what SLUICE_DATABASE and SLUICE_PG_* name.
+`,
+  arguments: { subcommands: Object.fromEntries(Object.keys(commands).map((name) => [name, { options }])) },
+  settings: migrationsSettings,
+  ends: true,
+  run: ({ given, settings, print }) =>
+    runMigrations({
+      given,
+      settings,
+      print: (line) => print(`${line}\n`),
+      printFault: (line) => void process.stderr.write(`${line}\n`),
+      ask: process.stdin.isTTY ? ask : undefined,
+    }),
+});
+
+async function ask(question: string): Promise<string> {
+  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  try {
+    return await terminal.question(question);
+  } finally {
+    terminal.close();
+  }
+}

@@ -3,11 +3,13 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import { type TestContext, test } from "node:test";
+import { readSettings } from "@sluice/model/serving";
 import { pino } from "pino";
 import { send as ask } from "../../../test/conformance/engine/client.ts";
 import { portOf, startUpstream } from "../../../test/conformance/engine/rig.ts";
 import { temporaryFolder } from "../../../tools/process/index.ts";
 import { withNodeDatabase } from "../../../tools/programs/embedded-database.ts";
+import { databaseSettings } from "../settings/database.ts";
 import { SettingsError } from "../settings/error.ts";
 import { runMigrations } from "./migrations.ts";
 import { startCommand } from "./start.ts";
@@ -78,8 +80,10 @@ async function bootstrapped(context: TestContext): Promise<Readonly<Record<strin
   context.after(() => folder.remove());
   const env = { SLUICE_STORE: "database", SLUICE_DATABASE_DIR: await withNodeDatabase(join(folder.path, "db")) };
   const print = () => {};
+  const { value: settings } = readSettings(databaseSettings, env);
+  assert.ok(settings);
   assert.equal(
-    await runMigrations({ given: { ...noArguments, subcommands: ["bootstrap"] }, env, print, printFault: print }),
+    await runMigrations({ given: { ...noArguments, subcommands: ["bootstrap"] }, settings, print, printFault: print }),
     0,
   );
   return env;

@@ -7,10 +7,9 @@ import fc from "fast-check";
 import { arbitraries } from "../../../crds/client/src/translate/testing-arbitraries.ts";
 import { CERTIFICATE, CONSUMER, ROUTE, SERVICE, UPSTREAM } from "../../../crds/client/src/translate/testing-example.ts";
 import { fromResources } from "../../../gateway/src/commands/config/from-resources.ts";
-import { entitiesOf } from "../../../gateway/src/commands/config/read-declarative.ts";
 import { toResources } from "../../../gateway/src/commands/config/to-resources.ts";
 import { declarativeText } from "../../../gateway/src/stores/file/export.ts";
-import type { EntityLists } from "../../../gateway/src/stores/read-all.ts";
+import { type EntityLists, entitiesOf } from "../../../gateway/src/stores/read-all.ts";
 import { createTables, type Tables, write } from "../../../gateway/src/stores/tables/index.ts";
 
 /** Entities that others refer to. */
@@ -74,7 +73,7 @@ test("entities come back from a declarative file as they went in", () => {
       const lists = listsOf(items);
       const { value, violations } = loadText(declarativeText(lists));
       assert.ok(value, JSON.stringify(violations));
-      assert.deepEqual(sorted(entitiesOf(value)), sorted(lists));
+      assert.deepEqual(sorted(entitiesOf(value.document)), sorted(lists));
     }),
     { numRuns: 20 },
   );
@@ -93,7 +92,7 @@ for (const [what, namespace, ofClass] of [
         const text = resources.map(printResource).join("---\n");
         const parsed = parseResources(text);
         assert.deepEqual(parsed.faults, []);
-        const held = parsed.resources.map(({ content }) => ({ from: content.metadata.name, resource: content }));
+        const held = parsed.resources.map(({ content }) => content);
         const read = fromResources(held, { homeNamespace: namespace, class: ofClass ?? "sluice" });
         assert.deepEqual(read.faults, undefined);
         assert.deepEqual(sorted(read.lists ?? {}), sorted(lists));

@@ -2,20 +2,11 @@
 import { stat } from "node:fs/promises";
 import { describeViolation } from "@sluice/model";
 import { declarativeText } from "../../stores/file/export.ts";
+import { entitiesOf } from "../../stores/read-all.ts";
 import { CommandError, Misused } from "../command.ts";
-import { entitiesOf, readDeclarative } from "./read-declarative.ts";
-import { readFolder } from "./read-folder.ts";
-import type { ConfigCall, ConfigSubcommand } from "./subcommand.ts";
+import { readFolder, writeFolder } from "./resource-folder.ts";
+import { type ConfigCall, type ConfigSubcommand, readDeclarative, writeNew } from "./subcommand.ts";
 import { toResources } from "./to-resources.ts";
-import { writeFolder } from "./write-folder.ts";
-import { writeNew } from "./write-new.ts";
-
-interface Order {
-  readonly from: string;
-  readonly to: "custom-resources" | "declarative";
-  /** Undefined: standard output. */
-  readonly out: string | undefined;
-}
 
 const forms = ["custom-resources", "declarative"] as const;
 
@@ -25,15 +16,22 @@ export const convert: ConfigSubcommand = async (call) => {
   const to = forms.find((form) => form === given);
   if (to === undefined) throw new Misused(`--to must be ${forms.join(" or ")}`);
   if (out === "") throw new Misused("--out must name a file or folder");
-  const order = { from, to, out: typeof out === "string" ? out : undefined };
-  await (to === "declarative" ? toDeclarative(order, call) : toCustomResources(order, call));
+  await (to === "declarative" ? toDeclarative : toCustomResources)(
+    from,
+    typeof out === "string" ? out : undefined,
+    call,
+  );
 };
 
-async function toCustomResources({ from, out }: Order, { settings, log, print }: ConfigCall): Promise<void> {
+/** @param out Undefined: standard output. */
+async function toCustomResources(from: string, out: string | undefined, { settings, log, print }: ConfigCall) {
   if ((await stat(from)).isDirectory()) throw new CommandError(`${from} is a folder: name the declarative file`);
   const loaded = await readDeclarative(from, { warn: (sentence) => log.warn(sentence) });
   const ofClass = settings.class === "sluice" ? undefined : settings.class;
-  const { resources, faults } = toResources(entitiesOf(loaded), { namespace: settings.homeNamespace, class: ofClass });
+  const { resources, faults } = toResources(entitiesOf(loaded.document), {
+    namespace: settings.homeNamespace,
+    class: ofClass,
+  });
   if (faults.length > 0) {
     const told = faults.flatMap(({ collection, entity, violations }) => {
       const at = (loaded.document[collection] ?? []).findIndex((item) => Object(item).id === entity.id);
@@ -47,7 +45,7 @@ async function toCustomResources({ from, out }: Order, { settings, log, print }:
   await writeFolder(resources, { folder: out, print });
 }
 
-async function toDeclarative({ from, out }: Order, { settings, print }: ConfigCall): Promise<void> {
+async function toDeclarative(from: string, out: string | undefined, { settings, print }: ConfigCall) {
   const lists = await readFolder(from, { homeNamespace: settings.homeNamespace, class: settings.class });
   const text = declarativeText(lists);
   if (out === undefined) return print(text);

@@ -19,33 +19,28 @@ export interface FromResourcesOptions {
   readonly class: string;
 }
 
-export interface ResourceFault<From> {
-  readonly from: From;
+interface ResourceFault {
+  readonly resource: Resource;
   /** The path begins at the resource. */
   readonly path: Path;
   readonly message: string;
 }
 
 /** All entities; or all errors and no entities. */
-export type ReadResources<From> =
+type ReadResources =
   | { readonly lists: EntityLists; readonly faults?: undefined }
-  | { readonly faults: readonly ResourceFault<From>[]; readonly lists?: undefined };
+  | { readonly faults: readonly ResourceFault[]; readonly lists?: undefined };
 
-interface Held<From> {
-  readonly from: From;
-  readonly resource: Resource;
-}
-
-export function fromResources<From>(
-  held: readonly Held<From>[],
+export function fromResources(
+  resources: readonly Resource[],
   { homeNamespace, class: ofClass }: FromResourcesOptions,
-): ReadResources<From> {
+): ReadResources {
   const isOwn = (resource: Resource) =>
     classOf(resource, resource.metadata.namespace === homeNamespace ? ofClass : undefined) === ofClass;
-  const ours = held.filter(({ resource }) => sluiceKindOf(resource) && isOwn(resource));
-  const ids = new Map(ours.map(({ resource }) => [keyOf(resource), identityOf(resource, homeNamespace).id]));
+  const ours = resources.filter((resource) => sluiceKindOf(resource) && isOwn(resource));
+  const ids = new Map(ours.map((resource) => [keyOf(resource), identityOf(resource, homeNamespace).id]));
   const others = new Map(
-    held.filter(({ resource }) => !sluiceKindOf(resource)).map(({ resource }) => [keyOf(resource), resource]),
+    resources.filter((resource) => !sluiceKindOf(resource)).map((resource) => [keyOf(resource), resource]),
   );
   const asking = {
     homeNamespace,
@@ -56,13 +51,13 @@ export function fromResources<From>(
     namespacesOpenTo: () => [],
   } satisfies Omit<TranslateOptions, "audience">;
 
-  const translated = ours.flatMap(({ from, resource }) => {
+  const translated = ours.flatMap((resource) => {
     // For the audience "nodes", a config includes values from Secrets, but keys are left out; a file needs both.
     const audience = sluiceKindOf(resource) === "Plugin" ? "nodes" : "admin";
-    return translate(resource, { ...asking, audience }).map((item) => ({ from, item }));
+    return translate(resource, { ...asking, audience }).map((item) => ({ resource, item }));
   });
-  const faults = translated.flatMap(({ from, item: { violations } }) =>
-    violations.map(({ path, message }) => ({ from, path, message })),
+  const faults = translated.flatMap(({ resource, item: { violations } }) =>
+    violations.map(({ path, message }) => ({ resource, path, message })),
   );
   const lists = Map.groupBy(translated, ({ item }) => item.collection);
   return faults.length > 0 ? { faults } : together(lists);
@@ -71,10 +66,10 @@ export function fromResources<From>(
 const keyOf = ({ apiVersion, kind, metadata: { namespace, name } }: Resource): string =>
   `${apiVersion === "v1" && kind === "Service" ? "CoreService" : kind} ${namespace} ${name}`;
 
-type Translated<From> = { readonly from: From; readonly item: CheckedTranslation };
+type Translated = { readonly resource: Resource; readonly item: CheckedTranslation };
 
 /** Errors that only appear across resources: duplicate names. */
-function together<From>(found: ReadonlyMap<Collection, readonly Translated<From>[]>): ReadResources<From> {
+function together(found: ReadonlyMap<Collection, readonly Translated[]>): ReadResources {
   const lists = Object.fromEntries(
     collections.map((name) => [name, (found.get(name) ?? []).map(({ item }) => plain(item.entity))]),
   );
@@ -82,7 +77,7 @@ function together<From>(found: ReadonlyMap<Collection, readonly Translated<From>
   const faults = violations.flatMap(({ path: [name, index, ...path], message }) => {
     const one = found.get(name as Collection)?.[Number(index)];
     if (!one) throw new Error(`a fault in what was translated: ${message}`);
-    return resourceViolations(one.item, [{ path, message }]).map((told) => ({ from: one.from, ...told }));
+    return resourceViolations(one.item, [{ path, message }]).map((told) => ({ resource: one.resource, ...told }));
   });
   return faults.length > 0 ? { faults } : { lists };
 }

@@ -2,11 +2,9 @@
 import type { CommandArguments } from "@sluice/model/serving";
 import { configSettings } from "../../settings/config.ts";
 import { defineCommand } from "../command.ts";
-import { exportFile } from "./export.ts";
-import { importFile } from "./import.ts";
+import { exportFile, importFile } from "./import-export.ts";
 import { init } from "./init.ts";
-import { readDeclarative } from "./read-declarative.ts";
-import type { ConfigSubcommand } from "./subcommand.ts";
+import { type ConfigSubcommand, readDeclarative } from "./subcommand.ts";
 
 interface Listed {
   readonly usage: string;

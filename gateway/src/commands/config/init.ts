@@ -1,6 +1,5 @@
 /** `sluice config init`: writes an example declarative file. */
-import type { ConfigSubcommand } from "./subcommand.ts";
-import { writeNew } from "./write-new.ts";
+import { type ConfigSubcommand, writeNew } from "./subcommand.ts";
 
 /**
  * The example becomes active when the first `#` of each line is removed: by hand, by an editor, or by `sed s/^#//`. So

@@ -1,8 +1,10 @@
 /** What the subcommands of `sluice config` share. */
+import { readFile, writeFile } from "node:fs/promises";
+import { describeViolation, describeWarnings, type LoadedText, type LoadOptions, loadText } from "@sluice/model";
 import { type AdminSettings, adminSettings } from "../../settings/admin.ts";
 import type { ConfigSettings } from "../../settings/config.ts";
 import { defaultsOf } from "../../settings/start.ts";
-import type { CommandCall } from "../command.ts";
+import { type CommandCall, CommandError } from "../command.ts";
 
 /** A call of a `sluice config` subcommand. */
 export type ConfigCall = CommandCall<ConfigSettings>;
@@ -14,3 +16,34 @@ export const storeSettings = (settings: ConfigSettings): AdminSettings => ({
   ...defaultsOf(adminSettings),
   ...settings,
 });
+
+interface ReadDeclarativeOptions extends Pick<LoadOptions, "database"> {
+  /** Called with a sentence for each warning. */
+  readonly warn: (sentence: string) => void;
+}
+
+/** Reads a declarative file. @throws CommandError with every error and its position. */
+export async function readDeclarative(file: string, { warn, ...options }: ReadDeclarativeOptions): Promise<LoadedText> {
+  const text = await readFile(file, "utf8");
+  const { value: loaded, violations = [] } = loadText(text, { ...options, file });
+  if (!loaded) {
+    const count = violations.length === 1 ? "1 error" : `${violations.length} errors`;
+    throw new CommandError(`${file} has ${count}:`, violations.map(describeViolation));
+  }
+  for (const sentence of describeWarnings(loaded.warnings)) warn(sentence);
+  return loaded;
+}
+
+/**
+ * Writes a new file. An existing file is never overwritten.
+ *
+ * @param mode Mode of the file. Default: readable by the owner only, because the file contains keys.
+ */
+export async function writeNew(file: string, text: string, mode = 0o600): Promise<void> {
+  try {
+    await writeFile(file, text, { flag: "wx", mode });
+  } catch (error) {
+    if ((error as { readonly code?: unknown }).code !== "EEXIST") throw error;
+    throw new CommandError(`${file} already exists and is not overwritten: choose another name, or move it`);
+  }
+}

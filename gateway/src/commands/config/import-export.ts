@@ -1,21 +1,21 @@
-/** `sluice config import`: creates or updates the entities of a declarative file in a store. Deletes nothing. */
+/** `sluice config import` and `export`: between a declarative file and a store. */
 import { collections, describeViolation, entities, entityNameOf, type LoadedText } from "@sluice/model";
 import { writesBetween } from "../../stores/difference.ts";
+import { declarativeText } from "../../stores/file/export.ts";
 import { openStore } from "../../stores/open.ts";
-import { readAll } from "../../stores/read-all.ts";
+import { entitiesOf, readAll } from "../../stores/read-all.ts";
 import type { Write, WriteFault } from "../../stores/store.ts";
 import { CommandError } from "../command.ts";
-import { entitiesOf, readDeclarative } from "./read-declarative.ts";
-import type { ConfigSubcommand } from "./subcommand.ts";
-import { storeSettings } from "./subcommand.ts";
+import { type ConfigSubcommand, readDeclarative, storeSettings, writeNew } from "./subcommand.ts";
 
+/** Creates or updates the entities of a declarative file in a store. Deletes nothing. */
 export const importFile: ConfigSubcommand = async ({ given, settings, log, print }) => {
   const [file = ""] = given.positionals;
   const loaded = await readDeclarative(file, {
     database: settings.store === "database",
     warn: (sentence) => log.warn(sentence),
   });
-  const wanted = entitiesOf(loaded);
+  const wanted = entitiesOf(loaded.document);
   const opened = await openStore(storeSettings(settings), log);
   try {
     const before = await readAll(opened.store);
@@ -86,3 +86,17 @@ function describeFault(fault: WriteFault): readonly string[] {
       return ["the store is read-only"];
   }
 }
+
+/** Writes all entities of a store as a declarative file. */
+export const exportFile: ConfigSubcommand = async ({ given, settings, log, print }) => {
+  const [file = "sluice.yml"] = given.positionals;
+  const opened = await openStore(storeSettings({ ...settings, fileWritable: false }), log);
+  try {
+    const text = declarativeText(await readAll(opened.store));
+    if (file === "-") return print(text);
+    await writeNew(file, text);
+    print(`${file} is written\n`);
+  } finally {
+    await opened.close();
+  }
+};
