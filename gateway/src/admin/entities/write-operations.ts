@@ -1,14 +1,6 @@
 /** Prepares the writes of POST, PUT, PATCH and DELETE. */
 import { randomUUID } from "node:crypto";
-import {
-  type Collection,
-  checkEntity,
-  type Entity,
-  entities,
-  mergeEntity,
-  references,
-  schemaNode,
-} from "@sluice/model";
+import { type Collection, checkEntity, type Entity, entities, mergeEntity, references } from "@sluice/model";
 import { etagOf } from "../../stores/etag.ts";
 import type { Lookup, Write } from "../../stores/store.ts";
 import type { RawMembers } from "../http/decode-body.ts";
@@ -142,9 +134,7 @@ export const timestampFor = (collection: Collection): number =>
 
 /** The change time, for collections that have one: credentials do not. */
 export const updatedAtNow = (collection: Collection): { readonly updated_at?: number } =>
-  "updated_at" in (schemaNode(entities[collection].schema).properties ?? {})
-    ? { updated_at: timestampFor(collection) }
-    : {};
+  "updated_at" in (entities[collection].schema.properties ?? {}) ? { updated_at: timestampFor(collection) } : {};
 
 /** @throws HttpError 400 with all violations. */
 function checkedEntity(call: EntityRequest, raw: RawMembers): Entity {
