@@ -1,5 +1,5 @@
 /** The errors that clients receive: a message and a stable `extensions.code`. */
-import type { FastifyBaseLogger } from "fastify";
+import type { FastifyRequest } from "fastify";
 import { GraphQLError, type GraphQLFormattedError } from "graphql";
 
 /** Every code, with the HTTP status of a request that fails with it before execution. */
@@ -40,7 +40,7 @@ export function failure(
  */
 const VALUE_FAULT = /^(?:Variable|Argument) "[^"]*" (?:(?:got|has) invalid value|of (?:required|non-null) type)/;
 
-/** Classifies an error by its shape, because graphql-js and mercurius set no code. Null: not the client's fault. */
+/** Classifies an error by its shape, because graphql-js sets no code. Null: not the client's fault. */
 export function codeOf(error: GraphQLError): ErrorCode | null {
   if (isCode(error.extensions.code)) return error.extensions.code;
   const executed = error.path !== undefined;
@@ -56,17 +56,13 @@ export function codeOf(error: GraphQLError): ErrorCode | null {
 export const codesOf = (errors: readonly GraphQLFormattedError[] | undefined): readonly unknown[] =>
   (errors ?? []).map(({ extensions }) => extensions?.code);
 
-/** The request or socket in which an error occurred. */
-export interface ErrorContext {
-  /** Its lines carry the request id. */
-  readonly log: FastifyBaseLogger;
-  readonly requestId: string;
-}
+/** The request in which an error occurred; its log lines carry its id. */
+export type ErrorContext = Pick<FastifyRequest, "log" | "id">;
 
 /**
  * The error for the client. An error that is not the client's fault is logged with its cause and sent without details.
  */
-export function present(error: GraphQLError, { log, requestId }: ErrorContext): GraphQLFormattedError {
+export function present(error: GraphQLError, { log, id }: ErrorContext): GraphQLFormattedError {
   const code = codeOf(error);
   if (code !== null) {
     const { message, locations, path, extensions } = error.toJSON();
@@ -79,18 +75,15 @@ export function present(error: GraphQLError, { log, requestId }: ErrorContext): 
   }
   log.error({ err: error.originalError ?? error, path: error.path }, "a request failed");
   return {
-    message: `Internal server error; the log has the cause under the request id ${requestId}`,
+    message: `Internal server error; the log has the cause under the request id ${id}`,
     ...(error.path === undefined ? {} : { path: error.path }),
-    extensions: { code: "INTERNAL_SERVER_ERROR", requestId },
+    extensions: { code: "INTERNAL_SERVER_ERROR", requestId: id },
   };
 }
 
-/** mercurius wraps all parse and validation errors in one error; this returns them as separate GraphQL errors. */
-export function unwrapErrors(error: GraphQLError): readonly GraphQLError[] {
-  const cause = error.originalError;
-  if (cause === undefined || !("errors" in cause) || !Array.isArray(cause.errors)) return [error];
-  return cause.errors.map((one: unknown) => {
-    if (one instanceof GraphQLError) return one;
-    return failure("BAD_REQUEST", one instanceof Error ? one.message : String(one));
-  });
+/** Any other error becomes the cause of a GraphQL error. */
+export function asGraphqlError(fault: unknown): GraphQLError {
+  if (fault instanceof GraphQLError) return fault;
+  const originalError = fault instanceof Error ? fault : new Error(String(fault));
+  return new GraphQLError(originalError.message, { originalError });
 }

@@ -6,7 +6,7 @@ import { buildSchema, type GraphQLError, type GraphQLObjectType, type GraphQLSch
 import { makePostLoader } from "../../../user-api/src/directory/post-loader.ts";
 import { makeResolvers } from "../../../user-api/src/directory/resolvers.ts";
 import { schema as typeDefs } from "../../../user-api/src/directory/schema.ts";
-import { makeDocuments } from "../../../user-api/src/limits/documents.ts";
+import { makeDocumentCheck } from "../../../user-api/src/limits/documents.ts";
 import { defaultLimits } from "../../../user-api/src/limits/limits.ts";
 import { openPostgres } from "../../../user-api/src/store/postgres.ts";
 import { openUserStore } from "../../../user-api/src/store/sql-store.ts";
@@ -39,12 +39,12 @@ export async function openDirectory([url = "", kind]: readonly string[]): Promis
     const known = (schema.getType(type) as GraphQLObjectType).getFields();
     for (const [name, resolve] of Object.entries(fields)) Object.assign(known[name] ?? {}, { resolve });
   }
-  const documents = makeDocuments({ schema, limits: defaultLimits, introspection: true });
+  const check = makeDocumentCheck({ schema, limits: defaultLimits, introspection: true });
   return {
     schema,
     context: () => ({ consumer: null, postsOf: makePostLoader(store) }),
     faults(request) {
-      const checked = documents.bounded(request);
+      const checked = check(request);
       return "errors" in checked ? checked.errors : [];
     },
     tokens: defaultLimits.tokens,

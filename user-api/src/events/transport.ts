@@ -1,4 +1,5 @@
 /** Carries messages between replicas. Implementations: Redis and LISTEN/NOTIFY of Postgres. */
+import { isJsonObject } from "../json.ts";
 import type { User } from "../store/store.ts";
 
 export interface Transport {
@@ -36,9 +37,6 @@ const LONGEST = 4_000;
 
 export const writeMessage = (message: Message): string => JSON.stringify(message);
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 const isId = (value: unknown): value is string => typeof value === "string" && UUID.test(value);
 
 /** Null for anything that is not a message. */
@@ -50,9 +48,9 @@ export function readMessage(text: string): Message | null {
   } catch {
     return null;
   }
-  if (!isRecord(value)) return null;
+  if (!isJsonObject(value)) return null;
   if (isId(value.missedAfter)) return { missedAfter: value.missedAfter };
-  if (!isRecord(value.created)) return null;
+  if (!isJsonObject(value.created)) return null;
   const { id, name, email } = value.created;
   return isId(id) && typeof name === "string" && typeof email === "string" ? { created: { id, name, email } } : null;
 }

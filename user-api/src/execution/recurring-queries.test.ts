@@ -76,7 +76,7 @@ async function both(source: string, variables: Record<string, unknown> = {}) {
   const document = parse(source);
   assert.deepEqual(validate(schema, document, specifiedRules), []);
   const node = document.definitions.find(({ kind }) => kind === Kind.OPERATION_DEFINITION) as OperationDefinitionNode;
-  const quick = makeRecurringExecutor({ schema, rules: [] });
+  const quick = makeRecurringExecutor(schema);
   const given = { variables, context: () => ({}) };
   // At the first execution it is unknown whether the query will recur.
   assert.equal(await quick({ document, node }, given), null);
@@ -172,7 +172,7 @@ describe("an operation that is left to graphql-js", () => {
   it("does not fit the schema", async () => {
     const document = parse("{ unknown }");
     const [node] = document.definitions as [OperationDefinitionNode];
-    const quick = makeRecurringExecutor({ schema, rules: [] });
+    const quick = makeRecurringExecutor(schema);
     const given = { variables: {}, context: () => ({}) };
     assert.deepEqual([await quick({ document, node }, given), await quick({ document, node }, given)], [null, null]);
   });

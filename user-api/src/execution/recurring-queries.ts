@@ -1,6 +1,5 @@
 /** Executes queries by plans where possible; each resolver runs once, even when a plan fails. */
 import {
-  type DocumentNode,
   type ExecutionResult,
   execute,
   type FragmentDefinitionNode,
@@ -9,31 +8,17 @@ import {
   Kind,
   type OperationDefinitionNode,
   OperationTypeNode,
-  specifiedRules,
-  type ValidationRule,
   type VariableDefinitionNode,
-  validate,
 } from "graphql";
+import type { Operation } from "../limits/documents.ts";
 import { compilePlan, type Plan, type Variables } from "./plan.ts";
 import { makeReplay, RecordedValues } from "./replay.ts";
 
-/** An operation of a document that is within the limits. It may still be invalid; that is checked here. */
-export interface RecurringOperation {
-  readonly document: DocumentNode;
-  readonly node: OperationDefinitionNode;
-}
-
 /** The result. Null: the query must be executed by graphql-js, and no resolver has run. */
 export type ExecuteRecurring = (
-  operation: RecurringOperation,
+  operation: Pick<Operation, "document" | "node">,
   given: { readonly variables: Variables; readonly context: () => object },
 ) => Promise<ExecutionResult> | null;
-
-export interface RecurringOptions {
-  readonly schema: GraphQLSchema;
-  /** Validation rules in addition to those of the specification. */
-  readonly rules: readonly ValidationRule[];
-}
 
 /**
  * The variables unchanged, when all are strings for String and ID, which graphql-js does not change either. Undefined:
@@ -53,14 +38,13 @@ function stringVariables(definitions: readonly VariableDefinitionNode[], variabl
 }
 
 /** A plan is kept as long as its operation. */
-export function makeRecurringExecutor({ schema, rules }: RecurringOptions): ExecuteRecurring {
+export function makeRecurringExecutor(schema: GraphQLSchema): ExecuteRecurring {
   const replay = makeReplay(schema);
   /** Undefined for an operation that was executed once: making a plan for an operation that never recurs costs more. */
   const plans = new WeakMap<OperationDefinitionNode, Plan | null | undefined>();
 
-  function prepare({ document, node }: RecurringOperation): Plan | null {
+  function prepare({ document, node }: Pick<Operation, "document" | "node">): Plan | null {
     if (node.operation !== OperationTypeNode.QUERY) return null;
-    if (validate(schema, document, [...specifiedRules, ...rules]).length > 0) return null;
     const fragments = document.definitions.filter(
       (definition): definition is FragmentDefinitionNode => definition.kind === Kind.FRAGMENT_DEFINITION,
     );

@@ -4,27 +4,23 @@ import { isUtf8 } from "node:buffer";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { GraphQLError } from "graphql";
 import { failure } from "../errors.ts";
+import { isJsonObject, type JsonObject } from "../json.ts";
 import type { GraphqlRequest } from "../limits/documents.ts";
 import { RequestError } from "./error-response.ts";
-
-type Members = Readonly<Record<string, unknown>>;
-
-export const isRecord = (value: unknown): value is Members =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 const bad = (message: string): GraphQLError => failure("BAD_REQUEST", message);
 
 /** The hash that Apollo's clients send for a trusted document. */
-function hashIn(extensions: Members): string | undefined {
+function hashIn(extensions: JsonObject): string | undefined {
   const { persistedQuery } = extensions;
-  const hash = isRecord(persistedQuery) ? persistedQuery.sha256Hash : undefined;
+  const hash = isJsonObject(persistedQuery) ? persistedQuery.sha256Hash : undefined;
   return typeof hash === "string" ? hash : undefined;
 }
 
 /** From a JSON body or a WebSocket message. */
 export function readRequest(body: unknown): GraphqlRequest | GraphQLError {
   if (Array.isArray(body)) return bad("Requests are answered one by one: send an object, not a list");
-  if (!isRecord(body)) return bad("The request must be a JSON object with the member query");
+  if (!isJsonObject(body)) return bad("The request must be a JSON object with the member query");
   const { query, operationName, variables, extensions, documentId } = body;
   if (query !== undefined && query !== null && typeof query !== "string") return bad("query must be a string");
   if (documentId !== undefined && documentId !== null && typeof documentId !== "string") {
@@ -33,10 +29,10 @@ export function readRequest(body: unknown): GraphqlRequest | GraphQLError {
   if (operationName !== undefined && operationName !== null && typeof operationName !== "string") {
     return bad("operationName must be a string or null");
   }
-  if (variables !== undefined && variables !== null && !isRecord(variables)) {
+  if (variables !== undefined && variables !== null && !isJsonObject(variables)) {
     return bad("variables must be an object or null");
   }
-  if (extensions !== undefined && extensions !== null && !isRecord(extensions)) {
+  if (extensions !== undefined && extensions !== null && !isJsonObject(extensions)) {
     return bad("extensions must be an object or null");
   }
   const id = documentId ?? hashIn(extensions ?? {});
@@ -50,7 +46,7 @@ export function readRequest(body: unknown): GraphqlRequest | GraphQLError {
 
 /** From the query string of a GET, where variables and extensions are JSON texts. */
 export function readUrlRequest(query: unknown): GraphqlRequest | GraphQLError {
-  if (!isRecord(query)) return bad("The URL must have the parameter query");
+  if (!isJsonObject(query)) return bad("The URL must have the parameter query");
   const members: Record<string, unknown> = {};
   for (const name of ["query", "documentId", "operationName", "variables", "extensions"]) {
     const text = query[name];

@@ -12,7 +12,6 @@ import {
   type OperationDefinitionNode,
   parse,
   specifiedRules,
-  type ValidationRule,
   validate,
 } from "graphql";
 import { lru } from "tiny-lru";
@@ -54,14 +53,8 @@ export interface Operation {
 
 export type Refused = { readonly errors: readonly GraphQLError[] };
 
-export interface Documents {
-  /** The requested operation, if it is within all limits. It may still be invalid against the schema. */
-  bounded(request: GraphqlRequest): Operation | Refused;
-  /** Like `bounded`, but valid against the schema too; for callers that execute it by graphql-js. */
-  valid(request: GraphqlRequest): Operation | Refused;
-  /** The rules that `valid` checks in addition to those of the specification. */
-  readonly rules: readonly ValidationRule[];
-}
+/** Returns the requested operation if it is within all limits and valid against the schema, else its errors. */
+export type CheckDocument = (request: GraphqlRequest) => Operation | Refused;
 
 export interface DocumentsOptions {
   readonly schema: GraphQLSchema;
@@ -81,11 +74,11 @@ interface CachedDocument {
   faults?: readonly GraphQLError[];
 }
 
-/** The number of cached documents. */
+/** The number of cached documents. Each key is at most as long as the largest request. */
 const CACHED_DOCUMENTS = 256;
 
-export function makeDocuments({ schema, limits, introspection, trusted }: DocumentsOptions): Documents {
-  const rules = introspection ? [] : [NoSchemaIntrospectionCustomRule];
+export function makeDocumentCheck({ schema, limits, introspection, trusted }: DocumentsOptions): CheckDocument {
+  const rules = introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule];
   const kept = lru<CachedDocument>(CACHED_DOCUMENTS);
 
   function keep(source: string): CachedDocument | Refused {
@@ -97,9 +90,7 @@ export function makeDocuments({ schema, limits, introspection, trusted }: Docume
     return found;
   }
 
-  function find(
-    request: GraphqlRequest,
-  ): { readonly document: CachedDocument; readonly operation: Operation } | Refused {
+  return (request) => {
     const source = sourceOf(request, trusted);
     if (typeof source !== "string") return { errors: [source] };
     const document = kept.get(source) ?? keep(source);
@@ -115,24 +106,8 @@ export function makeDocuments({ schema, limits, introspection, trusted }: Docume
       return { errors: [limitExceeded("cost", limits, `The operation may ask for ${total} field values`)] };
     }
     if (document.subscriptionRootError !== null) return { errors: [document.subscriptionRootError] };
-    return { document, operation };
-  }
-
-  return {
-    rules,
-    bounded(request) {
-      const found = find(request);
-      return "errors" in found ? found : found.operation;
-    },
-    valid(request) {
-      const found = find(request);
-      if ("errors" in found) return found;
-      const { document, operation } = found;
-      document.faults ??= validate(schema, document.document, [...specifiedRules, ...rules], {
-        hideSuggestions: !introspection,
-      });
-      return document.faults.length > 0 ? { errors: document.faults } : operation;
-    },
+    document.faults ??= validate(schema, document.document, rules, { hideSuggestions: !introspection });
+    return document.faults.length > 0 ? { errors: document.faults } : operation;
   };
 }
 

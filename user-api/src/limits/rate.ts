@@ -70,7 +70,7 @@ const CLIENTS = 50_000;
 async function ownCounters(app: FastifyInstance, max: number): Promise<CountRequest> {
   const ofConsumers = await counter(app, { max, cache: CLIENTS });
   const ofAddresses = await counter(app, { max, cache: CLIENTS });
-  return (request) => ((request.caller?.consumer ?? null) === null ? ofAddresses : ofConsumers)(request);
+  return (request) => (request.caller.consumer === null ? ofAddresses : ofConsumers)(request);
 }
 
 /** Each counter has a scope of its own, because the plugin has one store per scope. Rejects when the store fails. */
@@ -93,9 +93,7 @@ async function counter(app: FastifyInstance, options: RateLimitPluginOptions): P
 }
 
 /** The key of a client's counter. An IPv6 address counts as its /64, since one client usually has all of it. */
-export function keyOf(caller: Caller | null): string {
-  if (caller === null) return "";
-  const { consumer, address } = caller;
+export function keyOf({ consumer, address }: Caller): string {
   return consumer === null ? `address ${normalizeIP(address)}` : `consumer ${consumer.id}`;
 }
 

@@ -1,13 +1,11 @@
 /** The manifest of trusted documents: with it, only its documents are executed. */
+import { isJsonObject } from "../json.ts";
 
 export interface TrustedDocuments {
   /** Texts by their ids. */
   readonly byId: ReadonlyMap<string, string>;
   readonly texts: ReadonlySet<string>;
 }
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /**
  * Reads a manifest: a JSON object of texts by their ids (Relay's format), or one with a list `operations` of `{ id,
@@ -23,9 +21,9 @@ export function readTrustedDocuments(text: string): TrustedDocuments | string {
   } catch (error) {
     return `it is no JSON (${error instanceof Error ? error.message : error}); ${form}`;
   }
-  if (!isRecord(manifest)) return form;
+  if (!isJsonObject(manifest)) return form;
   const entries: readonly (readonly [unknown, unknown])[] = Array.isArray(manifest.operations)
-    ? manifest.operations.map((one) => (isRecord(one) ? [one.id, one.body] : [undefined, undefined]))
+    ? manifest.operations.map((one) => (isJsonObject(one) ? [one.id, one.body] : [undefined, undefined]))
     : Object.entries(manifest);
   const byId = new Map<string, string>();
   for (const [id, body] of entries) {

@@ -4,12 +4,19 @@ import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { isCode } from "../errors.ts";
 import type { Events } from "../events/events.ts";
 import type { Operation } from "../limits/documents.ts";
-import type { SubscriptionCounts } from "../subscriptions/subscriptions.ts";
 
 /** Operation names with a label value of their own. Clients choose names, so further ones are counted as `other`. */
 const NAMES = 100;
 /** In UTF-16 units. A name may be as long as a request, and counted names stay in memory. */
 export const LONGEST_NAME = 100;
+
+export interface SubscriptionCounts {
+  readonly sockets: number;
+  readonly streams: number;
+  readonly subscriptions: number;
+  /** The number of sockets, streams and operations that ended because their client was slower than its events. */
+  readonly slow: number;
+}
 
 export interface MetricsOptions {
   readonly registry: Registry;

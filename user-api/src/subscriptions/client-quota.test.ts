@@ -31,7 +31,7 @@ function given<Value>(value: Value | null): Value {
 
 describe("the share of a client", () => {
   it("has so many connections, each until it leaves", () => {
-    const { enter } = makeClientQuotas(limits);
+    const enter = makeClientQuotas(limits);
     const first = given(enter("a"));
     given(enter("a"));
     assert.equal(enter("a"), null);
@@ -43,12 +43,12 @@ describe("the share of a client", () => {
   });
 
   it("has any number of connections when no limit is set", () => {
-    const { enter } = makeClientQuotas({ ...limits, clientConnections: 0 });
+    const enter = makeClientQuotas({ ...limits, clientConnections: 0 });
     for (let n = 0; n < 100; n++) given(enter("a"));
   });
 
   it("keeps so much over all its connections, and no more, until that is given back", () => {
-    const { enter } = makeClientQuotas(limits);
+    const enter = makeClientQuotas(limits);
     const [one, other] = [given(enter("a")), given(enter("a"))];
     const back = given(one.reserve(60));
     assert.equal(other.reserve(41), null);
@@ -61,15 +61,15 @@ describe("the share of a client", () => {
   });
 
   it("keeps once what its operations share, until the last of them has ended", () => {
-    const { enter } = makeClientQuotas(limits);
+    const enter = makeClientQuotas(limits);
     const quota = given(enter("a"));
-    const ends = [given(quota.reserveShared("x", 90)), given(quota.reserveShared("x", 90))];
-    assert.equal(quota.reserveShared("y", 90), null);
+    const ends = [given(quota.reserve(90, "x")), given(quota.reserve(90, "x"))];
+    assert.equal(quota.reserve(90, "y"), null);
     ends[0]?.();
     ends[0]?.();
-    assert.equal(quota.reserveShared("y", 90), null);
+    assert.equal(quota.reserve(90, "y"), null);
     ends[1]?.();
-    given(quota.reserveShared("y", 90));
+    given(quota.reserve(90, "y"));
   });
 });
 

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { buildSchema, parse } from "graphql";
+import { buildSchema, execute, parse } from "graphql";
 import { firstIdAt } from "../events/repair.ts";
+import type { Operation } from "../limits/documents.ts";
 import type { User } from "../store/store.ts";
+import type { Receiver } from "./connection.ts";
 import { type FeedSubscription, makeFeed } from "./feed.ts";
-import type { Receiver } from "./receiver.ts";
 
 const schema = buildSchema("type Query { a: Int } type User { name: String } type Subscription { userCreated: User }");
 const user = (name: string): User => ({ id: name, name, email: name });
@@ -14,7 +15,12 @@ function rig(hold: Promise<void> = Promise.resolve()) {
   let tell: (user: User) => void = () => assert.fail("nobody listens");
   let executions = 0;
   const feed = makeFeed({
-    schema,
+    executor: {
+      executeEvent: async ({ operation }, _consumer, rootValue) => {
+        executions += 1;
+        return execute({ schema, document: operation.document, rootValue });
+      },
+    },
     events: {
       subscribe(listener) {
         tell = listener;
@@ -23,20 +29,11 @@ function rig(hold: Promise<void> = Promise.resolve()) {
         };
       },
     },
-    present(result) {
-      executions += 1;
-      return result;
-    },
-    milliseconds: 60_000,
+    errorContext: () => assert.fail("no execution fails"),
     overrun: () => [{ message: "too many" }],
   });
-  const following = (key: string): FeedSubscription => ({
-    document: parse("subscription { userCreated { name } }"),
-    operationName: undefined,
-    variables: undefined,
-    key,
-    context: () => ({}),
-  });
+  const operation = { document: parse("subscription { userCreated { name } }") } as Operation;
+  const following = (key: string): FeedSubscription => ({ operation, variables: {}, consumer: null, key });
   const names: string[][] = [];
   const failed: string[] = [];
   function follow(key: string): () => void {

@@ -1,29 +1,19 @@
 /** Sends created users to subscribers. */
 import { setImmediate } from "node:timers/promises";
-import {
-  type DocumentNode,
-  type ExecutionResult,
-  execute,
-  GraphQLError,
-  type GraphQLFormattedError,
-  type GraphQLSchema,
-} from "graphql";
-import type { Created } from "../directory/resolvers.ts";
+import type { GraphQLFormattedError } from "graphql";
+import { asGraphqlError, type ErrorContext, present } from "../errors.ts";
 import type { Events } from "../events/events.ts";
 import { creationTime } from "../events/repair.ts";
-import { makeTimeLimit } from "../limits/time-limit.ts";
+import type { Executor, RequestedOperation } from "../execution/executor.ts";
+import type { Consumer } from "../policy/caller.ts";
 import type { User } from "../store/store.ts";
-import type { Receiver } from "./receiver.ts";
+import type { Receiver } from "./connection.ts";
 
 /** A checked subscription. */
-export interface FeedSubscription {
-  readonly document: DocumentNode;
-  readonly operationName: string | undefined;
-  readonly variables: Readonly<Record<string, unknown>> | undefined;
+export interface FeedSubscription extends RequestedOperation {
+  readonly consumer: Consumer | null;
   /** Operations with the same key get the same result: same text, operation, variables and consumer. */
   readonly key: string;
-  /** Makes the resolvers' context for one event. */
-  readonly context: () => object;
 }
 
 export interface Feed {
@@ -37,12 +27,10 @@ export interface Feed {
 }
 
 export interface FeedOptions {
-  readonly schema: GraphQLSchema;
+  readonly executor: Pick<Executor, "executeEvent">;
   readonly events: Pick<Events, "subscribe">;
-  /** Formats a result for clients: error codes instead of causes. */
-  readonly present: (result: ExecutionResult) => object;
-  /** The time limit for one event; exceeding it is sent as an error. */
-  readonly milliseconds: number;
+  /** Events belong to no request: a new context connects the error that clients see with its log line. */
+  readonly errorContext: () => ErrorContext;
   /** The error for subscribers of a group with too many pending users. */
   readonly overrun: () => readonly GraphQLFormattedError[];
 }
@@ -79,37 +67,15 @@ const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7/;
 /** Receivers served before the event loop gets a turn. */
 const SLICE = 256;
 
-const newGroup = (subscription: FeedSubscription): Group => ({
-  subscription,
-  receivers: new Map(),
-  tail: Promise.resolve(),
-  sequence: 0,
-  waiting: 0,
-});
-
 /** Executes a subscription once for each event and group, however many receivers it has. Keeps the order of events. */
-export function makeFeed({ schema, events, present, milliseconds, overrun }: FeedOptions): Feed {
+export function makeFeed({ executor, events, errorContext, overrun }: FeedOptions): Feed {
   const groups = new Map<string, Group>();
-  const limitTime = makeTimeLimit(milliseconds);
-
-  async function executed(subscription: FeedSubscription, user: User): Promise<ExecutionResult> {
-    const { document, operationName, variables, context } = subscription;
-    const rootValue: Created = { userCreated: user };
-    return execute({
-      schema,
-      document,
-      rootValue,
-      contextValue: context(),
-      variableValues: variables,
-      operationName,
-    });
-  }
 
   async function resultOf(subscription: FeedSubscription, user: User): Promise<string> {
-    const result = await limitTime(executed(subscription, user)).catch((fault: Error) => ({
-      errors: [fault instanceof GraphQLError ? fault : new GraphQLError(fault.message, { originalError: fault })],
-    }));
-    return JSON.stringify(present(result));
+    const { data, errors } = await executor
+      .executeEvent(subscription, subscription.consumer, { userCreated: user })
+      .catch((fault: unknown) => ({ data: undefined, errors: [asGraphqlError(fault)] }));
+    return JSON.stringify({ data, errors: errors?.map((error) => present(error, errorContext())) });
   }
 
   /** @param number The position of the user among those given to the group. */
@@ -153,8 +119,13 @@ export function makeFeed({ schema, events, present, milliseconds, overrun }: Fee
   return {
     subscribe(subscription, receiver) {
       const { key } = subscription;
-      const group = groups.get(key) ?? newGroup(subscription);
-      groups.set(key, group);
+      const group = groups.getOrInsertComputed(key, () => ({
+        subscription,
+        receivers: new Map(),
+        tail: Promise.resolve(),
+        sequence: 0,
+        waiting: 0,
+      }));
       group.receivers.set(receiver, { sequence: group.sequence, milliseconds: Date.now() - MAX_CLOCK_DIFFERENCE });
       return () => {
         group.receivers.delete(receiver);

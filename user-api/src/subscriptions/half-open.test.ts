@@ -5,7 +5,7 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { afterEach, describe, it } from "node:test";
 import { arrayStore, postQuery } from "../testing.ts";
-import { makeEventStreams } from "./event-stream.ts";
+import { openEventStream } from "./event-stream.ts";
 import { atEnd, create, endAll, FOLLOW, FOLLOW_NAMES, following, listening, rawConnection, until } from "./testing.ts";
 
 afterEach(endAll);
@@ -137,8 +137,6 @@ describe("an event stream whose client has gone half", () => {
   });
 
   it("is not begun for a client that is gone before", { timeout: 20_000 }, async () => {
-    const streams = makeEventStreams({ streamBytes: 1_000, heartbeatMilliseconds: 20, slow: () => [] });
-    atEnd(() => streams.terminate());
     const responses: ServerResponse[] = [];
     const server = createServer((_request, response) => void responses.push(response)).listen(0, "127.0.0.1");
     await once(server, "listening");
@@ -149,14 +147,12 @@ describe("an event stream whose client has gone half", () => {
     const [response] = responses;
     assert.ok(response);
     await once(response, "close");
-    let closed = 0;
-    streams.open(
-      response,
-      () => assert.fail("nobody is there to be told of anything"),
-      () => {
-        closed += 1;
-      },
-    );
-    assert.deepEqual([streams.size(), closed], [0, 1]);
+    const stream = openEventStream(response, {
+      limits: { connectionBytes: 1_000, heartbeatMilliseconds: 20 },
+      slow: () => [],
+      begin: () => assert.fail("nobody is there to be told of anything"),
+      ended: () => assert.fail("it has not begun"),
+    });
+    assert.equal(stream, null);
   });
 });

@@ -1,9 +1,8 @@
 /** Identifies the caller of a WebSocket by the payload of `connection_init`. */
 import type { IncomingHttpHeaders } from "node:http";
 import { isDeepStrictEqual } from "node:util";
-import type { Caller, IdentifyCaller } from "../policy/caller.ts";
-import { type Consumer, consumerOf } from "../policy/caller.ts";
-import type { Payload } from "./socket-message.ts";
+import type { JsonObject } from "../json.ts";
+import { type Caller, type Consumer, consumerOf, type IdentifyCaller } from "../policy/caller.ts";
 
 /** Payload members that claim an identity: the gateway's headers, in any case. */
 const CLAIM = /^x-(?:consumer-|credential-|anonymous-consumer$|gateway-secret$)/i;
@@ -15,7 +14,7 @@ export interface InitOptions {
 }
 
 /** The claims as headers; null when one is not a string, or is given twice. */
-function claimsIn(payload: Payload): IncomingHttpHeaders | null {
+function claimsIn(payload: JsonObject): IncomingHttpHeaders | null {
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(payload)) {
     if (!CLAIM.test(name)) continue;
@@ -40,7 +39,7 @@ const headersOf = ({ id, username, tags }: Consumer): IncomingHttpHeaders => ({
  * anonymous. It forwards payloads unread, so their claims come from the client. A secret in them is not even compared,
  * because the result would tell an attacker whether a guess was right. Claims behind another opener need the secret.
  */
-export function callerOfInit(payload: Payload, { opener, identifyCaller }: InitOptions): Caller | null {
+export function callerOfInit(payload: JsonObject, { opener, identifyCaller }: InitOptions): Caller | null {
   const claims = claimsIn(payload);
   if (claims === null) return null;
   if (Object.keys(claims).length === 0) return opener;

@@ -1,8 +1,6 @@
 /** The messages that a client of graphql-transport-ws may send. */
+import { isJsonObject, type JsonObject } from "../json.ts";
 import type { Variables } from "../limits/measures.ts";
-
-/** A JSON object from the client. */
-export type Payload = Readonly<Record<string, unknown>>;
 
 /** The members of a GraphQL request. */
 export interface OperationRequest {
@@ -18,23 +16,20 @@ export interface Subscribe {
 }
 
 export type Message =
-  | { readonly type: "connection_init" | "ping" | "pong"; readonly payload?: Payload }
+  | { readonly type: "connection_init" | "ping" | "pong"; readonly payload?: JsonObject }
   | Subscribe
   | { readonly type: "complete"; readonly id: string };
-
-const isRecord = (value: unknown): value is Payload =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 const absent = (value: unknown): value is null | undefined => value === undefined || value === null;
 
 /** Whether a value has the shape of a GraphQL request; its members are validated elsewhere. */
-export function isOperationRequest(value: unknown): value is OperationRequest {
+function isOperationRequest(value: unknown): value is OperationRequest {
   return (
-    isRecord(value) &&
+    isJsonObject(value) &&
     typeof value.query === "string" &&
-    (absent(value.variables) || isRecord(value.variables)) &&
+    (absent(value.variables) || isJsonObject(value.variables)) &&
     (absent(value.operationName) || typeof value.operationName === "string") &&
-    (absent(value.extensions) || isRecord(value.extensions))
+    (absent(value.extensions) || isJsonObject(value.extensions))
   );
 }
 
@@ -46,14 +41,14 @@ export function readMessage(text: string): Message | string {
   } catch {
     return "Invalid message received: not JSON";
   }
-  if (!isRecord(value)) return "Invalid message received: not an object";
+  if (!isJsonObject(value)) return "Invalid message received: not an object";
   const { type, id, payload } = value;
   switch (type) {
     case "connection_init":
     case "ping":
     case "pong":
       if (absent(payload)) return { type };
-      return isRecord(payload) ? { type, payload } : `Invalid ${type} message: payload must be an object`;
+      return isJsonObject(payload) ? { type, payload } : `Invalid ${type} message: payload must be an object`;
     case "subscribe":
       if (typeof id !== "string" || id === "") return "Invalid subscribe message: id must be a text";
       if (!isOperationRequest(payload)) return "Invalid subscribe message: payload must be a GraphQL request";

@@ -2,38 +2,37 @@
 import { randomUUID } from "node:crypto";
 import fastifyWebsocket from "@fastify/websocket";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { ExecutionResult, GraphQLError, GraphQLSchema } from "graphql";
+import type { GraphQLError } from "graphql";
+import type { WebSocket } from "ws";
 import { failure, present } from "../errors.ts";
 import type { Events } from "../events/events.ts";
+import type { Executor } from "../execution/executor.ts";
 import { SUBPROTOCOL } from "../http/cross-site.ts";
 import { readRequest } from "../http/request.ts";
 import type { GraphqlRequest } from "../limits/documents.ts";
 import type { SubscriptionLimits } from "../limits/limits.ts";
+import { keyOf } from "../limits/rate.ts";
+import type { SubscriptionCounts } from "../operations/metrics.ts";
+import type { IdentifyCaller } from "../policy/caller.ts";
 import { type ClientQuota, makeClientQuotas } from "./client-quota.ts";
-import { makeEventStreams } from "./event-stream.ts";
+import type { Connection, Receiver } from "./connection.ts";
+import { openEventStream } from "./event-stream.ts";
 import { makeFeed } from "./feed.ts";
-import { makeOperations, type OperationCaller, type OperationsOptions } from "./operations.ts";
-import type { Payload } from "./socket-message.ts";
-import type { CloseFrame } from "./socket-session.ts";
-import { makeSockets, type Peer, SHUTTING_DOWN, SLOW_CLIENT } from "./sockets.ts";
+import { callerOfInit } from "./init-identity.ts";
+import { makeOperations, type ReceivedOperation, type Sender } from "./operations.ts";
+import { openSocket, SHUTTING_DOWN, SLOW_CLIENT } from "./socket.ts";
 
-export interface SubscriptionsOptions
-  extends Pick<OperationsOptions, "check" | "execute" | "onSubscribed" | "contextOf"> {
-  readonly schema: GraphQLSchema;
+export interface SubscriptionsOptions {
+  readonly executor: Executor;
   readonly events: Events;
   readonly limits: SubscriptionLimits;
-  /** The time limit for one event. */
-  readonly milliseconds: number;
   /** Bytes per frame of a client. */
   readonly frameBytes: number;
   /** The path of sockets. A GET route of this path must be registered later. */
   readonly path: string;
-  /** The caller of a request, or of the socket that it opened. */
-  readonly callerOf: (request: FastifyRequest) => Omit<OperationCaller, "quota">;
-  /** The client's key for limits per client. */
-  readonly clientOf: (request: FastifyRequest) => string;
-  /** Whether the payload of connection_init is accepted. The identity in it then applies to the socket. */
-  readonly permits: (payload: Payload, request: FastifyRequest) => boolean;
+  readonly identifyCaller: IdentifyCaller;
+  /** Counts an operation of a socket against its client's rate; null: allowed. */
+  readonly countOperation: (request: FastifyRequest) => Promise<GraphQLError | null>;
 }
 
 export interface Subscriptions {
@@ -44,14 +43,6 @@ export interface Subscriptions {
   drain(others: Promise<unknown>): Promise<void>;
   /** Cuts connections that are still open. */
   terminate(): void;
-}
-
-export interface SubscriptionCounts {
-  readonly sockets: number;
-  readonly streams: number;
-  readonly subscriptions: number;
-  /** The number of sockets, streams and operations that ended because their client was slower than its events. */
-  readonly slow: number;
 }
 
 /** The messages for a refused connection. */
@@ -73,103 +64,100 @@ function bytesOf(request: GraphqlRequest, most: number): number {
 
 /** Call before the routes are registered: sockets share the GET route of the path, with all its hooks. */
 export async function makeSubscriptions(app: FastifyInstance, options: SubscriptionsOptions): Promise<Subscriptions> {
-  const { schema, events, limits, frameBytes, path, callerOf, clientOf, permits } = options;
-  const { connectionBytes, heartbeatMilliseconds } = limits;
-  // Events belong to no request; a new id connects the error that clients see with its log line.
+  const { executor, events, limits, frameBytes, path, identifyCaller, countOperation } = options;
   const errorContext = () => {
-    const requestId = randomUUID();
-    return { log: app.log.child({ requestId }), requestId };
+    const id = randomUUID();
+    return { log: app.log.child({ requestId: id }), id };
   };
-  let slow = 0;
-
-  const presented = (error: GraphQLError) => [present(error, errorContext())];
-  const refusals = {
-    operations: () =>
-      failure("LIMIT_EXCEEDED", `A socket may have at most ${limits.operations} concurrent operations`, {
-        limit: "operations",
-        maximum: limits.operations,
-      }),
-    clientBytes: () =>
-      failure("LIMIT_EXCEEDED", `The operations of a client may use at most ${limits.clientBytes} bytes`, {
-        limit: "clientBytes",
-        maximum: limits.clientBytes,
-      }),
-    slow: () => failure("SLOW_CONSUMER", SLOW_CLIENT),
-  };
-  const refusal = (reason: "operations" | "slow") => {
-    if (reason === "slow") slow += 1;
-    return presented(refusals[reason]());
-  };
-
+  const exceeded = (message: string, limit: "operations" | "clientBytes"): GraphQLError =>
+    failure("LIMIT_EXCEEDED", message, { limit, maximum: limits[limit] });
   const feed = makeFeed({
-    schema,
+    executor,
     events,
-    milliseconds: options.milliseconds,
-    present: ({ data, errors }: ExecutionResult) =>
-      errors === undefined ? { data } : { data, errors: errors.map((error) => present(error, errorContext())) },
-    overrun: () => presented(failure("SLOW_CONSUMER", "Users are created faster than this subscription can be served")),
+    errorContext,
+    overrun: () => [
+      present(
+        failure("SLOW_CONSUMER", "Users are created faster than this subscription can be served"),
+        errorContext(),
+      ),
+    ],
   });
-  const operations = makeOperations({ ...options, feed, memoryExceeded: refusals.clientBytes });
-  const quotas = makeClientQuotas(limits);
+  const operations = makeOperations({
+    executor,
+    feed,
+    memoryExceeded: () =>
+      exceeded(`The operations of a client may use at most ${limits.clientBytes} bytes`, "clientBytes"),
+  });
+  const enterClient = makeClientQuotas(limits);
+  const open = new Set<Connection>();
+  const heartbeat = setInterval(() => {
+    for (const connection of open) connection.beat();
+  }, limits.heartbeatMilliseconds).unref();
+  const countOf = (kind: Connection["kind"]): number =>
+    open.values().reduce((count, connection) => (connection.kind === kind ? count + 1 : count), 0);
+  let slowClients = 0;
   let shuttingDown = false;
 
-  /** Counts a new connection, or returns the limit that it exceeds. */
-  function enter(request: FastifyRequest): ClientQuota | "connections" | "clientConnections" {
-    if (sockets.size() + streams.size() >= limits.connections) return "connections";
-    return quotas.enter(clientOf(request)) ?? "clientConnections";
+  function slow() {
+    slowClients += 1;
+    return [present(failure("SLOW_CONSUMER", SLOW_CLIENT), errorContext())];
   }
 
-  /** The peer of a socket: identified by the opening request, and from `connection_init` on by its payload. */
-  function peerOf(request: FastifyRequest): Peer | CloseFrame {
-    if (shuttingDown) return SHUTTING_DOWN;
-    const entered = enter(request);
-    if (typeof entered === "string") return [1013, FULL[entered]];
-    let caller: OperationCaller = { ...callerOf(request), quota: entered };
-    return {
+  /** Counts a new connection, or returns the limit that it exceeds. */
+  function enter(request: FastifyRequest): ClientQuota | keyof typeof FULL {
+    if (open.size >= limits.connections) return "connections";
+    return enterClient(keyOf(request.caller)) ?? "clientConnections";
+  }
+
+  /** Not a closure beside `ended`, which would keep the request as long as the stream. */
+  const beginner = (received: ReceivedOperation, sender: Sender) => (receiver: Receiver) =>
+    operations.begin(received, sender, receiver);
+
+  function opened(socket: WebSocket, request: FastifyRequest): void {
+    const entered = shuttingDown ? null : enter(request);
+    if (entered === null || typeof entered === "string") {
+      socket.close(...(entered === null ? SHUTTING_DOWN : ([1013, FULL[entered]] as const)));
+      return;
+    }
+    let sender: Sender = { request, quota: entered, count: countOperation };
+    const connection = openSocket(socket, {
+      limits,
       admit(payload) {
-        if (payload === undefined) return null;
-        const before = clientOf(request);
-        if (!permits(payload, request)) return [4403, "Forbidden"];
-        let { quota } = caller;
-        if (clientOf(request) !== before) {
-          quota.leave();
-          // The total was checked already.
-          const own = quotas.enter(clientOf(request));
-          if (own === null) return [1013, FULL.clientConnections];
-          quota = own;
-        }
-        caller = { ...callerOf(request), quota };
+        const before = keyOf(request.caller);
+        const caller = callerOfInit(payload, { opener: request.caller, identifyCaller });
+        if (caller === null) return [4403, "Forbidden"];
+        request.caller = caller;
+        if (keyOf(caller) === before) return null;
+        sender.quota.leave();
+        // The total was checked already.
+        const quota = enterClient(keyOf(caller));
+        if (quota === null) return [1013, FULL.clientConnections];
+        sender = { ...sender, quota };
         return null;
       },
-      begin(request, receiver, { bytes, kept }) {
+      begin(payload, receiver, size) {
         // The shutdown would not wait for it: the client subscribes again elsewhere once its connection is closed.
         if (shuttingDown) return () => undefined;
-        return operations.begin({ request: readRequest(request), bytes, kept }, caller, receiver);
+        return operations.begin({ request: readRequest(payload), ...size }, sender, receiver);
       },
-      left: () => caller.quota.leave(),
-    };
+      tooMany: () => [
+        present(
+          exceeded(`A socket may have at most ${limits.operations} concurrent operations`, "operations"),
+          errorContext(),
+        ),
+      ],
+      slow,
+      ended() {
+        open.delete(connection);
+        sender.quota.leave();
+      },
+    });
+    open.add(connection);
   }
-
-  const sockets = makeSockets({
-    ...limits,
-    socketBytes: connectionBytes,
-    refusal,
-    peerOf,
-    onSlow: () => {
-      slow += 1;
-    },
-  });
-  const streams = makeEventStreams({
-    streamBytes: connectionBytes,
-    heartbeatMilliseconds,
-    slow: () => refusal("slow"),
-  });
 
   // Before the plugin's own hook, which turns the route's `wsHandler` into a socket handler.
   app.addHook("onRoute", (route) => {
-    if (route.url === path && route.method === "GET") {
-      route.wsHandler = (socket, request) => sockets.opened(socket, request);
-    }
+    if (route.url === path && route.method === "GET") route.wsHandler = opened;
   });
   await app.register(fastifyWebsocket, {
     options: {
@@ -188,31 +176,44 @@ export async function makeSubscriptions(app: FastifyInstance, options: Subscript
   return {
     stream(graphqlRequest, request, reply) {
       if (shuttingDown) throw failure("UNAVAILABLE", SHUTTING_DOWN[1]);
-      const sent = { request: graphqlRequest, bytes: bytesOf(graphqlRequest, frameBytes), kept: 0 };
+      const received = { request: graphqlRequest, bytes: bytesOf(graphqlRequest, frameBytes), kept: 0 };
       const quota = enter(request);
       if (typeof quota === "string") {
         throw failure("UNAVAILABLE", FULL[quota], { limit: quota, maximum: limits[quota] });
       }
-      const caller = { ...callerOf(request), quota, safe: request.method !== "POST" };
       reply.hijack();
       for (const [name, value] of Object.entries(reply.getHeaders())) {
         if (value !== undefined) reply.raw.setHeader(name, value);
       }
-      streams.open(reply.raw, (receiver) => operations.begin(sent, caller, receiver), quota.leave);
+      const connection = openEventStream(reply.raw, {
+        limits,
+        begin: beginner(received, { request, quota }),
+        slow,
+        ended() {
+          if (connection !== null) open.delete(connection);
+          quota.leave();
+        },
+      });
+      if (connection === null) quota.leave();
+      else open.add(connection);
     },
-    counts: () => ({ sockets: sockets.size(), streams: streams.size(), subscriptions: feed.size(), slow }),
+    counts: () => ({
+      sockets: countOf("socket"),
+      streams: countOf("stream"),
+      subscriptions: feed.size(),
+      slow: slowClients,
+    }),
     async drain(others) {
       shuttingDown = true;
       await others;
       await operations.settled();
       feed.close();
-      sockets.close();
-      streams.close();
+      for (const connection of open) connection.close();
     },
     terminate() {
       feed.close();
-      sockets.terminate();
-      streams.terminate();
+      clearInterval(heartbeat);
+      for (const connection of open) connection.terminate();
     },
   };
 }

@@ -1,6 +1,17 @@
-/** Receives an operation's results: a socket or an event stream. */
+/** What sockets and event streams have in common: a connection to a client, and operations that write results to it. */
 import type { GraphQLFormattedError } from "graphql";
 
+export interface Connection {
+  readonly kind: "socket" | "stream";
+  /** Called in every heartbeat interval. */
+  beat(): void;
+  /** Ends the connection after its buffered data, because the server shuts down. */
+  close(): void;
+  /** Cuts the connection. */
+  terminate(): void;
+}
+
+/** Receives an operation's results. */
 export interface Receiver {
   /** One result, as JSON. */
   next(result: string): void;
@@ -11,8 +22,8 @@ export interface Receiver {
 }
 
 /**
- * An operation from its begin to its end. It keeps no reference to the request: a subscription may live for long, and
- * the text and variables of its request must not stay in memory.
+ * An operation from its begin to its end, after which its receiver gets nothing more. It keeps no reference to the
+ * request: a subscription may live for long, and the text and variables of its request must not stay in memory.
  */
 export class ActiveOperation implements Receiver {
   readonly #receiver: Receiver;
@@ -31,7 +42,7 @@ export class ActiveOperation implements Receiver {
     if (!this.#ended) this.#receiver.next(result);
   }
 
-  fail(errors: Parameters<Receiver["fail"]>[0]): void {
+  fail(errors: readonly GraphQLFormattedError[]): void {
     if (this.#ended) return;
     this.end();
     this.#receiver.fail(errors);

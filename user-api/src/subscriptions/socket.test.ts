@@ -1,58 +1,70 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
-import type { Receiver } from "./receiver.ts";
+import { EventEmitter } from "node:events";
+import { afterEach, describe, it } from "node:test";
+import type { WebSocket } from "ws";
+import { ActiveOperation } from "./connection.ts";
+import { openSocket } from "./socket.ts";
 import type { OperationRequest } from "./socket-message.ts";
-import { type BufferedOutput, makeSession } from "./socket-session.ts";
+import { atEnd, endAll } from "./testing.ts";
+
+afterEach(endAll);
 
 const query = "subscription { userCreated { id } }";
 const init = '{"type":"connection_init"}';
 const subscribe = (id: unknown = "1", payload: unknown = { query }) =>
   JSON.stringify({ type: "subscribe", id, payload });
 
-interface ActiveOperation {
+interface BegunOperation {
   readonly request: OperationRequest;
-  readonly receiver: Receiver;
-  stopped: boolean;
+  readonly receiver: ActiveOperation;
+}
+
+/** A socket without a network: it delivers no frame, so that all of them stay buffered. */
+class FakeSocket extends EventEmitter {
+  readonly OPEN = 1;
+  readyState = 1;
+  readonly bufferedAmount = 0;
+  readonly sent: unknown[] = [];
+  readonly closed: [number, string][] = [];
+  send(frame: string): void {
+    this.sent.push(JSON.parse(frame));
+  }
+  close(code: number, reason: string): void {
+    this.closed.push([code, reason]);
+  }
 }
 
 function open({ acknowledged = true, operations = 3, permits = true } = {}) {
-  const sent: unknown[] = [];
-  const closed: [number, string][] = [];
-  const begun: ActiveOperation[] = [];
-  const outflows: BufferedOutput[] = [];
-  let acknowledgements = 0;
-  const session = makeSession({
-    send(frame, operation) {
-      sent.push(JSON.parse(frame));
-      if (operation !== undefined) outflows.push(operation);
-    },
-    close: (code, reason) => closed.push([code, reason]),
+  const socket = new FakeSocket();
+  const { sent, closed } = socket;
+  const begun: BegunOperation[] = [];
+  openSocket(socket as unknown as WebSocket, {
+    limits: { operations, operationBytes: 1_000, connectionBytes: 1_000, initMilliseconds: 60_000 },
     begin(request, receiver) {
-      const one: ActiveOperation = { request, receiver, stopped: false };
-      begun.push(one);
-      return () => {
-        one.stopped = true;
-      };
+      const active = new ActiveOperation(receiver);
+      begun.push({ request, receiver: active });
+      return () => active.end();
     },
     admit: () => (permits ? null : [4403, "Forbidden"]),
-    acknowledged: () => {
-      acknowledgements += 1;
-    },
-    operations,
-    operationBytes: 1_000,
-    refusal: (reason) => [{ message: reason }],
+    tooMany: () => [{ message: "operations" }],
+    slow: () => [{ message: "slow" }],
+    ended: () => undefined,
   });
+  atEnd(() => socket.emit("close"));
+  const session = {
+    received: (text: string | null) => void socket.emit("message", Buffer.from(text ?? ""), text === null),
+    ended: () => void socket.emit("close"),
+  };
   if (acknowledged) {
     session.received(init);
     assert.deepEqual(sent.splice(0), [{ type: "connection_ack" }]);
-    assert.equal(acknowledgements, 1);
   }
-  const at = (index: number): ActiveOperation => {
+  const at = (index: number): BegunOperation => {
     const one = begun[index];
     assert.ok(one);
     return one;
   };
-  return { session, sent, closed, begun, outflows, at };
+  return { session, sent, closed, begun, at };
 }
 
 describe("graphql-transport-ws", () => {
@@ -103,7 +115,7 @@ describe("graphql-transport-ws", () => {
     session.received(subscribe("1"));
     assert.deepEqual(closed, [[4409, "Subscriber for 1 already exists"]]);
     assert.deepEqual(
-      begun.map(({ stopped }) => stopped),
+      begun.map(({ receiver }) => receiver.ended),
       [true, true],
     );
     at(0).receiver.next("1");
@@ -135,9 +147,9 @@ describe("graphql-transport-ws", () => {
     const { session, at, closed } = open();
     session.received(subscribe());
     session.received('{"type":"complete","id":"other"}');
-    assert.equal(at(0).stopped, false);
+    assert.equal(at(0).receiver.ended, false);
     session.received('{"type":"complete","id":"1"}');
-    assert.equal(at(0).stopped, true);
+    assert.equal(at(0).receiver.ended, true);
     assert.deepEqual(closed, []);
   });
 
@@ -162,22 +174,20 @@ describe("graphql-transport-ws", () => {
   });
 
   it("ends an operation whose results wait to be read, and no other", () => {
-    const { session, sent, outflows, at } = open();
+    const { session, sent, at } = open();
     session.received(subscribe("1"));
     session.received(subscribe("2"));
-    at(0).receiver.next("1");
-    const [first] = outflows;
-    assert.ok(first);
-    first.bytes = 1_001;
+    const long = "x".repeat(1_000);
+    at(0).receiver.next(JSON.stringify(long));
     at(0).receiver.next("2");
     at(0).receiver.next("3");
     at(1).receiver.next("4");
     assert.deepEqual(sent, [
-      { id: "1", type: "next", payload: 1 },
+      { id: "1", type: "next", payload: long },
       { id: "1", type: "error", payload: [{ message: "slow" }] },
       { id: "2", type: "next", payload: 4 },
     ]);
-    assert.deepEqual([at(0).stopped, at(1).stopped], [true, false]);
+    assert.deepEqual([at(0).receiver.ended, at(1).receiver.ended], [true, false]);
   });
 
   const malformed = [
@@ -238,7 +248,7 @@ describe("graphql-transport-ws", () => {
     session.received(subscribe("2"));
     session.ended();
     assert.deepEqual(
-      begun.map(({ stopped }) => stopped),
+      begun.map(({ receiver }) => receiver.ended),
       [true, true],
     );
     at(0).receiver.next("1");

@@ -1,0 +1,102 @@
+/** Checks and executes operations for every transport: HTTP, WebSockets, event streams, and events. */
+import {
+  type ExecutionResult,
+  execute,
+  type GraphQLError,
+  type GraphQLFormattedError,
+  type GraphQLSchema,
+} from "graphql";
+import { makePostLoader } from "../directory/post-loader.ts";
+import type { Context, Created } from "../directory/resolvers.ts";
+import { codesOf, type ErrorContext, present } from "../errors.ts";
+import type { CheckDocument, Operation, Refused } from "../limits/documents.ts";
+import type { Variables } from "../limits/measures.ts";
+import { makeTimeLimit } from "../limits/time-limit.ts";
+import type { Metrics } from "../operations/metrics.ts";
+import type { Consumer } from "../policy/caller.ts";
+import type { UserStore } from "../store/store.ts";
+import { makeRecurringExecutor } from "./recurring-queries.ts";
+
+/** A checked operation with the values of its variables. */
+export interface RequestedOperation {
+  readonly operation: Operation;
+  readonly variables: Variables;
+}
+
+/** The result of an executed operation, as it is sent. */
+export interface Answer {
+  readonly errors?: readonly GraphQLFormattedError[] | undefined;
+  readonly data: ExecutionResult["data"];
+}
+
+export interface Executor {
+  readonly schema: GraphQLSchema;
+  readonly metrics: Metrics;
+  readonly check: CheckDocument;
+  /** Makes the resolvers' context of one execution. */
+  contextOf(consumer: Consumer | null): Context;
+  /** Executes a query or a mutation. Rejects with TIMEOUT. */
+  execute(
+    requested: RequestedOperation,
+    consumer: Consumer | null,
+    errorContext: ErrorContext,
+  ): Promise<Answer | Refused>;
+  /** Executes a subscription for one event. Rejects with TIMEOUT. */
+  executeEvent(requested: RequestedOperation, consumer: Consumer | null, event: Created): Promise<ExecutionResult>;
+  /** The errors of an operation that was not executed, as they are sent. */
+  refuse(errors: readonly GraphQLError[], errorContext: ErrorContext): readonly GraphQLFormattedError[];
+}
+
+export interface ExecutorOptions {
+  readonly schema: GraphQLSchema;
+  readonly check: CheckDocument;
+  readonly store: Pick<UserStore, "postsOf">;
+  readonly metrics: Metrics;
+  /** The time limit of one execution. */
+  readonly milliseconds: number;
+}
+
+export function makeExecutor({ schema, check, store, metrics, milliseconds }: ExecutorOptions): Executor {
+  const limitTime = makeTimeLimit(milliseconds);
+  const executeRecurring = makeRecurringExecutor(schema);
+  const contextOf = (consumer: Consumer | null): Context => ({ consumer, postsOf: makePostLoader(store) });
+
+  const run = async (
+    { operation: { document, node }, variables }: RequestedOperation,
+    consumer: Consumer | null,
+    rootValue?: Created,
+  ): Promise<ExecutionResult> =>
+    execute({
+      schema,
+      document,
+      rootValue,
+      contextValue: contextOf(consumer),
+      variableValues: variables,
+      operationName: node.name?.value,
+    });
+
+  return {
+    schema,
+    metrics,
+    check,
+    contextOf,
+    execute(requested, consumer, errorContext) {
+      const began = performance.now();
+      const { operation, variables } = requested;
+      const planned = executeRecurring(operation, { variables, context: () => contextOf(consumer) });
+      return limitTime(planned ?? run(requested, consumer)).then(({ data, errors }) => {
+        // graphql-js reports a missing variable here; nothing was executed then.
+        if (data === undefined) return { errors: errors ?? [] };
+        const presented = errors?.map((error) => present(error, errorContext));
+        metrics.answered(operation, (performance.now() - began) / 1_000, codesOf(presented));
+        return presented === undefined ? { data } : { errors: presented, data };
+      });
+    },
+    executeEvent: (requested, consumer, event) => limitTime(run(requested, consumer, event)),
+    refuse(errors, errorContext) {
+      const presented = errors.map((error) => present(error, errorContext));
+      metrics.refused(codesOf(presented));
+      return presented;
+    },
+  };
+}

@@ -1,0 +1,183 @@
+/**
+ * A socket of graphql-transport-ws (the protocol text of the graphql-ws project).
+ *
+ * The servers of mercurius and graphql-ws are not used, for the reasons in docs/decisions/0030-libraries-of-the-user-api.md.
+ */
+import type { GraphQLFormattedError } from "graphql";
+import type { WebSocket } from "ws";
+import type { JsonObject } from "../json.ts";
+import type { SubscriptionLimits } from "../limits/limits.ts";
+import type { Connection, Receiver } from "./connection.ts";
+import { type OperationRequest, readMessage, type Subscribe } from "./socket-message.ts";
+
+/** The close frame's code and reason. */
+export type CloseFrame = readonly [code: number, reason: string];
+
+export interface SocketOptions {
+  readonly limits: Pick<SubscriptionLimits, "operations" | "operationBytes" | "connectionBytes" | "initMilliseconds">;
+  /** Accepts the payload of connection_init (null), or returns how to close the socket. */
+  readonly admit: (payload: JsonObject) => CloseFrame | null;
+  /**
+   * Begins an operation. Returns a function that stops it; the receiver gets nothing before or after.
+   *
+   * @param size The bytes of the request as received, and those of them that are kept here: its id.
+   */
+  readonly begin: (
+    request: OperationRequest,
+    receiver: Receiver,
+    size: { readonly bytes: number; readonly kept: number },
+  ) => () => void;
+  /** The error for an operation beyond the limit. */
+  readonly tooMany: () => readonly GraphQLFormattedError[];
+  /** Counts a client that is slower than its events, and returns the error for it. */
+  readonly slow: () => readonly GraphQLFormattedError[];
+  /** Called when the socket has closed. */
+  readonly ended: () => void;
+}
+
+export const SLOW_CLIENT = "This client is slower than its events";
+/** The close frame when the server shuts down. */
+export const SHUTTING_DOWN: CloseFrame = [1001, "The server is shutting down"];
+
+/** Serves a socket from its handshake on. */
+export function openSocket(socket: WebSocket, options: SocketOptions): Connection {
+  const { limits, admit, begin, tooMany, slow, ended } = options;
+  let state: "new" | "acknowledged" | "closed" = "new";
+  let answered = true;
+  /** The functions that stop the active operations, by id. */
+  const active = new Map<string, () => void>();
+  const late = setTimeout(() => close(4408, "Connection initialisation timeout"), limits.initMilliseconds);
+
+  /** A client may keep sending until it answers the close frame: its messages are ignored. */
+  function end(): void {
+    state = "closed";
+    clearTimeout(late);
+    const stops = [...active.values()];
+    active.clear();
+    for (const stop of stops) stop();
+  }
+
+  function close(code: number, reason: string): void {
+    end();
+    socket.close(code, limited(reason));
+  }
+
+  function send(frame: string, sent?: () => void): void {
+    if (socket.readyState !== socket.OPEN) return;
+    if (socket.bufferedAmount > limits.connectionBytes) {
+      slow();
+      close(1013, SLOW_CLIENT);
+    } else socket.send(frame, sent);
+  }
+
+  function init(payload: JsonObject = {}): void {
+    const refusal: CloseFrame | null =
+      state === "acknowledged" ? [4429, "Too many initialisation requests"] : admit(payload);
+    if (refusal !== null) {
+      close(...refusal);
+      return;
+    }
+    state = "acknowledged";
+    clearTimeout(late);
+    send('{"type":"connection_ack"}');
+  }
+
+  function subscribe({ id, payload }: Subscribe, bytes: number): void {
+    if (state === "new") close(4401, "Unauthorized");
+    else if (active.has(id)) close(4409, `Subscriber for ${id} already exists`);
+    else start(id, payload, bytes);
+  }
+
+  function start(id: string, request: OperationRequest, bytes: number): void {
+    const quoted = JSON.stringify(id);
+    function fail(errors: readonly GraphQLFormattedError[]): void {
+      active.delete(id);
+      send(`{"id":${quoted},"type":"error","payload":${JSON.stringify(errors)}}`);
+    }
+    if (active.size >= limits.operations) {
+      fail(tooMany());
+      return;
+    }
+    let buffered = 0;
+    const receiver: Receiver = {
+      next(result) {
+        if (buffered > limits.operationBytes) {
+          stop();
+          fail(slow());
+          return;
+        }
+        const frame = `{"id":${quoted},"type":"next","payload":${result}}`;
+        buffered += frame.length;
+        send(frame, () => {
+          buffered -= frame.length;
+        });
+      },
+      fail,
+      complete() {
+        active.delete(id);
+        send(`{"id":${quoted},"type":"complete"}`);
+      },
+    };
+    const stop = begin(request, receiver, { bytes, kept: id.length + quoted.length });
+    active.set(id, stop);
+  }
+
+  function complete(id: string): void {
+    active.get(id)?.();
+    active.delete(id);
+  }
+
+  function pong(payload: JsonObject | undefined): void {
+    let text: string | undefined;
+    try {
+      text = JSON.stringify({ type: "pong", payload });
+    } catch {
+      // JSON.parse accepts ten thousands of levels of nesting that JSON.stringify fails on.
+    }
+    if (text === undefined) close(4400, "Invalid ping message: payload nests too deep");
+    else send(text);
+  }
+
+  socket.on("message", (data, isBinary) => {
+    answered = true;
+    if (state === "closed") return;
+    const text = String(data);
+    const message = isBinary ? "Invalid message received: binary" : readMessage(text);
+    if (typeof message === "string") close(4400, message);
+    else if (message.type === "connection_init") init(message.payload);
+    else if (message.type === "subscribe") subscribe(message, text.length);
+    else if (message.type === "complete") complete(message.id);
+    else if (message.type === "ping") pong(message.payload);
+  });
+  socket.on("pong", () => {
+    answered = true;
+  });
+  // Not by ws itself, which would buffer pongs without limit for a client that reads nothing.
+  socket.on("ping", (data: Buffer) => {
+    if (socket.readyState === socket.OPEN && socket.bufferedAmount <= limits.connectionBytes) socket.pong(data);
+  });
+  socket.once("close", () => {
+    end();
+    ended();
+  });
+  return {
+    kind: "socket",
+    // A half-open connection is found only by pings.
+    beat() {
+      if (!answered) socket.terminate();
+      else if (socket.readyState === socket.OPEN) socket.ping();
+      answered = false;
+    },
+    close: () => close(...SHUTTING_DOWN),
+    terminate: () => socket.terminate(),
+  };
+}
+
+/** A close frame has room for 123 bytes of reason, and the client chooses the id in it. */
+function limited(reason: string): string {
+  if (Buffer.byteLength(reason) <= 123) return reason;
+  return `${Buffer.from(reason)
+    .subarray(0, 117)
+    .toString()
+    .replace(/\uFFFD+$/, "")}…`;
+}
