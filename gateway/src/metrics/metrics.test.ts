@@ -48,7 +48,7 @@ describe("createMetrics", () => {
     ]);
   });
 
-  it("reports the running document, and only that", async () => {
+  it("reports the running document, and no other", async () => {
     const metrics = node();
     for (const config of [
       { hash: "aa", revision: 1 },
@@ -58,7 +58,7 @@ describe("createMetrics", () => {
     assert.deepEqual(await lines(metrics, "sluice_config_info"), ['sluice_config_info{node_id="node-1",hash="bb"} 2']);
   });
 
-  it("reports the state of every target, as it is at the scrape", async () => {
+  it("reports the state of every target at the time of the scrape", async () => {
     const metrics = node({ compat: true });
     let health: "HEALTHY" | "UNHEALTHY" = "HEALTHY";
     metrics.read({ targets: () => [{ upstream: "pool", target: "a:1", address: "a:1", health }] });
@@ -71,7 +71,7 @@ describe("createMetrics", () => {
     assert.deepEqual(await states(), ["healthchecks_off 0", "healthy 0", "unhealthy 1"]);
   });
 
-  it("reports whether its documents can be read, and how many entities it serves", async () => {
+  it("reports whether its configuration can be read, and how many entities it serves", async () => {
     const metrics = node({ compat: true });
     assert.deepEqual(await lines(metrics, "kong_datastore_reachable"), []);
     let [isReachable, routes] = [true, 2];
@@ -119,7 +119,7 @@ describe("createMetrics", () => {
     assert.deepEqual(counted.toSorted(), ["a 2", "c 1"]);
   });
 
-  it("restarts the count of a series that was dropped, also through a recorder that was kept", async () => {
+  it("a dropped series starts at 0 again, also through a recorder that was kept", async () => {
     const metrics = node({ maxSeries: 1 });
     const [kept, other] = [metrics.recorder(labels("kept")), metrics.recorder(labels("other"))];
     kept.bytes(5, 0);
@@ -131,7 +131,7 @@ describe("createMetrics", () => {
     assert.match(text.join(), /route="kept".* 3$/);
   });
 
-  it("adds buckets up, and counts values beyond the last", async () => {
+  it("accumulates buckets, and counts values beyond the last one", async () => {
     const metrics = node();
     const recorder = metrics.recorder(labels("r"));
     for (const milliseconds of [25, 26, 700, 60_001]) recorder.latency("requestLatency", milliseconds);

@@ -54,7 +54,7 @@ function record(list: Events, { counter, histogram } = empty()) {
 }
 
 describe("the text of tables", () => {
-  it("is to the letter what prom-client prints for the same values", async () => {
+  it("is exactly the text that prom-client prints for the same values", async () => {
     const check = fc.asyncProperty(events, async (list) => {
       const wanted = reference();
       for (const { labels, count, took } of list) {
@@ -67,7 +67,7 @@ describe("the text of tables", () => {
     await fc.assert(check, { numRuns: 300 });
   });
 
-  it("reports gauges that are read as they are at that moment, as prom-client does", async () => {
+  it("reports the current values of gauges that are read on a scrape, as prom-client does", async () => {
     let value = 1;
     const table = new ReadTable(shapes.gauge, () => [
       [["a", "b"], value],
@@ -87,7 +87,7 @@ describe("the text of tables", () => {
     assert.match(await textFor(sum.tables), /^# TYPE g gauge\ng\{service="a",route="b"\} 6$/m);
   });
 
-  it("comes in slices, with turns of the event loop between them, whatever is used meanwhile", async () => {
+  it("is generated in slices, between which the event loop runs, even while series change", async () => {
     const { counter, histogram } = empty();
     const table = new Table(shapes.histogram, 4000);
     for (let n = 0; n < 4000; n++) table.observe(table.of([`service-of-some-length-${n}`, "route"]), n);
@@ -108,8 +108,8 @@ describe("the text of tables", () => {
   });
 });
 
-describe("what tables have counted, handed on as parts", () => {
-  it("adds up to what one table would have counted, through a clone or lines of JSON", async () => {
+describe("the content of tables, sent in parts", () => {
+  it("adds up to the content of a single table, through a clone or lines of JSON", async () => {
     const whole = fc.asyncProperty(fc.array(events, { minLength: 1, maxLength: 3 }), async (lists) => {
       // Sums of fractions depend on the order.
       const rounded = lists.map((list) =>
@@ -126,7 +126,7 @@ describe("what tables have counted, handed on as parts", () => {
     await fc.assert(whole, { numRuns: 100 });
   });
 
-  it("are not taken for whole when the end of a line is missing", async () => {
+  it("is rejected when the end of a line is missing", async () => {
     const read = Array.fromAsync(readData(bytesOf(['{"gauges":[]}\n{"part":'])));
     await assert.rejects(read, /last line has no end/);
   });

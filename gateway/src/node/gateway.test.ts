@@ -93,7 +93,7 @@ for (const [header, expected] of [
   });
 }
 
-test("a plugin for https leaves plain http to a wider one", async (context) => {
+test("a plugin for https does not apply to plain http, where a wider plugin applies", async (context) => {
   const { send } = await startNode(context, {
     service: {
       routes: [{ paths: ["/"], plugins: [{ name: "key-auth", protocols: ["https"] }] }],
@@ -107,7 +107,7 @@ test("a plugin for https leaves plain http to a wider one", async (context) => {
   assert.deepEqual([secure.status, secure.headers["ratelimit-limit"]], [401, undefined]);
 });
 
-test("key-auth guards upgrades: without a key there is none, with one the key stays behind", async (context) => {
+test("key-auth guards upgrades: without a key they are refused, with one the key is removed", async (context) => {
   const { send, port } = await startNode(context, {
     service: { routes: [{ paths: ["/ws"] }], plugins: [{ name: "key-auth", config: { hide_credentials: true } }] },
     consumers: [demo],
@@ -125,7 +125,7 @@ test("key-auth guards upgrades: without a key there is none, with one the key st
   assert.ok(!opened.includes("demo-key") && !opened.includes("admin"), opened);
 });
 
-test("no spelling of a path goes around the key of a longer prefix", async (context) => {
+test("no spelling of a path bypasses the key-auth of a longer prefix", async (context) => {
   const guarded = { name: "guarded", paths: ["/open/secret"], plugins: [{ name: "key-auth" }] };
   const { send } = await startNode(context, { service: { routes: [{ name: "open", paths: ["/open"] }, guarded] } });
   for (const path of [
@@ -147,7 +147,7 @@ test("no spelling of a path goes around the key of a longer prefix", async (cont
   }
 });
 
-test("a preflight needs no key where cors stands in front of key-auth, and the refusal can be read", async (context) => {
+test("a preflight needs no key if cors runs before key-auth, and a page can read the 401 response", async (context) => {
   const { send } = await startNode(context, {
     service: { routes: [{ paths: ["/"] }], plugins: [{ name: "key-auth" }, { name: "cors" }] },
   });
@@ -158,7 +158,7 @@ test("a preflight needs no key where cors stands in front of key-auth, and the r
   assert.deepEqual([refused.status, refused.headers["access-control-allow-origin"]], [401, "*"]);
 });
 
-test("of a hundred requests at once exactly the limit is admitted, each told another rest", async (context) => {
+test("of a hundred concurrent requests exactly the limit is admitted, each with a different remaining number", async (context) => {
   const { send } = await startNode(context, {
     service: { routes: [{ paths: ["/"] }], plugins: [{ name: "rate-limiting", config: { year: 30 } }] },
   });
@@ -169,7 +169,7 @@ test("of a hundred requests at once exactly the limit is admitted, each told ano
   assert.ok(answers.every(({ status }) => status === 200 || status === 429));
 });
 
-test("metrics carry Kong's names when configured so, and any username; the proxy does not have them", async (context) => {
+test("metrics have Kong's names if configured so, and any username; the proxy does not serve them", async (context) => {
   const strange = { username: 'q"uo\\te\n', keyauth_credentials: [{ key: "k" }] };
   const config = { status_code_metrics: true, per_consumer: true };
   const { send, metrics } = await startNode(context, {
@@ -189,7 +189,7 @@ test("metrics carry Kong's names when configured so, and any username; the proxy
   );
 });
 
-test("the health of targets stands on the status listener and in the metrics, and can be ordered", async (context) => {
+test("the health of targets is on the status listener and in the metrics, and can be set", async (context) => {
   const live = await startUpstream(context, (_request, response) => response.end("live"));
   const target = `127.0.0.1:${portOf(live)}`;
   const [pool, idle] = ["7e9a1b7c-52d3-4a57-9d0f-6a0b8f6f0a01", "7e9a1b7c-52d3-4a57-9d0f-6a0b8f6f0a02"];
@@ -239,7 +239,7 @@ test("the health of targets stands on the status listener and in the metrics, an
   assert.ok(shown.includes(`${labels("idle", "10.0.0.1:8000", "healthchecks_off")} 1`), shown.join("\n"));
 });
 
-test("a node of several workers answers for all of them: readiness, sums, targets and their turns", async (context) => {
+test("a node with several workers reports for all of them: readiness, sums, targets and their health", async (context) => {
   const live = await startUpstream(context, (_request, response) => response.end("live"));
   const target = `127.0.0.1:${portOf(live)}`;
   const [pool, id] = ["7e9a1b7c-52d3-4a57-9d0f-6a0b8f6f0a01", "7e9a1b7c-52d3-4a57-9d0f-6a0b8f6f0a03"];
@@ -276,7 +276,7 @@ test("a node of several workers answers for all of them: readiness, sums, target
 });
 
 for (const workers of ["1", "2"]) {
-  test(`reports connections that it refuses by address, of upstreams, checks and Redis, with ${workers} workers`, async (context) => {
+  test(`reports connections to refused addresses, of upstreams, health checks and Redis, with ${workers} workers`, async (context) => {
     const limited = { policy: "redis", minute: 5, redis: { host: "169.254.1.1" } };
     const active = { type: "tcp", healthy: { interval: 0.02 }, unhealthy: { interval: 0.02 } };
     const targets = [{ target: "127.0.0.1:9" }, { target: "localhost:9" }];
@@ -307,7 +307,7 @@ for (const workers of ["1", "2"]) {
 }
 
 for (const workers of ["1", "2"]) {
-  test(`exports how process, threads, certificates and configuration fare without any plugin, with ${workers} workers`, async (context) => {
+  test(`exports metrics of process, threads, certificates and configuration without any plugin, with ${workers} workers`, async (context) => {
     const authority = await makeAuthority();
     const expires = 2_000_000_000;
     const { certificate: cert, key } = await authority.issue({
@@ -356,7 +356,7 @@ for (const workers of ["1", "2"]) {
   });
 }
 
-test("says that its last configuration was not taken", async (context) => {
+test("reports that its last configuration was rejected", async (context) => {
   const { metrics, write } = await startNode(context, { service: {} });
   const taken = async () => /^sluice_config_last_reload_successful\{.*\} (\d)$/m.exec(await metrics())?.[1];
   const since = async () =>

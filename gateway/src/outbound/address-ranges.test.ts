@@ -68,9 +68,9 @@ describe("addresses that configuration must not reach", () => {
   for (const [what, addresses] of refused) {
     for (const address of addresses) it(`${address} is ${what}`, () => assert.equal(refusedRange(address), what));
   }
-  for (const address of open) it(`${address} is none`, () => assert.equal(refusedRange(address), null));
+  for (const address of open) it(`${address} is allowed`, () => assert.equal(refusedRange(address), null));
 
-  it("are the same however an address is spelled", () => {
+  it("are recognized in every spelling of an address", () => {
     const prefixes = fc.constantFrom([0, 0, 0, 0, 0, 0xffff], [0x64, 0xff9b, 0, 0, 0, 0], [0x2002], [0xfe80], [0], []);
     fc.assert(
       fc.property(prefixes, fc.array(group, { minLength: 8, maxLength: 8 }), (prefix, rest) => {
@@ -82,7 +82,7 @@ describe("addresses that configuration must not reach", () => {
     );
   });
 
-  it("are refused behind every prefix that carries an IPv4 address, whichever that is", () => {
+  it("are refused behind every IPv6 prefix that embeds an IPv4 address", () => {
     fc.assert(
       fc.property(ipv4, (bytes) => {
         const [a, b, c, d] = bytes;

@@ -13,7 +13,7 @@ const making =
   (previous: Snapshot) =>
     applyDocument(previous, services(...names));
 
-test("an update is acknowledged when it is served, and the next one begins with it", async () => {
+test("an update is acknowledged when it is served, and the next one is based on it", async () => {
   const serving: { snapshot: Snapshot; done: () => void }[] = [];
   const intake = createIntake({
     node: "n",
@@ -36,7 +36,7 @@ test("an update is acknowledged when it is served, and the next one begins with 
   assert.equal((await second).value?.revision, 2);
 });
 
-test("what cannot be served leaves the state as it was, and the next update is taken", async () => {
+test("an update that cannot be served does not change the state, and the next one is accepted", async () => {
   let broken = true;
   const intake = createIntake({
     node: "n",
@@ -51,7 +51,7 @@ test("what cannot be served leaves the state as it was, and the next update is t
   assert.equal((await intake.update(2, making("a"))).value?.revision, 2);
 });
 
-test("an update is worked out, served and acknowledged in turns of their own, so that requests come in between", async () => {
+test("an update is computed, served and acknowledged in separate iterations of the event loop, so that requests run in between", async () => {
   const steps: string[] = [];
   const intake = createIntake({ node: "n", version: "1", serve: () => void steps.push("served") });
   const count = () => {

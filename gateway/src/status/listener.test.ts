@@ -32,7 +32,7 @@ const readiness: [string, Partial<StatusFacts>, string | null][] = [
     "no configuration available (no document has arrived yet)",
   ],
   [
-    "says why there is no document",
+    "reports why there is no document",
     { state: empty, trouble: () => "kong.yaml: gone" },
     "no configuration available (kong.yaml: gone)",
   ],
@@ -42,7 +42,7 @@ const readiness: [string, Partial<StatusFacts>, string | null][] = [
 for (const [what, changes, reason] of readiness)
   test(`a node ${what}`, () => assert.equal(notReady(facts(changes)), reason));
 
-test("status has Kong's members and ours", async () => {
+test("the status has Kong's and Sluice's members", async () => {
   const body = await statusBody(facts());
   assert.deepEqual(body.server, {
     connections_accepted: 5,
@@ -82,7 +82,7 @@ test("the listener answers status, readiness, metrics, the health of targets and
   }
 });
 
-test("metrics are made as they are read, and no further once their reader has gone", async () => {
+test("metrics are generated as they are read, and no further once the reader has disconnected", async () => {
   let [made, isOver] = [0, false];
   const slice = "x".repeat(100_000);
   async function* text() {

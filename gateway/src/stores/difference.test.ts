@@ -42,9 +42,9 @@ const web = { id: id(2), name: "web", paths: ["/"], service: { id: id(1) } };
 
 describe("the difference of two configurations", () => {
   const table: readonly (readonly [string, Raw, Raw, readonly string[]])[] = [
-    ["is nothing when nothing changed", { services: [users] }, { services: [users] }, []],
+    ["is empty if nothing changed", { services: [users] }, { services: [users] }, []],
     [
-      "makes parents before their children",
+      "creates parents before their children",
       {},
       { routes: [web], services: [users] },
       ["create services 1", "create routes 2"],
@@ -56,7 +56,7 @@ describe("the difference of two configurations", () => {
       ["remove routes 2", "remove services 1"],
     ],
     [
-      "removes a service only after its routes go to another",
+      "removes a service only after its routes refer to another",
       { services: [users], routes: [web] },
       { services: [{ ...users, id: id(3), name: "other" }], routes: [{ ...web, service: { id: id(3) } }] },
       ["create services 3", "replace routes 2", "remove services 1"],
@@ -79,7 +79,7 @@ describe("the difference of two configurations", () => {
       ["replace services 3", "replace services 1", "create services 4"],
     ],
     [
-      "makes again what stands in a circle of names, with all that refers to it",
+      "recreates an entity that exchanges names with another one, with its dependents",
       {
         services: [
           { ...users, name: "a" },
@@ -97,7 +97,7 @@ describe("the difference of two configurations", () => {
       ["remove routes 2", "remove services 1", "replace services 3", "create services 1", "create routes 2"],
     ],
     [
-      "removes first what holds the name of what comes",
+      "first removes an entity whose name a new entity needs",
       { services: [users], routes: [web] },
       { services: [{ ...users, id: id(3) }], routes: [{ ...web, service: { id: id(3) } }] },
       ["remove routes 2", "remove services 1", "create services 3", "create routes 2"],
@@ -107,7 +107,7 @@ describe("the difference of two configurations", () => {
     test(does, () => assert.deepEqual(told(writesBetween(lists(before), lists(after), { now: 9 })), writes));
   }
 
-  test("keeps what only the store has when asked to", () => {
+  test("keeps entities that only the store has, on request", () => {
     const writes = writesBetween(
       lists({ services: [users] }),
       lists({ services: [{ ...users, id: id(3), name: "b" }] }),
@@ -119,7 +119,7 @@ describe("the difference of two configurations", () => {
     assert.deepEqual(told(writes), ["create services 3"]);
   });
 
-  test("keeps the times that the document does not tell, and gives new ones to what changed", () => {
+  test("keeps timestamps that the document omits, and sets new ones for changed entities", () => {
     const before = lists({ services: [{ ...users, created_at: 5, updated_at: 6 }] });
     assert.deepEqual(writesBetween(before, lists({ services: [users] }), { now: 9 }), []);
     const [changed] = writesBetween(before, lists({ services: [{ ...users, port: 81 }] }), { now: 9 });
@@ -128,7 +128,7 @@ describe("the difference of two configurations", () => {
     assert.partialDeepStrictEqual(created, { entity: { created_at: 7, updated_at: 9 } });
   });
 
-  test("takes an entity without an id of its own for the one of its name, with what refers to it", () => {
+  test("identifies an entity without an id by its name, also in references", () => {
     const before = lists({
       services: [users],
       routes: [web],
@@ -149,7 +149,7 @@ describe("the difference of two configurations", () => {
     assert.deepEqual(told(writesBetween(before, after, { now: 9 })), ["replace services 1"]);
   });
 
-  test("leads from any configuration to any other, all along good writes", async () => {
+  test("leads from any configuration to any other through valid writes", async () => {
     const name = fc.option(fc.constantFrom("a", "b", "c"), { nil: null });
     const number = fc.integer({ min: 1, max: 4 });
     const reference = fc.option(number, { nil: null });

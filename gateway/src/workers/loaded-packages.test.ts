@@ -30,11 +30,11 @@ const cases: readonly [what: string, modules: readonly string[], packages: reado
     ["node/start-gateway.ts", "workers/single-worker.ts", "workers/worker-pool.ts", "proxy/http1/listener.ts"],
     [...metrics, "re2js"],
   ],
-  ["a source that reads its file aside", ["sources/file/file-source.ts"], ["re2js"]],
+  ["a file source with a reader process", ["sources/file/file-source.ts"], ["re2js"]],
 ];
 
 for (const [what, modules, packages] of cases) {
-  test(`${what} loads nothing but what it needs`, async () => {
+  test(`${what} loads only the packages that it needs`, async () => {
     const run = promisify(execFile)(process.execPath, ["--input-type=module", "-e", script(modules)]);
     assert.deepEqual((await run).stdout.trim().split(" ").filter(Boolean), packages.toSorted());
   });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { registerHooks } from "node:module";
 import { test } from "node:test";
 
-test("what is switched off is not loaded", async (context) => {
+test("disabled observers are not loaded", async (context) => {
   const loaded: string[] = [];
   const hooks = registerHooks({
     resolve(specifier, from, next) {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { PendingReport } from "./pending-report.ts";
 
-test("callers that ask before the answer share one question", async () => {
+test("callers that ask before the response share one request", async () => {
   let put = 0;
   const answers = new PendingReport(() => put++, 10_000);
   const asked = [answers.request(), answers.request()];
@@ -15,7 +15,7 @@ test("callers that ask before the answer share one question", async () => {
   await again;
 });
 
-test("a worker that does not answer is waited for as long as it shows signs of life, and no longer", async (context) => {
+test("a wait for a worker lasts as long as the worker shows activity, and no longer", async (context) => {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   const answers = new PendingReport(() => undefined, 1000);
   let over = false;

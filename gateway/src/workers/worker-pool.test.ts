@@ -40,7 +40,7 @@ async function accepted(pool: WorkerPool): Promise<readonly number[]> {
   return pool.threads().map(({ report }) => report?.connections.accepted ?? 0);
 }
 
-test("several workers answer on one port, and what they count is one sum", async (context) => {
+test("several workers answer on one port, and their counts are added up", async (context) => {
   const { pool } = await startTestPool(context, { count: 3 });
   const url = await startUpstream(context, (_request, response) => response.end("ok"));
   const plugins = [{ name: "prometheus", config: { status_code_metrics: true } }];
@@ -59,7 +59,7 @@ test("several workers answer on one port, and what they count is one sum", async
   assert.equal(await countedRequests(pool), 64);
 });
 
-test("a limit is that of the node, whichever worker a request comes to", async (context) => {
+test("a rate limit applies to the whole node, whichever worker serves a request", async (context) => {
   const { pool } = await startTestPool(context);
   const url = await startUpstream(context, (_request, response) => response.end("ok"));
   const config = { day: 150, year: 10_000 };
@@ -71,7 +71,7 @@ test("a limit is that of the node, whichever worker a request comes to", async (
   assert.ok((await accepted(pool)).every((share) => share > 0));
 });
 
-test("a worker that dies is replaced, and the others' clients notice nothing; limits and sums go on", async (context) => {
+test("a worker that dies is replaced, and clients of other workers notice nothing; limits and sums continue", async (context) => {
   const { pool, log } = await startTestPool(context);
   const url = await startUpstream(context, (_request, response) => response.end("ok"));
   const config = { year: 1000 };
@@ -106,7 +106,7 @@ test("a worker that dies is replaced, and the others' clients notice nothing; li
   late.close();
 });
 
-test("a worker that dies again and again is started after growing pauses, and its node says when none is left", async (context) => {
+test("a worker that dies repeatedly is restarted after growing delays, and the node reports when none is left", async (context) => {
   const { pool, log } = await startTestPool(context, { count: 2 });
   for (const deaths of [1, 2, 3]) {
     await Promise.all(pool.threads().map((thread) => thread.terminate()));
@@ -120,7 +120,7 @@ test("a worker that dies again and again is started after growing pauses, and it
   assert.equal((await send(pool.address.port)).status, 404);
 });
 
-test("a document is acknowledged when the slowest worker serves it too", async (context) => {
+test("a document is acknowledged when the slowest worker serves it", async (context) => {
   const { pool } = await startTestPool(context);
   const [one, two] = await Promise.all(
     ["one", "two"].map((text) => startUpstream(context, (_request, response) => response.end(text))),
@@ -138,7 +138,7 @@ test("a document is acknowledged when the slowest worker serves it too", async (
   assert.deepEqual(new Set(bodies), new Set(["two"]));
 });
 
-test("a worker that dies instead of serving a document does not hold it up: its successor begins with it", async (context) => {
+test("a worker that dies instead of serving a document does not delay it: its successor starts with it", async (context) => {
   const { pool } = await startTestPool(context);
   const url = await startUpstream(context, (_request, response) => response.end("ok"));
   await blockOneThread(context, 60_000);
@@ -153,7 +153,7 @@ test("a worker that dies instead of serving a document does not hold it up: its 
   );
 });
 
-test("what one worker cannot serve none serves", async (context) => {
+test("a document that one worker cannot serve is served by none", async (context) => {
   const { pool } = await startTestPool(context);
   const url = await startUpstream(context, (_request, response) => response.end("ok"));
   const good = routed(url);
@@ -170,7 +170,7 @@ test("what one worker cannot serve none serves", async (context) => {
   assert.equal((await send(pool.address.port)).status, 404);
 });
 
-test("counters of the control thread are requested by every worker, and their refusal is reported", async (context) => {
+test("every worker uses the counters of the control thread, and their failure is reported", async (context) => {
   const asked: Counter[] = [];
   let isBroken = false;
   const { pool } = await startTestPool(context, {
@@ -196,7 +196,7 @@ test("counters of the control thread are requested by every worker, and their re
   assert.equal((await send(pool.address.port)).status, 500);
 });
 
-test("one worker's finding about a target counts in all, and so does an order", async (context) => {
+test("a health result of one worker applies to all workers, and so does a health that is set", async (context) => {
   const { pool } = await startTestPool(context);
   let tried = 0;
   const broken = await startUpstream(context, (_request, response) => {
@@ -236,7 +236,7 @@ test("one worker's finding about a target counts in all, and so does an order", 
   assert.deepEqual(new Set(still.map(({ status }) => status)), new Set([503]));
 });
 
-test("an address that another process has is refused before any worker starts", async (context) => {
+test("an address in use is refused before any worker starts", async (context) => {
   const url = new URL(await startUpstream(context, () => {}));
   const { startWorkerPool } = await import("./worker-pool.ts");
   const plan = { engine: "http1", listen: { host: "127.0.0.1", port: Number(url.port) }, listenTls: null } as const;
@@ -244,7 +244,7 @@ test("an address that another process has is refused before any worker starts", 
 });
 
 for (const limit of ["maxConnections", "maxConnectionsPerAddress"] as const) {
-  test(`connections are limited over all workers (${limit}), and those of one that died are free again`, async (context) => {
+  test(`connections are limited over all workers (${limit}), and the slots of a dead worker are free again`, async (context) => {
     const { pool } = await startTestPool(context, { settings: { [limit]: 20 } });
     const isOpen = (socket: Socket) => !socket.closed;
     const open = async () => {

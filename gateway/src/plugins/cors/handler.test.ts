@@ -32,7 +32,7 @@ const preflights: readonly Variant[] = [
     { "access-control-allow-origin": "*", "access-control-allow-methods": all },
   ],
   [
-    "the headers that were asked for",
+    "the requested headers",
     {},
     preflight({ "access-control-request-headers": "x-a, x-b" }),
     {
@@ -42,7 +42,7 @@ const preflights: readonly Variant[] = [
     },
   ],
   [
-    "what is configured, and that it may be kept",
+    "the configured methods and headers, and how long they may be cached",
     { methods: ["GET", "POST"], headers: ["x-a", "x-b"], max_age: 600, exposed_headers: ["x-c"] },
     preflight({ "access-control-request-headers": "x-other" }),
     {
@@ -64,7 +64,7 @@ const preflights: readonly Variant[] = [
     },
   ],
   [
-    "a private network when that is asked for",
+    "a private network if that is requested",
     { private_network: true, methods: ["GET"] },
     preflight({ "access-control-request-private-network": "true" }),
     {
@@ -83,15 +83,15 @@ const preflights: readonly Variant[] = [
 
 const responses: readonly Variant[] = [
   ["all origins by default", {}, plain, { "access-control-allow-origin": "*" }],
-  ["a request without an origin too", {}, {}, { "access-control-allow-origin": "*" }],
+  ["all origins also for a request without an origin", {}, {}, { "access-control-allow-origin": "*" }],
   [
-    "without an origin only that others get more, when that is asked for",
+    "only Vary for a request without an origin, with allow_origin_absent: false",
     { allow_origin_absent: false },
     {},
     { vary: "Origin" },
   ],
   [
-    "with an origin that others get less, when that is asked for",
+    "the header and Vary for a request with an origin, with allow_origin_absent: false",
     { allow_origin_absent: false },
     plain,
     { "access-control-allow-origin": "*", vary: "Origin" },
@@ -115,31 +115,31 @@ const responses: readonly Variant[] = [
     { "access-control-allow-origin": origin, "access-control-allow-credentials": "true", vary: "Origin" },
   ],
   [
-    "the one origin, whatever origin asks",
+    "the single configured origin, for any requesting origin",
     { origins: ["https://b.test"] },
     plain,
     { "access-control-allow-origin": "https://b.test", vary: "Origin" },
   ],
   [
-    "the requesting origin when all may send credentials",
+    "the requesting origin if all origins may send credentials",
     { origins: ["*"], credentials: true },
     plain,
     { "access-control-allow-origin": origin, "access-control-allow-credentials": "true", vary: "Origin" },
   ],
   [
-    "no origin by name for a request without one, but that the response depends on the origin",
+    "no specific origin for a request without one, and Vary",
     { credentials: true },
     {},
     { "access-control-allow-origin": "*", vary: "Origin" },
   ],
   [
-    "what the page may read, and nothing of a preflight's",
+    "the exposed headers, and no header of a preflight",
     { exposed_headers: ["x-a", "x-b"], max_age: 600, headers: ["x-c"] },
     plain,
     { "access-control-allow-origin": "*", "access-control-expose-headers": "x-a,x-b" },
   ],
   [
-    "OPTIONS that is no preflight",
+    "OPTIONS that is not a preflight",
     {},
     { method: "OPTIONS", headers: { origin } },
     { "access-control-allow-origin": "*" },

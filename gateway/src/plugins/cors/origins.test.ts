@@ -9,17 +9,22 @@ const variants: readonly (readonly [
   asked: string,
   answered: string | null,
 ])[] = [
-  ["one origin, whatever origin asks", ["https://a.test:8443"], "https://a.test:8443", "https://a.test:8443"],
-  ["one origin, whatever origin asks", ["https://a.test:8443"], "https://b.test", "https://a.test:8443"],
-  ["one host, whatever origin asks", ["a.test"], "https://a.test", "a.test"],
+  ["a single origin, for any requesting origin", ["https://a.test:8443"], "https://a.test:8443", "https://a.test:8443"],
+  ["a single origin, for any requesting origin", ["https://a.test:8443"], "https://b.test", "https://a.test:8443"],
+  ["a single host, for any requesting origin", ["a.test"], "https://a.test", "a.test"],
 
-  ["one of several that is equal", ["http://a.test", "https://b.test:90"], "https://b.test:90", "https://b.test:90"],
-  ["one of several without its default port", ["http://a.test", "http://b.test"], "http://a.test:80", "http://a.test"],
+  ["an equal origin of several", ["http://a.test", "https://b.test:90"], "https://b.test:90", "https://b.test:90"],
+  [
+    "an origin of several, without its default port",
+    ["http://a.test", "http://b.test"],
+    "http://a.test:80",
+    "http://a.test",
+  ],
   ["none for another scheme", ["http://a.test", "http://b.test"], "https://a.test", null],
   ["none for another port", ["http://a.test", "http://b.test"], "http://a.test:8080", null],
   ["none for a longer host", ["http://a.test", "http://b.test"], "http://a.test.evil.test", null],
   ["none for several hosts without a scheme (as Kong)", ["a.test", "b.test"], "https://a.test", null],
-  ["one of an app's scheme", ["app://local", "https://a.test"], "app://local", "app://local"],
+  ["an origin with an app's scheme", ["app://local", "https://a.test"], "app://local", "app://local"],
   ["none for null", ["http://a.test", "http://b.test"], "null", null],
   ["null when it is listed", ["http://a.test", "null"], "null", "null"],
   ["an IPv6 address", ["http://[::1]:3000", "http://a.test"], "http://[::1]:3000", "http://[::1]:3000"],
@@ -35,35 +40,35 @@ const variants: readonly (readonly [
   ["whole: the scheme counts", ["https://(.*\\.)?a\\.test:8000"], "http://x.a.test:8000", null],
   ["whole: any scheme", ["(.*[./])?a\\.test:8000"], "https://a.test:8000", "https://a.test:8000"],
   ["whole: the port counts", ["(.*[./])?a\\.test:8000"], "https://a.test:80", null],
-  ["whole: anchors of one's own", ["^http://(.*[.])?a\\.test(:(80|90))?$"], "http://a.test:80", "http://a.test"],
-  ["whole: anchors of one's own", ["^http://(.*[.])?a\\.test(:(80|90))?$"], "http://a.test:8000", null],
+  ["whole: with its own anchors", ["^http://(.*[.])?a\\.test(:(80|90))?$"], "http://a.test:80", "http://a.test"],
+  ["whole: with its own anchors", ["^http://(.*[.])?a\\.test(:(80|90))?$"], "http://a.test:8000", null],
   ["whole: every alternative is anchored", ["https://a\\.test|https://b\\.test"], "https://a.test.evil.test", null],
   ["a regex beside others", ["https://b.test", "a\\.test"], "http://a.test", "http://a.test"],
 ];
 
 describe("originRule", () => {
   for (const [what, origins, asked, answered] of variants) {
-    it(`allows ${what}: ${origins.join(" ")} asked by ${asked}`, () => {
+    it(`allows ${what}: ${origins.join(" ")} for the origin ${asked}`, () => {
       const allowed = originRule(origins)(asked);
       assert.deepEqual(allowed, answered === null ? { kind: "none" } : { kind: "one", origin: answered });
     });
   }
 
   for (const origins of [null, [], ["*"]]) {
-    it(`allows all for ${JSON.stringify(origins)}, whatever origin asks`, () => {
+    it(`allows all for ${JSON.stringify(origins)}, for any requesting origin`, () => {
       for (const asked of [undefined, "https://a.test"]) {
         assert.deepEqual(originRule(origins)(asked), { kind: "all", vary: false });
       }
     });
   }
 
-  it("allows all when * stands beside others, but then answers by the requesting origin", () => {
+  it("allows all if * is listed beside others, but then returns the requesting origin", () => {
     const rule = originRule(["https://a.test", "*"]);
     assert.deepEqual(rule("https://b.test"), { kind: "all", vary: true });
     assert.deepEqual(rule(undefined), { kind: "none" });
   });
 
-  it("takes time in proportion to the origin, whatever the pattern", () => {
+  it("takes time proportional to the length of the origin, for any pattern", () => {
     const rule = originRule(["(a+)+b\\.test"]);
     const started = performance.now();
     assert.deepEqual(rule(`https://${"a".repeat(8000)}`), { kind: "none" });

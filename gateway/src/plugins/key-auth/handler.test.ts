@@ -47,8 +47,16 @@ const variants: readonly (readonly [string, FakeExchangeOptions, Outcome, Partia
   ["an escaped key in the query", { query: `?apikey=${encodeURIComponent("schlüssel +1")}` }, "admitted"],
   ["an escaped name in the query", { query: "?%61pikey=demo-key" }, "admitted"],
   ["a key in UTF-8 in the header", { headers: { apikey: utf8("schlüssel +1") } }, "admitted"],
-  ["a right header beside a wrong query", { headers: { apikey: "demo-key" }, query: "?apikey=x" }, "admitted"],
-  ["a wrong header beside a right query", { headers: { apikey: "x" }, query: "?apikey=demo-key" }, "unknown"],
+  [
+    "a valid key in the header beside an invalid one in the query",
+    { headers: { apikey: "demo-key" }, query: "?apikey=x" },
+    "admitted",
+  ],
+  [
+    "an invalid key in the header beside a valid one in the query",
+    { headers: { apikey: "x" }, query: "?apikey=demo-key" },
+    "unknown",
+  ],
   [
     "a header with dashes for underscores",
     { headers: { "Api-Key": "demo-key" } },
@@ -77,12 +85,17 @@ const variants: readonly (readonly [string, FakeExchangeOptions, Outcome, Partia
   ["apikey[]", { query: "?apikey[]=demo-key" }, "absent"],
   ["apikey[1]", { query: "?apikey[1]=demo-key" }, "absent"],
   ["an unknown key", { headers: { apikey: "demo-key2" } }, "unknown"],
-  ["a key whose consumer is gone", { headers: { apikey: "demo-key" }, consumers: [] }, "unknown"],
+  ["a key whose consumer was removed", { headers: { apikey: "demo-key" }, consumers: [] }, "unknown"],
   ["the header twice", { headers: { apikey: ["demo-key", "demo-key"] } }, "duplicate"],
   ["the query twice", { query: "?apikey=demo-key&apikey=demo-key" }, "duplicate"],
-  ["a header that is not looked into", { headers: { apikey: "demo-key" } }, "absent", { key_in_header: false }],
-  ["a query that is not looked into", { query: "?apikey=demo-key" }, "absent", { key_in_query: false }],
-  ["a body that is not looked into", { headers: form, body: "apikey=demo-key" }, "absent"],
+  [
+    "a key in the header with key_in_header: false",
+    { headers: { apikey: "demo-key" } },
+    "absent",
+    { key_in_header: false },
+  ],
+  ["a key in the query with key_in_query: false", { query: "?apikey=demo-key" }, "absent", { key_in_query: false }],
+  ["a key in the body without key_in_body", { headers: form, body: "apikey=demo-key" }, "absent"],
   ["the key in a form", { headers: form, body: "a=1&apikey=demo-key" }, "admitted", { key_in_body: true }],
   [
     "an escaped key in a form",
@@ -100,12 +113,7 @@ const variants: readonly (readonly [string, FakeExchangeOptions, Outcome, Partia
     inBody,
   ],
   ["a name in JSON that is escaped", { headers: json, body: '{ "\\u0061pikey" : "demo-key" }' }, "admitted", inBody],
-  [
-    "a name in JSON that stands in a text",
-    { headers: json, body: '{"a":"\\",\\"apikey\\":\\"demo-key"}' },
-    "absent",
-    inBody,
-  ],
+  ["a name in JSON inside a string", { headers: json, body: '{"a":"\\",\\"apikey\\":\\"demo-key"}' }, "absent", inBody],
   [
     "gzip that contains a form",
     { headers: { ...form, "content-encoding": "gzip" }, body: "&apikey=demo-key&" },
@@ -128,9 +136,9 @@ const variants: readonly (readonly [string, FakeExchangeOptions, Outcome, Partia
     "absent",
     { key_in_body: true },
   ],
-  ["a list of JSON", { headers: json, body: '["apikey"]' }, "absent", { key_in_body: true }],
+  ["a JSON list", { headers: json, body: '["apikey"]' }, "absent", { key_in_body: true }],
   ["broken JSON", { headers: json, body: '{"apikey":"demo-key"' }, "absent", { key_in_body: true }],
-  ["deep JSON", { headers: json, body: '{"a":'.repeat(10_000) }, "absent", { key_in_body: true }],
+  ["deeply nested JSON", { headers: json, body: '{"a":'.repeat(10_000) }, "absent", { key_in_body: true }],
   [
     "the key in a multipart form",
     { headers: multipart, body: `${part("a", "1")}${part("apikey", "demo-key")}--b 1--\r\n` },
@@ -162,7 +170,7 @@ const variants: readonly (readonly [string, FakeExchangeOptions, Outcome, Partia
     inBody,
   ],
   [
-    "a multipart form whose boundary stands in another parameter",
+    "a multipart form whose boundary is in another parameter",
     {
       headers: { "content-type": 'multipart/form-data; a=";boundary=c"; boundary="b 1"' },
       body: `${part("apikey", "demo-key")}--b 1--\r\n`,
@@ -192,7 +200,7 @@ const variants: readonly (readonly [string, FakeExchangeOptions, Outcome, Partia
     { key_in_body: true },
   ],
   [
-    "a body of another kind",
+    "a body with another content type",
     { headers: { "content-type": "text/plain" }, body: "apikey=demo-key" },
     "absent",
     { key_in_body: true },
@@ -224,7 +232,7 @@ describe("key-auth", () => {
     assert.equal(answer?.headers?.["WWW-Authenticate"], 'Key realm="the \\"inner\\" circle"');
   });
 
-  it("shows the upstream and the other plugins the consumer of the request", async () => {
+  it("passes the consumer of the request to the upstream and the other plugins", async () => {
     const { exchange } = await send({}, { headers: { apikey: "demo-key" } });
     assert.deepEqual(exchange.upstreamHeaders.all(), {
       "x-consumer-id": "c-1",
@@ -269,7 +277,7 @@ describe("key-auth", () => {
       ["two keys", { query: "?apikey=a&apikey=b" }],
     ] as const) {
       for (const anonymous of ["c-0", "nobody"]) {
-        it(`lets ${what} in as ${anonymous}`, async () => {
+        it(`admits ${what} as ${anonymous}`, async () => {
           const { exchange, answer } = await send({ anonymous }, request);
           assert.equal(answer, undefined);
           assert.deepEqual([exchange.consumer, exchange.credential, exchange.anonymous], [nobody, null, true]);
@@ -282,24 +290,24 @@ describe("key-auth", () => {
       }
     }
 
-    it("prefers a right key", async () => {
+    it("prefers a valid key", async () => {
       const { exchange } = await send({ anonymous: "nobody" }, { headers: { apikey: "demo-key" } });
       assert.deepEqual([exchange.consumer, exchange.anonymous], [consumer, false]);
     });
 
-    it("leaves a request alone that is authenticated already", async () => {
+    it("does not change a request that is already authenticated", async () => {
       const { exchange } = await send({ anonymous: "nobody" }, { consumer, credential });
       assert.deepEqual([exchange.consumer, exchange.anonymous], [consumer, false]);
     });
 
-    it("answers 500 when that consumer does not exist, and names it in the log alone", async () => {
+    it("answers 500 when that consumer does not exist, and names it only in the log", async () => {
       const { answer } = await send({ anonymous: "ghost" });
       assert.deepEqual([answer?.status, answer?.message], [500, "An unexpected error occurred"]);
       assert.match(answer?.reason ?? "", /ghost/);
     });
   });
 
-  it("asks for the key on OPTIONS too, unless run_on_preflight is off", async () => {
+  it("requires the key on OPTIONS too, unless run_on_preflight is false", async () => {
     assert.equal((await send({}, { method: "OPTIONS" })).answer?.status, 401);
     assert.equal((await send({ run_on_preflight: false }, { method: "OPTIONS" })).answer, undefined);
     assert.equal((await send({ run_on_preflight: false }, { method: "GET" })).answer?.status, 401);

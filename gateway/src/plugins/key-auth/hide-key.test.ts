@@ -59,7 +59,7 @@ const bodies: readonly (readonly [string, string, string, string])[] = [
 ];
 
 describe("key-auth with hide_credentials", () => {
-  it("takes the key out of headers and query, under every name", async () => {
+  it("removes the key from headers and query, under every name", async () => {
     const { upstreamHeaders, removedQuery, replacedBody } = await forwarded({
       headers: { apikey: "demo-key" },
       query: "?token=x&a=1",
@@ -70,7 +70,7 @@ describe("key-auth with hide_credentials", () => {
   });
 
   for (const [what, type, body, rest] of bodies) {
-    it(`takes the key out of ${what} and leaves the rest as it was`, async () => {
+    it(`removes the key from ${what} and does not change the rest`, async () => {
       const { replacedBody, removedQuery } = await forwarded({
         headers: { "content-type": type },
         body: Buffer.from(body, "latin1"),
@@ -80,13 +80,13 @@ describe("key-auth with hide_credentials", () => {
     });
   }
 
-  it("leaves a body without the key as it came, also one that is nested deeply", async () => {
+  it("does not change a body without the key, even if it is deeply nested", async () => {
     const body = `{"a":${"[".repeat(20_000)}${"]".repeat(20_000)}}`;
     const headers = { apikey: "demo-key", "content-type": "application/json" };
     assert.equal((await forwarded({ headers, body })).replacedBody, null);
   });
 
-  it("forwards everything as it came when it is off", async () => {
+  it("forwards everything unchanged when it is false", async () => {
     const headers = { "content-type": "application/x-www-form-urlencoded" };
     const { upstreamHeaders, replacedBody } = await forwarded({ headers, body: "apikey=demo-key" }, false);
     assert.equal(upstreamHeaders.get("apikey"), "as it came");

@@ -57,7 +57,7 @@ const variants: readonly (readonly [string, Partial<PrometheusConfig>, FakeExcha
       `sluice_bandwidth_bytes{${here},direction="egress",workspace="default",consumer=""} 3000`,
     ],
   ],
-  ["no bytes where there were none", { bandwidth_metrics: true }, { bytesIn: 0, bytesOut: 0 }, []],
+  ["no bytes for an empty request", { bandwidth_metrics: true }, { bytesIn: 0, bytesOut: 0 }, []],
   [
     "latencies: the gateway's, the upstream's and the whole",
     { latency_metrics: true },
@@ -69,7 +69,7 @@ const variants: readonly (readonly [string, Partial<PrometheusConfig>, FakeExcha
     ],
   ],
   [
-    "an answer of the gateway's own",
+    "a response of the gateway itself",
     { latency_metrics: true, status_code_metrics: true },
     { status: 429, source: "gateway", timings: { started: 10, ended: 12 } },
     [
@@ -79,13 +79,13 @@ const variants: readonly (readonly [string, Partial<PrometheusConfig>, FakeExcha
     ],
   ],
   [
-    "a client that went away as 499",
+    "a client that disconnected as 499",
     { status_code_metrics: true },
     { status: 0 },
     [`sluice_http_requests_total{${here},code="499",source="service",workspace="default",consumer=""} 1`],
   ],
   [
-    "a service by its host and a route by its id where they have no name",
+    "a service by its host and a route by its id if they have no name",
     { status_code_metrics: true },
     { service: fakeService({ name: null }), route: fakeRoute({ name: null, id: "r-1" }) },
     [

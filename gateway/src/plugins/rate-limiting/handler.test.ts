@@ -46,7 +46,7 @@ describe("rate-limiting", () => {
     });
   });
 
-  it("counts anew when the window is over", async () => {
+  it("starts a new count when the window is over", async () => {
     const { clock, send } = limiter({ minute: 1 });
     await send();
     clock.now = start + 9_999;
@@ -71,7 +71,7 @@ describe("rate-limiting", () => {
   ][] = [
     ["the one with the least remaining", { minute: 5, hour: 3 }, { limit: "3", remaining: "2", reset: "850" }],
     ["the longest of several", { minute: 3, hour: 3 }, { limit: "3", remaining: "2", reset: "850" }],
-    ["the shorter when less remains there", { minute: 3, hour: 4 }, { limit: "3", remaining: "2", reset: "10" }],
+    ["the shorter one if less remains in it", { minute: 3, hour: 4 }, { limit: "3", remaining: "2", reset: "10" }],
   ];
   for (const [which, members, expected] of tightest) {
     it(`reports RateLimit-* of ${which}`, async () => {
@@ -81,7 +81,7 @@ describe("rate-limiting", () => {
     });
   }
 
-  it("does not use up a longer period with requests that a shorter one stopped", async () => {
+  it("does not count requests for a longer period that a shorter one refused", async () => {
     const { clock, send } = limiter({ second: 1, minute: 2 });
     for (const [after, admitted] of [
       [0, true],
@@ -95,7 +95,7 @@ describe("rate-limiting", () => {
     }
   });
 
-  it("says nothing about limits when headers are hidden, also in the 429", async () => {
+  it("sends no headers about limits if they are hidden, also with the 429", async () => {
     const { send } = limiter({ minute: 1, hide_client_headers: true });
     await send();
     const { exchange, answer } = await send();
@@ -115,14 +115,14 @@ describe("rate-limiting", () => {
     [true, undefined],
     [false, 500],
   ] as const) {
-    it(`answers ${status ?? "as if there were no limit"} while the counters are away and fault_tolerant is ${fault_tolerant}`, async () => {
+    it(`answers ${status ?? "as without a limit"} while the counters cannot be reached and fault_tolerant is ${fault_tolerant}`, async () => {
       const { exchange, answer } = await limiter({ fault_tolerant }, away).send();
       assert.equal(answer?.status, status);
       assert.deepEqual(told(exchange), {});
     });
   }
 
-  it("admits over any sequence of requests exactly what every window's limit allows", async () => {
+  it("admits exactly as many requests of any sequence as the limit of every window allows", async () => {
     const steps = fc.array(fc.tuple(fc.nat({ max: 700 }), fc.nat({ max: 2 })), { maxLength: 120 });
     const limits = fc.record({ second: fc.integer({ min: 1, max: 4 }), minute: fc.integer({ min: 4, max: 20 }) });
     await fc.assert(

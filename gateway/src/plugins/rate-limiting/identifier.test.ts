@@ -46,7 +46,7 @@ describe("counterNames", () => {
     });
   }
 
-  it("keeps a long header's hash only, and distinguishes long headers", () => {
+  it("stores only the hash of a long header, and distinguishes long headers", () => {
     const config = { ...filledRateLimiting, limit_by: "header", header_name: "x" } as const;
     const [one, other] = ["a", "b"].map((end) =>
       counterNames(config, fakeScope())(fakeExchange({ headers: { x: "x".repeat(10_000) + end } })),
@@ -57,7 +57,7 @@ describe("counterNames", () => {
 });
 
 describe("the name of a counter", () => {
-  it("depends on where a plugin is attached, and stays the same when the plugin is made again", () => {
+  it("depends on the plugin's scope, and is unchanged when the plugin is created again", () => {
     const nameIn = (members: Parameters<typeof fakeScope>[0]) =>
       counterNames(filledRateLimiting, fakeScope(members))(fakeExchange());
     const names = [{}, { routeId: "a" }, { serviceId: "a" }, { consumerId: "a" }, { serviceId: "a", routeId: "b" }].map(

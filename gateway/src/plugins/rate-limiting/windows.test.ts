@@ -16,7 +16,7 @@ const windows: readonly [Period, string, string, number][] = [
 
 describe("windowOf", () => {
   for (const [period, start, end, reset] of windows) {
-    it(`begins a ${period} with the UTC calendar's and tells the seconds until the next`, () => {
+    it(`begins a ${period} with that of the UTC calendar, and returns the seconds until the next`, () => {
       const window = windowOf(period, at);
       assert.deepEqual(window, { start: Date.parse(start), end: Date.parse(end) });
       assert.equal(secondsUntilReset(period, { start: window.start, now: at }), reset);
@@ -25,7 +25,7 @@ describe("windowOf", () => {
     });
   }
 
-  it("takes a month for 30 days in what it tells, and never tells less than a second", () => {
+  it("reports a month as 30 days, and never less than a second", () => {
     const lastDay = Date.parse("2024-01-31T12:00:00Z");
     const { start } = windowOf("month", lastDay);
     assert.equal(secondsUntilReset("month", { start, now: lastDay }), 1);

@@ -16,7 +16,7 @@ function sink(): BodySink & { readonly got: string[] } {
   };
 }
 
-test("keeps what comes between two tries for the second, with its end", () => {
+test("keeps data that arrives between two attempts for the second, with its end", () => {
   const body = new ClientBody(null, () => {});
   const [first, second] = [sink(), sink()];
   body.forwardTo(first);
@@ -30,7 +30,7 @@ test("keeps what comes between two tries for the second, with its end", () => {
   assert.deepEqual(first.got, []);
 });
 
-test("asks for more again when the second try begins", () => {
+test("requests more data again when the second attempt begins", () => {
   let asked = 0;
   const body = new ClientBody(null, () => asked++);
   body.forwardTo(sink());
@@ -39,7 +39,7 @@ test("asks for more again when the second try begins", () => {
   assert.deepEqual([asked, body.wanted], [2, true]);
 });
 
-test("has nothing to hold when it is dropped, or replaced as a whole", () => {
+test("holds nothing when it is dropped or replaced", () => {
   const body = new ClientBody(null, () => {});
   body.replace(Buffer.from("other"));
   body.hold();

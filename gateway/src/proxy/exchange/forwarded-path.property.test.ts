@@ -102,7 +102,7 @@ function root({ base, strip, handling }: Parameters<typeof upstreamPath>[0], pre
 }
 
 for (const [name, resolve] of Object.entries(resolvers)) {
-  test(`a path that ${name} resolves stays below what a prefix matched`, () => {
+  test(`a path that ${name} resolves stays below the matched prefix`, () => {
     fc.assert(
       fc.property(matched, sent, joins, (prefix, rest, join) => {
         const target = parseRequestTarget(prefix + rest);

@@ -13,16 +13,22 @@ function read(sent: string): RequestTarget {
 const targets: readonly (readonly [rule: string, sent: string, path: string, query: string, wire: string])[] = [
   ["keeps a plain path", "/a/b", "/a/b", "", "/a/b"],
   ["keeps a trailing slash", "/a/", "/a/", "", "/a/"],
-  ["takes the query off", "/a?x=1&y=/../", "/a", "?x=1&y=/../", "/a"],
+  ["separates the query", "/a?x=1&y=/../", "/a", "?x=1&y=/../", "/a"],
   ["preserves an empty query", "/a?", "/a", "?", "/a"],
   ["decodes unreserved characters", "/%61%2D%7e", "/a-~", "", "/a-~"],
   ["keeps reserved characters encoded, in upper case", "/a%2fb%3f%23%25", "/a%2Fb%3F%23%25", "", "/a%2Fb%3F%23%25"],
-  ["decodes what is not reserved and escapes it again", "/a%20b%22", '/a b"', "", "/a%20b%22"],
-  ["escapes what a client may send and an upstream should not get", "/a|b^c", "/a|b^c", "", "/a%7Cb%5Ec"],
+  ["decodes unreserved characters and escapes them again", "/a%20b%22", '/a b"', "", "/a%20b%22"],
+  [
+    "escapes characters that a client may send but an upstream should not receive",
+    "/a|b^c",
+    "/a|b^c",
+    "",
+    "/a%7Cb%5Ec",
+  ],
   ["reads UTF-8", "/caf%c3%a9", "/café", "", "/caf%C3%A9"],
   ["reads raw bytes as UTF-8", "/caf\u00c3\u00a9", "/café", "", "/caf%C3%A9"],
   ["encodes raw bytes of a query", "/a?q=\u00c3\u00a9&\u00ff", "/a", "?q=%C3%A9&%FF", "/a"],
-  ["keeps bytes that are no UTF-8", "/a%ff", "/a%FF", "", "/a%FF"],
+  ["keeps bytes that are not UTF-8", "/a%ff", "/a%FF", "", "/a%FF"],
   ["removes dot segments", "/a/./b/../c", "/a/c", "", "/a/c"],
   ["removes encoded dot segments", "/a/%2e%2E/c", "/c", "", "/c"],
   ["does not climb above the root", "/../../etc", "/etc", "", "/etc"],
@@ -30,9 +36,9 @@ const targets: readonly (readonly [rule: string, sent: string, path: string, que
   ["merges slashes", "//a///b//", "/a/b/", "", "/a/b/"],
   ["keeps names that begin with a dot", "/.well-known/..a", "/.well-known/..a", "", "/.well-known/..a"],
   ["keeps an escape that an escape would complete", "/%252e%252E", "/%252e%252E", "", "/%252e%252E"],
-  ["leaves a query alone", "/a?%&%2&%zz", "/a", "?%&%2&%zz", "/a"],
+  ["does not change a query", "/a?%&%2&%zz", "/a", "?%&%2&%zz", "/a"],
   ["escapes a backslash", "/a\\..\\b%5C", "/a\\..\\b\\", "", "/a%5C..%5Cb%5C"],
-  ["escapes what is no text", "/a%09%0A%00/..%09/", "/a\t\n\0/..\t/", "", "/a%09%0A%00/..%09/"],
+  ["escapes bytes that are not text", "/a%09%0A%00/..%09/", "/a\t\n\0/..\t/", "", "/a%09%0A%00/..%09/"],
   ["removes dot segments that are encoded in part", "/a/.%2e/%2E./b", "/b", "", "/b"],
   ["keeps overlong UTF-8 encoded", "/a/%c0%ae%c0%ae/b", "/a/%C0%AE%C0%AE/b", "", "/a/%C0%AE%C0%AE/b"],
   ["keeps parameters of segments that have a name", "/a;v=1/b;/..a;x", "/a;v=1/b;/..a;x", "", "/a;v=1/b;/..a;x"],
@@ -47,11 +53,11 @@ for (const [rule, sent, path, query, wire] of targets) {
   });
 }
 
-test("tells what was sent in ASCII: it stands in headers", () => {
+test("returns the sent path in ASCII, because it is used in headers", () => {
   assert.equal(read("/caf\u00c3\u00a9?\u00ff").sentPath, "/caf%C3%A9");
 });
 
-test("takes the host of an absolute target", () => {
+test("uses the host of an absolute target", () => {
   const target = read("http://Example.com:81/a?b");
   assert.equal(target.authority, "Example.com:81");
   assert.equal(target.path, "/a");
@@ -104,7 +110,7 @@ const paths = fc
   )
   .map((parts) => Buffer.from(`/${parts.join("")}`, "utf8").toString("latin1"));
 
-test("a normalised path is what its wire form normalises to, and `plain` promises that nothing is escaped", () => {
+test("the wire form of a normalized path normalizes to the same path, and `plain` means that it has no escapes", () => {
   fc.assert(
     fc.property(paths, (sent) => {
       const target = parseRequestTarget(sent);

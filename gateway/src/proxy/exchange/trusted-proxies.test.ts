@@ -17,8 +17,14 @@ const cases: readonly (readonly [
   ["the address that a trusted peer names", "x-real-ip", "10.0.0.1", "1.1.1.1", "1.1.1.1"],
   ["the peer when a trusted one names no client", "x-real-ip", "10.0.0.1", undefined, "10.0.0.1"],
   ["the peer when a trusted one names nonsense", "x-real-ip", "10.0.0.1", "client", "10.0.0.1"],
-  ["the last that is not trusted in a chain", "x-forwarded-for", "10.0.0.1", "6.6.6.6, 1.1.1.1, 10.0.0.2", "1.1.1.1"],
-  ["the first of a chain that is trusted whole", "x-forwarded-for", "10.0.0.1", "10.0.0.3, 10.0.0.2", "10.0.0.3"],
+  ["the last untrusted address of a chain", "x-forwarded-for", "10.0.0.1", "6.6.6.6, 1.1.1.1, 10.0.0.2", "1.1.1.1"],
+  [
+    "the first address of a chain in which all are trusted",
+    "x-forwarded-for",
+    "10.0.0.1",
+    "10.0.0.3, 10.0.0.2",
+    "10.0.0.3",
+  ],
   ["an address of IPv6", "x-real-ip", "10.0.0.1", "2001:db8::1", "2001:db8::1"],
   [
     "an address without the port that a proxy wrote",
@@ -27,19 +33,43 @@ const cases: readonly (readonly [
     "6.6.6.6, 80.7.7.7:1234",
     "80.7.7.7",
   ],
-  ["one of IPv6 without its port", "x-forwarded-for", "10.0.0.1", "6.6.6.6, [2001:DB8::1]:443", "2001:db8::1"],
-  ["one in brackets without a port", "x-forwarded-for", "10.0.0.1", "6.6.6.6,[2001:db8:0:0::1] ", "2001:db8::1"],
+  ["an IPv6 address without its port", "x-forwarded-for", "10.0.0.1", "6.6.6.6, [2001:DB8::1]:443", "2001:db8::1"],
+  ["an address in brackets without a port", "x-forwarded-for", "10.0.0.1", "6.6.6.6,[2001:db8:0:0::1] ", "2001:db8::1"],
   ["behind a trusted proxy with a port", "x-forwarded-for", "10.0.0.1", "1.1.1.1,10.0.0.2:80\t", "1.1.1.1"],
-  ["IPv4 where it is mapped into IPv6", "x-forwarded-for", "10.0.0.1", "6.6.6.6, [::ffff:102:304]:5", "1.2.3.4"],
-  ["trusted where a trusted one is mapped", "x-forwarded-for", "10.0.0.1", "1.1.1.1, ::FFFF:10.0.0.2", "1.1.1.1"],
-  ["the same in every spelling of IPv6", "x-real-ip", "10.0.0.1", "2001:0DB8:0:0::0001", "2001:db8::1"],
+  [
+    "the IPv4 address of an IPv4-mapped IPv6 address",
+    "x-forwarded-for",
+    "10.0.0.1",
+    "6.6.6.6, [::ffff:102:304]:5",
+    "1.2.3.4",
+  ],
+  [
+    "trusted if it is the IPv4-mapped form of a trusted address",
+    "x-forwarded-for",
+    "10.0.0.1",
+    "1.1.1.1, ::FFFF:10.0.0.2",
+    "1.1.1.1",
+  ],
+  ["the same for every spelling of an IPv6 address", "x-real-ip", "10.0.0.1", "2001:0DB8:0:0::0001", "2001:db8::1"],
   ["an address without its zone", "x-real-ip", "10.0.0.1", "fe80::1%eth0", "fe80::1"],
-  ["the last trusted one before garbage", "x-forwarded-for", "10.0.0.1", "6.6.6.6, unknown, 10.0.0.2", "10.0.0.2"],
+  [
+    "the last trusted address before an invalid entry",
+    "x-forwarded-for",
+    "10.0.0.1",
+    "6.6.6.6, unknown, 10.0.0.2",
+    "10.0.0.2",
+  ],
   ["the peer when the last entry is empty", "x-forwarded-for", "10.0.0.1", "6.6.6.6, ", "10.0.0.1"],
-  ["the peer when it names a port that is none", "x-forwarded-for", "10.0.0.1", "6.6.6.6, 1.1.1.1:65536", "10.0.0.1"],
-  ["the peer when it names an address that is none", "x-forwarded-for", "10.0.0.1", "6.6.6.6, 01.1.1.1", "10.0.0.1"],
-  ["the peer when an address has words behind it", "x-forwarded-for", "10.0.0.1", "6.6.6.6, 1.1.1.1 x", "10.0.0.1"],
-  ["the peer when brackets hold IPv4", "x-forwarded-for", "10.0.0.1", "6.6.6.6, [1.1.1.1]:80", "10.0.0.1"],
+  ["the peer when the entry has an invalid port", "x-forwarded-for", "10.0.0.1", "6.6.6.6, 1.1.1.1:65536", "10.0.0.1"],
+  ["the peer when the entry has an invalid address", "x-forwarded-for", "10.0.0.1", "6.6.6.6, 01.1.1.1", "10.0.0.1"],
+  [
+    "the peer when an address is followed by other text",
+    "x-forwarded-for",
+    "10.0.0.1",
+    "6.6.6.6, 1.1.1.1 x",
+    "10.0.0.1",
+  ],
+  ["the peer when an IPv4 address is in brackets", "x-forwarded-for", "10.0.0.1", "6.6.6.6, [1.1.1.1]:80", "10.0.0.1"],
 ];
 for (const [says, header, peer, value, client] of cases) {
   test(`the client is ${says}`, () => {
@@ -71,7 +101,7 @@ const own = fc.oneof(
     .map(String),
 );
 
-test("the client's own part of X-Forwarded-For never decides which address is counted", () => {
+test("the client's own entries of X-Forwarded-For never determine which address is counted", () => {
   const trust = createTrustedProxies(["10.0.0.0/8"], "x-forwarded-for");
   const clientOf = (value: string) => trust.clientAddress("10.0.0.1", () => value);
   fc.assert(
@@ -97,7 +127,7 @@ for (const [written, canonical] of [
   test(`the address ${written} is counted and forwarded as ${canonical}`, () =>
     assert.equal(canonicalAddress(written), canonical));
 
-test("a set takes addresses and blocks of both families and refuses anything else", () => {
+test("a set accepts addresses and blocks of both families and refuses anything else", () => {
   const set = addressSet(["10.0.0.0/8", "192.168.1.1", "fd00::/8", "::1"]);
   for (const address of ["10.255.0.1", "192.168.1.1", "fd12::1", "::1"])
     assert.ok(isInAddressSet(set, address), address);

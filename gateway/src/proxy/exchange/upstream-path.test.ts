@@ -37,13 +37,13 @@ test("the table has at least as many rows as Kong's fixture", () => assert.ok(ta
 
 for (const row of [...quoted, ...table]) {
   const [base, route, mode, path, v0, v1] = row;
-  test(`service ${base}, route ${route}, ${mode}: ${path} goes to ${v0}, with v1 to ${v1}`, () => {
+  test(`service ${base}, route ${route}, ${mode}: ${path} becomes ${v0}, with v1 ${v1}`, () => {
     assert.equal(join(row, "v0"), v0);
     assert.equal(join(row, "v1"), v1);
   });
 }
 
-test("no dot segment is left when a prefix ends inside a segment", () => {
+test("no dot segment remains when a prefix ends inside a segment", () => {
   for (const path of ["/route.", "/route..", "/route./", "/route../"]) {
     const joined = upstreamPath({ base: "/s/", path, matchedPath: "/route".length, strip: true, handling: "v0" });
     assert.ok(!joined.split("/").some((segment) => segment === "." || segment === ".."), `${path} -> ${joined}`);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fieldsOf, linesOf, passedTrailers, responseFields } from "./fields.ts";
 
-test("writes a response's head in lower case and without what is about a connection", () => {
+test("writes a response's head in lower case and without hop-by-hop headers", () => {
   const headers = [
     "Content-Type",
     "text/plain",
@@ -21,7 +21,7 @@ test("writes a response's head in lower case and without what is about a connect
   ]);
 });
 
-test("lets no trailer pass that frames, routes or vouches", () => {
+test("drops trailers that affect framing, routing or identity", () => {
   const flat = [
     "X-Sum",
     "1",

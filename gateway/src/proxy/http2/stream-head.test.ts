@@ -21,7 +21,7 @@ function headOf(fields: readonly string[], changes: Pseudo = {}, hasBody = false
   return new StreamHead([...first.flat(), ...fields], { peer, limits: defaultHeadLimits, body });
 }
 
-test("has the host first, one cookie, and nothing of the stream", () => {
+test("has the host first, one cookie, and no pseudo-headers", () => {
   const head = headOf(["cookie", "a=1", "x-a", "b", "cookie", "c=2"]);
   assert.deepEqual(head.rawHeaders, ["host", "a.example", "cookie", "a=1; c=2", "x-a", "b"]);
   const { method, target, httpVersion, port, scheme, serverName, fault } = head;
@@ -32,7 +32,7 @@ test("has the host first, one cookie, and nothing of the stream", () => {
   assert.equal(fault, null);
 });
 
-test("joins repeated headers, but those that stand once as Node does", () => {
+test("joins repeated headers, except those of which Node keeps one", () => {
   const head = headOf(["accept", "a", "authorization", "one", "accept", "b", "authorization", "two"]);
   assert.equal(head.header("accept"), "a, b");
   assert.equal(head.header("authorization"), "one");
@@ -40,12 +40,12 @@ test("joins repeated headers, but those that stand once as Node does", () => {
   assert.equal(head.header("none"), undefined);
 });
 
-test("takes Host where there is no authority, and both where they agree", () => {
+test("uses Host if there is no authority, and accepts both if they agree", () => {
   assert.equal(headOf(["host", "b.example"], { ":authority": "gone" }).header("host"), "b.example");
   assert.equal(headOf(["host", "A.example"]).fault, null);
 });
 
-test("knows a body by whether the stream goes on, and its length by what is declared", () => {
+test("detects a body by the open stream, and its length by the declared length", () => {
   assert.equal(headOf(["content-length", "0"]).body, null);
   assert.equal(headOf(["content-length", "7"], {}, true).body?.length, 7);
   assert.equal(headOf([], {}, true).body?.length, null);
@@ -53,7 +53,7 @@ test("knows a body by whether the stream goes on, and its length by what is decl
 
 const many = Array.from({ length: 101 }, (_, index) => [`x-${index}`, "a"]).flat();
 const faulty: readonly (readonly [says: string, fields: readonly string[], changes: Pseudo, fault: string])[] = [
-  ["a header of a connection", ["connection", "close"], {}, "badRequest"],
+  ["a hop-by-hop header", ["connection", "close"], {}, "badRequest"],
   ["a transfer coding", ["transfer-encoding", "chunked"], {}, "badRequest"],
   ["TE other than trailers", ["te", "gzip"], {}, "badRequest"],
   ["a name in upper case", ["X-A", "b"], {}, "badRequest"],
@@ -77,5 +77,5 @@ const faulty: readonly (readonly [says: string, fields: readonly string[], chang
   ["many headers", many, {}, "headTooLarge"],
 ];
 for (const [says, fields, changes, fault] of faulty) {
-  test(`finds ${says} faulty: ${fault}`, () => assert.equal(headOf(fields, changes).fault, fault));
+  test(`refuses ${says}: ${fault}`, () => assert.equal(headOf(fields, changes).fault, fault));
 }

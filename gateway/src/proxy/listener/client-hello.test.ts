@@ -37,7 +37,7 @@ for (const [servername, serverName] of [
   ["A.Example", "A.Example"],
   ["", null],
 ] as const) {
-  test(`the server that a client asks for is read once all has come: '${servername}'`, async (context) => {
+  test(`the requested server name is read once the ClientHello is complete: '${servername}'`, async (context) => {
     const whole = await greeting(context, servername);
     for (const bytes of [whole, inRecords(whole, 100), inRecords(whole, 1)]) {
       assert.deepEqual(readHello(bytes), { serverName });
@@ -52,20 +52,20 @@ for (const [says, bytes] of [
   ["HTTP", Buffer.from("GET / HTTP/1.1\r\n\r\n")],
   ["another handshake message", record(2, 0, 0, 1, 0)],
   ["an empty record", Buffer.from([22, 3, 1, 0, 0])],
-  ["a greeting that ends too early", record(1, 0, 0, 2, 3, 3)],
+  ["a truncated ClientHello", record(1, 0, 0, 2, 3, 3)],
   ["an alert", Buffer.from([21, 3, 1, 0, 2, 2, 40])],
 ] as const) {
-  test(`${says} names no server`, () => assert.deepEqual(readHello(bytes), { serverName: null }));
+  test(`${says} gives no server name`, () => assert.deepEqual(readHello(bytes), { serverName: null }));
 }
 
-test("a greeting is read as it comes, one byte after the other", async (context) => {
+test("a ClientHello can arrive byte by byte", async (context) => {
   const whole = inRecords(await greeting(context, "a.example"), 3);
   const reader = new ClientHelloReader();
   for (let size = 1; size < whole.length; size++) assert.equal(reader.read(whole.subarray(0, size)), null);
   assert.deepEqual(reader.read(whole), { serverName: "a.example" });
 });
 
-test("whatever is wrong with a greeting, reading it ends and throws nothing", async (context) => {
+test("reading any malformed ClientHello ends without an exception", async (context) => {
   const whole = await greeting(context, "a.example");
   for (let at = 5; at < whole.length; at++) {
     for (const value of [0, 1, 255]) {

@@ -11,7 +11,7 @@ function startMemory() {
   return { memory, lines, closed, account: (name: string) => memory.account(() => closed.push(name)) };
 }
 
-test("new streams get three quarters of the limit, and are refused beyond while nothing waits", () => {
+test("new streams may use three quarters of the limit, and are refused beyond it while no bytes are unread", () => {
   const { memory, account, closed, lines } = startMemory();
   const busy = account("busy");
   assert.deepEqual([busy.admit(750), busy.admit(1), account("other").admit(1)], [true, false, false]);
@@ -20,7 +20,7 @@ test("new streams get three quarters of the limit, and are refused beyond while 
   assert.equal(lines.length, 1, "the log tells of it once in a while");
 });
 
-test("over half of the limit a connection that leaves more than its share waiting gets no more streams", () => {
+test("above half of the limit, a connection with more unread bytes than its share gets no more streams", () => {
   const { account } = startMemory();
   const idle = account("idle");
   const greedy = account("greedy");
@@ -32,7 +32,7 @@ test("over half of the limit a connection that leaves more than its share waitin
   assert.ok(idle.admit(1), "others have their share");
 });
 
-test("the connection on which the most has been waiting for a second makes room for new streams", (context) => {
+test("the connection with the most bytes that have been unread for a second is closed for new streams", (context) => {
   let now = 0;
   context.mock.method(performance, "now", () => now);
   const { memory, account, closed } = startMemory();
@@ -53,10 +53,10 @@ test("the connection on which the most has been waiting for a second makes room 
 });
 
 for (const [says, taken, closes] of [
-  ["half of what waits", 200, []],
-  ["a little of it", 4, ["slow"]],
+  ["half of the unread bytes", 200, []],
+  ["a few of the unread bytes", 4, ["slow"]],
 ] as const) {
-  test(`a connection whose client takes ${says} each half second is ${closes.length > 0 ? "" : "not "}closed for others`, (context) => {
+  test(`a connection whose client reads ${says} each half second is ${closes.length > 0 ? "" : "not "}closed for others`, (context) => {
     let now = 0;
     context.mock.method(performance, "now", () => now);
     const { account, closed } = startMemory();
@@ -71,7 +71,7 @@ for (const [says, taken, closes] of [
   });
 }
 
-test("the limit holds for what waits: the connection with the most of it is closed, even the one that adds to it", () => {
+test("the limit includes unread bytes: the connection with the most of them is closed, even if it is the one that adds more", () => {
   const { memory, account, closed } = startMemory();
   const [small, large] = [account("small"), account("large")];
   small.wait(300);
@@ -80,7 +80,7 @@ test("the limit holds for what waits: the connection with the most of it is clos
   assert.deepEqual([closed, memory.held], [["large"], 300]);
 });
 
-test("all is given back when connections close", () => {
+test("all memory is released when connections close", () => {
   const { memory, account } = startMemory();
   const one = account("one");
   one.admit(100);

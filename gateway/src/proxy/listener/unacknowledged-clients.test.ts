@@ -23,16 +23,16 @@ const rows: readonly (readonly [what: string, text: string, found: readonly obje
     row({ local: "0000000000000000FFFF00000100007F:1F40", remote: "0000000000000000FFFF000005D90A0A:C350" }),
     [{ address: "10.10.217.5", port: 50_000, localPort: 8000 }],
   ],
-  ["no client that answered lately", row({ remote: "05D90A0A:C350", count: "00000005" }), []],
+  ["no client that answered recently", row({ remote: "05D90A0A:C350", count: "00000005" }), []],
   ["no client that announces an empty receive window", row({ remote: "05D90A0A:C350", timer: "04" }), []],
   ["no connection that is being closed", row({ remote: "05D90A0A:C350", state: "04" }), []],
 ];
 
 for (const [what, text, found] of rows) {
-  test(`finds in the system's table ${what}`, () => assert.deepEqual(unacknowledgedPeers(head + text), found));
+  test(`finds ${what} in the system's table`, () => assert.deepEqual(unacknowledgedPeers(head + text), found));
 }
 
-test("ends the connection that the table names, and no other", async (context) => {
+test("closes the connection that the table names, and no other", async (context) => {
   const accepted: Socket[] = [];
   const server = createServer((socket) => void accepted.push(socket.on("error", () => {}))).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -55,7 +55,7 @@ test("ends the connection that the table names, and no other", async (context) =
   assert.deepEqual([vanished.destroyed, other.destroyed], [true, false]);
 });
 
-test("the system's own table has the form that is read", () => {
+test("the system's own table has the expected format", () => {
   assert.match(
     readFileSync("/proc/self/net/tcp", "latin1"),
     /^\s*sl\s+local_address rem_address\s+st tx_queue rx_queue tr tm->when retrnsmt/,

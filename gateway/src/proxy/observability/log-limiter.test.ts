@@ -12,7 +12,7 @@ test("a subject is logged once in ten seconds, and then with the number of lines
   assert.deepEqual([limit.allow("a"), limit.allow("a"), limit.allow("b")], [1, null, 1]);
 });
 
-test("many subjects take 50 lines in ten seconds, and no memory", () => {
+test("many subjects cause at most 50 lines in ten seconds, and use no memory", () => {
   let now = 0;
   const limit = new LogLimiter(() => now);
   const lines = () =>

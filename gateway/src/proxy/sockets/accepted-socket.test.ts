@@ -42,7 +42,7 @@ test("an accepted socket reads into the shared slab, and emits no data event", a
   assert.deepEqual(told, []);
 });
 
-test("it can be paused, and then reads nothing", async (context) => {
+test("it reads nothing while it is paused", async (context) => {
   const { far, near } = await connected(context);
   const inlet = attachReadBuffer(near, { isTls: false });
   assert.ok(inlet);
@@ -66,7 +66,7 @@ test("it can be paused, and then reads nothing", async (context) => {
   await whole.promise;
 });
 
-test("what is put back comes by data, and what is read then behind it", async (context) => {
+test("data that is put back is emitted first, and later data after it", async (context) => {
   const { far, near } = await connected(context);
   near.pause().unshift(Buffer.from("one "));
   const inlet = attachReadBuffer(near, { isTls: false });
@@ -84,7 +84,7 @@ test("what is put back comes by data, and what is read then behind it", async (c
   await whole.promise;
 });
 
-test("in the middle of a long body it reads into a slab of its own", async (context) => {
+test("in the middle of a long body it reads into its own slab", async (context) => {
   const { far, near } = await connected(context);
   const inlet = attachReadBuffer(near, { isTls: false });
   assert.ok(inlet);

@@ -4,7 +4,7 @@ import { ByteView } from "./byte-view.ts";
 import { ReadBuffer } from "./read-buffer.ts";
 import { pooledBytes, SLAB_SIZE, type Slab, sharedSlab, TLS_SLAB_SIZE, takeSlab, WORTHWHILE } from "./slab.ts";
 
-test("gives memory to the next caller, and never while it is held", () => {
+test("gives released memory to the next caller, and never memory that is held", () => {
   const slab = takeSlab();
   slab.hold();
   slab.release();
@@ -25,7 +25,7 @@ test("refuses to hold or release memory that was released before, even if anothe
   next.release();
 });
 
-test("never gives away the shared slab", () => {
+test("never hands out the shared slab", () => {
   for (let time = 0; time < 3; time++) sharedSlab.release();
   assert.notEqual(takeSlab().bytes, sharedSlab.bytes);
   assert.ok(sharedSlab.bytes.length > 0);
@@ -61,7 +61,7 @@ test("reads into the shared slab unless much data is expected, and never into he
   assert.notEqual(second, own);
   inlet.isLong = false;
   assert.equal(read(100), sharedSlab.bytes);
-  assert.equal(takeSlab().bytes, second, "what nobody holds is free again");
+  assert.equal(takeSlab().bytes, second, "memory without a holder is free again");
 });
 
 test("keeps a bounded amount of free memory of either size", () => {

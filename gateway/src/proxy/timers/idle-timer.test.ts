@@ -9,7 +9,7 @@ function block(milliseconds: number): void {
 
 const turn = (milliseconds = 0) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-test("a watchdog goes off once, and not when it was stopped or started again", async () => {
+test("a watchdog fires once, and not if it was stopped or restarted", async () => {
   const alarms: number[] = [];
   const began = performance.now();
   const watchdog = new IdleTimer(() => alarms.push(performance.now() - began));
@@ -25,7 +25,7 @@ test("a watchdog goes off once, and not when it was stopped or started again", a
   watchdog.close();
 });
 
-test("a watchdog that is late because the process was busy waits until what came is read, once", async () => {
+test("a watchdog that is late because the process was busy waits once until pending data is read", async () => {
   let alarms = 0;
   const watchdog = new IdleTimer(() => alarms++);
   // Until the next immediate the event loop runs timers once and then polls for I/O once.

@@ -10,28 +10,28 @@ const failed: FailedTry = { error: refused, connected: false, method: "GET", bod
 
 const tries: readonly (readonly [when: string, Partial<FailedTry>, boolean])[] = [
   ["there was no connection", {}, true],
-  ["there was no connection and the request is no idempotent one", { method: "POST" }, true],
-  ["no connection came in time", { error: errorWith("ETIMEDOUT") }, true],
+  ["there was no connection and the request is not idempotent", { method: "POST" }, true],
+  ["the connection was not established in time", { error: errorWith("ETIMEDOUT") }, true],
   ["the name did not resolve", { error: errorWith("ENOTFOUND") }, false],
-  ["the address is no upstream", { error: errorWith("SLUICE_FORBIDDEN_ADDRESS") }, false],
+  ["the address is refused as an upstream", { error: errorWith("SLUICE_FORBIDDEN_ADDRESS") }, false],
   [
     "the name did not resolve and another target is left",
     { error: errorWith("ENOTFOUND"), hasOtherTarget: true },
     true,
   ],
-  ["a byte of the body may have left", { bodyBegun: true }, false],
-  ["the connection broke under an idempotent request", { error: broken, connected: true }, true],
-  ["the connection broke under another request", { error: broken, connected: true, method: "POST" }, false],
+  ["a byte of the body may have been sent", { bodyBegun: true }, false],
+  ["the connection broke during an idempotent request", { error: broken, connected: true }, true],
+  ["the connection broke during another request", { error: broken, connected: true, method: "POST" }, false],
   ["the response did not begin in time", { error: errorWith("SLUICE_READ_TIMEOUT"), connected: true }, false],
-  ["the response was none", { error: errorWith("HPE_INVALID_CONSTANT"), connected: true }, false],
+  ["the response was malformed", { error: errorWith("HPE_INVALID_CONSTANT"), connected: true }, false],
 ];
 for (const [when, members, expected] of tries) {
-  test(`${expected ? "tries again" : "gives up"} when ${when}`, () => {
+  test(`${expected ? "retries" : "does not retry"} when ${when}`, () => {
     assert.equal(mayRetry({ ...failed, ...members }), expected);
   });
 }
 
-test("an unknown error is a bad upstream", () => {
+test("an unknown error is answered 502", () => {
   assert.equal(gatewayErrorFor(new Error("strange")), "badUpstream");
   assert.equal(gatewayErrorFor(errorWith("EAI_AGAIN")), "nameResolution");
 });

@@ -24,7 +24,7 @@ async function becomes(holds: () => boolean): Promise<void> {
   }
 }
 
-test("state of targets that are gone is dropped after a swap, and not before", async () => {
+test("state of removed targets is dropped after a swap, and not before", async () => {
   const { retirement, left } = keeping("a", "b", "c");
   retirement.follow(serving("b"));
   await new Promise(setImmediate);
@@ -36,7 +36,7 @@ test("state of targets that are gone is dropped after a swap, and not before", a
   retirement.close();
 });
 
-test("thousands are looked at in many turns of the event loop", async () => {
+test("thousands of targets are checked in many iterations of the event loop", async () => {
   const keys = Array.from({ length: 1000 }, (_, at) => `k${at}`);
   const { retirement, kept } = keeping(...keys);
   retirement.follow(serving(...keys));
@@ -47,7 +47,7 @@ test("thousands are looked at in many turns of the event loop", async () => {
   retirement.close();
 });
 
-test("a swap during a look, or soon after one, is followed by another", async () => {
+test("a swap during or soon after a sweep causes another sweep", async () => {
   const { retirement, kept, left } = keeping("a", "b", "c");
   retirement.follow(serving("a", "b", "c"));
   retirement.follow(serving("a", "b"));
@@ -59,7 +59,7 @@ test("a swap during a look, or soon after one, is followed by another", async ()
   retirement.close();
 });
 
-test("nothing is looked at while upstreams stay as they are", async () => {
+test("nothing is swept while upstreams are unchanged", async () => {
   const { upstreams } = serving("a");
   const { retirement, left } = keeping("a", "b");
   retirement.follow({ upstreams } as Runtime);

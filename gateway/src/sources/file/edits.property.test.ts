@@ -52,8 +52,8 @@ const before = head + services + routes + plugin;
 
 const edits: readonly (readonly [what: string, text: string, readByItself: boolean])[] = [
   ["a route of a service", before.replace("/a1", "/moved"), true],
-  ["a route that comes", before.replace("- name: b\n", "  - name: a2\n    paths: [/a2]\n- name: b\n"), true],
-  ["a route that goes", before.replace("  routes:\n  - name: a1\n    paths: [/a1]\n", ""), true],
+  ["an added route", before.replace("- name: b\n", "  - name: a2\n    paths: [/a2]\n- name: b\n"), true],
+  ["a removed route", before.replace("  routes:\n  - name: a1\n    paths: [/a1]\n", ""), true],
   ["a route that refers to another item", before.replace("/flat]", "/flat, /more]"), true],
   ["a plugin that moves to another service", before.replace("service: b", "service: a"), true],
   [
@@ -62,13 +62,17 @@ const edits: readonly (readonly [what: string, text: string, readByItself: boole
     true,
   ],
   ["nothing but a comment", before.replace("- name: b\n", "- name: b # b\n"), true],
-  ["a service that nothing refers to goes", before.replace("- name: flat\n  service: a\n", "- name: flat\n"), true],
+  ["an unreferenced service is removed", before.replace("- name: flat\n  service: a\n", "- name: flat\n"), true],
   ["a new name of a service that others refer to", before.replace("- name: b\n", "- name: c\n"), false],
-  ["a name that goes to another id", before.replace("- name: b\n", `- name: b\n  id: ${X}\n`), false],
-  ["a name that is there already", before.replace("- name: b\n", "- name: a\n"), false],
-  ["a reference to nothing", before.replace("service: a\n  paths: [/flat]", "service: z\n  paths: [/flat]"), false],
-  ["a fault", before.replace("/a1", "a1"), false],
-  ["another head", before.replace(head, `${head}_transform: false\n`), false],
+  ["a name that gets another id", before.replace("- name: b\n", `- name: b\n  id: ${X}\n`), false],
+  ["a name that is taken", before.replace("- name: b\n", "- name: a\n"), false],
+  [
+    "a reference to a missing entity",
+    before.replace("service: a\n  paths: [/flat]", "service: z\n  paths: [/flat]"),
+    false,
+  ],
+  ["an invalid value", before.replace("/a1", "a1"), false],
+  ["another head of the file", before.replace(head, `${head}_transform: false\n`), false],
   ["a plugin for the same service twice", `${before}- name: cors\n  service: b\n`, false],
 ];
 
@@ -80,15 +84,15 @@ const endpointsOf = (id: string) =>
 const referredTo: readonly (readonly [what: string, before: string, text: string])[] = [
   ["a changed item with an anchor", anchored, anchored.replace("minute: 5", "minute: 500")],
   [
-    "an item with an anchor that another one has, too",
+    "an item with the anchor of another item",
     anchored,
     anchored.replace("- <<", "- &limited {name: c, host: c.test}\n- <<"),
   ],
-  ["an item with an anchor that goes", anchored.replace("- <<", "- &limited {name: c, host: c.test}\n- <<"), anchored],
-  ["a service with endpoints that goes", endpointsOf(X), endpointsOf(X.replaceAll("1", "2"))],
+  ["a removed item with an anchor", anchored.replace("- <<", "- &limited {name: c, host: c.test}\n- <<"), anchored],
+  ["a removed service with endpoints", endpointsOf(X), endpointsOf(X.replaceAll("1", "2"))],
 ];
 for (const [what, text, after] of referredTo) {
-  test(`has the whole text read for an edit: ${what}`, () => {
+  test(`reads the whole text after an edit: ${what}`, () => {
     const served = servedOf(text);
     assert.ok(served);
     assert.equal(afterEdit(served, after), null);
@@ -96,7 +100,7 @@ for (const [what, text, after] of referredTo) {
 }
 
 for (const [what, text, readByItself] of edits) {
-  test(`${readByItself ? "reads an edit by itself" : "has the whole text read for an edit"}: ${what}`, () => {
+  test(`${readByItself ? "reads only the edited items" : "reads the whole text after an edit"}: ${what}`, () => {
     const served = servedOf(before);
     assert.ok(served);
     const edited = afterEdit(served, text);
@@ -105,7 +109,7 @@ for (const [what, text, readByItself] of edits) {
   });
 }
 
-test("keeps the objects of entities that an edited item leaves as they were", () => {
+test("keeps the objects of entities that an edited item does not change", () => {
   const served = servedOf(before);
   assert.ok(served);
   const edited = afterEdit(served, before.replace("http://a.test", "http://other.test"));
@@ -146,7 +150,7 @@ const text = fc
         .join(""),
   );
 
-test("edits in a row give what each text gives as a whole, or are left to a reader of the whole text", () => {
+test("consecutive edits give the same result as reading each text as a whole, or cause that", () => {
   fc.assert(
     fc.property(fc.array(text, { minLength: 2, maxLength: 6 }), (texts) => {
       let served: ServedText | null = null;

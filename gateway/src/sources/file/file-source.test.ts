@@ -58,13 +58,13 @@ const core = "services:\n- id: 4a2a7ab2-41a7-5b5e-9be2-4a2e7f0f2ac5\n  name: cor
 const texts: readonly (readonly [what: string, text: string])[] = [
   ["a first long text", LONG + head + up + routes],
   ["one more entity, and one of another kind", LONG + head + consumers + up + routes],
-  ["a member that changes", LONG + head + consumers + up.replace("up.test", "other.test") + routes],
-  ["entities that go", LONG + head + up],
+  ["a changed member", LONG + head + consumers + up.replace("up.test", "other.test") + routes],
+  ["removed entities", LONG + head + up],
   ["a short text", head + up + routes],
-  ["a long one after a short one", LONG + head + consumers + core],
-  ["endpoints that come", LONG + head + consumers + core + endpoints("10.0.0.1")],
-  ["endpoints that change", LONG + head + consumers + core + endpoints("10.0.0.2")],
-  ["endpoints that go", LONG + head + consumers + core],
+  ["a long text after a short one", LONG + head + consumers + core],
+  ["added endpoints", LONG + head + consumers + core + endpoints("10.0.0.1")],
+  ["changed endpoints", LONG + head + consumers + core + endpoints("10.0.0.2")],
+  ["removed endpoints", LONG + head + consumers + core],
   ["nothing", LONG + head],
 ];
 
@@ -93,7 +93,7 @@ for (const [what, before, line] of [
   });
 }
 
-test("texts in a row are served as each alone says, whether they are read aside or not", async (context) => {
+test("each of several consecutive texts is served as on its own, whether the reader process reads it or not", async (context) => {
   const { source, intake, served, write } = openFile(context, { keep: true });
   for (const [what, text] of texts) {
     write(text);
@@ -109,7 +109,7 @@ test("texts in a row are served as each alone says, whether they are read aside 
   }
 });
 
-test("a long text after a delivery that no file told is served as it says", async (context) => {
+test("a long text after a delivery from another source is served as it is written", async (context) => {
   const { source, intake, served, write } = openFile(context);
   write(LONG + head + up + routes);
   await source.start(intake);
@@ -122,7 +122,7 @@ test("a long text after a delivery that no file told is served as it says", asyn
   assert.equal(intake.state().hash, loadText(head + up).value?.snapshot.hash);
 });
 
-test("what of an entity did not change is the same object after a long text was read again", async (context) => {
+test("unchanged entities are the same objects after a long text was read again", async (context) => {
   const { source, intake, served, write } = openFile(context);
   write(LONG + head + up + routes);
   await source.start(intake);
@@ -145,7 +145,7 @@ test("a long text with an error is refused with its position, and the served con
   assert.equal(served(), before);
 });
 
-test("a source that stops while a long text is read ends the process that reads", async (context) => {
+test("a source that stops while a long text is read ends the reader process", async (context) => {
   const { source, intake, served, write } = openFile(context);
   write(manyRoutes(1500));
   const started = source.start(intake);

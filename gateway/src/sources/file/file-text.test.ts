@@ -19,7 +19,7 @@ function fileIn(context: TestContext) {
   return { file: join(folder.path, "a.yaml"), reads: () => mock.callCount() };
 }
 
-test("a text is reported once, and another one when it is there", async (context) => {
+test("a text is reported once, and again when it has changed", async (context) => {
   const { file } = fileIn(context);
   writeFileSync(file, "one");
   const text = createFileText(file);
@@ -28,7 +28,7 @@ test("a text is reported once, and another one when it is there", async (context
   assert.deepEqual([await text.read(), await text.read()], ["two", null]);
 });
 
-test("a text that the caller has written is not reported", async (context) => {
+test("a text that the caller wrote is not reported", async (context) => {
   const { file } = fileIn(context);
   writeFileSync(file, "one");
   const text = createFileText(file);
@@ -38,7 +38,7 @@ test("a text that the caller has written is not reported", async (context) => {
   assert.equal(await text.read(), null);
 });
 
-test("a file that could not be read is reported when it can, though its text is the same", async (context) => {
+test("a file that could not be read is reported when it can be read again, although its text is the same", async (context) => {
   const { file } = fileIn(context);
   writeFileSync(file, "one");
   const text = createFileText(file);
@@ -49,7 +49,7 @@ test("a file that could not be read is reported when it can, though its text is 
   assert.equal(await text.read(), "one");
 });
 
-test("a file is read until its times tell of every change, and then no more before they do", async (context) => {
+test("a file is read repeatedly until its times show every change, and then only when they change", async (context) => {
   const { file, reads } = fileIn(context);
   writeFileSync(file, "one");
   const changing = createFileText(file, 60_000);

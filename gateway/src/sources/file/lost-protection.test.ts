@@ -28,7 +28,7 @@ const changes: readonly (readonly [what: string, before: string, now: string, lo
   ["nothing changes", keyAuth, keyAuth, null],
   ["a service loses its key-auth", keyAuth, shop(""), "key-auth of route shop"],
   [
-    "a service's key-auth is switched off",
+    "a service's key-auth is disabled",
     keyAuth,
     shop(onService("{name: key-auth, enabled: false}")),
     "key-auth of route shop",
@@ -39,17 +39,17 @@ const changes: readonly (readonly [what: string, before: string, now: string, lo
     shop(onService("{name: key-auth, protocols: [https]}")),
     "key-auth of route shop",
   ],
-  ["a key-auth for everything goes", shop(global("key-auth")), shop(""), "key-auth of route shop"],
-  ["a key-auth for everything becomes one of the service", shop(global("key-auth")), keyAuth, null],
-  ["a key-auth of the service becomes one for everything", keyAuth, shop(global("key-auth")), null],
+  ["a global key-auth is removed", shop(global("key-auth")), shop(""), "key-auth of route shop"],
+  ["a global key-auth is attached to the service", shop(global("key-auth")), keyAuth, null],
+  ["a key-auth of the service becomes global", keyAuth, shop(global("key-auth")), null],
   [
-    "a key-auth becomes one of another service",
+    "a key-auth is attached to another service",
     keyAuth,
     shop("", `${other}  plugins:\n  - {name: key-auth}\n`),
     "key-auth of route shop",
   ],
   [
-    "a rate limit is another one",
+    "a rate limit has another value",
     shop(onService("{name: rate-limiting, config: {minute: 5}}")),
     shop(onService("{name: rate-limiting, config: {minute: 6}}")),
     null,
@@ -60,71 +60,71 @@ const changes: readonly (readonly [what: string, before: string, now: string, lo
     keyAuth,
     "rate-limiting of route shop",
   ],
-  ["a cors goes", shop(onService("{name: cors}")), shop(""), null],
-  ["a disabled key-auth goes", shop(onService("{name: key-auth, enabled: false}")), shop(""), null],
+  ["a cors plugin is removed", shop(onService("{name: cors}")), shop(""), null],
+  ["a disabled key-auth is removed", shop(onService("{name: key-auth, enabled: false}")), shop(""), null],
   [
-    "a key-auth goes together with its routes",
+    "a key-auth is removed together with its routes",
     keyAuth,
     `${head}services:\n- {name: shop, url: "http://shop.test"}\n`,
     null,
   ],
   [
-    "a route with key-auth goes, and a wider one without it leads to the same service",
+    "a route with key-auth is removed, and a wider one without it leads to the same service",
     site(protectedAdmin),
     site(""),
     "key-auth of route admin",
   ],
   [
-    "a route with key-auth goes, and a wider one without it leads to the same address by another service",
+    "a route with key-auth is removed, and a wider one without it leads to the same address through another service",
     `${site("")}- name: back\n  url: http://site.test\n  routes:\n${protectedAdmin}`,
     site(""),
     "key-auth of route admin",
   ],
   [
-    "a path of a route with key-auth goes, and a wider route without it leads to the same service",
+    "a path of a route with key-auth is removed, and a wider route without it leads to the same service",
     site(protectedAdmin.replace("[/admin]", "[/admin, /secret]")),
     site(protectedAdmin),
     "key-auth of route admin",
   ],
   [
-    "a host of a route with key-auth becomes another, and a wider route without it leads to the same service",
+    "a host of a route with key-auth is changed, and a wider route without it leads to the same service",
     site(protectedAdmin.replace("paths", "hosts: [a.test], paths")),
     site(protectedAdmin.replace("paths", "hosts: [b.test], paths")),
     "key-auth of route admin",
   ],
   [
-    "a route with key-auth takes some hosts only, and a wider route without it leads to the same service",
+    "a route with key-auth is limited to some hosts, and a wider route without it leads to the same service",
     site(protectedAdmin),
     site(protectedAdmin.replace("paths", "hosts: [b.test], paths")),
     "key-auth of route admin",
   ],
   [
-    "a route without methods goes on with key-auth beside one without it",
+    "a route with key-auth beside one without it keeps matching all methods",
     site(protectedAdmin.replace("paths", "methods: [GET], paths")),
     site(protectedAdmin),
     null,
   ],
   [
-    "a path comes to a route with key-auth beside one without it",
+    "a path is added to a route with key-auth beside one without it",
     site(protectedAdmin),
     site(protectedAdmin.replace("[/admin]", "[/admin, /secret]")),
     null,
   ],
   [
-    "a route with key-auth goes, and a route without it leads elsewhere",
+    "a route with key-auth is removed, and a route without it leads to another upstream",
     `${keyAuth}${other}`,
     `${head}services:\n${other}`,
     null,
   ],
   [
-    "a route with key-auth goes, and the others of its service have a key-auth of their own",
+    "a route with key-auth is removed, and the others of its service have their own key-auth",
     site(`${protectedAdmin}${protectedAdmin.replaceAll("admin", "more")}`).replace(openSite, ""),
     site(protectedAdmin).replace(openSite, ""),
     null,
   ],
-  ["a route that was not there comes without protection", keyAuth, shop(onService("{name: key-auth}"), other), null],
+  ["a new route has no protection", keyAuth, shop(onService("{name: key-auth}"), other), null],
   [
-    "a route goes to a service that is not protected",
+    "a route is moved to an unprotected service",
     shop(onService("{name: key-auth}"), other),
     `${head}services:\n- name: shop\n  url: http://shop.test\n  plugins:\n  - {name: key-auth}\n${other}  - {name: shop, paths: [/shop]}\n`,
     "key-auth of route shop",
@@ -136,17 +136,17 @@ const changes: readonly (readonly [what: string, before: string, now: string, lo
     "rate-limiting of route shop",
   ],
   [
-    "a consumer goes with its rate limit",
+    "a consumer is removed with its rate limit",
     `${shop("", demo)}  plugins:\n  - {name: rate-limiting, config: {minute: 5}}\n`,
     shop(""),
     null,
   ],
 ];
 for (const [what, before, now, lost] of changes)
-  test(`when ${what}, ${lost ?? "nothing"} is lost`, () =>
+  test(`when ${what}, ${lost ?? "no protection"} is lost`, () =>
     assert.equal(describeLostProtection(snapshotOf(before), snapshotOf(now)), lost));
 
-test("no beginning of a file serves a route without what protects it in the whole file", () => {
+test("no beginning of a file serves a route without the plugin that protects it in the whole file", () => {
   const whole = shop(
     "",
     `${other}${demo}plugins:\n- name: key-auth\n- name: rate-limiting\n  service: shop\n  config:\n    minute: 60\n`,

@@ -12,7 +12,7 @@ const routes = (count: number): string =>
 const texts: readonly (readonly [what: string, text: string])[] = [
   ["nothing", head],
   ["one entity", `${head}routes:\n${routes(1)}`],
-  ["more entities than go into a message", `${head}consumers: [{username: bob}]\nroutes:\n${routes(450)}`],
+  ["more entities than fit into a message", `${head}consumers: [{username: bob}]\nroutes:\n${routes(450)}`],
   ["faults", `${head}routes: [{name: [a]}]\n`],
 ];
 
@@ -31,7 +31,7 @@ for (const [what, text] of texts) {
   });
 }
 
-test("entities that have equal lists have the same one", () => {
+test("entities with equal lists share one list", () => {
   const text = `${head}services: [{name: up, host: up.test}]\nroutes:\n${routes(3).replaceAll("  paths", "  service: {name: up}\n  paths")}`;
   const [first, ...others] = [...splitResult(read(text))].flatMap((message) =>
     "collection" in message && message.collection === "routes" ? (message.entities as readonly Route[]) : [],

@@ -7,7 +7,7 @@ type Place = readonly [term: number | undefined, revision: number];
 const cases: readonly (readonly [what: string, served: readonly Place[], push: Place, said: RegExp | null])[] = [
   ["the first push", [], [0, 0], null],
   ["the next revision", [[2, 5]], [2, 6], null],
-  ["the same once more, whose answer was lost", [[2, 5]], [2, 5], null],
+  ["a repeated push whose response was lost", [[2, 5]], [2, 5], null],
   ["a lower revision of the same term", [[2, 5]], [2, 4], /^revision 4 of term 2 is outdated: .* revision 5 of it$/],
   ["a lower revision of a higher term", [[2, 5]], [3, 1], null],
   ["a higher revision of a lower term", [[2, 5]], [1, 9], /^term 1 is over: this node has seen term 2$/],
@@ -18,7 +18,7 @@ const cases: readonly (readonly [what: string, served: readonly Place[], push: P
 const placeOf = ([term, revision]: Place) => ({ revision, ...(term !== undefined && { term }) });
 
 for (const [what, served, push, said] of cases)
-  test(`${what} is ${said ? "outdated" : "taken"}`, () => {
+  test(`${what} is ${said ? "outdated" : "accepted"}`, () => {
     const fence = createPushFence();
     for (const place of served) fence.markServed(placeOf(place));
     const answer = fence.outdatedReason(placeOf(push));
@@ -26,7 +26,7 @@ for (const [what, served, push, said] of cases)
     else assert.equal(answer, null);
   });
 
-test("a term counts from the moment when it is seen, whatever becomes of its push", () => {
+test("a term counts from the moment at which it is seen, even if its push fails", () => {
   const fence = createPushFence();
   fence.markServed({ term: 2, revision: 5 });
   assert.equal(fence.outdatedReason({ term: 3, revision: 1 }), null);

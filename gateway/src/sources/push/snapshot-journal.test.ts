@@ -55,7 +55,7 @@ async function keepThree(file: string): Promise<void> {
   await keep.close();
 }
 
-test("what a newer operator pushed is kept, and closed again where it is not known", async () => {
+test("a plugin that a newer operator pushed is saved, and answers 503 again after a restart", async () => {
   const file = fresh();
   const plugins = [{ name: "jwt", config: { a: 1 } }];
   const take = applyChange(one, { put: { plugins }, remove: {} }, { closePlugins: true });
@@ -68,7 +68,7 @@ test("what a newer operator pushed is kept, and closed again where it is not kno
   assert.deepEqual(await kept(file), [3, 2, take.value.hash]);
 });
 
-test("a document and the changes since are found again, and only their owner may read them", async () => {
+test("a document and the changes after it are restored, and only their owner may read them", async () => {
   const file = fresh();
   assert.equal(await kept(file), null);
   await keepThree(file);
@@ -78,23 +78,23 @@ test("a document and the changes since are found again, and only their owner may
 });
 
 const damages: readonly [what: string, damage: (file: string) => void, found: readonly unknown[] | null][] = [
-  ["half a change at its end", (file) => truncateSync(file, statSync(file).size - 5), [3, 2, two.hash]],
+  ["an incomplete change at its end", (file) => truncateSync(file, statSync(file).size - 5), [3, 2, two.hash]],
   ["a change without its end of line", (file) => truncateSync(file, statSync(file).size - 1), [3, 2, two.hash]],
   ["garbage at its end", (file) => appendFileSync(file, "garbage\n"), [3, 3, three.hash]],
-  ["a change of something else", (file) => appendFileSync(file, '{"base":"x","change":{}}\n'), [3, 3, three.hash]],
-  ["half a document", (file) => truncateSync(file, 50), null],
+  ["a change of another document", (file) => appendFileSync(file, '{"base":"x","change":{}}\n'), [3, 3, three.hash]],
+  ["an incomplete document", (file) => truncateSync(file, 50), null],
   ["an empty file", (file) => truncateSync(file, 0), null],
   ["a document that was not pushed", (file) => writeFileSync(file, '{"revision":1,"document":{"routes":7}}\n'), null],
 ];
 for (const [what, damage, found] of damages)
-  test(`of a file with ${what} as much is served as is whole`, async () => {
+  test(`of a file with ${what} the complete part is served`, async () => {
     const file = fresh();
     await keepThree(file);
     damage(file);
     assert.deepEqual(await kept(file), found);
   });
 
-test("a change after a start is kept with all that it stands on, whatever the file holds", async () => {
+test("a change after a start is saved with the document that it is based on, whatever the file contains", async () => {
   const file = fresh();
   await keepThree(file);
   truncateSync(file, statSync(file).size - 5);
@@ -104,7 +104,7 @@ test("a change after a start is kept with all that it stands on, whatever the fi
   assert.deepEqual(await kept(file), [3, 4, three.hash]);
 });
 
-test("many changes do not make the file longer than a few documents, and nothing is left beside it", async () => {
+test("many changes do not make the file longer than a few documents, and no temporary file remains", async () => {
   const file = fresh();
   const keep = createSnapshotJournal({ file, log: quiet });
   const [small, long] = [snapshotOf("a"), snapshotOf("a", ...Array.from({ length: 1000 }, (_, i) => `service-${i}`))];
@@ -123,7 +123,7 @@ test("many changes do not make the file longer than a few documents, and nothing
   );
 });
 
-test("a failed write is reported once, and the whole document is kept when there is room again", async () => {
+test("a failed write is reported once, and the whole document is saved when there is space again", async () => {
   const told: string[] = [];
   const place = join(folder.path, "away");
   const file = join(place, "document");

@@ -65,7 +65,7 @@ const edits: readonly [string, string, (store: Store) => Promise<unknown>, strin
     `# mine\n${head}services: # all\n  # first\n  - url: http://up/x # where\n    name: a\n\n  # second\n  - name: b\n    url: 'http://up/b'\n    retries: 1\n# end\n`,
   ],
   [
-    "a url where one of its parts changes",
+    "a url if one of its parts changes",
     `${head}services:\n- name: a\n  url: http://up/x\n`,
     (store) => change(store, "services", "a", { port: 81 }),
     `${head}services:\n- name: a\n  host: up\n  port: 81\n  path: /x\n`,
@@ -83,7 +83,7 @@ const edits: readonly [string, string, (store: Store) => Promise<unknown>, strin
     `${head}services:\n  - name: a\n    host: up\n    retries: 1\n`,
   ],
   [
-    "nothing of others when it adds at the end",
+    "nothing of other items when it adds one at the end",
     `${head}services:\n- {name: a, host: up}`,
     (store) =>
       store.write([{ op: "create", collection: "services", entity: entity("services", { name: "b", host: "c" }) }]),
@@ -96,7 +96,7 @@ const edits: readonly [string, string, (store: Store) => Promise<unknown>, strin
     `${head}services:\n- {name: z, host: up, id: 8d5ff0ab-36fc-5dbe-94c9-2e5ca2ac8d1f}\nroutes:\n- name: r\n  paths: [/]\n  service: z # this\nplugins:\n- name: cors\n  service: z\n`,
   ],
   [
-    "a list to make room for what belongs to an entity",
+    "a list, to insert a nested list of an entity",
     `${head}consumers:\n  - username: bob\n`,
     async (store) => {
       const bob = await store.find("consumers", { member: "username", value: "bob" });
@@ -106,7 +106,7 @@ const edits: readonly [string, string, (store: Store) => Promise<unknown>, strin
     `${head}consumers:\n  - username: bob\n    keyauth_credentials:\n      - key: k\n`,
   ],
   [
-    "a list that has nothing left",
+    "a list that becomes empty",
     `${head}services:\n# of a\n- name: a\n  host: up\n# of nobody\n`,
     (store) => store.write([{ op: "remove", collection: "services", by: { member: "name", value: "a" } }]),
     `${head}services:\n# of nobody\n`,
@@ -138,7 +138,7 @@ test("refuses to write by default", async (context) => {
   assert.equal(text(), head);
 });
 
-test("refuses to write a broken file, and says where it is broken", async (context) => {
+test("refuses to write an invalid file, and reports the position of the error", async (context) => {
   const { store, file } = await open(context, head);
   writeFileSync(file, `${head}services: [\n`);
   const write: Write = { op: "create", collection: "services", entity: entity("services", { name: "a", host: "b" }) };
@@ -149,7 +149,7 @@ test("refuses to write a broken file, and says where it is broken", async (conte
   });
 });
 
-test("writes into the file as another writer has saved it in the meantime", async (context) => {
+test("keeps changes that another writer has saved in the meantime", async (context) => {
   const { store, file, text } = await open(context, head);
   writeFileSync(file, `${head}# theirs\nservices:\n- {name: theirs, host: up}\n`);
   const mine: Write = { op: "create", collection: "services", entity: entity("services", { name: "a", host: "b" }) };
@@ -158,13 +158,17 @@ test("writes into the file as another writer has saved it in the meantime", asyn
 });
 
 for (const [what, text, reason] of [
-  ["a file of an older format, which would say it otherwise", '_format_version: "2.1"\n', /format 2\.1/],
+  ["a file of an older format, which has another syntax", '_format_version: "2.1"\n', /format 2\.1/],
   [
-    "decK's own file, whose tags and defaults it would write down",
+    "decK's own file, whose tags and defaults would be written out",
     `${head}_info: {select_tags: [a]}\n`,
     /decK's own, with _info/,
   ],
-  ["decK's own file, whose shared configs it would write down", `${head}_plugin_configs: {}\n`, /with _plugin_configs/],
+  [
+    "decK's own file, whose shared configs would be written out",
+    `${head}_plugin_configs: {}\n`,
+    /with _plugin_configs/,
+  ],
 ] as const) {
   test(`refuses to write ${what}`, async (context) => {
     const { store } = await open(context, text);
@@ -173,7 +177,7 @@ for (const [what, text, reason] of [
   });
 }
 
-test("serves no client an entity that only nodes refuse, and takes what was written beside it", async (context) => {
+test("does not show an entity that only nodes refuse, and accepts entities that were written with it", async (context) => {
   const { store, snapshot } = await open(context, `${head}services:\n- {name: a, host: up}\n`);
   const [one, two] = ["one", "two"].map((name) => entity("services", { name, host: "b" }));
   const outcomes = await Promise.all(
@@ -240,7 +244,7 @@ async function writeOf(store: Store, { collection, op, name, pick, parent, nest 
   return { op: op === "replace" ? "replace" : "create", collection, entity: value };
 }
 
-test("whatever is written, the file says afterwards what readers and nodes were told", async () => {
+test("after any writes, the file has the content that readers and nodes received", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom(...starts),

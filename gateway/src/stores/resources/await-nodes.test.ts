@@ -13,7 +13,7 @@ const good: WaitResponse = {
 };
 const written = Array.from({ length: 250 }, (_, index) => ({ kind: "Plugin", namespace: "a", name: `${index}` }));
 
-test("asks about more than a hundred resources in several questions", async () => {
+test("waits for more than a hundred resources in several requests", async () => {
   const asked: number[] = [];
   const answer = await awaitNodes(written, {
     ask: async ({ resources }) => {
@@ -26,13 +26,13 @@ test("asks about more than a hundred resources in several questions", async () =
   assert.deepEqual(asked, [100, 100, 50]);
 });
 
-test("a node that lags in one of several answers lags", async () => {
+test("a node that lags in one of several responses counts as lagging", async () => {
   const answers = [good, { ...good, programmed: false, acknowledged: [], lagging: ["a"] }, good];
   const answer = await awaitNodes(written, { ask: async () => answers.shift() ?? null, timeout: 1 });
   assert.deepEqual(answer, { ...good, programmed: false, acknowledged: [], lagging: ["a"] });
 });
 
-test("the result is unknown when one of several questions has no answer", async () => {
+test("the result is unknown if one of several requests fails", async () => {
   const answers = [good, null, good];
   assert.equal(await awaitNodes(written, { ask: async () => answers.shift() ?? null, timeout: 1 }), null);
 });

@@ -47,7 +47,7 @@ async function scene(options: Partial<TestingClusterOptions> & { readonly proces
 const create = (collection: Collection, one: Entity): Write => ({ op: "create", collection, entity: one });
 const remove = (collection: Collection, of: string): Write => ({ op: "remove", collection, by: { id: of } });
 
-test("carries out writes at once that have nothing to do with each other, with one call each", async () => {
+test("carries out independent writes concurrently, with one call each", async () => {
   const { cluster, store, stop } = await scene();
   const writes = Array.from({ length: 9 }, (_, index) => create("services", service(index, `s${index}`)));
   const outcomes = await Promise.all(writes.map((one) => store.write([one])));
@@ -60,7 +60,7 @@ test("carries out writes at once that have nothing to do with each other, with o
   stop();
 });
 
-test("lets a write wait for those that it depends on, and answers by what they came to", async () => {
+test("lets a write wait for those that it depends on, and uses their results", async () => {
   const refuse = { yes: false };
   const { store, stop } = await scene({
     before: ({ name }) => {
@@ -131,7 +131,7 @@ function isReachable(taken: readonly (readonly Write[])[], from: Tables, wanted:
   });
 }
 
-test("ends where the same writes end one after the other in some order, and takes no name twice", () =>
+test("gives the same result as the writes in some sequence, and assigns no name twice", () =>
   fc.assert(
     fc.asyncProperty(
       fc.array(fc.array(one, { minLength: 1, maxLength: 2 }), { minLength: 2, maxLength: 7 }),

@@ -63,7 +63,7 @@ test("shows each write to the next, and the tables before it stay unchanged", ()
   assert.deepEqual(names(empty), []);
 });
 
-test("refuses, in the order in which Postgres looks", () => {
+test("refuses writes in the order of Postgres' checks", () => {
   const users = service("users");
   const tables = createTables(placed("services", users));
   const nowhere = { id: uuid() };
@@ -83,7 +83,7 @@ test("refuses, in the order in which Postgres looks", () => {
   });
 });
 
-test("replaces an entity, renamed or not, and frees what it had", () => {
+test("replaces an entity, renamed or not, and frees its former names", () => {
   const users = service("users");
   const other = service("other");
   const tables = createTables(placed("services", users, other));
@@ -120,7 +120,7 @@ test("detects that another writer was faster", () => {
   assert.equal(after(tables, remove("services", missing.id)).effects[0]?.before, null);
 });
 
-test("removes what depends on an entity, children first, and keeps an entity that others refer to", () => {
+test("removes the dependents of an entity, children first, and keeps an entity that others refer to", () => {
   const bob = consumer("bob");
   const users = service("users");
   const web = route({ service: { id: users.id } });
@@ -162,7 +162,7 @@ test("finds names that are unique only within a parent", () => {
   assert.equal(after(tables, remove("upstreams", one.id)).effects[0]?.along.length, 1);
 });
 
-test("lists a page at a time, by tags and by what is referred to", () => {
+test("lists pages, by tags and by references", () => {
   const all = [
     service("a", { tags: ["x", "y"] }),
     service("b", { tags: ["y"] }),
@@ -182,7 +182,7 @@ test("lists a page at a time, by tags and by what is referred to", () => {
   assert.deepEqual(listFromTables(routed, "routes", { size: 9, now: 0, where }).entities, [web]);
 });
 
-test("hides keys whose time is over", () => {
+test("hides expired keys", () => {
   const bob = consumer("bob");
   const key = credential(bob, "secret", { ttl: 10 });
   const tables = createTables([...placed("consumers", bob), ...placed("keyauth_credentials", key)]);
@@ -199,7 +199,7 @@ test("hides keys whose time is over", () => {
   );
 });
 
-test("lets a key go whose time is over when its id or its key is taken, and no sooner", () => {
+test("removes an expired key when its id or its key is used again, and no sooner", () => {
   const bob = consumer("bob");
   const key = credential(bob, "secret", { ttl: 10 });
   const tables = createTables([...placed("consumers", bob), ...placed("keyauth_credentials", key)]);
@@ -215,7 +215,7 @@ test("lets a key go whose time is over when its id or its key is taken, and no s
   }
 });
 
-test("keeps the names of what is faulty until it is removed", () => {
+test("reserves the names of an invalid entity until it is removed", () => {
   const bad = service("bad");
   const asPlaced = { collection: "services", entity: bad } as const;
   const faulty = new Map(
@@ -230,7 +230,7 @@ test("keeps the names of what is faulty until it is removed", () => {
   assert.deepEqual([effects[0]?.before, effects[1]?.after], [bad, bad]);
 });
 
-test("stays the same as tables made anew, whatever is written in whatever order", () => {
+test("equals newly built tables after any writes in any order", () => {
   let tables = createTables([]);
   const there = new Map<string, Entity>();
   for (let step = 0; step < 400; step++) {
@@ -246,7 +246,7 @@ test("stays the same as tables made anew, whatever is written in whatever order"
   assert.deepEqual(names(tables, { size: 1000 }).length, there.size);
 });
 
-test("writes one entity among 10,000 in a moment", () => {
+test("writes one entity among 10,000 quickly", () => {
   let tables = createTables(placed("services", ...Array.from({ length: 10_000 }, (_, index) => service(`s${index}`))));
   const began = performance.now();
   for (let run = 0; run < 200; run++) tables = after(tables, create("services", service(`x${run}`))).tables;

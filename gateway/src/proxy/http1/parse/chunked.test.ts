@@ -17,7 +17,7 @@ function results(scanner: ChunkedScanner, text: string): readonly (string | numb
   }
 }
 
-test("data is told as ranges of the piece, and the end with what stands behind it", () => {
+test("data is returned as ranges of the piece, and the end with the position after it", () => {
   const scanner = new ChunkedScanner();
   assert.deepEqual(results(scanner, "3;a=b\r\nab"), ["ab", CHUNK_MORE, 9]);
   assert.deepEqual(results(scanner, "c\r\n2\r\nde\r"), ["c", "de", CHUNK_MORE, 9]);
@@ -33,7 +33,7 @@ test("an empty piece changes nothing", () => {
   assert.deepEqual(results(scanner, "x"), ["x", CHUNK_MORE, 1]);
 });
 
-test("trailers are gathered over pieces, and those marked that may not stand there", () => {
+test("trailers are collected over several pieces, and forbidden ones are marked", () => {
   const scanner = new ChunkedScanner();
   const names = [
     ...["Grpc-Status", "Host", "Authorization", "Set-Cookie", "Content-Type", "TE", "Connection", "X-Forwarded-For"],
@@ -52,7 +52,7 @@ test("trailers are gathered over pieces, and those marked that may not stand the
   );
 });
 
-test("one scanner serves many bodies, also after a fault and after one that broke off", () => {
+test("a scanner can be reused for many bodies, also after an error and an incomplete body", () => {
   const scanner = new ChunkedScanner();
   for (const before of ["0\r\nA: b\r\n\r\n", "5\r\nab", `1;${"a".repeat(100)}`, "0\r\nA: b", "x", "ff"]) {
     results(scanner, before);
@@ -63,7 +63,7 @@ test("one scanner serves many bodies, also after a fault and after one that brok
   }
 });
 
-test("limits are those that were given", () => {
+test("the given limits apply", () => {
   const limits = { extension: 4, extensions: 6, trailers: 12, trailerCount: 1 };
   const rows: readonly (readonly [text: string, last: number])[] = [
     ["1;abc\r\nx\r\n", CHUNK_MORE],

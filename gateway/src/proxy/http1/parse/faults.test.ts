@@ -4,7 +4,7 @@ import { fault, parseErrorOf } from "./faults.ts";
 
 const codes = Object.values(fault);
 
-test("each fault has a code of its own, a status and a reason", () => {
+test("each error has its own code, a status and a reason", () => {
   assert.deepEqual(
     codes,
     codes.map((_, at) => -at - 1),

@@ -7,7 +7,7 @@ const idOf = (name: string): number => {
   return headerIdOf(bytes, 2, 2 + name.length);
 };
 
-test("each known name is found in any case, and with other characters for dashes is told apart", () => {
+test("each known name is found in any case, and distinguished from spellings with other characters in place of dashes", () => {
   for (const [name, id] of Object.entries(known)) {
     const whole = name.endsWith("-") ? `${name}id` : name;
     for (const one of [name, whole]) assert.equal(idOf(one), id, one);
@@ -20,7 +20,7 @@ test("each known name is found in any case, and with other characters for dashes
   }
 });
 
-test("a name that only resembles a known one is not known", () => {
+test("a name that only resembles a known one is not found", () => {
   for (const name of Object.keys(known)) {
     for (const other of [
       `${name}s`,

@@ -56,12 +56,12 @@ for (const [line, host, path, query, authority, plain] of targets) {
   });
 }
 
-test("of a target with an authority, that is the host where HTTP/1.0 has no Host", () => {
+test("of a target with an authority, the authority is the host of an HTTP/1.0 request without Host", () => {
   assert.equal(parts(parsed("GET http://h:81/ HTTP/1.0\r\n\r\n")).host, "h:81");
   assert.equal(parts(parsed("GET / HTTP/1.0\r\n\r\n")).host, "");
 });
 
-test("the usual methods have numbers, in the case in which they are written", () => {
+test("the usual methods have numbers, only in upper case", () => {
   for (const [name, id] of Object.entries(method)) {
     const target = name === "CONNECT" ? "a:1" : "/";
     assert.equal(parsed(`${name} ${target} HTTP/1.1\r\nHost: a\r\n\r\n`).method, id);
@@ -107,7 +107,7 @@ const kept = ({ fields }: RequestHeadParser): readonly string[] =>
     .filter((index) => ((fields.kinds[index] ?? 0) & DROP) === 0)
     .map((index) => valueAt(fields, index));
 
-test("what belongs to the connection is marked, and what Connection names, in any spelling that may be taken for it", () => {
+test("hop-by-hop headers and headers that Connection names are marked, in any equivalent spelling", () => {
   const lines = [
     ...["Host: host", "Connection: close, X-Hop , x-other,Upgrade", "Keep-Alive: 1", "TE: 2", "Trailer: 3", "X-HOP: 4"],
     ...["Proxy-Connection: 5", "Upgrade: 6", "HTTP2-Settings: 7", "x-other: 8", "Transfer_Encoding: 9", "X-Hops: kept"],
@@ -117,13 +117,13 @@ test("what belongs to the connection is marked, and what Connection names, in an
   assert.deepEqual(kept(head), ["host", "kept", "100-continue", "underscore"]);
 });
 
-test("lines are plain that are written as we write them", () => {
+test("a line is plain if it is written in the form that the gateway writes", () => {
   const head = parsed("GET / HTTP/1.1\r\nHost: a\r\nA:b\r\nB:  c\r\nC: d \r\nD:\te\r\nE: f g\r\nF: \r\nG:\r\n\r\n");
   const plain = Array.from(head.fields.kinds.subarray(0, head.fields.count), (kind) => (kind & PLAIN) !== 0);
   assert.deepEqual(plain, [true, false, false, false, false, true, true, false]);
 });
 
-test("a scan goes on where it stopped, wherever the bytes are then", () => {
+test("a scan continues at the position at which it stopped, even if the bytes have moved", () => {
   const text = "\r\nPOST http://host/path?query HTTP/1.1\r\nHost: host\r\nContent-Length:  12 \r\nX: y\r\n\r\n";
   const head = new RequestHeadParser();
   for (let length = 1; length < text.length; length++) {
@@ -141,7 +141,7 @@ test("a scan goes on where it stopped, wherever the bytes are then", () => {
   assert.equal(bytes.toString("latin1", head.methodStart, head.methodEnd), "POST");
 });
 
-test("one head serves many requests, also after a fault and after one that broke off", () => {
+test("a head can be reused for many requests, also after an error and an incomplete request", () => {
   const head = new RequestHeadParser();
   parsed("PUT http://a/x HTTP/1.0\r\nExpect: x\r\nConnection: keep-alive\r\nContent-Length: 3\r\n\r\n", head);
   const faulty = Buffer.from("GET / HTTP/1.1\r\nHost : a\r\n\r\n");

@@ -71,7 +71,7 @@ async function startNode(context: TestContext, settings: Readonly<Record<string,
   return { port: proxy.port, tls: proxyTls?.port ?? 0, greeter, lines, held, gone };
 }
 
-test("logs each stream of HTTP/2 in a line of its own, with the version of TLS", async (context) => {
+test("logs each HTTP/2 stream in a line of its own, with the TLS version", async (context) => {
   const { tls, lines } = await startNode(context);
   const session = dialHttp2Tls(context, tls);
   const headers = { ":method": "POST", ":path": "/open/things?a=b", "user-agent": "test/2", traceparent: parent };
@@ -101,7 +101,7 @@ test("logs each stream of HTTP/2 in a line of its own, with the version of TLS",
   });
 });
 
-test("logs a call of gRPC, one that no route matches, and how one ended", async (context) => {
+test("logs gRPC calls, also one without a matching route, with their gRPC status", async (context) => {
   const { port, lines, greeter } = await startNode(context);
   const session = dialHttp2(context, port);
   const called = await ask(session, { headers: grpcHeaders, body: message("hi") });
@@ -119,7 +119,7 @@ test("logs a call of gRPC, one that no route matches, and how one ended", async 
   ]);
 });
 
-test("logs a stream that its client has reset, and one whose head is malformed", async (context) => {
+test("logs a stream that the client reset, and one with a malformed head", async (context) => {
   const { port, lines, held, gone } = await startNode(context);
   const session = dialHttp2(context, port);
   const stream = session.request({ ":path": "/open/held" });
@@ -134,7 +134,7 @@ test("logs a stream that its client has reset, and one whose head is malformed",
   );
 });
 
-test("several workers write lines of several connections of HTTP/2 into one file", async (context) => {
+test("several workers write lines of several HTTP/2 connections into one file", async (context) => {
   const { port, lines } = await startNode(context, { SLUICE_WORKERS: "2" });
   const paths = Array.from({ length: 12 }, (_, client) => [1, 2, 3, 4, 5].map((at) => `/open/${client}/${at}`));
   const asked = paths.flatMap((some) => {

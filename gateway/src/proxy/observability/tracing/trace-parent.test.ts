@@ -30,7 +30,7 @@ for (const [header, sampled] of cases) {
   });
 }
 
-test("writes what it reads", () => {
+test("writes the header that it has read", () => {
   for (const sampled of [true, false]) {
     assert.deepEqual(parseTraceParent(formatTraceParent({ traceId, spanId, sampled })), { traceId, spanId, sampled });
   }

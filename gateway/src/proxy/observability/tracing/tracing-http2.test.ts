@@ -80,7 +80,7 @@ async function traced(context: TestContext, asked: Asked, settings?: Readonly<Re
 
 const sampled = { traceparent: `00-${traceId}-${spanId}-01`, tracestate: "a=b" };
 
-test("a request of HTTP/2 goes on with its client's trace, with a span for it and one for the try", async (context) => {
+test("an HTTP/2 request continues its client's trace, with a span for the request and one for the attempt", async (context) => {
   const headers = { ":path": "/open/a?b=secret", ":authority": "a.example", ...sampled };
   const { request, call, upstream, port } = await traced(context, { headers });
   assert.equal(upstream.traceparent, `00-${traceId}-${call.spanId}-01`);
@@ -92,7 +92,7 @@ test("a request of HTTP/2 goes on with its client's trace, with a span for it an
   assert.equal(call.attributes["url.full"], `http://127.0.0.1:${port}/a`);
 });
 
-test("a call of gRPC has its spans, and its upstream the trace", async (context) => {
+test("a gRPC call has its spans, and its upstream receives the trace", async (context) => {
   const asked = { headers: { ...grpcHeaders, ...sampled }, body: message("hi") };
   const { answer, request, call, upstream, greeter } = await traced(context, asked);
   assert.equal(answer.trailers?.["grpc-status"], "0");
@@ -104,14 +104,14 @@ test("a call of gRPC has its spans, and its upstream the trace", async (context)
   assert.equal(request.attributes["rpc.grpc.status_code"], 0);
 });
 
-test("a call of gRPC that fails behind a status of 200 is a fault of both", async (context) => {
+test("a gRPC call that fails with HTTP status 200 is an error of both spans", async (context) => {
   const { answer, request, call } = await traced(context, { headers: grpcHeaders, body: message("a long one") });
   assert.deepEqual([answer.status, answer.trailers?.["grpc-status"]], [200, "13"]);
   assert.deepEqual([request.failed, call.failed], [true, true]);
   assert.equal(call.attributes["rpc.grpc.status_code"], 13);
 });
 
-test("a call of gRPC whose upstream is not there records why", async (context) => {
+test("a gRPC call whose upstream cannot be reached records the reason", async (context) => {
   const headers = { ...grpcHeaders, ":path": "/down.Greeter/Say" };
   const { answer, request, call, closed } = await traced(context, { headers, body: message("hi") });
   assert.equal(answer.headers["grpc-status"], "14");
@@ -119,7 +119,7 @@ test("a call of gRPC whose upstream is not there records why", async (context) =
   assert.deepEqual([call.attributes["server.port"], request.failed], [closed, true]);
 });
 
-test("a stream that its client has reset ends its spans", async (context) => {
+test("the spans of a stream end when the client resets it", async (context) => {
   const { spans, dial, held, gone } = await startNode(context);
   const stream = dial().request({ ":path": "/open/held" });
   stream.on("error", () => {});

@@ -52,7 +52,7 @@ async function startNode(context: TestContext, settings: Readonly<Record<string,
 for (const engine of ["http1", "reply-from"]) {
   const settings = { SLUICE_ENGINE: engine };
 
-  test(`${engine}: begins a trace, with a span for the request and one for the try`, async (context) => {
+  test(`${engine}: starts a trace, with a span for the request and one for the attempt`, async (context) => {
     const { collector, port, trace } = await startNode(context, settings);
     const { got, server, client } = await trace("/open/a?b=secret", { "User-Agent": "test/1", Tracestate: "a=b" });
     const [[request], [call]] = [server, client];
@@ -89,7 +89,7 @@ for (const engine of ["http1", "reply-from"]) {
     assert.equal(collector.resource()["service.name"], "sluice");
   });
 
-  test(`${engine}: continues the trace of a client that is sampled`, async (context) => {
+  test(`${engine}: continues the sampled trace of a client`, async (context) => {
     const { trace } = await startNode(context, { ...settings, SLUICE_TRACING_SAMPLING: "0" });
     const { got, server, client } = await trace("/open", {
       Traceparent: `00-${traceId}-${spanId}-01`,
@@ -100,14 +100,14 @@ for (const engine of ["http1", "reply-from"]) {
     assert.deepEqual([server[0]?.traceId, server[0]?.parentSpanId], [traceId, spanId]);
   });
 
-  test(`${engine}: passes on what is not sampled as it came`, async (context) => {
+  test(`${engine}: forwards an unsampled trace header unchanged`, async (context) => {
     const { trace } = await startNode(context, settings);
     const parent = `00-${traceId}-${spanId}-00`;
     const { got, server, client } = await trace("/open", { Traceparent: parent, Tracestate: "a=b" });
     assert.deepEqual([got.traceparent, got.tracestate, server.length, client.length], [parent, "a=b", 0, 0]);
   });
 
-  test(`${engine}: replaces what is no trace, and its state with it`, async (context) => {
+  test(`${engine}: replaces an invalid trace header, and its state`, async (context) => {
     const { trace } = await startNode(context, { ...settings, SLUICE_TRACING_SAMPLING: "0" });
     const { got, server } = await trace("/open", { Traceparent: `00-${traceId}-bad-01`, Tracestate: "a=b" });
     assert.match(String(got.traceparent), /^00-[\da-f]{32}-[\da-f]{16}-00$/);
@@ -115,7 +115,7 @@ for (const engine of ["http1", "reply-from"]) {
     assert.deepEqual([got.tracestate, server.length], [undefined, 0]);
   });
 
-  test(`${engine}: has a span for each try`, async (context) => {
+  test(`${engine}: has a span for each attempt`, async (context) => {
     const { port, closed, trace } = await startNode(context, settings);
     const { got, client } = await trace("/several");
     const tries = client.map(({ attributes: seen, failed }) => [
@@ -129,7 +129,7 @@ for (const engine of ["http1", "reply-from"]) {
     ]);
   });
 
-  test(`${engine}: records failures: the upstream's, and the gateway's own answers`, async (context) => {
+  test(`${engine}: records failures of the upstream and error responses of the gateway`, async (context) => {
     const { trace } = await startNode(context, settings);
     const { status, server, client } = await trace("/down");
     assert.ok(status >= 502);
@@ -145,14 +145,14 @@ for (const engine of ["http1", "reply-from"]) {
     assert.deepEqual([server[0]?.failed, client[0]?.failed, client[0]?.attributes["error.type"]], [false, true, "404"]);
   });
 
-  test(`${engine}: an answer of the gateway's own has no try`, async (context) => {
+  test(`${engine}: a response of the gateway itself has no span for an attempt`, async (context) => {
     const { collector, trace } = await startNode(context, settings);
     const { server, client } = await trace("/guarded?apikey=my-key");
     assert.deepEqual([server[0]?.attributes["http.response.status_code"], client.length], [401, 0]);
     assert.ok(!collector.text().includes("my-key"));
   });
 
-  test(`${engine}: leaves every header alone when it is off`, async (context) => {
+  test(`${engine}: changes no header when it is disabled`, async (context) => {
     const { collector, trace } = await startNode(context, { ...settings, SLUICE_TRACING: "off" });
     const { got } = await trace("/open", { Traceparent: "anything", Tracestate: "a=b" });
     assert.deepEqual([got.traceparent, got.tracestate, collector.text()], ["anything", "a=b", ""]);

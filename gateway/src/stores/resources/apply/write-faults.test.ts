@@ -18,17 +18,17 @@ const causes: readonly (readonly [what: string, cause: unknown, told: string])[]
     "EROFS: read-only file system, open '/r/a.yaml': the file system is mounted read-only",
   ],
   [
-    "an API server that is away",
+    "an unreachable API server",
     system("ECONNREFUSED", "connect ECONNREFUSED 10.0.0.1:6443"),
     "connect ECONNREFUSED 10.0.0.1:6443",
   ],
   [
-    "an API server that has no time",
+    "an overloaded API server",
     new ApiServerError(429, { message: "too many requests" }),
     "the API server answered 429 (too many requests)",
   ],
   [
-    "a token that has ended",
+    "an expired token",
     new ApiServerError(401, { message: "Unauthorized" }),
     "the API server does not accept the credentials of the admin listener (Unauthorized)",
   ],
@@ -37,14 +37,14 @@ const causes: readonly (readonly [what: string, cause: unknown, told: string])[]
     new UnknownKind("the cluster has no routes: are the CRDs installed?"),
     "the cluster has no routes: are the CRDs installed?",
   ],
-  ["a fault that may hold anything", new Error("bearer secret"), "the log of the admin listener says why"],
+  ["an unknown error", new Error("bearer secret"), "the log of the admin listener says why"],
 ];
 
 for (const [what, cause, told] of causes) {
   test(`reports ${what}`, () => assert.throws(() => throwUnavailable(cause), { message: prefix + told, cause }));
 }
 
-test("reports the start of a long answer", () => {
+test("reports the start of a long response", () => {
   const page = new ApiServerError(502, { message: "x".repeat(10_000) });
   assert.throws(
     () => throwUnavailable(page),

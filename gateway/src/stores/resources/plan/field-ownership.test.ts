@@ -31,7 +31,7 @@ const before = resource(
 );
 const wanted = (spec: Fields, more: object = {}) => ({ spec, annotations: {}, ...more });
 
-test("applies what changes and what it has applied before, and nothing that stays as another manager has it", () => {
+test("applies changed fields and those that it applied before, but no unchanged fields of other managers", () => {
   const { ours, owners, managedFields } = divideByOwner(
     "Service",
     before,
@@ -42,7 +42,7 @@ test("applies what changes and what it has applied before, and nothing that stay
   assert.deepEqual([owners, managedFields], [[], undefined]);
 });
 
-test("names the manager that owns what would change or go", () => {
+test("names the manager of each field that would change or be removed", () => {
   const { owners, managedFields } = divideByOwner("Service", before, wanted({ host: "b", port: 80 }));
   assert.deepEqual(owners, [
     { manager: "gitops", field: ".spec.tags" },
@@ -57,13 +57,13 @@ test("names the manager that owns what would change or go", () => {
   ]);
 });
 
-test("knows what to apply to have everything back", () => {
+test("returns the fields with which the change can be undone", () => {
   const { undo } = divideByOwner("Service", before, wanted({ host: "b", port: 81 }));
   assert.deepEqual(undo.spec, { host: "a", port: 80, retries: 1, tags: ["a"] });
   assert.deepEqual(undo.metadata.annotations, { mine: "1" });
 });
 
-test("adds annotations, takes its own away, and leaves those of others", () => {
+test("adds annotations, removes its own, and keeps those of others", () => {
   const { ours } = divideByOwner(
     "Service",
     before,
@@ -72,7 +72,7 @@ test("adds annotations, takes its own away, and leaves those of others", () => {
   assert.deepEqual(ours.metadata.annotations, { new: "2" });
 });
 
-test("tells items of lists apart where the schema says by what", () => {
+test("identifies items of lists by the keys that the schema names", () => {
   const pool = resource(
     { name: "pool", targets: [{ target: "a:80", weight: 1 }, { target: "b:80" }] },
     entry("gitops", {
@@ -102,7 +102,7 @@ test("tells items of lists apart where the schema says by what", () => {
   );
 });
 
-test("owns members inside records one by one", () => {
+test("owns single members inside records", () => {
   const limit = resource(
     { plugin: "rate-limiting", config: { minute: 5, redis: { host: "a", port: 1 } } },
     entry("gitops", { "f:plugin": {}, "f:config": { ".": {}, "f:minute": {}, "f:redis": { "f:host": {} } } }),
@@ -113,7 +113,7 @@ test("owns members inside records one by one", () => {
   assert.deepEqual([ours.spec, owners], [{ config: { redis: { port: 2 } } }, []]);
 });
 
-test("takes everything for its own where there are no managers", () => {
+test("treats all fields as its own if there are no managers", () => {
   const file = resource({ host: "a", retries: 1 });
   const { ours, owners, managedFields } = divideByOwner("Service", file, wanted({ host: "a", readTimeout: 5 }));
   assert.deepEqual(ours.spec, { host: "a", readTimeout: 5 });
@@ -121,6 +121,6 @@ test("takes everything for its own where there are no managers", () => {
   assert.deepEqual([owners, managedFields, otherOwners(file)], [[], undefined, []]);
 });
 
-test("knows other managers of the spec, but not writers of the status", () => {
+test("lists other managers of the spec, but not writers of the status", () => {
   assert.deepEqual(otherOwners(before), [{ manager: "gitops", field: ".spec" }]);
 });

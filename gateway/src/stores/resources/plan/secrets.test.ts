@@ -26,7 +26,7 @@ const cases: readonly (readonly [string, readonly Resource[], boolean])[] = [
   ["nobody", [], false],
   ["a Consumer of the home namespace", [consumer("home", { name: "key" })], true],
   ["a Consumer of another namespace that names this one", [consumer("team", { name: "key", namespace: "home" })], true],
-  ["a Consumer of another namespace that means its own", [consumer("team", { name: "key" })], false],
+  ["a Consumer of another namespace that refers to its own namespace", [consumer("team", { name: "key" })], false],
   [
     "a Consumer of the home namespace that names another",
     [consumer("home", { name: "key", namespace: "team" })],
@@ -34,7 +34,7 @@ const cases: readonly (readonly [string, readonly Resource[], boolean])[] = [
   ],
 ];
 for (const [what, consumers, isUsed] of cases)
-  test(`a Secret that ${what} refers to is ${isUsed ? "in use" : "left behind"}`, () => {
+  test(`a Secret that ${what} refers to is ${isUsed ? "in use" : "unused"}`, () => {
     const none = new Map<string, Resource>();
     const resources = {
       Certificate: none,
