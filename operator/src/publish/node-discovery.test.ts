@@ -12,7 +12,7 @@ const slice = (service: string, addresses: string[], conditions: object = {}, na
   ],
   endpoints: addresses.map((address) => ({ addresses: [address], conditions })),
 });
-const service = { namespace: "sluice", name: "sluice-nodes", port: "push" };
+const service = { namespace: "sluice", name: "sluice-nodes" };
 
 test("nodes are the push port of the endpoints of the headless Service, and of no other", () => {
   const slices = createNodeDiscovery(service);

@@ -1,14 +1,16 @@
 /** Finds the nodes through the EndpointSlices of a headless Service, updated one slice at a time. */
-import { endpointsOf, type Resource, SERVICE_LABEL } from "@sluice/crds";
+import { endpointsOf, namespacedName, type Resource } from "@sluice/crds";
 import { type OperatorSettings, operatorSettings } from "../settings.ts";
 import { SettingsError } from "../start-checks.ts";
+import { createEndpointSliceIndex } from "../translate/references/endpoint-slice-index.ts";
 
 export interface NodeService {
   readonly namespace: string;
   readonly name: string;
-  /** Name of the Service's port for the push listener. */
-  readonly port: string;
 }
+
+/** Name of the Service's port for the push listener. */
+const PUSH_PORT = "push";
 
 /**
  * The Service that the settings name; null: the nodes are a fixed list.
@@ -28,32 +30,26 @@ export function nodeServiceOf({
     throw new SettingsError(
       `${variable}: ${operatorSettings.namespaces.variable} does not name ${namespace}, so its nodes cannot be found`,
     );
-  return { namespace, name, port: "push" };
+  return { namespace, name };
 }
 
 const bracketed = (address: string): string => (address.includes(":") ? `[${address}]` : address);
 
-export function createNodeDiscovery({ namespace, name, port }: NodeService) {
-  const ours = new Map<string, Resource>();
-  const isOurs = ({ metadata }: Resource) =>
-    metadata.namespace === namespace && metadata.labels?.[SERVICE_LABEL] === name;
+export function createNodeDiscovery({ namespace, name }: NodeService) {
+  const slices = createEndpointSliceIndex([]);
+  const service = namespacedName(namespace, name);
   return {
     /**
      * Updates a slice (`namespace/name`); undefined: it was deleted. Returns whether it belongs or belonged to the
      * Service. In a cluster with thousands of Services, other slices change all the time.
      */
-    set(key: string, slice: Resource | undefined) {
-      const was = ours.delete(key);
-      if (!slice || !isOurs(slice)) return was;
-      ours.set(key, slice);
-      return true;
-    },
+    set: (key: string, slice: Resource | undefined) => slices.set(key, slice).includes(service),
     /**
      * Base addresses of the push listeners. They include addresses that are not ready (publishNotReadyAddresses): a node
      * becomes ready only once it has a document.
      */
     addresses: (scheme: "http" | "https") =>
-      endpointsOf([...ours.values()], port).map(
+      endpointsOf(slices.of(service), PUSH_PORT).map(
         (endpoint) => `${scheme}://${bracketed(endpoint.address)}:${endpoint.port}`,
       ),
   };

@@ -10,7 +10,7 @@ import { createStateStore } from "../saved-state/state-store.ts";
 import { testStore } from "../saved-state/testing-store.ts";
 import { startTestNode } from "../testing-node.ts";
 import { createNodeConnector } from "./node-client.ts";
-import { createPublishStage, type PublishProgress } from "./publish-stage.ts";
+import { createPublishStage, type PublishedDocument } from "./publish-stage.ts";
 
 const TOKEN = "token-of-the-test";
 const log = { info() {}, warn() {}, debug() {}, error() {} } as never;
@@ -36,12 +36,12 @@ async function scene(t: TestContext, { discovers = false } = {}) {
     store,
     lastValid: createLastValidVersions(),
     settings: { nodes: discovers ? [] : [node.address], documentInterval: 1 },
-    nodeService: discovers ? { namespace: "default", name: "nodes", port: "push" } : null,
+    nodeService: discovers ? { namespace: "default", name: "nodes" } : null,
     connector,
     metrics: createOperatorMetrics(),
     log,
   });
-  const progress: PublishProgress[] = [];
+  const progress: (PublishedDocument | null)[] = [];
   publish.progress.subscribe((one) => void progress.push(one));
   t.after(async () => {
     abort.abort();
@@ -74,7 +74,7 @@ const programmed = ({ publish }: Awaited<ReturnType<typeof scene>>) =>
 test("a document has its revision at once, and is pushed as soon as this operator leads", async (t) => {
   const one = await scene(t);
   await one.change("a.test");
-  const [published] = one.progress.flatMap((progress) => progress.published ?? []);
+  const [published] = one.progress.flatMap((published) => published ?? []);
   assert.deepEqual([published?.revision, published?.document.isFirst], [1, true]);
   await waitFor(() => one.publish.publisher.nodes()[0]?.state, { what: "the node to be known" });
   assert.deepEqual([one.node.pushes, one.publish.gauges.revision()], [[], 1]);
@@ -82,7 +82,7 @@ test("a document has its revision at once, and is pushed as soon as this operato
   one.lead(1);
   await programmed(one);
   assert.ok(one.progress.length > 0);
-  assert.ok(one.progress.every(({ published: document }) => document === null));
+  assert.ok(one.progress.every((document) => document === null));
   assert.deepEqual(one.publish.gauges.nodes(), { current: 1, lagging: 0, silent: 0 });
 });
 

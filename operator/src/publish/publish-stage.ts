@@ -20,14 +20,9 @@ export interface PublishedDocument {
   readonly revision: number;
 }
 
-/** Output of the stage: a document was published, or the acknowledgements of nodes have changed. */
-export interface PublishProgress {
-  /** Null: only acknowledgements have changed. */
-  readonly published: PublishedDocument | null;
-}
-
 export interface PublishStage {
-  readonly progress: Output<PublishProgress>;
+  /** A document was published, or (null) only the acknowledgements of nodes have changed. */
+  readonly progress: Output<PublishedDocument | null>;
   readonly publisher: Pick<Publisher, "revision" | "hash" | "acknowledgement" | "acknowledgedRevision" | "nodes">;
   readonly gauges: Pick<OperatorGauges, "revision" | "savedAt" | "nodes">;
   /** Stops pushing, and saves the last acknowledged state. */
@@ -65,7 +60,7 @@ export function createPublishStage(options: PublishStageOptions): PublishStage {
     metrics,
     log,
   } = options;
-  const progress = createEmitter<PublishProgress>();
+  const progress = createEmitter<PublishedDocument | null>();
   const publisher = createPublisher({
     connect: connector.connect,
     term: gate.term,
@@ -94,7 +89,7 @@ export function createPublishStage(options: PublishStageOptions): PublishStage {
   function reportProgress(published: PublishedDocument | null): void {
     // Also after a publication: a node may have had the document before this operator published it.
     saver.schedule();
-    progress.emit({ published });
+    progress.emit(published);
   }
 
   gate.terms.subscribe(() => publisher.termChanged());

@@ -37,6 +37,18 @@ export interface PublisherOptions {
   readonly now?: () => number;
 }
 
+interface TrackedNode {
+  readonly abort: AbortController;
+  /** Undefined until it has started. */
+  loop?: NodeLoop;
+  status: NodeStatus;
+  /** Whether it was reported as silent. */
+  isSilent: boolean;
+  silenceTimer?: NodeJS.Timeout;
+  /** Whether it has accepted a push in this term. */
+  hasAcceptedTerm: boolean;
+}
+
 export function createPublisher(options: PublisherOptions) {
   const {
     connect,
@@ -50,106 +62,105 @@ export function createPublisher(options: PublisherOptions) {
   } = options;
   const history = createPublishHistory();
   const limiter = createPushLimiter();
-  const loops = new Map<string, NodeLoop & { readonly abort: AbortController }>();
-  const statuses = new Map<string, NodeStatus>();
-  const silent = new Set<string>();
-  const silenceTimers = new Map<string, NodeJS.Timeout>();
-  /** Nodes that have accepted a push in this term. */
-  const acknowledgedThisTerm = new Set<string>();
+  /** By address. */
+  const nodes = new Map<string, TrackedNode>();
   let revision = 0;
 
   const isSilent = ({ unansweredSince: owes }: NodeStatus) => owes !== null && now() - owes > SILENT_AFTER;
   /** The random factor spreads the polls. */
   const pollDelay = () =>
-    pollInterval ?? Math.max(MIN_POLL_INTERVAL, ((loops.size * 1000) / MAX_POLLS_PER_SECOND) * (0.5 + Math.random()));
+    pollInterval ?? Math.max(MIN_POLL_INTERVAL, ((nodes.size * 1000) / MAX_POLLS_PER_SECOND) * (0.5 + Math.random()));
   const revisionOf = ({ state }: NodeStatus) => (state?.hash ? (history.byHash(state.hash)?.revision ?? 0) : 0);
 
   /**
    * Detects an operator with a later term that neither this Lease nor the saved state knows. A node that accepted
    * pushes in this term and no longer does follows another operator; this operator does not compete for it.
    */
-  function detectHigherTerm({ address, state }: NodeStatus): void {
+  function detectHigherTerm({ status: { state }, hasAcceptedTerm }: TrackedNode): void {
     const ours = term();
-    if (!state?.term || ours === null || acknowledgedThisTerm.has(address)) return;
+    if (!state?.term || ours === null || hasAcceptedTerm) return;
     if (state.term > ours || (state.term === ours && state.revision > revision)) onHigherTerm(state.term);
   }
 
   /** After a restart, or another operator's term, the count continues from the highest revision of the nodes. */
   function nextRevision(): number {
-    revision = Math.max(revision, ...[...statuses.values()].map(({ state }) => state?.revision ?? 0)) + 1;
+    revision = Math.max(revision, ...[...nodes.values()].map(({ status: { state } }) => state?.revision ?? 0)) + 1;
     return revision;
   }
 
   /** A node may become silent during a call, which reports nothing until it ends. */
-  function watchSilence({ address, unansweredSince: owes }: Pick<NodeStatus, "address" | "unansweredSince">): void {
-    clearTimeout(silenceTimers.get(address));
+  function watchSilence(node: TrackedNode): void {
+    clearTimeout(node.silenceTimer);
+    const { unansweredSince: owes } = node.status;
     if (owes === null) return;
     const alarm = setTimeout(
       () => {
-        const view = statuses.get(address);
-        if (!view || silent.has(address) || !isSilent(view)) return;
-        silent.add(address);
+        if (node.isSilent || !isSilent(node.status)) return;
+        node.isSilent = true;
         onChange();
       },
       owes + SILENT_AFTER + 1 - now(),
     );
-    silenceTimers.set(address, alarm.unref());
+    node.silenceTimer = alarm.unref();
   }
 
   function addNode(address: string): void {
     const abort = new AbortController();
-    const found = { address, state: null, lastAnswerAt: now(), unansweredSince: now(), lastError: null };
-    statuses.set(address, found);
-    watchSilence(found);
-    const onView = (view: NodeStatus) => {
-      if (abort.signal.aborted) return;
-      const before = statuses.get(address);
-      statuses.set(address, view);
-      if (before?.unansweredSince !== view.unansweredSince) watchSilence(view);
-      detectHigherTerm(view);
-      const same = before?.state?.hash === view.state?.hash && before?.lastError === view.lastError;
-      if (same && silent.has(address) === isSilent(view)) return;
-      if (isSilent(view)) silent.add(address);
-      else silent.delete(address);
-      onChange();
-    };
-    const loop = runNodeLoop({
+    const status = { address, state: null, lastAnswerAt: now(), unansweredSince: now(), lastError: null };
+    const node: TrackedNode = { abort, status, isSilent: false, hasAcceptedTerm: false };
+    nodes.set(address, node);
+    watchSilence(node);
+    node.loop = runNodeLoop({
       address,
       // When the connection closes, another process may have the address, and it has no document yet.
-      client: connect(address, { signal: abort.signal, onDisconnect: () => loops.get(address)?.wake() }),
+      client: connect(address, { signal: abort.signal, onDisconnect: () => node.loop?.wake() }),
       history,
       limiter,
       term,
       signal: abort.signal,
-      onStatus: onView,
+      onStatus(status) {
+        if (abort.signal.aborted) return;
+        const before = node.status;
+        node.status = status;
+        if (before.unansweredSince !== status.unansweredSince) watchSilence(node);
+        detectHigherTerm(node);
+        const same = before.state?.hash === status.state?.hash && before.lastError === status.lastError;
+        if (same && node.isSilent === isSilent(status)) return;
+        node.isSilent = isSilent(status);
+        onChange();
+      },
       onPush(outcome, seconds) {
-        if (outcome === "acknowledged") acknowledgedThisTerm.add(address);
+        if (outcome === "acknowledged") node.hasAcceptedTerm = true;
         onPush?.(outcome, seconds);
       },
       now,
       pollInterval: pollDelay,
       ...(retryInterval ? { retryInterval } : {}),
     });
-    loops.set(address, { ...loop, abort });
   }
 
-  function removeNode(address: string): void {
-    loops.get(address)?.abort.abort();
-    loops.delete(address);
-    statuses.delete(address);
-    silent.delete(address);
-    acknowledgedThisTerm.delete(address);
-    clearTimeout(silenceTimers.get(address));
-    silenceTimers.delete(address);
+  /** Returns when the node's loop has ended. */
+  function stopNode({ abort, silenceTimer, loop }: TrackedNode): Promise<void> | undefined {
+    abort.abort();
+    clearTimeout(silenceTimer);
+    return loop?.done;
+  }
+
+  function wakeAll(): void {
+    for (const { loop } of nodes.values()) loop?.wake();
   }
 
   return {
     /** Replaces the list of nodes (base addresses such as http://127.0.0.1:8005). The same list changes nothing. */
     setNodes(addresses: readonly string[]) {
       const wanted = new Set(addresses);
-      if (wanted.size === loops.size && addresses.every((address) => loops.has(address))) return;
-      for (const address of loops.keys()) if (!wanted.has(address)) removeNode(address);
-      for (const address of wanted) if (!loops.has(address)) addNode(address);
+      if (wanted.size === nodes.size && addresses.every((address) => nodes.has(address))) return;
+      for (const [address, node] of nodes) {
+        if (wanted.has(address)) continue;
+        nodes.delete(address);
+        void stopNode(node);
+      }
+      for (const address of wanted) if (!nodes.has(address)) addNode(address);
       onChange();
     },
     /** Publishes a snapshot and returns its revision, which stays the same while the content does. */
@@ -157,15 +168,15 @@ export function createPublisher(options: PublisherOptions) {
       const latest = history.latest();
       if (latest?.snapshot.hash === snapshot.hash) return latest.revision;
       history.add({ revision: nextRevision(), snapshot });
-      for (const loop of loops.values()) loop.wake();
+      wakeAll();
       return revision;
     },
     /** The result of `term` has changed: nodes are notified at once. */
     termChanged() {
-      acknowledgedThisTerm.clear();
+      for (const node of nodes.values()) node.hasAcceptedTerm = false;
       const latest = history.latest();
       if (term() !== null && latest) history.add({ revision: nextRevision(), snapshot: latest.snapshot });
-      for (const loop of loops.values()) loop.wake();
+      wakeAll();
       onChange();
     },
     /** The last published revision; 0 before the first. */
@@ -176,28 +187,22 @@ export function createPublisher(options: PublisherOptions) {
       const acknowledged: string[] = [];
       const lagging: string[] = [];
       const unanswered: string[] = [];
-      for (const view of statuses.values()) {
-        const { address } = view;
-        if (isSilent(view)) unanswered.push(address);
-        else if (revisionOf(view) >= revision && revision > 0) acknowledged.push(address);
+      for (const [address, { status }] of nodes) {
+        if (isSilent(status)) unanswered.push(address);
+        else if (revisionOf(status) >= revision && revision > 0) acknowledged.push(address);
         else lagging.push(address);
       }
       return { programmed: acknowledged.length > 0 && lagging.length === 0, acknowledged, lagging, silent: unanswered };
     },
     /** The lowest revision of all answering nodes; 0 when none answers or one has no document yet. */
     acknowledgedRevision() {
-      const answering = [...statuses.values()].filter((view) => !isSilent(view)).map(revisionOf);
+      const statuses = [...nodes.values()].map(({ status }) => status);
+      const answering = statuses.filter((status) => !isSilent(status)).map(revisionOf);
       return answering.length === 0 ? 0 : Math.min(...answering);
     },
-    nodes: () => [...statuses.values()],
+    nodes: () => [...nodes.values()].map(({ status }) => status),
     async close() {
-      const ends = [...loops.values()].map(({ abort, done }) => {
-        abort.abort();
-        return done;
-      });
-      for (const alarm of silenceTimers.values()) clearTimeout(alarm);
-      loops.clear();
-      await Promise.all(ends);
+      await Promise.all([...nodes.values()].map(stopNode));
     },
   };
 }

@@ -53,19 +53,11 @@ async function encodeBody(push: PushDocument | PushChange): Promise<PushBody> {
 
 /** Returns the same promise for the same push of the same object. */
 export function pushBodyOf(push: PushDocument | PushChange): Promise<PushBody> {
-  const { content, place } = cacheKeyOf(push);
+  const content = "change" in push ? push.change : push.document;
+  const place = JSON.stringify({ ...push, change: undefined, document: undefined });
   const known = bodies.get(content);
   if (known?.place === place) return known.body;
   const body = encodeBody(push);
   bodies.set(content, { place, body });
   return body;
-}
-
-function cacheKeyOf(push: PushDocument | PushChange): { readonly content: object; readonly place: string } {
-  if ("change" in push) {
-    const { change, ...place } = push;
-    return { content: change, place: JSON.stringify(place) };
-  }
-  const { document, ...place } = push;
-  return { content: document, place: JSON.stringify(place) };
 }

@@ -17,13 +17,11 @@ export const createPushLimiter = () => ({
 
 export type PushLimiter = ReturnType<typeof createPushLimiter>;
 
-/** Runs at most a fixed number of calls at once. The others wait in order of arrival. */
-export type ConcurrencyLimiter = <Result>(run: () => Promise<Result>) => Promise<Result>;
-
-export function createConcurrencyLimiter(places: number): ConcurrencyLimiter {
+/** Returns a function that runs at most this many calls at once. The others wait in order of arrival. */
+export function createConcurrencyLimiter(places: number) {
   const queue: (() => void)[] = [];
   let free = places;
-  return async (run) => {
+  return async <Result>(run: () => Promise<Result>): Promise<Result> => {
     if (free > 0) free--;
     else await new Promise<void>((resolve) => queue.push(resolve));
     try {

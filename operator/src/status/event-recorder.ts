@@ -1,6 +1,7 @@
 /** Reports problems: a log line at once, and an Event, shown by `kubectl describe`, with bounded concurrency. */
 import type { Ref, ResourceClient } from "@sluice/crds";
 import type { Logger } from "pino";
+import { createConcurrencyLimiter } from "../publish/push-limiter.ts";
 import type { Problem } from "./conditions.ts";
 
 export interface EventRecorderOptions {
@@ -15,44 +16,29 @@ export interface EventRecorderOptions {
 }
 
 export function createEventRecorder({ client, reporter, log, parallel = 4, limit = 1000 }: EventRecorderOptions) {
-  const queue: (() => Promise<void>)[] = [];
-  let running = 0;
-
-  async function run(next: () => Promise<void>): Promise<void> {
-    running++;
-    try {
-      await next();
-    } finally {
-      running--;
-      pump();
-    }
-  }
-
-  function pump(): void {
-    while (running < parallel) {
-      const next = queue.shift();
-      if (!next) return;
-      void run(next);
-    }
-  }
+  const limited = createConcurrencyLimiter(parallel);
+  let queued = 0;
+  let closed = false;
 
   return {
     record(ref: Ref, { reason, message }: Pick<Problem, "reason" | "message">) {
       const resource = `${ref.kind}/${ref.namespace}/${ref.name}`;
       log.warn({ resource, reason }, message);
-      if (queue.length >= limit) return;
-      queue.push(async () => {
+      if (queued >= limit) return;
+      queued++;
+      void limited(async () => {
+        queued--;
+        if (closed) return;
         try {
           await client.recordEvent(ref, { type: "Warning", reason, message, reporter });
         } catch (error) {
           log.warn({ resource, reason: (error as Error).message }, "cannot write an event");
         }
       });
-      pump();
     },
     /** Discards queued Events. */
     close() {
-      queue.length = 0;
+      closed = true;
     },
   };
 }

@@ -6,7 +6,7 @@ import { testTranslateStage } from "../document/testing-translate-stage.ts";
 import type { TranslatedDocument } from "../document/translate-stage.ts";
 import { createEmitter } from "../emitter.ts";
 import { createOperatorMetrics } from "../metrics.ts";
-import type { PublishProgress } from "../publish/publish-stage.ts";
+import type { PublishedDocument } from "../publish/publish-stage.ts";
 import { createStatusStage } from "./status-stage.ts";
 
 interface WrittenStatus {
@@ -19,7 +19,7 @@ interface WrittenStatus {
 function scene(t: TestContext) {
   const made = testTranslateStage(t);
   const { translate, clusterState, classes, changes } = made;
-  const progress = createEmitter<PublishProgress>();
+  const progress = createEmitter<PublishedDocument | null>();
   const terms = createEmitter<number | null>();
   const documents: TranslatedDocument[] = [];
   const state = { acknowledged: 0, term: 1 as number | null };
@@ -27,7 +27,7 @@ function scene(t: TestContext) {
   const recorded: string[] = [];
   translate.documents.subscribe((document) => {
     if (document.built.snapshot.hash !== documents.at(-1)?.built.snapshot.hash) documents.push(document);
-    progress.emit({ published: { document, revision: documents.length } });
+    progress.emit({ document, revision: documents.length });
   });
   const status = createStatusStage({
     watch: { clusterState, classes, changes },
@@ -76,7 +76,7 @@ function scene(t: TestContext) {
     /** The nodes have acknowledged this revision, and all statuses are synced that do not wait for more. */
     async acknowledge(revision: number) {
       state.acknowledged = revision;
-      progress.emit({ published: null });
+      progress.emit(null);
       for (let round = 0; round < 30; round++) await turn();
     },
   };

@@ -106,7 +106,7 @@ export function createStatusStage(options: StatusStageOptions): StatusStage {
     if (classesChanged) unserved.checkAll();
     if (!isMeaningful) scheduleSync();
   });
-  publish.progress.subscribe(({ published }) => {
+  publish.progress.subscribe((published) => {
     if (!published) return scheduleSync();
     recordPublished(published);
     sync();
