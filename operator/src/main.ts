@@ -6,20 +6,20 @@ import {
   createClusterStateBackend,
   createDirectoryClient,
   createDirectoryStateBackend,
-  type ResourceClient,
   type StateBackend,
 } from "@sluice/crds";
 import { listSettings, readArguments, readSettings } from "@sluice/model";
-import { type Logger, pino } from "pino";
+import { pino } from "pino";
 import { Registry } from "prom-client";
 import manifest from "../package.json" with { type: "json" };
 import { configuredElection } from "./leader-election/configured-election.ts";
 import { createRestMetrics } from "./metrics.ts";
-import { MANAGER, type Operator, startOperator } from "./operator.ts";
+import { MANAGER, startOperator } from "./operator.ts";
 import { type PrivateSecrets, privateSecretsOf, savedStateName } from "./private-secrets.ts";
 import { loadPushCredentials } from "./publish/push-credentials.ts";
 import { type OperatorSettings, operatorSettings } from "./settings.ts";
-import { SettingsError, type StartError, startErrorOf } from "./start-checks.ts";
+import { portInUse, SettingsError, startErrorMessage } from "./start-checks.ts";
+import type { WebhookOptions } from "./webhook/webhook.ts";
 
 async function run(settings: OperatorSettings): Promise<void> {
   const log = pino({ name: "sluice-operator", level: settings.logLevel });
@@ -39,13 +39,17 @@ async function run(settings: OperatorSettings): Promise<void> {
     store: storeOf(settings, privateSecrets),
   });
   log.info({ address: operator.address }, "operator is up");
-  const webhook = await webhookOf(settings, { client, log, registry, privateSecrets, isOwn: operator.isOwn }).catch(
-    async (error) => {
-      await operator.close();
-      await client.close();
-      throw error;
-    },
-  );
+  const webhook = await webhookOf(settings, {
+    client: privateSecrets.reading(client),
+    secretNamespace: privateSecrets.namespace,
+    isOwn: operator.isOwn,
+    log,
+    registry,
+  }).catch(async (error) => {
+    await operator.close();
+    await client.close();
+    throw error;
+  });
   const stop = async (signal: string) => {
     log.info({ signal }, "stopping");
     // Other replicas wait for leadership.
@@ -69,26 +73,21 @@ function storeOf(settings: OperatorSettings, { namespace: keyNamespace }: Privat
     : createClusterStateBackend({ namespace, keyNamespace, name });
 }
 
+type WebhookParts = Pick<WebhookOptions, "client" | "secretNamespace" | "isOwn" | "log" | "registry">;
+
 /** Starts the webhook, unless it is switched off or there is no API server. */
-async function webhookOf(
-  settings: OperatorSettings,
-  { client, log, registry, privateSecrets, isOwn }: Parts,
-): Promise<{ close(): Promise<void> } | null> {
+async function webhookOf(settings: OperatorSettings, parts: WebhookParts): Promise<{ close(): Promise<void> } | null> {
   const { webhookListen: listen, webhookName: name, homeNamespace, directory } = settings;
   if (!listen || directory) return null;
   const { startWebhook } = await import("./webhook/webhook.ts");
   const objects = createClusterObjects();
-  const secretNamespace = privateSecrets.namespace;
-  const parts = { client: privateSecrets.reading(client), objects, manager: MANAGER, log, registry };
-  const webhook = await startWebhook({ listen, name, homeNamespace, secretNamespace, isOwn, ...parts }).catch(
-    async (error) => {
-      await objects.close();
-      const { variable } = operatorSettings.webhookListen;
-      if (error.code !== "EADDRINUSE") throw error;
-      throw new SettingsError(`port ${listen.port} is in use: choose another address with ${variable}`);
-    },
-  );
-  log.info({ address: webhook.address }, "the webhook is up");
+  const options = { ...parts, listen, name, homeNamespace, objects, manager: MANAGER };
+  const webhook = await startWebhook(options).catch(async (error) => {
+    await objects.close();
+    if (error.code !== "EADDRINUSE") throw error;
+    throw new SettingsError(portInUse(listen.port, operatorSettings.webhookListen.variable));
+  });
+  parts.log.info({ address: webhook.address }, "the webhook is up");
   return {
     async close() {
       await webhook.close();
@@ -97,23 +96,15 @@ async function webhookOf(
   };
 }
 
-interface Parts {
-  readonly client: ResourceClient;
-  readonly log: Logger;
-  readonly registry: Registry;
-  readonly privateSecrets: PrivateSecrets;
-  readonly isOwn: Operator["isOwn"];
-}
-
-function fail(fault: StartError): void {
-  for (const line of fault.lines) process.stderr.write(`sluice-operator: ${line}\n`);
+function fail(...lines: readonly string[]): void {
+  for (const line of lines) process.stderr.write(`sluice-operator: ${line}\n`);
   process.exitCode = 1;
 }
 
 async function serve(): Promise<void> {
   const settings = readSettings(operatorSettings, process.env);
-  if (settings.violations) fail({ lines: settings.violations.map(({ path, message }) => `${path[0]}: ${message}`) });
-  else await run(settings.value).catch((error) => fail(startErrorOf(error, settings.value)));
+  if (settings.violations) fail(...settings.violations.map(({ path, message }) => `${path[0]}: ${message}`));
+  else await run(settings.value).catch((error) => fail(startErrorMessage(error, settings.value)));
 }
 
 async function crds(args: readonly string[]): Promise<void> {
@@ -123,7 +114,7 @@ async function crds(args: readonly string[]): Promise<void> {
     print: (line) => console.log(line),
     warn: (line) => console.error(line),
   }).catch((error: Error) => {
-    fail({ lines: [error.message] });
+    fail(error.message);
     return 1;
   });
 }
@@ -148,7 +139,7 @@ if (given.kind === "given" && given.subcommands.length === 0) await serve();
 else if (given.kind === "incomplete" || (given.kind === "given" && given.subcommands[0] === "crds"))
   await crds(args.slice(1));
 else if (given.kind === "invalid") {
-  fail({ lines: [given.message] });
+  fail(given.message);
   process.stderr.write("Try 'sluice-operator --help'.\n");
   process.exitCode = 2;
 } else if (given.kind === "version" || (given.kind === "given" && given.subcommands[0] === "version"))

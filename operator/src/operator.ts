@@ -124,7 +124,7 @@ async function maintainSecrets(
   });
   await pushCredentials.rotate?.({
     client: privateSecrets.reading(client),
-    privateNamespace: privateSecrets.namespace,
+    authorityNamespace: privateSecrets.namespace,
     manager: MANAGER,
     // A new authority must not be created before the old one was moved.
     leads: () => leads() && privateSecrets.isMoved(),

@@ -6,7 +6,7 @@
 import type { Ref, ResourceClient, StateBackend } from "@sluice/crds";
 import type { Logger } from "pino";
 import { abortableDelay } from "./abortable-delay.ts";
-import { expectationOf, pushSecretNames, secretEntry, secretOf } from "./certificates/certificate-secret.ts";
+import { pushSecretNames, secretEntry, writeSecret } from "./certificates/certificate-secret.ts";
 import type { OperatorSettings } from "./settings.ts";
 import { ownObjectName } from "./start-checks.ts";
 
@@ -43,11 +43,7 @@ export function privateSecretsOf(settings: OperatorSettings) {
       if (!old) continue;
       if (name !== key && !(await client.get(at(namespace, name)))) {
         const texts = Object.fromEntries(Object.keys(old.data ?? {}).map((entry) => [entry, secretEntry(old, entry)]));
-        await client.apply("Secret", secretOf({ namespace, name }, texts), {
-          manager,
-          force: true,
-          expect: expectationOf(null),
-        });
+        await writeSecret({ namespace, name }, { client, manager, found: null, texts });
       }
       const { uid } = old.metadata;
       await client.remove(at(homeNamespace, name), uid === undefined ? {} : { uid });

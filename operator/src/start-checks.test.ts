@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { KubeconfigError } from "@sluice/crds";
 import { PemError, readSettings } from "@sluice/model";
 import { type OperatorSettings, operatorSettings } from "./settings.ts";
-import { leaseTiming, ownObjectName, SettingsError, startErrorOf } from "./start-checks.ts";
+import { leaseTiming, ownObjectName, SettingsError, startErrorMessage } from "./start-checks.ts";
 
 function settingsOf(env: Readonly<Record<string, string>>): OperatorSettings {
   const { value, violations } = readSettings(operatorSettings, env);
@@ -13,12 +13,13 @@ function settingsOf(env: Readonly<Record<string, string>>): OperatorSettings {
 test("a port in use names the port and the setting, and a bug keeps its stack", () => {
   const settings = settingsOf({ SLUICE_OPERATOR_LISTEN: "127.0.0.1:8088" });
   const inUse = Object.assign(new Error("listen"), { code: "EADDRINUSE" });
-  assert.deepEqual(startErrorOf(inUse, settings).lines, [
+  assert.equal(
+    startErrorMessage(inUse, settings),
     "port 8088 is in use: choose another address with SLUICE_OPERATOR_LISTEN",
-  ]);
-  assert.match(startErrorOf(new Error("bug"), settings).lines[0] ?? "", /Error: bug\n\s+at /);
+  );
+  assert.match(startErrorMessage(new Error("bug"), settings), /Error: bug\n\s+at /);
   for (const known of [SettingsError, KubeconfigError, PemError])
-    assert.deepEqual(startErrorOf(new known("this and that"), settings).lines, ["this and that"]);
+    assert.equal(startErrorMessage(new known("this and that"), settings), "this and that");
 });
 
 const timings: readonly (readonly [what: string, env: Readonly<Record<string, string>>, line: RegExp])[] = [

@@ -1,13 +1,7 @@
 /** Checks at start-up, and their errors as messages for users. */
-
-import type { LeaseTiming } from "@sluice/crds";
-import { KubeconfigError } from "@sluice/crds";
+import { KubeconfigError, type LeaseTiming } from "@sluice/crds";
 import { DEFAULT_CLASS, PemError } from "@sluice/model";
 import { type OperatorSettings, operatorSettings } from "./settings.ts";
-
-export interface StartError {
-  readonly lines: readonly string[];
-}
 
 /** Settings that contradict each other. */
 export class SettingsError extends Error {
@@ -50,19 +44,12 @@ export const readsAllNamespaces = ({
 }: Pick<OperatorSettings, "namespaces" | "namespaceSelector">): boolean =>
   namespaces.length === 0 && namespaceSelector === null;
 
-interface SystemError extends Error {
-  readonly code?: string;
-  readonly path?: string;
+/** Names the setting to change. Any other error is a bug and keeps its stack. */
+export function startErrorMessage(error: Error & { readonly code?: string }, { listen }: OperatorSettings): string {
+  if (error.code === "EADDRINUSE") return portInUse(listen.port, operatorSettings.listen.variable);
+  const known = [SettingsError, KubeconfigError, PemError].some((type) => error instanceof type);
+  return known || error.code === "ENOENT" || error.code === "EACCES" ? error.message : (error.stack ?? error.message);
 }
 
-/** One line that names the setting to change. Any other error is a bug and keeps its stack. */
-export function startErrorOf(error: SystemError, { listen }: OperatorSettings): StartError {
-  if (error.code === "EADDRINUSE")
-    return {
-      lines: [`port ${listen.port} is in use: choose another address with ${operatorSettings.listen.variable}`],
-    };
-  if (error.code === "ENOENT" || error.code === "EACCES") return { lines: [error.message] };
-  if (error instanceof SettingsError || error instanceof KubeconfigError || error instanceof PemError)
-    return { lines: [error.message] };
-  return { lines: [error.stack ?? error.message] };
-}
+export const portInUse = (port: number, variable: string): string =>
+  `port ${port} is in use: choose another address with ${variable}`;

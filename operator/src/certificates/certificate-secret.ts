@@ -1,7 +1,7 @@
 /** Reads and writes the entries of Secrets. */
-import type { Resource } from "@sluice/crds";
+import type { Resource, ResourceClient } from "@sluice/crds";
 
-interface Place {
+export interface Place {
   readonly namespace: string;
   readonly name: string;
 }
@@ -10,18 +10,26 @@ interface Place {
 export const secretEntry = ({ data = {} }: Resource, entry: string): string =>
   Buffer.from(data[entry] ?? "", "base64").toString();
 
-/** An opaque Secret: no other program takes it for a certificate. */
-export const secretOf = ({ namespace, name }: Place, texts: Readonly<Record<string, string>>): Resource => ({
-  apiVersion: "v1",
-  kind: "Secret",
-  metadata: { name, namespace },
-  type: "Opaque",
-  data: Object.fromEntries(Object.entries(texts).map(([entry, text]) => [entry, Buffer.from(text).toString("base64")])),
-});
+export interface SecretWrite {
+  readonly client: Pick<ResourceClient, "apply">;
+  readonly manager: string;
+  /** The Secret as it was read: a later version is not overwritten. */
+  readonly found: Resource | null;
+  readonly texts: Readonly<Record<string, string>>;
+}
 
-/** The `expect` option of an apply: this object at this version, or no object. */
-export const expectationOf = (found: Resource | null) =>
-  found ? { uid: found.metadata.uid ?? "", resourceVersion: found.metadata.resourceVersion ?? "" } : "absent";
+/** Writes an opaque Secret with these entries, unless it has them already. Returns whether it was written. */
+export async function writeSecret({ namespace, name }: Place, write: SecretWrite): Promise<boolean> {
+  const { client, manager, found, texts } = write;
+  const entries = Object.entries(texts);
+  if (found && entries.every(([entry, text]) => secretEntry(found, entry) === text)) return false;
+  const data = Object.fromEntries(entries.map(([entry, text]) => [entry, Buffer.from(text).toString("base64")]));
+  // No other program takes an opaque Secret for a certificate.
+  const secret = { apiVersion: "v1", kind: "Secret", metadata: { name, namespace }, type: "Opaque", data };
+  const { uid = "", resourceVersion = "" } = found?.metadata ?? {};
+  await client.apply("Secret", secret, { manager, force: true, expect: found ? { uid, resourceVersion } : "absent" });
+  return true;
+}
 
 /** Names of the Secret that nodes mount, and of the Secret with the authority. */
 export const pushSecretNames = (name: string) => ({ nodes: name, authority: `${name}-authority` });

@@ -7,7 +7,7 @@ import type { PemTexts } from "@sluice/model";
 import type { Logger } from "pino";
 import type { EventRecorder } from "../status/event-recorder.ts";
 import { renewCertificates } from "./certificate-rotation.ts";
-import { expectationOf, pushSecretNames } from "./certificate-secret.ts";
+import { pushSecretNames, writeSecret } from "./certificate-secret.ts";
 import {
   type FoundSecrets,
   findAuthorityFault,
@@ -16,9 +16,8 @@ import {
   pushCertificatePlan,
   readStoredCertificates,
   secretTextsOf,
-  secretToApply,
 } from "./push-certificates.ts";
-import { repeatUntilAborted } from "./repeat-until-aborted.ts";
+import { rotateUntilAborted } from "./rotation-loop.ts";
 
 export interface CertificateRotationOptions {
   readonly client: Pick<ResourceClient, "get" | "apply">;
@@ -55,22 +54,16 @@ export async function rotatePushCertificates(options: CertificateRotationOptions
   const { interval = Math.min(30_000, overlap / 4) } = options;
   /** The last certificates read or issued: broken or deleted Secrets are restored from them. */
   let last: PushCertificates | null = null;
-  let shown = "";
-  await repeatUntilAborted({
-    async attempt() {
+  await rotateUntilAborted({
+    async check() {
       last = (await rotateOnce(options, last)) ?? last;
-      if (!last) return Math.min(interval, RETRY_INTERVAL);
-      const { authorities, certificates } = last;
-      const { certificate: cert, key } = certificates.operator;
-      const texts = { cert, key, ca: authorities };
-      if (shown !== JSON.stringify(texts)) {
-        onCertificate(texts);
-        shown = JSON.stringify(texts);
-        log.info("loaded the push certificates");
-      }
-      return interval;
+      if (!last) return null;
+      const { certificate: cert, key } = last.certificates.operator;
+      return { cert, key, ca: last.authorities };
     },
-    failureMessage: "cannot rotate the push certificates",
+    onCertificate,
+    subject: "the push certificates",
+    interval,
     retryInterval: Math.min(interval, RETRY_INTERVAL),
     log,
     signal,
@@ -98,7 +91,7 @@ async function rotateOnce(
   const stored = readStoredCertificates(found, at);
   if (!leads()) return stored && !findAuthorityFault(stored, found.authority) ? stored : null;
   // A change or deletion of the authority may mean that its key was read: a new authority follows it.
-  const current = await renewCertificates(stored ?? last, pushCertificatePlan({ serverName, overlap }), {
+  const current = await renewCertificates(stored ?? last, pushCertificatePlan(serverName, overlap), {
     now: at,
     replace: !stored,
   });
@@ -109,11 +102,10 @@ async function rotateOnce(
   };
   for (const one of ["authority", "nodes"] as const) {
     const place = places[one];
-    const written = secretToApply(found[one], place, texts[one]);
-    if (!written) continue;
-    await client.apply("Secret", written, { manager, force: true, expect: expectationOf(found[one]) });
+    const isWritten = await writeSecret(place, { client, manager, found: found[one], texts: texts[one] });
     const fault = faults[one];
-    if (fault) recordEvent({ kind: "Secret", ...place }, { reason: "Recreated", message: `recreated: ${fault}` });
+    if (isWritten && fault)
+      recordEvent({ kind: "Secret", ...place }, { reason: "Recreated", message: `recreated: ${fault}` });
   }
   return current;
 }

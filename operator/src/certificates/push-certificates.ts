@@ -6,26 +6,20 @@
 import type { Resource } from "@sluice/crds";
 import type { CertificatePair } from "./authority.ts";
 import { type CertificatePlan, type CertificateSet, isUsable, isValidPair } from "./certificate-rotation.ts";
-import { secretEntry, secretOf } from "./certificate-secret.ts";
+import { secretEntry } from "./certificate-secret.ts";
 
 /** The side that presents the certificate. */
-export type CertificateOwner = "operator" | "gateway";
+type CertificateOwner = "operator" | "gateway";
 export type PushCertificates = CertificateSet<CertificateOwner>;
 
 /** DNS name in the operator's certificate: the default of SLUICE_PUSH_CLIENT of a node. */
 const OPERATOR = "sluice-operator";
 
-export interface PushCertificatePlanOptions {
-  /** DNS name in the nodes' certificate. */
-  readonly serverName: string;
-  /** Milliseconds within which every node has the content of its Secret. */
-  readonly overlap: number;
-}
-
-export const pushCertificatePlan = ({
-  serverName,
-  overlap,
-}: PushCertificatePlanOptions): CertificatePlan<CertificateOwner> => ({
+/**
+ * @param serverName DNS name in the nodes' certificate.
+ * @param overlap Milliseconds within which every node has the content of its Secret.
+ */
+export const pushCertificatePlan = (serverName: string, overlap: number): CertificatePlan<CertificateOwner> => ({
   authority: "sluice push authority",
   certificates: {
     operator: { names: [OPERATOR], usage: "client" },
@@ -84,14 +78,4 @@ export function secretTextsOf({ authorities, authorityKeys, certificates: { oper
     },
     nodes: { "ca.crt": authorities, "gateway.crt": gateway.certificate, "gateway.key": gateway.key },
   };
-}
-
-/** The Secret with these entries; null when it has them already. */
-export function secretToApply(
-  found: Resource | null,
-  place: { readonly namespace: string; readonly name: string },
-  texts: Readonly<Record<string, string>>,
-): Resource | null {
-  const holds = found && Object.entries(texts).every(([entry, text]) => secretEntry(found, entry) === text);
-  return holds ? null : secretOf(place, texts);
 }

@@ -7,7 +7,7 @@ import { pino } from "pino";
 import { writePushCertificates } from "../../../tools/cluster/push-certificates.ts";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { type OperatorSettings, operatorSettings } from "../settings.ts";
-import { startErrorOf } from "../start-checks.ts";
+import { startErrorMessage } from "../start-checks.ts";
 import type { NodeTls } from "./node-client.ts";
 import { loadPushCredentials } from "./push-credentials.ts";
 
@@ -41,7 +41,7 @@ test("changed certificate files are used from then on", async (t) => {
   const lines: string[] = [];
   const kept = keep?.({
     client: { get: () => assert.fail("asked a cluster"), apply: () => assert.fail("asked a cluster") },
-    privateNamespace: "default",
+    authorityNamespace: "default",
     manager: "test",
     leads: () => true,
     renew: (tls) => renewed.push(tls),
@@ -84,8 +84,7 @@ for (const [what, env, line] of faults)
       () => assert.fail("it was taken"),
       (reason: Error) => reason,
     );
-    const { lines } = startErrorOf(error, settings);
-    assert.equal(lines.length, 1);
-    assert.match(lines[0] ?? "", line);
-    assert.doesNotMatch(lines[0] ?? "", /\n/);
+    const message = startErrorMessage(error, settings);
+    assert.match(message, line);
+    assert.doesNotMatch(message, /\n/);
   });

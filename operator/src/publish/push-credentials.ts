@@ -1,22 +1,17 @@
 /** How the operator authenticates to the nodes, according to the settings, and how the credentials are rotated. */
-import type { ResourceClient } from "@sluice/crds";
+import { once } from "node:events";
 import { followPemFiles, type PemFiles, readPemFiles } from "@sluice/model";
 import type { Logger } from "pino";
+import type { CertificateRotationOptions } from "../certificates/push-certificate-rotation.ts";
 import { operatorSettings as names, type OperatorSettings } from "../settings.ts";
 import { SettingsError } from "../start-checks.ts";
-import type { EventRecorder } from "../status/event-recorder.ts";
 import type { NodeCredentials, NodeTls } from "./node-client.ts";
 
-export interface RotateCredentialsOptions {
-  readonly client: Pick<ResourceClient, "get" | "apply">;
-  /** Namespace of the Secrets that only the operator reads. */
-  readonly privateNamespace: string;
-  readonly manager: string;
-  readonly leads: () => boolean;
+type Rotation = "client" | "authorityNamespace" | "manager" | "leads" | "recordEvent" | "signal";
+
+export interface RotateCredentialsOptions extends Pick<CertificateRotationOptions, Rotation> {
   readonly renew: (tls: NodeTls) => void;
-  readonly recordEvent: EventRecorder["record"];
   readonly log: Logger;
-  readonly signal: AbortSignal;
 }
 
 export interface PushCredentials {
@@ -63,13 +58,12 @@ function rotateFromSecret(
   { homeNamespace: namespace, pushServerName: serverName, pushOverlap: overlap }: OperatorSettings,
   name: string,
 ): PushCredentials["rotate"] {
-  return async ({ renew, privateNamespace: authorityNamespace, ...options }) => {
+  return async ({ renew, ...options }) => {
     // Loaded only when needed: file and token credentials do without it.
     const { rotatePushCertificates } = await import("../certificates/push-certificate-rotation.ts");
     await rotatePushCertificates({
       ...options,
       secret: { namespace, name },
-      authorityNamespace,
       serverName,
       overlap,
       onCertificate: (texts) => renew({ ...texts, serverName }),
@@ -78,22 +72,17 @@ function rotateFromSecret(
 }
 
 function rotateFromFiles(files: PemFiles, { serverName, ...texts }: NodeTls): PushCredentials["rotate"] {
-  return ({ renew, log, signal }) =>
-    new Promise((resolve) => {
-      const following = followPemFiles({
-        files,
-        texts,
-        take(found) {
-          renew({ ...found, serverName });
-          log.info("presenting a new certificate to the nodes");
-        },
-        onTrouble: (reason) => log.warn({ reason }, "keeping the previous certificate"),
-      });
-      const end = () => {
-        following.close();
-        resolve();
-      };
-      if (signal.aborted) end();
-      else signal.addEventListener("abort", end, { once: true });
+  return async ({ renew, log, signal }) => {
+    const following = followPemFiles({
+      files,
+      texts,
+      take(found) {
+        renew({ ...found, serverName });
+        log.info("presenting a new certificate to the nodes");
+      },
+      onTrouble: (reason) => log.warn({ reason }, "keeping the previous certificate"),
     });
+    if (!signal.aborted) await once(signal, "abort");
+    following.close();
+  };
 }

@@ -5,8 +5,7 @@ import { connect } from "node:tls";
 import { Registry } from "prom-client";
 import { type KeyPair, makeAuthority } from "../../../tools/programs/certificates.ts";
 import { renegotiationError } from "../../../tools/programs/renegotiation.ts";
-import { listenForReviews, WEBHOOK_PATH, type WebhookListener } from "./listener.ts";
-import { createWebhookMetrics } from "./webhook-metrics.ts";
+import { listenForReviews, type WebhookListener } from "./listener.ts";
 
 const question = {
   apiVersion: "admission.k8s.io/v1",
@@ -39,7 +38,8 @@ before(async () => {
   listener = await listenForReviews({
     listen: { host: "127.0.0.1", port: 0 },
     homeNamespace: "default",
-    observeReview: createWebhookMetrics(registry, WEBHOOK_PATH),
+    isOwn: () => true,
+    registry,
   });
 });
 after(() => listener?.close());

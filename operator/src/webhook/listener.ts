@@ -3,9 +3,10 @@ import { constants } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import type { Address } from "@sluice/model";
 import Fastify from "fastify";
+import type { Registry } from "prom-client";
 import type { CertificatePair } from "../certificates/authority.ts";
 import { type ReviewOptions, review } from "./review.ts";
-import type { ObserveReview } from "./webhook-metrics.ts";
+import { createWebhookMetrics } from "./webhook-metrics.ts";
 
 /** A review contains the object before and after; etcd stores at most about 1.5 MB per object. */
 const MAX_BODY = 3 * 1024 * 1024;
@@ -17,16 +18,16 @@ const MAX_CONNECTIONS = 256;
 
 export interface ListenerOptions extends ReviewOptions {
   readonly listen: Address;
-  /** Observes every review. Default: nothing. */
-  readonly observeReview?: ObserveReview;
+  /** Registry to which the metrics of reviews are added. */
+  readonly registry: Registry;
 }
 
 /** The path that the API server calls. */
-export const WEBHOOK_PATH = "/validate";
+const WEBHOOK_PATH = "/validate";
 
 /** Rejects when the address is in use. */
 export async function listenForReviews(options: ListenerOptions) {
-  const { listen, observeReview, ...reviewOptions } = options;
+  const { listen, registry } = options;
   const server = Fastify({
     https: FIXED,
     bodyLimit: MAX_BODY,
@@ -35,21 +36,20 @@ export async function listenForReviews(options: ListenerOptions) {
   });
   // Only JSON is parsed: other media types get 415.
   server.removeContentTypeParser("text/plain");
-  if (observeReview) {
-    const ends = new WeakMap<object, ReturnType<ObserveReview>>();
-    server.addHook(
-      "onRequest",
-      async (request) => void (request.url === WEBHOOK_PATH && ends.set(request, observeReview())),
-    );
-    server.addHook("onResponse", async (request, { statusCode }) => ends.get(request)?.(statusCode));
-    // An aborted review has no response: it counts as 499, the code of nginx for a closed connection.
-    server.addHook("onRequestAbort", async (request) => {
-      ends.get(request)?.(499);
-      ends.delete(request);
-    });
-  }
+  const observeReview = createWebhookMetrics(registry, WEBHOOK_PATH);
+  const ends = new WeakMap<object, (code: number) => void>();
+  server.addHook(
+    "onRequest",
+    async (request) => void (request.url === WEBHOOK_PATH && ends.set(request, observeReview())),
+  );
+  server.addHook("onResponse", async (request, { statusCode }) => ends.get(request)?.(statusCode));
+  // An aborted review has no response: it counts as 499, the code of nginx for a closed connection.
+  server.addHook("onRequestAbort", async (request) => {
+    ends.get(request)?.(499);
+    ends.delete(request);
+  });
   server.post(WEBHOOK_PATH, async ({ body }, reply) => {
-    const answer = review(body, reviewOptions);
+    const answer = review(body, options);
     if ("fault" in answer) return reply.code(400).send({ message: answer.fault });
     return answer;
   });

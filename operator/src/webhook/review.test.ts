@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { type AdmissionResponse, review } from "./review.ts";
 
 const uid = "705ab4f5-6393-11e8-b7cc-42010a800002";
-const options = { homeNamespace: "default" };
+const options = { homeNamespace: "default", isOwn: () => true };
 const url = { url: "http://users:4000" };
 const paths = { paths: ["/users"] };
 const secretRef = { name: "demo", key: "key" };

@@ -25,8 +25,8 @@ export interface InvalidReview {
 
 export interface ReviewOptions {
   readonly homeNamespace: string;
-  /** Whether the resource is of this operator's class. Default: every one is. */
-  readonly isOwn?: (resource: Resource) => boolean;
+  /** Whether the resource is of this operator's class. */
+  readonly isOwn: (resource: Resource) => boolean;
 }
 
 type Members = Readonly<Record<string, unknown>>;
@@ -45,7 +45,6 @@ export function review(body: unknown, options: ReviewOptions): AdmissionReview |
 }
 
 function answer(request: Members, options: ReviewOptions): Omit<AdmissionResponse, "uid"> {
-  const { isOwn = () => true } = options;
   const { object, operation, namespace, name } = request;
   // Deletions and subresources are not validated.
   if ((operation !== "CREATE" && operation !== "UPDATE") || (request.subResource ?? "") !== "")
@@ -62,7 +61,7 @@ function answer(request: Members, options: ReviewOptions): Omit<AdmissionRespons
       namespace: namespace ?? metadata.namespace ?? "",
     },
   } as unknown as Resource;
-  if (!sluiceKindOf(resource) || !isOwn(resource)) return { allowed: true };
+  if (!sluiceKindOf(resource) || !options.isOwn(resource)) return { allowed: true };
   const { violations, warnings } = validateResource(resource, options);
   return {
     allowed: violations.length === 0,

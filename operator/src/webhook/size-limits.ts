@@ -23,16 +23,20 @@ export function sizeViolation(node: SpecNode, value: unknown, path: Path = ["spe
   if (Array.isArray(value))
     return (
       excess(value.length, node.maxItems ?? DEFAULT_MAX_ITEMS, { path, of: "items" }) ??
-      firstViolation(value, (item, index) => sizeViolation(node.items ?? {}, item, [...path, index]))
+      value
+        .entries()
+        .map(([index, item]) => sizeViolation(node.items ?? {}, item, [...path, index]))
+        .find(Boolean)
     );
   if (typeof value !== "object" || value === null) return undefined;
   const names = Object.keys(value);
   const values = typeof node.additionalProperties === "object" ? node.additionalProperties : {};
   return (
     excess(names.length, node.maxProperties ?? DEFAULT_MAX_ITEMS, { path, of: "members" }) ??
-    firstViolation(names, (name) =>
-      sizeViolation(memberOf(node, name) ?? values, Reflect.get(value, name), [...path, name]),
-    )
+    names
+      .values()
+      .map((name) => sizeViolation(memberOf(node, name) ?? values, Reflect.get(value, name), [...path, name]))
+      .find(Boolean)
   );
 }
 
@@ -47,14 +51,6 @@ const DEFAULT_MAX_LENGTH = 4096;
 
 const excess = (size: number, most: number, { path, of }: { readonly path: Path; readonly of: string }) =>
   size > most ? { path, message: `holds more than ${most} ${of}` } : undefined;
-
-function firstViolation<Item>(items: readonly Item[], look: (item: Item, index: number) => SizeViolation | undefined) {
-  for (const [index, item] of items.entries()) {
-    const found = look(item, index);
-    if (found) return found;
-  }
-  return undefined;
-}
 
 const memberOf = ({ properties }: SpecNode, name: string): SpecNode | undefined =>
   properties && Object.hasOwn(properties, name) ? properties[name] : undefined;

@@ -40,8 +40,8 @@ async function scene(found: ClusterObject | null, refusals: Error[] = []) {
         return object;
       },
     },
-    configuration: "webhook",
-    secret: { namespace: "sluice", name: "webhook" },
+    name: "webhook",
+    secretNamespace: "sluice",
     manager: "sluice-operator",
     onCertificate: (pair) => shown.push(pair),
     log: pino({}, { write: (line: string) => void lines.push(line) }),

@@ -7,15 +7,15 @@ import type { ClusterObject, ClusterObjects, Resource, ResourceClient } from "@s
 import type { Logger } from "pino";
 import type { CertificatePair } from "../certificates/authority.ts";
 import { type CertificatePlan, type CertificateSet, renewCertificates } from "../certificates/certificate-rotation.ts";
-import { expectationOf, secretEntry, secretOf } from "../certificates/certificate-secret.ts";
-import { repeatUntilAborted } from "../certificates/repeat-until-aborted.ts";
+import { secretEntry, writeSecret } from "../certificates/certificate-secret.ts";
+import { rotateUntilAborted } from "../certificates/rotation-loop.ts";
 
 export interface WebhookCertificateOptions {
   readonly client: Pick<ResourceClient, "get" | "apply">;
   readonly objects: Pick<ClusterObjects, "get" | "apply">;
-  /** Name of the ValidatingWebhookConfiguration. */
-  readonly configuration: string;
-  readonly secret: { readonly namespace: string; readonly name: string };
+  /** Name of the ValidatingWebhookConfiguration, and of the Secret. */
+  readonly name: string;
+  readonly secretNamespace: string;
   readonly manager: string;
   /** Called with the certificate once the API server trusts it, and whenever it changes. */
   readonly onCertificate: (pair: CertificatePair) => void;
@@ -30,45 +30,50 @@ export interface WebhookCertificateOptions {
 const OVERLAP = 10 * 60_000;
 
 /** Runs until the signal aborts; never rejects. */
-export async function rotateWebhookCertificate(options: WebhookCertificateOptions): Promise<void> {
+export function rotateWebhookCertificate(options: WebhookCertificateOptions): Promise<void> {
   const { signal, log, onCertificate, interval = 60_000 } = options;
-  let shown: string | undefined;
-  await repeatUntilAborted({
-    async attempt() {
-      const { serving } = (await rotateOnce(options)).certificates;
-      if (serving.certificate !== shown) {
-        onCertificate(serving);
-        shown = serving.certificate;
-        log.info("loaded the webhook's certificate");
-      }
-      return interval;
-    },
-    failureMessage: "cannot rotate the webhook's certificate",
+  return rotateUntilAborted({
+    check: () => rotateOnce(options),
+    onCertificate,
+    subject: "the webhook's certificate",
+    interval,
     retryInterval: interval / 10,
     log,
     signal,
   });
 }
 
-/** One check: returns the certificates, after writing what was missing. */
-async function rotateOnce(options: WebhookCertificateOptions): Promise<CertificateSet<"serving">> {
-  const { client, objects, configuration, secret, manager, now = () => new Date() } = options;
-  const found = await objects.get(KIND, configuration);
-  if (!found)
-    throw new Error(`there is no ValidatingWebhookConfiguration ${configuration}: nothing is checked at apply`);
+/** One check: returns the certificate, after writing what was missing. */
+async function rotateOnce(options: WebhookCertificateOptions): Promise<CertificatePair> {
+  const { client, objects, name, secretNamespace, manager, now = () => new Date() } = options;
+  const configuration = await objects.get(KIND, name);
+  if (!configuration)
+    throw new Error(`there is no ValidatingWebhookConfiguration ${name}: nothing is checked at apply`);
   const plan: CertificatePlan<"serving"> = {
     authority: "sluice webhook authority",
-    certificates: { serving: { names: serverNamesOf(found), usage: "server" } },
+    certificates: { serving: { names: serverNamesOf(configuration), usage: "server" } },
     overlap: OVERLAP,
   };
-  const resource = await client.get({ kind: "Secret", ...secret });
-  const stored = resource && storedIn(resource);
-  const current = await renewCertificates(stored, plan, { now: now() });
-  if (current !== stored)
-    await client.apply("Secret", asSecret(current, secret), { manager, force: true, expect: expectationOf(resource) });
-  await publishAuthorities(found, current.authorities, { objects, manager });
-  return current;
+  const place = { namespace: secretNamespace, name };
+  const found = await client.get({ kind: "Secret", ...place });
+  const current = await renewCertificates(found && storedIn(found), plan, { now: now() });
+  const { serving } = current.certificates;
+  const texts = {
+    "ca.crt": current.authorities,
+    "ca.key": current.authorityKeys,
+    "tls.crt": serving.certificate,
+    "tls.key": serving.key,
+  };
+  await writeSecret(place, { client, manager, found, texts });
+  await publishAuthorities(configuration, current.authorities, { objects, manager });
+  return serving;
 }
+
+const storedIn = (secret: Resource): CertificateSet<"serving"> => ({
+  authorities: secretEntry(secret, "ca.crt"),
+  authorityKeys: secretEntry(secret, "ca.key"),
+  certificates: { serving: { certificate: secretEntry(secret, "tls.crt"), key: secretEntry(secret, "tls.key") } },
+});
 
 const KIND = "ValidatingWebhookConfiguration";
 
@@ -110,25 +115,3 @@ async function publishAuthorities(
   };
   await objects.apply(KIND, applied, { manager });
 }
-
-const entries = { authorities: "ca.crt", authorityKeys: "ca.key", certificate: "tls.crt", key: "tls.key" } as const;
-
-function storedIn(resource: Resource): CertificateSet<"serving"> {
-  const text = (entry: keyof typeof entries) => secretEntry(resource, entries[entry]);
-  return {
-    authorities: text("authorities"),
-    authorityKeys: text("authorityKeys"),
-    certificates: { serving: { certificate: text("certificate"), key: text("key") } },
-  };
-}
-
-const asSecret = (
-  { authorities, authorityKeys, certificates }: CertificateSet<"serving">,
-  place: WebhookCertificateOptions["secret"],
-) =>
-  secretOf(place, {
-    [entries.authorities]: authorities,
-    [entries.authorityKeys]: authorityKeys,
-    [entries.certificate]: certificates.serving.certificate,
-    [entries.key]: certificates.serving.key,
-  });

@@ -1,11 +1,12 @@
 /** Metrics of the webhook under the names that controller-runtime gives them. */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
-/** Called at the start of every review; the result is called with the HTTP status of the response. */
-export type ObserveReview = () => (code: number) => void;
-
-/** @param path Of the webhook: the value of the label `webhook`. */
-export function createWebhookMetrics(registry: Registry, path: string): ObserveReview {
+/**
+ * Returns a function to call at the start of every review. Its result is called with the HTTP status of the response.
+ *
+ * @param path Of the webhook: the value of the label `webhook`.
+ */
+export function createWebhookMetrics(registry: Registry, path: string): () => (code: number) => void {
   const registers = [registry];
   const own = { webhook: path };
   const requests = new Counter({

@@ -5,6 +5,7 @@ import { after, before, describe, test } from "node:test";
 import { connect } from "node:tls";
 import { createClusterClient, createClusterObjects } from "@sluice/crds";
 import { pino } from "pino";
+import { Registry } from "prom-client";
 import { parse } from "yaml";
 import { startWebhook, type Webhook } from "../../../operator/src/webhook/webhook.ts";
 import { type Api, connectApi } from "../../../tools/cluster/api.ts";
@@ -47,6 +48,9 @@ async function startReplica(): Promise<Replica> {
     listen: { host: "127.0.0.1", port: 0 },
     name,
     homeNamespace: "default",
+    secretNamespace: "default",
+    isOwn: () => true,
+    registry: new Registry(),
     client,
     objects,
     manager: "sluice-operator",
