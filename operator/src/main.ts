@@ -12,7 +12,7 @@ import { listSettings, readArguments, readSettings } from "@sluice/model";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import manifest from "../package.json" with { type: "json" };
-import { configuredElection } from "./leader-election/configured-election.ts";
+import { configuredElection } from "./leader-election/lease-election.ts";
 import { createRestMetrics } from "./metrics.ts";
 import { MANAGER, startOperator } from "./operator.ts";
 import { type PrivateSecrets, privateSecretsOf, savedStateName } from "./private-secrets.ts";

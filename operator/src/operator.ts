@@ -4,8 +4,12 @@ import type { Resource, ResourceClient, StateBackend } from "@sluice/crds";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import { createTranslateStage } from "./document/translate-stage.ts";
-import { type StartLeaderElection, soleLeader } from "./leader-election/leader-election.ts";
-import { createLeadership, type Leadership } from "./leader-election/leadership.ts";
+import {
+  createLeadership,
+  type Leadership,
+  type StartLeaderElection,
+  soleLeader,
+} from "./leader-election/leader-election.ts";
 import { createOperatorMetrics, registerOperatorGauges } from "./metrics.ts";
 import { type PrivateSecrets, privateSecretsOf } from "./private-secrets.ts";
 import { createNodeConnector, type NodeConnector } from "./publish/node-client.ts";

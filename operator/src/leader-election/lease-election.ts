@@ -2,9 +2,12 @@
  * Leads while it holds a Lease, which it renews periodically. When renewals fail for too long, this process stops
  * leading before another can begin. A push just before that is harmless: nodes reject an outdated term.
  */
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
 import {
   ApiServerError,
   Conflict,
+  createLeaseStore,
   delayUntilClaimable,
   type LeaseObservation,
   type LeaseRecord,
@@ -12,12 +15,17 @@ import {
   type LeaseTiming,
   nextLeaseRecord,
   observeLease,
+  READS_ANNOTATION,
   rejectOnAbort,
   releasedLeaseRecord,
   type VersionedLease,
 } from "@sluice/crds";
+import { CLASS_LABEL } from "@sluice/model";
 import type { Logger } from "pino";
-import type { LeaderElectionHooks, StartLeaderElection } from "./leader-election.ts";
+import { abortableDelay } from "../abortable-delay.ts";
+import type { OperatorSettings } from "../settings.ts";
+import { leaseTiming, ownObjectName, readsAllNamespaces } from "../start-checks.ts";
+import { type LeaderElectionHooks, type StartLeaderElection, soleLeader } from "./leader-election.ts";
 
 /** Milliseconds of a monotonic clock. */
 export interface ElectionClock {
@@ -96,16 +104,9 @@ function startLeaseElection(
     observation = observeLease(observation, lease, begun);
   }
 
-  async function renew({ lease }: Held): Promise<void> {
-    await write(
-      nextLeaseRecord(lease, {
-        identity: me,
-        duration: timing.duration,
-        isRenewal: true,
-        highestKnownTerm: highestObservedTerm,
-      }),
-      lease,
-    );
+  async function claim(lease: VersionedLease | null, isRenewal: boolean, highestKnownTerm: number): Promise<void> {
+    const { duration } = timing;
+    await write(nextLeaseRecord(lease, { identity: me, duration, isRenewal, highestKnownTerm }), lease);
   }
 
   async function tryAcquire(): Promise<void> {
@@ -114,21 +115,14 @@ function startLeaseElection(
     if (held && lease?.holder !== me) held = null;
     if (delayUntilClaimable(observation, { me, now: clock.now() }) > 0) return;
     const known = Math.max(highestObservedTerm, await rejectOnAbort(highestKnownTerm(), closing.signal));
-    await write(
-      nextLeaseRecord(lease, {
-        identity: me,
-        duration: timing.duration,
-        isRenewal: held !== null,
-        highestKnownTerm: known,
-      }),
-      lease,
-    );
+    await claim(lease, held !== null, known);
   }
 
   async function step(): Promise<void> {
     try {
       // When the Lease was held for too long without renewal, read first who holds it now.
-      await (held && term() !== null ? renew(held).catch(reacquireAfterConflict) : tryAcquire());
+      if (held && term() !== null) await claim(held.lease, true, highestObservedTerm).catch(reacquireAfterConflict);
+      else await tryAcquire();
       lastError = "";
       markReconnected();
     } catch (error) {
@@ -219,4 +213,28 @@ function startLeaseElection(
       await store.close();
     },
   };
+}
+
+/**
+ * The leader election that the settings ask for: by a Lease in a cluster; none for a directory, whose single operator
+ * leads.
+ *
+ * @throws SettingsError, KubeconfigError
+ */
+export function configuredElection(settings: OperatorSettings, log: Logger): StartLeaderElection {
+  if (settings.directory !== null) return soleLeader;
+  return leaseElection({
+    store: createLeaseStore({
+      namespace: settings.homeNamespace,
+      name: ownObjectName(settings),
+      marks: {
+        labels: { [CLASS_LABEL]: settings.class },
+        annotations: { [READS_ANNOTATION]: readsAllNamespaces(settings) ? "all" : "some" },
+      },
+    }),
+    identity: settings.identity ?? `${hostname()}_${randomUUID()}`,
+    timing: leaseTiming(settings),
+    log,
+    clock: { now: () => performance.now(), sleep: abortableDelay },
+  });
 }

@@ -2,7 +2,7 @@
 import type { Logger } from "pino";
 import type { TranslatedDocument, TranslateStage } from "../document/translate-stage.ts";
 import { createEmitter, type Output } from "../emitter.ts";
-import type { Leadership } from "../leader-election/leadership.ts";
+import type { Leadership } from "../leader-election/leader-election.ts";
 import type { OperatorGauges, OperatorMetrics } from "../metrics.ts";
 import type { LastValidVersions } from "../saved-state/last-valid-versions.ts";
 import type { PublishGate } from "../saved-state/publish-gate.ts";

@@ -93,6 +93,15 @@ test("the later Secret of a Certificate wins", () => {
   }
 });
 
+test("a resource with the name secret is no Secret of a Certificate", () => {
+  const valid = createLastValidVersions();
+  assert.deepEqual(
+    [...valid.restore(new Map([["Route/default/secret", version("one", 1)]]))],
+    ["Route/default/secret"],
+  );
+  assert.ok(valid.get("Route/default/secret", "one"));
+});
+
 test("new, first and deleted objects change the version; statuses and generations do not", () => {
   const valid = createLastValidVersions();
   const grows = (does: () => void): boolean => {

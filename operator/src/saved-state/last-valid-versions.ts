@@ -1,55 +1,60 @@
 /**
  * The last valid version of each resource. A resource that becomes invalid is served in this version. The versions are
  * saved, so that they survive restarts (state-store.ts). A Certificate's entry includes the last Secret that was valid
- * for it (translate/fallback/last-secret.ts).
+ * for it (translate/fallback/last-valid.ts).
  */
 import type { Resource } from "@sluice/crds";
 
-/** Resource names contain no slash. */
+/** Ends the key of a Certificate's Secret. */
 const SECRET = "/secret";
 
+const ownerKeyOf = (key: string, { kind }: Resource): string =>
+  kind === "Secret" ? key.slice(0, -SECRET.length) : key;
+
 export function createLastValidVersions() {
-  const valid = new Map<string, Resource>();
-  /** By the keys of their Certificates. */
-  const secrets = new Map<string, Resource>();
+  /** By `ownerKey`; Secrets by the key of their Certificate with a suffix. */
+  const versions = new Map<string, Resource>();
   let version = 0;
 
-  function of(key: string, uid: string | undefined): Resource | undefined {
-    const found = valid.get(key);
+  function get(key: string, uid: string | undefined): Resource | undefined {
+    const found = versions.get(key);
     return found && found.metadata.uid === uid ? found : undefined;
   }
 
-  function put(into: Map<string, Resource>, key: string, resource: Resource): void {
-    const before = into.get(key);
+  function record(key: string, resource: Resource): void {
+    const before = versions.get(key);
     if (!before || before.metadata.uid !== resource.metadata.uid) version++;
-    into.set(key, resource);
+    versions.set(key, resource);
   }
 
   function forget(key: string): void {
-    if (valid.delete(key)) version++;
-    secrets.delete(key);
+    if (versions.delete(key)) version++;
+    versions.delete(`${key}${SECRET}`);
   }
 
   return {
     /** The last valid version of the object with this uid; undefined: none is known. */
-    get: of,
+    get,
+    record,
     /** The last Secret with which this Certificate was valid; undefined unless the object has this uid. */
-    secretOf: (key: string, uid: string | undefined) => (of(key, uid) ? secrets.get(key) : undefined),
-    recordSecret: (key: string, secret: Resource) => put(secrets, key, secret),
-    record: (key: string, resource: Resource) => put(valid, key, resource),
+    secretOf: (key: string, uid: string | undefined) => (get(key, uid) ? versions.get(`${key}${SECRET}`) : undefined),
+    recordSecret: (key: string, secret: Resource) => record(`${key}${SECRET}`, secret),
     /** Replaces the recorded object by a newer one with the same spec, so that the old object can be collected. */
     refresh(key: string, resource: Resource | undefined) {
-      const { uid, generation } = valid.get(key)?.metadata ?? {};
+      const { uid, generation } = versions.get(key)?.metadata ?? {};
       if (!resource || generation === undefined) return;
-      if (resource.metadata.uid === uid && resource.metadata.generation === generation) valid.set(key, resource);
+      if (resource.metadata.uid === uid && resource.metadata.generation === generation) versions.set(key, resource);
     },
     forget,
     /** Removes the entries of all other resources. */
     keepOnly(keys: ReadonlyMap<string, unknown>) {
-      for (const key of valid.keys()) if (!keys.has(key)) forget(key);
+      for (const [key, resource] of versions) {
+        const owner = ownerKeyOf(key, resource);
+        if (!keys.has(owner)) forget(owner);
+      }
     },
     /** By `ownerKey`. The key of a Secret is the key of its Certificate with a suffix. */
-    all: () => new Map([...valid, ...[...secrets].map(([key, secret]) => [`${key}${SECRET}`, secret] as const)]),
+    all: (): ReadonlyMap<string, Resource> => new Map(versions),
     /**
      * Grows on a change that has to be saved although the document may not change: another object with the same name and
      * spec, a resource that is not served, a deletion. A new generation does not count, because a changed spec changes
@@ -65,15 +70,12 @@ export function createLastValidVersions() {
      */
     restore(kept: ReadonlyMap<string, Resource>, now: (key: string) => Resource | undefined = () => undefined) {
       const restored = new Set<string>();
-      for (const [name, resource] of kept) {
-        const isSecret = name.endsWith(SECRET);
-        const key = isSecret ? name.slice(0, -SECRET.length) : name;
-        const known = isSecret ? secrets : valid;
-        const before = known.get(key);
-        if (before && !(isSecret ? isLaterSecret(resource, before) : isNewerVersion(resource, before, now(key))))
-          continue;
-        known.set(key, resource);
-        restored.add(key);
+      for (const [key, resource] of kept) {
+        const before = versions.get(key);
+        const wins = resource.kind === "Secret" ? isLaterSecret : isNewerVersion;
+        if (before && !wins(resource, before, now(key))) continue;
+        versions.set(key, resource);
+        restored.add(ownerKeyOf(key, resource));
       }
       return restored;
     },

@@ -4,7 +4,7 @@
  * resource.
  */
 import { createEmitter } from "../emitter.ts";
-import type { Leadership } from "../leader-election/leadership.ts";
+import type { Leadership } from "../leader-election/leader-election.ts";
 import type { StateReader } from "./state-reader.ts";
 
 export interface PublishGateOptions {

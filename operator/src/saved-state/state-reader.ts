@@ -3,7 +3,7 @@ import { ApiServerError, type Resource } from "@sluice/crds";
 import type { Logger } from "pino";
 import { abortableDelay } from "../abortable-delay.ts";
 import { createEmitter } from "../emitter.ts";
-import type { Leadership } from "../leader-election/leadership.ts";
+import type { Leadership } from "../leader-election/leader-election.ts";
 import type { StateStore } from "./state-store.ts";
 
 export interface StateReaderOptions {

@@ -1,7 +1,7 @@
 /** Decides when the acknowledged state is saved: soon after a change, and at most once per interval. */
 import type { Logger } from "pino";
 import { abortableDelay } from "../abortable-delay.ts";
-import type { Leadership } from "../leader-election/leadership.ts";
+import type { Leadership } from "../leader-election/leader-election.ts";
 import type { StateReader } from "./state-reader.ts";
 import type { AcknowledgedState, StateStore } from "./state-store.ts";
 

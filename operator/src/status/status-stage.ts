@@ -3,7 +3,7 @@ import { type Kind, namespacedName, type Resource, type ResourceClient } from "@
 import { BucketMap, byHash, differences, type WaitResponse } from "@sluice/model";
 import type { Logger } from "pino";
 import type { TranslateStage } from "../document/translate-stage.ts";
-import type { Leadership } from "../leader-election/leadership.ts";
+import type { Leadership } from "../leader-election/leader-election.ts";
 import type { OperatorGauges, OperatorMetrics } from "../metrics.ts";
 import type { PublishedDocument, PublishStage } from "../publish/publish-stage.ts";
 import type { PublishGate } from "../saved-state/publish-gate.ts";

@@ -1,6 +1,6 @@
 /**
  * Translates the complete cluster state into the document's items and the problems of all resources. Pure except for
- * the cache, which saves work and keeps the last valid Secret of a Certificate (fallback/last-secret.ts). Parents come before
+ * the cache, which saves work and keeps the last valid Secret of a Certificate (fallback/last-valid.ts). Parents come before
  * children and older resources before younger ones. One invalid resource never blocks the others.
  */
 import {
@@ -58,21 +58,14 @@ export interface FullTranslation {
   readonly grants: GrantIndex;
 }
 
-export interface TranslateAllOptions {
-  readonly cache: TranslationCache<ResourceTranslation>;
-  readonly lookups: ResourceLookups;
-}
-
-/** The cluster state must not change until the last step. */
-export type TranslateAll = (clusterState: ClusterState) => TimeSliced<FullTranslation>;
-
-export function createTranslateAll({ cache, lookups }: TranslateAllOptions): TranslateAll {
+/** Returns the full translation. The cluster state must not change until its last step. */
+export function createTranslateAll(cache: TranslationCache<ResourceTranslation>, lookups: ResourceLookups) {
   const standIns = createStandIns();
   const oldestFirst = new Map(
     kindOrder.map((kind) => [kind, createAgeOrder((resource) => lookups.idOf(resource) !== undefined)]),
   );
 
-  return function* translateAll(clusterState) {
+  return function* translateAll(clusterState: ClusterState): TimeSliced<FullTranslation> {
     const items = perCollection(() => new Map<string, Item>());
     const problems = new Map<string, Problem[]>();
     const owners = new Map<string, Owner>();

@@ -23,18 +23,6 @@ import { type FullTranslation, faultsOf, kindOrder, type TranslatedResource } fr
 import type { EntityTranslation, ResourceTranslation } from "./translate-resource.ts";
 import type { Item, Owner, Translation } from "./translation.ts";
 
-/** Returns undefined when everything has to be translated again. */
-export type TranslateIncremental = (
-  clusterState: ClusterState,
-  changed: ReadonlySet<string>,
-) => Translation | undefined;
-
-export interface TranslateIncrementalOptions {
-  readonly last: FullTranslation;
-  readonly cache: TranslationCache<ResourceTranslation>;
-  readonly lookups: ResourceLookups;
-}
-
 /** The key on which the addresses of a core Service (`namespace/name`) depend. */
 const endpointSlicesKey = (service: string): string => `EndpointSlice/${service}`;
 
@@ -53,11 +41,11 @@ interface ResourceChange {
   readonly after: TranslatedResource | undefined;
 }
 
-export function createTranslateIncremental({
-  last,
-  cache,
-  lookups,
-}: TranslateIncrementalOptions): TranslateIncremental {
+export function createTranslateIncremental(
+  last: FullTranslation,
+  cache: TranslationCache<ResourceTranslation>,
+  lookups: ResourceLookups,
+) {
   const { resources, interests, unservedUpstreams, slices, grants } = last;
   let { translation } = last;
   const index = new DependencyIndex();
@@ -91,7 +79,8 @@ export function createTranslateIncremental({
     return { cached, createdAt: resource.metadata.creationTimestamp, isPlain: true };
   }
 
-  return (clusterState, changed) => {
+  /** Returns undefined when everything has to be translated again. */
+  return (clusterState: ClusterState, changed: ReadonlySet<string>): Translation | undefined => {
     const items = perCollection(() => new Map<string, Item | undefined>());
     const endpoints = new Map<string, readonly ServiceEndpoint[] | undefined>();
     const problems = new Map<string, readonly Problem[] | undefined>();

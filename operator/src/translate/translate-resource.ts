@@ -15,8 +15,7 @@ import {
   translateTracked,
 } from "@sluice/crds";
 import type { LastValidVersions } from "../saved-state/last-valid-versions.ts";
-import { withLastSecret } from "./fallback/last-secret.ts";
-import { withLastValid } from "./fallback/last-valid.ts";
+import { withLastSecret, withLastValid } from "./fallback/last-valid.ts";
 import type { Item, Owner } from "./translation.ts";
 
 /** One entity of a resource, with what a full translation needs of it repeatedly. */
@@ -55,21 +54,6 @@ function entityTranslationOf(owner: Owner, checked: CheckedTranslation): EntityT
   };
 }
 
-type IsCurrent = (lookups: TranslationLookups) => boolean;
-
-interface LastValidKey {
-  readonly lastValid: LastValidVersions;
-  readonly key: string;
-  readonly uid: string | undefined;
-}
-
-/** The substitute of an invalid resource may change when saved state is restored. */
-function currentUntilRestored(isCurrent: IsCurrent, { lastValid, key, uid }: LastValidKey): IsCurrent {
-  const [version, secret] = [lastValid.get(key, uid), lastValid.secretOf(key, uid)];
-  return (lookups) =>
-    isCurrent(lookups) && lastValid.get(key, uid) === version && lastValid.secretOf(key, uid) === secret;
-}
-
 /** @param lastValid The last valid versions, which replace invalid ones. Absent: nothing does. */
 export function createResourceTranslations(
   homeNamespace: string,
@@ -92,39 +76,28 @@ export function createResourceTranslations(
         },
       };
       const current = translateTracked(resource, options, readingSecret);
-      const { translated, last } =
-        owner.kind === "Certificate"
-          ? withLastSecret({
-              translated: current.translated,
-              secret,
-              last: lastValid?.secretOf(key, uid) ?? (previous?.isSameObject ? previous.value.secret : undefined),
-              translateAgain: (others) => translate(resource, { ...options, ...others }),
-              ask: lookups,
-            })
-          : { translated: current.translated, last: undefined };
-      const tracked = { ...current, translated };
-      const served = lastValid
-        ? withLastValid({
-            tracked,
-            resource,
-            last: lastValid.get(key, uid),
-            translate: (older) => translateTracked(older, options, lookups),
-          })
-        : tracked;
-      if (served.translated === translated && translated[0]?.entity) lastValid?.record(key, resource);
-      if (last) lastValid?.recordSecret(key, last);
       const isFaulty = !current.translated[0]?.entity;
+      if (isFaulty)
+        secret = lastValid?.secretOf(key, uid) ?? (previous?.isSameObject ? previous.value.secret : undefined);
+      if (owner.kind !== "Certificate") secret = undefined;
+      const translated = withLastSecret(current.translated, secret, (last) => {
+        const read: TranslationLookups["read"] = (...of) => (of[0] === "Secret" ? last : lookups.read(...of));
+        return translate(resource, { ...options, ...lookups, read });
+      });
+      const older = lastValid?.get(key, uid);
+      const served = withLastValid({ ...current, translated }, older === resource ? undefined : older, (version) =>
+        translateTracked(version, options, lookups),
+      );
+      if (served.translated === translated && translated[0]?.entity) lastValid?.record(key, resource);
+      if (secret) lastValid?.recordSecret(key, secret);
       const { isCurrent, dependencies } = served;
-      return {
-        value: {
-          owner,
-          key,
-          entities: served.translated.map((checked) => entityTranslationOf(owner, checked)),
-          dependencies,
-          secret: last,
-        },
-        isCurrent: isFaulty && lastValid ? currentUntilRestored(isCurrent, { lastValid, key, uid }) : isCurrent,
-      };
+      const entities = served.translated.map((checked) => entityTranslationOf(owner, checked));
+      const value = { owner, key, entities, dependencies, secret };
+      if (!isFaulty || !lastValid) return { value, isCurrent };
+      // The substitute of an invalid resource may change when saved state is restored.
+      const [version, saved] = [lastValid.get(key, uid), lastValid.secretOf(key, uid)];
+      const isSubstituteCurrent = () => lastValid.get(key, uid) === version && lastValid.secretOf(key, uid) === saved;
+      return { value, isCurrent: (lookups) => isCurrent(lookups) && isSubstituteCurrent() };
     },
   });
   return {

@@ -7,7 +7,7 @@ import type { LastValidVersions } from "../saved-state/last-valid-versions.ts";
 import { runToCompletion } from "../time-slicing.ts";
 import type { ClusterState } from "../watch/cluster-state.ts";
 import { createTranslateAll, type FullTranslation } from "./translate-all.ts";
-import { createTranslateIncremental, type TranslateIncremental } from "./translate-incremental.ts";
+import { createTranslateIncremental } from "./translate-incremental.ts";
 import { createResourceTranslations } from "./translate-resource.ts";
 import type { Translation } from "./translation.ts";
 
@@ -28,10 +28,10 @@ export function createTranslator(options: TranslatorOptions) {
   const cache = createResourceTranslations(options.homeNamespace, options.lastValid);
   const { homeNamespace, classOf = byItself } = options;
   const lookups = createResourceLookups({ homeNamespace, isOwn: (resource) => classOf(resource) === options.class });
-  const translateAll = createTranslateAll({ cache, lookups });
+  const translateAll = createTranslateAll(cache, lookups);
   let last: FullTranslation | undefined;
   /** Continues the last translation; created when first needed. */
-  let translateIncremental: TranslateIncremental | undefined;
+  let translateIncremental: ReturnType<typeof createTranslateIncremental> | undefined;
 
   return {
     /**
@@ -43,7 +43,7 @@ export function createTranslator(options: TranslatorOptions) {
     translateIncremental(clusterState: ClusterState, changed: ReadonlySet<string>) {
       if (!last || changed.size > MAX_CHANGED_LIMIT || !isFewChanges(changed.size, last.resources.size))
         return undefined;
-      const translate = translateIncremental ?? createTranslateIncremental({ last, cache, lookups });
+      const translate = translateIncremental ?? createTranslateIncremental(last, cache, lookups);
       // An incremental translation that failed midway must not be continued.
       translateIncremental = undefined;
       const translation = translate(clusterState, changed);
@@ -62,13 +62,10 @@ export function createTranslator(options: TranslatorOptions) {
 
 export type Translator = ReturnType<typeof createTranslator>;
 
-/** @param changed null (the default): unknown. */
-export type Translate = (clusterState: ClusterState, changed?: ReadonlySet<string> | null) => Translation;
-
-/** Runs each translation without interruption. */
-export function createTranslate(options: TranslatorOptions): Translate {
+/** Runs each translation without interruption. Changes are null (the default) when they are unknown. */
+export function createTranslate(options: TranslatorOptions) {
   const translator = createTranslator(options);
-  return (clusterState, changed = null) =>
+  return (clusterState: ClusterState, changed: ReadonlySet<string> | null = null): Translation =>
     (changed && translator.translateIncremental(clusterState, changed)) ??
     runToCompletion(translator.translateAll(clusterState));
 }

@@ -1,24 +1,22 @@
-/**
- * Replaces an invalid resource by its last valid version, with the problems of the current one. Only its own content
- * comes from the last version; references, Secrets and grants are current, so that revoked access stays revoked. A
- * missing reference is no reason: that resource is valid, and its requests are answered 503.
- */
+/** What is served of a resource that has become invalid, with the problems of its current version. */
 import type { CheckedTranslation, Resource, TrackedTranslation } from "@sluice/crds";
 import { mayProtect } from "@sluice/model";
 
-export interface Quarantine {
-  /** Of the current version. */
-  readonly tracked: TrackedTranslation;
-  readonly resource: Resource;
-  /** Its last valid version; undefined: none is known. */
-  readonly last: Resource | undefined;
-  readonly translate: (resource: Resource) => TrackedTranslation;
-}
-
-export function withLastValid({ tracked, resource, last, translate }: Quarantine): TrackedTranslation {
+/**
+ * Replaces an invalid resource by its last valid version. Only its own content comes from the last version; references,
+ * Secrets and grants are current, so that revoked access stays revoked. A missing reference is no reason: that resource
+ * is valid, and its requests are answered 503.
+ *
+ * @param last Its last valid version; undefined: none is known.
+ */
+export function withLastValid(
+  tracked: TrackedTranslation,
+  last: Resource | undefined,
+  translate: (resource: Resource) => TrackedTranslation,
+): TrackedTranslation {
   const [faulty] = tracked.translated;
   const isInvalid = faulty && !faulty.entity && faulty.violations.some(({ condition }) => condition === "Accepted");
-  if (!isInvalid || !last || last === resource) return tracked;
+  if (!isInvalid || !last) return tracked;
   const before = translate(last);
   const [kept, ...others] = before.translated;
   const both: TrackedTranslation = {
@@ -39,4 +37,29 @@ export function withLastValid({ tracked, resource, last, translate }: Quarantine
     message: `${violation.message}; ${which} is served until there is another`,
   }));
   return { ...both, translated: [{ ...kept, violations }, ...others] };
+}
+
+/**
+ * Translates a Certificate whose Secret has become invalid: its current content with the last valid Secret. Clients keep
+ * seeing the certificate that they know until there is a valid one or the Certificate is deleted. The Secret is saved
+ * with the last valid Certificate (saved-state/last-valid-versions.ts).
+ *
+ * @param translated The Certificate with its current Secret.
+ * @param last The last valid Secret; undefined: none is known.
+ */
+export function withLastSecret(
+  translated: readonly CheckedTranslation[],
+  last: Resource | undefined,
+  translateWith: (secret: Resource) => readonly CheckedTranslation[],
+): readonly CheckedTranslation[] {
+  const [faulty] = translated;
+  if (!faulty || faulty.entity || !last) return translated;
+  const [kept, ...others] = translateWith(last);
+  // More than its Secret is invalid.
+  if (!kept?.entity) return translated;
+  const violations = faulty.violations.map((violation) => ({
+    ...violation,
+    message: `${violation.message}; the last valid one is shown until there is another`,
+  }));
+  return [{ ...kept, violations }, ...others];
 }
