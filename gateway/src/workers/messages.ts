@@ -1,7 +1,7 @@
-/** Messages between the control thread and a worker thread. All are plain data. */
-import type { Change, RateLimitingConfig } from "@sluice/model";
+/** What the control thread and a worker thread exchange. All of it is plain data. */
+import type { Change } from "@sluice/model";
 import type { HealthUpdate } from "../balance/balancer.ts";
-import type { Counter, Taken } from "../counters/counters.ts";
+import type { Counters, Taken } from "../counters/counters.ts";
 import type { CountersMemory } from "../counters/shared-counters.ts";
 import type { Connections, Heap } from "../metrics/metrics.ts";
 import type { MetricsPart } from "../metrics/slices.ts";
@@ -34,55 +34,35 @@ export interface SnapshotDelta {
   readonly hash: string;
 }
 
-/** To a worker. */
-export type ControlMessage =
-  | { readonly kind: "serve"; readonly step: SnapshotDelta }
-  | { readonly kind: "health"; readonly news: HealthUpdate }
-  | { readonly kind: "report" }
-  | { readonly kind: "count" }
-  | { readonly kind: "reopen" }
-  | { readonly kind: "taken"; readonly id: number; readonly taken: Taken }
-  | { readonly kind: "untaken"; readonly id: number; readonly message: string }
-  | { readonly kind: "close"; readonly deadline: number };
+export interface ListenAddresses {
+  readonly address: ListenAddress;
+  readonly tlsAddress: ListenAddress | null;
+}
 
-/** From a worker. */
-export type WorkerMessage =
-  | { readonly kind: "listening"; readonly address: ListenAddress; readonly tlsAddress: ListenAddress | null }
-  | { readonly kind: "refused"; readonly error: SerializedError }
-  | { readonly kind: "served" }
-  | { readonly kind: "failed"; readonly error: SerializedError }
-  | { readonly kind: "health"; readonly news: HealthUpdate }
-  | { readonly kind: "report"; readonly report: WorkerThreadReport }
-  /** A part of the counts; `counted` follows the last part. */
-  | { readonly kind: "part"; readonly part: MetricsPart }
-  | { readonly kind: "counted"; readonly runtime: readonly MetricsPart[] }
-  | {
-      readonly kind: "take";
-      readonly id: number;
-      readonly counters: readonly Counter[];
-      readonly config: RateLimitingConfig;
-    }
-  | { readonly kind: "closed" };
+/** The functions of a worker thread. */
+export type WorkerFunctions = {
+  /** Where the worker listens. */
+  readonly started: () => ListenAddresses;
+  readonly serve: (step: SnapshotDelta) => void;
+  readonly adoptHealth: (news: HealthUpdate) => void;
+  readonly report: () => WorkerThreadReport;
+  /** The next part of its counts; null after the last. */
+  readonly nextPart: (isFirst: boolean) => Promise<MetricsPart | null>;
+  /** Its `nodejs_*` metrics. */
+  readonly runtimeMetrics: () => Promise<readonly MetricsPart[]>;
+  readonly reopenLogs: () => void;
+  readonly close: (deadline: number) => Promise<void>;
+};
+
+/** The functions of the control thread. */
+export type ControlFunctions = {
+  readonly reportHealth: (news: HealthUpdate) => void;
+  /** Counters of `policy: cluster`: only the control thread has the database. */
+  readonly take: (...given: Parameters<Counters["take"]>) => Taken | Promise<Taken>;
+};
 
 export interface WorkerThreadReport {
   readonly connections: Connections;
   readonly heap: Heap;
   readonly refused: readonly RefusedDestination[];
 }
-
-/** An error as sent in a message: structured clones of errors keep only message and stack. */
-export interface SerializedError {
-  readonly message: string;
-  readonly stack?: string;
-  readonly code?: string;
-  readonly port?: number;
-}
-
-export function serializeError(error: unknown): SerializedError {
-  if (!(error instanceof Error)) return { message: String(error) };
-  const { message, stack, code, port } = error as Error & { readonly code?: string; readonly port?: number };
-  return { message, stack, ...(code !== undefined && { code }), ...(port !== undefined && { port }) };
-}
-
-export const deserializeError = ({ message, ...members }: SerializedError): Error =>
-  Object.assign(new Error(message), members);

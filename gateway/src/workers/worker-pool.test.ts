@@ -56,7 +56,8 @@ test("several workers answer on one port, and their counts are added up", async 
   );
   const { connections } = await pool.report();
   assert.deepEqual([connections.accepted, connections.requests], [64, 64]);
-  assert.equal(await countedRequests(pool), 64);
+  // Requests for the counts that come before the answer share one question.
+  assert.deepEqual(await Promise.all([countedRequests(pool), countedRequests(pool)]), [64, 64]);
 });
 
 test("a rate limit applies to the whole node, whichever worker serves a request", async (context) => {

@@ -21,8 +21,8 @@ import {
   releaseWorkerConnections,
 } from "../shared-memory/connection-limits.ts";
 import { createHeartbeatMemory, HeartbeatMonitor, type HeartbeatOptions } from "../shared-memory/heartbeat.ts";
-import type { SnapshotDelta, WorkerThreadReport } from "./messages.ts";
-import { type ListenAddresses, WorkerThread } from "./worker-thread.ts";
+import type { ListenAddresses, SnapshotDelta, WorkerThreadReport } from "./messages.ts";
+import { WorkerThread } from "./worker-thread.ts";
 import type { StartWorkersOptions } from "./workers.ts";
 import { addConnections, type Workers, type WorkersReport } from "./workers.ts";
 

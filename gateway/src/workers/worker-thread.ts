@@ -3,18 +3,17 @@ import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Snapshot } from "@sluice/model";
 import type { HealthUpdate } from "../balance/balancer.ts";
-import type { Counter, Counters } from "../counters/counters.ts";
+import type { Counters } from "../counters/counters.ts";
 import type { MetricsPart } from "../metrics/slices.ts";
-import type { ListenAddress } from "../proxy/settings.ts";
-import {
-  type ControlMessage,
-  deserializeError,
-  type SnapshotDelta,
-  type WorkerMessage,
-  type WorkerThreadData,
-  type WorkerThreadReport,
+import type {
+  ControlFunctions,
+  ListenAddresses,
+  SnapshotDelta,
+  WorkerFunctions,
+  WorkerThreadData,
+  WorkerThreadReport,
 } from "./messages.ts";
-import { PendingReport } from "./pending-report.ts";
+import { inTime, ThreadCalls } from "./thread-calls.ts";
 
 export interface WorkerThreadOptions {
   readonly start: WorkerThreadData;
@@ -22,11 +21,6 @@ export interface WorkerThreadOptions {
   readonly snapshot: Snapshot;
   readonly onHealthUpdate: (news: HealthUpdate) => void;
   readonly clusterCounters: Counters | undefined;
-}
-
-export interface ListenAddresses {
-  readonly address: ListenAddress;
-  readonly tlsAddress: ListenAddress | null;
 }
 
 /** Milliseconds that a thread may take to report; after that its last report is used. */
@@ -49,29 +43,30 @@ export class WorkerThread {
   report: WorkerThreadReport | null = null;
   /** Its counts as of the last request. */
   parts: readonly MetricsPart[] = [];
-  #counted: MetricsPart[] = [];
-  readonly #options: Pick<WorkerThreadOptions, "onHealthUpdate" | "clusterCounters">;
   readonly #worker: Worker;
-  readonly #listening = Promise.withResolvers<ListenAddresses>();
-  readonly #closed = Promise.withResolvers<void>();
+  readonly #calls: ThreadCalls<WorkerFunctions>;
   #current: Snapshot;
   /** The reason for its end. */
   #cause: Error | undefined;
-  /** The pending `serve` call: resolved when the thread serves the snapshot or reports why it cannot. */
-  #served: ((error: Error | null) => void) | null = null;
-  readonly #reports: PendingReport;
-  readonly #counts: PendingReport;
+  #hasEnded = false;
+  #refreshing: Promise<void> | null = null;
 
-  constructor({ start, snapshot, ...options }: WorkerThreadOptions) {
-    this.#options = options;
+  constructor({ start, snapshot, onHealthUpdate, clusterCounters }: WorkerThreadOptions) {
     this.#current = snapshot;
     this.#worker = new Worker(new URL(`./worker-thread-main${extname(import.meta.url)}`, import.meta.url), {
       workerData: start,
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
     });
-    this.#reports = new PendingReport(() => this.#post({ kind: "report" }), REPORT_TIMEOUT);
-    this.#counts = new PendingReport(() => this.#post({ kind: "count" }), REPORT_TIMEOUT);
-    this.started = this.#listening.promise;
+    this.#calls = new ThreadCalls(this.#worker);
+    const functions: ControlFunctions = {
+      reportHealth: onHealthUpdate,
+      take(...given) {
+        if (clusterCounters === undefined) throw new Error("policy cluster needs the database mode");
+        return clusterCounters.take(...given);
+      },
+    };
+    this.#calls.listen(functions);
+    this.started = this.#calls.call("started");
     // Not every caller awaits `started`.
     this.started.catch(() => undefined);
     this.ended = new Promise((resolve) => {
@@ -80,15 +75,11 @@ export class WorkerThread {
       });
       this.#worker.once("exit", (code) => {
         const reason = this.#cause ?? new Error(`the thread ended with code ${code}`);
-        this.#listening.reject(reason);
-        this.#served?.(null);
-        this.#reports.complete();
-        this.#counts.complete();
-        this.#closed.resolve();
+        this.#hasEnded = true;
+        this.#calls.end(reason);
         resolve(reason);
       });
     });
-    this.#worker.on("message", (word: WorkerMessage) => this.#onMessage(word));
   }
 
   /**
@@ -99,39 +90,51 @@ export class WorkerThread {
    */
   async serve(snapshot: Snapshot, stepFrom: (before: Snapshot) => SnapshotDelta): Promise<Error | null> {
     if (this.#current === snapshot) return null;
-    const served = new Promise<Error | null>((resolve) => {
-      this.#served = resolve;
-    });
-    this.#post({ kind: "serve", step: stepFrom(this.#current) });
-    const error = await Promise.race([served, this.ended.then(() => null)]);
-    if (error === null) this.#current = snapshot;
-    return error;
+    try {
+      await this.#calls.call("serve", stepFrom(this.#current));
+      this.#current = snapshot;
+      return null;
+    } catch (error) {
+      return this.#hasEnded ? null : (error as Error);
+    }
   }
 
   adoptHealth(news: HealthUpdate): void {
-    this.#post({ kind: "health", news });
+    this.#calls.send("adoptHealth", news);
   }
 
   reopenLogs(): void {
-    this.#post({ kind: "reopen" });
+    this.#calls.send("reopenLogs");
   }
 
   /** Resolves when `report` is fresh, or when the thread does not answer in time. */
-  refreshReport(): Promise<void> {
-    return this.#reports.request();
+  async refreshReport(): Promise<void> {
+    this.report = (await inTime(this.#calls.call("report"), REPORT_TIMEOUT)) ?? this.report;
   }
 
-  /** The same for `parts`. */
+  /** The same for `parts` and `runtime`. */
   refreshMetrics(): Promise<void> {
-    return this.#counts.request();
+    this.#refreshing ??= this.#readMetrics().finally(() => {
+      this.#refreshing = null;
+    });
+    return this.#refreshing;
+  }
+
+  async #readMetrics(): Promise<void> {
+    const parts: MetricsPart[] = [];
+    for (;;) {
+      const part = await inTime(this.#calls.call("nextPart", parts.length === 0), REPORT_TIMEOUT);
+      if (part === undefined) return;
+      if (part === null) break;
+      parts.push(part);
+    }
+    this.parts = parts;
+    this.runtime = (await inTime(this.#calls.call("runtimeMetrics"), REPORT_TIMEOUT)) ?? this.runtime;
   }
 
   /** Drains; a thread that does not end soon after the deadline is terminated. */
   async close({ deadline }: { readonly deadline: number }): Promise<void> {
-    this.#post({ kind: "close", deadline });
-    const timer = setTimeout(() => this.#closed.resolve(), deadline + REPORT_TIMEOUT);
-    await this.#closed.promise;
-    clearTimeout(timer);
+    await inTime(this.#calls.call("close", deadline), deadline + REPORT_TIMEOUT);
     await this.terminate();
   }
 
@@ -139,58 +142,5 @@ export class WorkerThread {
   async terminate(reason?: Error): Promise<void> {
     this.#cause ??= reason;
     await this.#worker.terminate();
-  }
-
-  #post(order: ControlMessage): void {
-    this.#worker.postMessage(order);
-  }
-
-  #onMessage(word: WorkerMessage): void {
-    switch (word.kind) {
-      case "listening":
-        this.#listening.resolve(word);
-        return;
-      case "refused":
-        this.#listening.reject(deserializeError(word.error));
-        return;
-      case "served":
-        this.#served?.(null);
-        return;
-      case "failed":
-        this.#served?.(deserializeError(word.error));
-        return;
-      case "health":
-        this.#options.onHealthUpdate(word.news);
-        return;
-      case "report":
-        this.report = word.report;
-        this.#reports.complete();
-        return;
-      case "part":
-        this.#counted.push(word.part);
-        this.#counts.markProgress();
-        return;
-      case "counted":
-        this.parts = this.#counted;
-        this.runtime = word.runtime;
-        this.#counted = [];
-        this.#counts.complete();
-        return;
-      case "take":
-        void this.#take(word.id, word.counters, word.config);
-        return;
-      case "closed":
-        this.#closed.resolve();
-    }
-  }
-
-  async #take(id: number, counters: readonly Counter[], config: Parameters<Counters["take"]>[1]): Promise<void> {
-    try {
-      const { clusterCounters } = this.#options;
-      if (clusterCounters === undefined) throw new Error("policy cluster needs the database mode");
-      this.#post({ kind: "taken", id, taken: await clusterCounters.take(counters, config) });
-    } catch (error) {
-      this.#post({ kind: "untaken", id, message: error instanceof Error ? error.message : String(error) });
-    }
   }
 }

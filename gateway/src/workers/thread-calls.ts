@@ -1,0 +1,93 @@
+/** Calls of functions between the control thread and a worker thread. Arguments and results are plain data. */
+
+// biome-ignore lint/suspicious/noExplicitAny: any function fits
+type Functions = Readonly<Record<string, (...given: any[]) => unknown>>;
+
+/** A structured clone of an error would keep only message and stack. */
+type PlainError = Pick<NodeJS.ErrnoException, "message" | "stack" | "code"> & { readonly port?: number };
+
+/** A call, or the answer to the call of that id. Nothing is answered to a call without an id. */
+type Message =
+  | { readonly name: string; readonly given: readonly unknown[]; readonly id: number | null }
+  | { readonly id: number; readonly result: unknown }
+  | { readonly id: number; readonly error: PlainError };
+
+/** A worker, or the port of a worker thread to its parent. */
+interface Port {
+  postMessage(message: unknown): void;
+  on(event: "message", listener: (message: Message) => void): unknown;
+}
+
+/** @typeParam Theirs The functions of the other thread. */
+export class ThreadCalls<Theirs extends Functions> {
+  readonly #port: Port;
+  readonly #pending = new Map<number, PromiseWithResolvers<unknown>>();
+  #lastId = 0;
+
+  constructor(port: Port) {
+    this.#port = port;
+  }
+
+  /** Receives messages from now on; those that came earlier have been queued. */
+  listen(own: Functions): void {
+    this.#port.on("message", (message: Message) => {
+      if ("name" in message) void this.#answer(message.id, async () => own[message.name]?.(...message.given));
+      else this.#settle(message);
+    });
+  }
+
+  /** Rejects with the other thread's error, or when that thread ends. */
+  call<Name extends keyof Theirs & string>(
+    name: Name,
+    ...given: Parameters<Theirs[Name]>
+  ): Promise<Awaited<ReturnType<Theirs[Name]>>> {
+    const id = ++this.#lastId;
+    const pending = Promise.withResolvers<unknown>();
+    this.#pending.set(id, pending);
+    this.#post({ name, given, id });
+    return pending.promise as Promise<Awaited<ReturnType<Theirs[Name]>>>;
+  }
+
+  /** Calls without waiting for an answer. */
+  send<Name extends keyof Theirs & string>(name: Name, ...given: Parameters<Theirs[Name]>): void {
+    this.#post({ name, given, id: null });
+  }
+
+  /** The other thread has ended: rejects all pending calls. */
+  end(reason: Error): void {
+    for (const { reject } of this.#pending.values()) reject(reason);
+    this.#pending.clear();
+  }
+
+  #post(message: Message): void {
+    this.#port.postMessage(message);
+  }
+
+  async #answer(id: number | null, run: () => Promise<unknown>): Promise<void> {
+    try {
+      const result = await run();
+      if (id !== null) this.#post({ id, result });
+    } catch (thrown) {
+      const { message, stack, code, port }: PlainError = thrown instanceof Error ? thrown : new Error(String(thrown));
+      if (id !== null) this.#post({ id, error: { message, stack, code, port } });
+    }
+  }
+
+  #settle(answer: Exclude<Message, { name: string }>): void {
+    const pending = this.#pending.get(answer.id);
+    this.#pending.delete(answer.id);
+    if ("error" in answer) pending?.reject(Object.assign(new Error(), answer.error));
+    else pending?.resolve(answer.result);
+  }
+}
+
+/** Undefined when the thread does not answer in time, or has ended. */
+export async function inTime<Result>(answer: Promise<Result>, timeout: number): Promise<Result | undefined> {
+  const late = Promise.withResolvers<undefined>();
+  const timer = setTimeout(() => late.resolve(undefined), timeout);
+  try {
+    return await Promise.race([answer.catch(() => undefined), late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
