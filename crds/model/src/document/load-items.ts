@@ -3,7 +3,7 @@ import { checkEntity } from "../check/index.ts";
 import { type Collection, collections, type PerCollection, perCollection } from "../entities/index.ts";
 import { isRecord } from "../schema/node.ts";
 import { type StoredEntity, toStoredEntity } from "../snapshot/stored-entity.ts";
-import { type FlatDocument, flattenDocument, type KnownId } from "./flatten/flatten.ts";
+import { flattenDocument, type KnownId } from "./flatten/flatten.ts";
 import { readItems, readWithoutWarnings } from "./parse/yaml.ts";
 
 export interface ChangedItems {
@@ -13,11 +13,7 @@ export interface ChangedItems {
   readonly items: Partial<Record<Collection, string>>;
 }
 
-export interface LoadedItems {
-  readonly put: PerCollection<readonly StoredEntity[]>;
-  /** Each entity's list and index among these items. */
-  readonly origins: FlatDocument["origins"];
-}
+export type LoadedItems = PerCollection<readonly StoredEntity[]>;
 
 /** Null when the items have violations: reading the whole text reports them. */
 export function loadItems({ head, items }: ChangedItems, known: KnownId): LoadedItems | null {
@@ -28,7 +24,7 @@ export function loadItems({ head, items }: ChangedItems, known: KnownId): Loaded
     data[collection] = readItems(lines);
     if (data[collection] === undefined) return null;
   }
-  const { document, origins, violations, warnings } = flattenDocument(data, known);
+  const { document, violations, warnings } = flattenDocument(data, known);
   if (violations.length > 0 || warnings.length > 0) return null;
   const put = perCollection((collection) =>
     (document[collection] ?? []).flatMap((raw) => {
@@ -37,9 +33,9 @@ export function loadItems({ head, items }: ChangedItems, known: KnownId): Loaded
     }),
   );
   const isWhole = collections.every((collection) => put[collection].length === (document[collection] ?? []).length);
-  return isWhole && !hasTwins(put) ? { put, origins } : null;
+  return isWhole && !hasTwins(put) ? put : null;
 }
 
 /** Whether two entities have the same id. */
-const hasTwins = (put: PerCollection<readonly StoredEntity[]>): boolean =>
+const hasTwins = (put: LoadedItems): boolean =>
   collections.some((collection) => new Set(put[collection].map(({ id }) => id)).size < put[collection].length);

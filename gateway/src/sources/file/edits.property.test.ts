@@ -3,29 +3,24 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { collections, loadText } from "@sluice/model";
 import fc from "fast-check";
-import { EntityIds } from "./entity-ids.ts";
 import { findEdit } from "./find-edit.ts";
 import { readFileEdit, readFileText } from "./read-file.ts";
-import { adoptFileEdit, findReferences, type ServedText } from "./served-text.ts";
+import { applyFileEdit, type ServedText } from "./served-text.ts";
 
 const head = '_format_version: "3.0"\n';
 
 function servedOf(text: string): ServedText | null {
   const { value } = readFileText({ text, file: "f", before: null, withData: false });
   const snapshot = loadText(text).value?.snapshot;
-  return value?.ids && snapshot ? { text, snapshot, hashes: value.hashes, ids: new EntityIds(value.ids) } : null;
+  return value?.isDivided && snapshot ? { text, snapshot, hashes: value.hashes } : null;
 }
 
 /** The node's text after an edit; null: the whole text must be read. */
-function afterEdit(served: ServedText, text: string): ServedText | null {
+async function afterEdit(served: ServedText, text: string): Promise<ServedText | null> {
   const edit = findEdit(served.text, text);
   if (edit === null) return null;
-  const { removed, added, changed } = edit;
-  let read = readFileEdit({ added, changed, known: {} });
-  if (read && "wanted" in read) read = readFileEdit({ added, changed, known: findReferences(served, removed, read) });
-  if (read === null || "wanted" in read) return null;
   // As if it came from another process.
-  return adoptFileEdit(served, { text, removed }, structuredClone(read));
+  return applyFileEdit(served, { text, ...edit }, async (request) => structuredClone(readFileEdit(request)));
 }
 
 function assertSame(edited: ServedText, text: string): void {
@@ -39,8 +34,6 @@ function assertSame(edited: ServedText, text: string): void {
     );
   }
   assert.deepEqual(edited.hashes, expected.hashes);
-  assert.deepEqual(edited.ids.all(), expected.ids.all());
-  assert.deepEqual([...edited.ids.offsets], [...expected.ids.offsets]);
 }
 
 const X = "11111111-1111-4111-8111-111111111111";
@@ -92,27 +85,27 @@ const referredTo: readonly (readonly [what: string, before: string, text: string
   ["a removed service with endpoints", endpointsOf(X), endpointsOf(X.replaceAll("1", "2"))],
 ];
 for (const [what, text, after] of referredTo) {
-  test(`reads the whole text after an edit: ${what}`, () => {
+  test(`reads the whole text after an edit: ${what}`, async () => {
     const served = servedOf(text);
     assert.ok(served);
-    assert.equal(afterEdit(served, after), null);
+    assert.equal(await afterEdit(served, after), null);
   });
 }
 
 for (const [what, text, readByItself] of edits) {
-  test(`${readByItself ? "reads only the edited items" : "reads the whole text after an edit"}: ${what}`, () => {
+  test(`${readByItself ? "reads only the edited items" : "reads the whole text after an edit"}: ${what}`, async () => {
     const served = servedOf(before);
     assert.ok(served);
-    const edited = afterEdit(served, text);
+    const edited = await afterEdit(served, text);
     assert.equal(edited !== null, readByItself);
     if (edited) assertSame(edited, text);
   });
 }
 
-test("keeps the objects of entities that an edited item does not change", () => {
+test("keeps the objects of entities that an edited item does not change", async () => {
   const served = servedOf(before);
   assert.ok(served);
-  const edited = afterEdit(served, before.replace("http://a.test", "http://other.test"));
+  const edited = await afterEdit(served, before.replace("http://a.test", "http://other.test"));
   const named = ({ snapshot }: ServedText) => snapshot.routes.values().find(({ name }) => name === "a1");
   assert.ok(edited && named(served));
   assert.equal(named(edited), named(served));
@@ -150,12 +143,12 @@ const text = fc
         .join(""),
   );
 
-test("consecutive edits give the same result as reading each text as a whole, or cause that", () => {
-  fc.assert(
-    fc.property(fc.array(text, { minLength: 2, maxLength: 6 }), (texts) => {
+test("consecutive edits give the same result as reading each text as a whole, or cause that", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(text, { minLength: 2, maxLength: 6 }), async (texts) => {
       let served: ServedText | null = null;
       for (const one of texts) {
-        const edited: ServedText | null = served && afterEdit(served, one);
+        const edited: ServedText | null = served && (await afterEdit(served, one));
         if (edited) assertSame(edited, one);
         served = edited ?? servedOf(one) ?? served;
       }

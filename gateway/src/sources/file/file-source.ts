@@ -16,13 +16,12 @@ import {
 } from "@sluice/model/serving";
 import { SettingsError } from "../../settings/error.ts";
 import type { SnapshotSink, Source, SourceLog } from "../source.ts";
-import { EntityIds } from "./entity-ids.ts";
 import { createFileText } from "./file-text.ts";
 import { findEdit } from "./find-edit.ts";
 import { describeLostProtection } from "./lost-protection.ts";
 import type { LoadedData } from "./read-file.ts";
 import { createReaderProcess } from "./reader-process.ts";
-import { adoptFileEdit, changeFromReading, findReferences, type ServedText } from "./served-text.ts";
+import { applyFileEdit, changeFromReading, type ServedText } from "./served-text.ts";
 
 export interface FileSourceOptions {
   readonly file: string;
@@ -198,13 +197,7 @@ export function createFileSource(options: FileSourceOptions): FileSource {
     if (served === null) return null;
     const edit = findEdit(served.text, text);
     if (edit === null) return null;
-    const { removed, added, changed } = edit;
-    let read = await reader.edit({ added, changed, known: {} });
-    if (read && "wanted" in read) {
-      read = await reader.edit({ added, changed, known: findReferences(served, removed, read) });
-    }
-    if (read === null || "wanted" in read) return null;
-    const next = adoptFileEdit(served, { text, removed }, read);
+    const next = await applyFileEdit(served, { text, ...edit }, reader.edit);
     if (next === null) return null;
     const { violations, value: state } = await intake.update(revision + 1, (previous) =>
       mustPostpone(text, previous, next.snapshot) ? POSTPONED : { value: next.snapshot },
@@ -222,7 +215,7 @@ export function createFileSource(options: FileSourceOptions): FileSource {
       withData: keepContent,
     });
     if (violations) return { violations };
-    const { hash, hashes, ids, kept } = value;
+    const { hash, hashes, isDivided, kept } = value;
     let loaded: LoadedData | undefined;
     let snapshot: Snapshot | undefined;
     const taken = await intake.update(revision + 1, (previous) => {
@@ -231,7 +224,7 @@ export function createFileSource(options: FileSourceOptions): FileSource {
       return mustPostpone(text, previous, snapshot) ? POSTPONED : { value: snapshot };
     });
     if (taken.violations) return taken;
-    served = snapshot && ids ? { text, snapshot, hashes, ids: new EntityIds(ids) } : null;
+    served = snapshot && isDivided ? { text, snapshot, hashes } : null;
     return { value: { state: taken.value, loaded, warnings: value.warnings } };
   }
 

@@ -1,5 +1,5 @@
 /** Reads a file that other processes write, once it is no longer being written. */
-import { createHash, hash } from "node:crypto";
+import { hash } from "node:crypto";
 import { open, stat } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -32,24 +32,7 @@ const SETTLE_TRIES = 20;
  */
 const REST = 2500;
 
-const PIECE = 64 * 1024;
-
 const hashOf = (content: string | Buffer): string => hash("sha256", content);
-
-/**
- * Reads piece by piece into one buffer: for a large file, buffers awaiting garbage collection would use many times its
- * size.
- */
-async function hashOfFile(file: string): Promise<string> {
-  const digest = createHash("sha256");
-  const piece = Buffer.allocUnsafeSlow(PIECE);
-  await using handle = await open(file);
-  for (;;) {
-    const { bytesRead } = await handle.read(piece, 0, PIECE, null);
-    if (bytesRead === 0) return digest.digest("hex");
-    digest.update(piece.subarray(0, bytesRead));
-  }
-}
 
 /**
  * Reads whole files, one after the other, into one buffer: for a large file, buffers awaiting garbage collection would
@@ -59,20 +42,18 @@ async function hashOfFile(file: string): Promise<string> {
 class WholeFile {
   #room: Buffer = Buffer.alloc(0);
 
-  /** The text of the file; null when its hash has changed. */
-  async textOf(file: string, wanted: string): Promise<string | null> {
+  /** The file's bytes, which the next call overwrites. */
+  async read(file: string): Promise<Buffer> {
     await using handle = await open(file);
     const { size } = await handle.stat();
-    // One more byte reveals a file that has grown since it was hashed.
+    // One more byte reveals a file that has grown since then.
     if (this.#room.length <= size) this.#room = Buffer.allocUnsafeSlow(size + Math.ceil(size / 8) + 1);
     let length = 0;
     for (;;) {
       const { bytesRead } = await handle.read(this.#room, length, this.#room.length - length, null);
       length += bytesRead;
-      if (bytesRead === 0 || length === this.#room.length) break;
+      if (bytesRead === 0 || length === this.#room.length) return this.#room.subarray(0, length);
     }
-    const bytes = this.#room.subarray(0, length);
-    return hashOf(bytes) === wanted ? bytes.toString("utf8") : null;
   }
 }
 
@@ -124,16 +105,15 @@ export function createFileText(file: string, rest = REST): FileText {
   async function settled(begun: Facts, isFirst: boolean): Promise<string | null> {
     let facts = begun;
     for (let left = SETTLE_TRIES; ; left--) {
-      const found = await hashOfFile(file);
+      const found = hashOf(await whole.read(file));
       if (found === known) return null;
       if (!isFirst || !isOld(facts) || left < SETTLE_TRIES) await sleep(SETTLE);
       const before = facts;
       facts = await look();
-      // Decoded only now: for a large file, the text uses many times the memory of a hash.
-      const text = facts.all === before.all ? await whole.textOf(file, found) : null;
-      if (text !== null) {
+      const bytes = facts.all === before.all ? await whole.read(file) : null;
+      if (bytes !== null && hashOf(bytes) === found) {
         known = found;
-        return text;
+        return bytes.toString("utf8");
       }
       if (left === 0) throw new Error("it keeps changing while it is read");
     }

@@ -3,21 +3,11 @@
  * hundred thousand is served at once.
  */
 import { type ChangedItems, type Collection, collections, type DividedText, divideText } from "@sluice/model/serving";
-import type { ListRange } from "./entity-ids.ts";
 
-/** Consecutive items of one list. */
-export interface ListedItems {
-  readonly collection: Collection;
-  readonly count: number;
-}
-
-/** Items that replace others in an edit. */
+/** The items of the old text that are no longer in the new one, and those that replace them. */
 export interface EditedItems {
-  /** Items of the old text that are no longer in the new one. */
-  readonly removed: ListRange;
-  /** The items that replace them, list by list. */
-  readonly added: readonly ListedItems[];
-  readonly changed: ChangedItems;
+  readonly removed: ChangedItems;
+  readonly added: ChangedItems;
 }
 
 /** Maximum characters of edited items; above that, the whole text is read. */
@@ -49,23 +39,14 @@ export function findEdit(before: string, text: string): EditedItems | null {
     oldEnd--;
     end--;
   }
-  const hasAnchor = (one: string, { starts, ends }: ItemPositions, to: number) =>
-    to > first && ANCHOR.test(one.slice(starts[first], ends[to - 1]));
-  if (hasAnchor(before, old, oldEnd) || hasAnchor(text, items, end)) return null;
-  const added = listsOf(items, { from: first, to: end });
-  const lines: Partial<Record<Collection, string>> = {};
-  let at = first;
-  for (const { collection, count } of added) {
-    lines[collection] = text.slice(items.starts[at], items.ends[at + count - 1]);
-    at += count;
-  }
-  if (Object.values(lines).reduce((sum, one) => sum + one.length, 0) > MAX_EDITED_LENGTH) return null;
-  return { removed: { from: first, to: oldEnd }, added, changed: { head: divided.head, items: lines } };
+  const removed = linesOf(before, old, first, oldEnd);
+  const added = linesOf(text, items, first, end);
+  const lines = [removed, added].flatMap((each) => Object.values(each));
+  if (lines.some((one) => ANCHOR.test(one))) return null;
+  if (lines.reduce((sum, one) => sum + one.length, 0) > MAX_EDITED_LENGTH) return null;
+  const { head } = divided;
+  return { removed: { head, items: removed }, added: { head, items: added } };
 }
-
-/** The number of items per list, in the order of the text. */
-export const countItems = ({ lists }: DividedText): readonly ListedItems[] =>
-  lists.map(({ collection, starts }) => ({ collection, count: starts.length }));
 
 /** The positions of all items of a text, in its order. Compact, because there may be hundreds of thousands. */
 interface ItemPositions {
@@ -98,15 +79,14 @@ function isSamePosition(old: ItemPositions, at: number, items: ItemPositions, ot
   );
 }
 
-function listsOf({ lists }: ItemPositions, { from, to }: ListRange): readonly ListedItems[] {
-  const found: { collection: Collection; count: number }[] = [];
+/** The lines of the items from one position to another, by list. */
+function linesOf(text: string, { starts, ends, lists }: ItemPositions, from: number, to: number) {
+  const lines: Partial<Record<Collection, string>> = {};
   for (let at = from; at < to; at++) {
     const collection = collections[lists[at] ?? 0] as Collection;
-    const last = found.at(-1);
-    if (last?.collection === collection) last.count++;
-    else found.push({ collection, count: 1 });
+    lines[collection] = (lines[collection] ?? "") + text.slice(starts[at], ends[at]);
   }
-  return found;
+  return lines;
 }
 
 /** Characters per comparison: comparing whole pieces is many times faster than single characters. */

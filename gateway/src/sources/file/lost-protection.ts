@@ -5,7 +5,6 @@
 import { isDeepStrictEqual } from "node:util";
 import {
   collections,
-  type Difference,
   differences,
   mayProtect,
   type Snapshot,
@@ -16,52 +15,73 @@ import {
 /** Describes the first plugin and route that are found; null: none. The cost grows with the number of differences. */
 export function describeLostProtection(before: Snapshot, now: Snapshot): string | null {
   if (collections.every((name) => before[name] === now[name])) return null;
-  const lost = differences<SnapshotPlugin>(before.plugins, now.plugins).flatMap(({ before: was, after }) =>
-    was && protects(was) && !(after && protectsAlike(after, was)) ? [was] : [],
+  const affected = differences<SnapshotPlugin>(before.plugins, now.plugins).flatMap(({ before: was, after }) =>
+    was && protects(was) && !(after && replaces(after, was)) ? routesOf(was, before).toArray() : [],
   );
-  const moved = differences<SnapshotRoute>(before.routes, now.routes).filter(isMoved);
-  const left = differences<SnapshotRoute>(before.routes, now.routes).flatMap(({ before: was, after }) =>
-    was && (!after || leavesRequests(was, after)) ? [was] : [],
-  );
-  if (lost.length === 0 && moved.length === 0 && left.length === 0) return null;
-  const there = scopesOf(now);
-  for (const plugin of lost)
-    for (const route of routesOf(plugin, before))
-      if (isLost(plugin, now.routes.get(route.id), { now, there })) return describe(plugin, route);
-  const byService = moved.length > 0 ? ofServices(before) : new Map<undefined, never>();
-  for (const { before: was, after } of moved)
-    for (const plugin of was?.service ? (byService.get(was.service.id) ?? []) : [])
-      if (was && (plugin.route?.id ?? was.id) === was.id && isLost(plugin, after, { now, there }))
-        return describe(plugin, was);
-  return lostByRequests(left, before, { now, there });
-}
-
-/**
- * Requests that a protected route no longer matches may match another route, such as one for all paths. Protection is
- * lost if such a route leads to the same upstream without the plugin.
- *
- * @param left The previous state of routes that match fewer requests now, or were removed
- */
-function lostByRequests(left: readonly SnapshotRoute[], before: Snapshot, { now, there }: Now): string | null {
-  if (left.length === 0) return null;
-  const protecting = [...before.plugins.values()].filter((plugin) => protects(plugin) && !plugin.consumer);
-  const byRoute = Map.groupBy(protecting, ({ route }) => route?.id);
-  const byService = Map.groupBy(byRoute.get(undefined) ?? [], ({ service }) => service?.id);
-  const byAddress = Map.groupBy(now.routes.values(), (route) => addressOf(route, now));
-  const isOpen = new Map<string, boolean>();
+  const routes = differences<SnapshotRoute>(before.routes, now.routes).flatMap(({ before: was }) => was ?? []);
+  if (routes.length === 0 && affected.length === 0) return null;
+  const [protecting, protectingNow] = [before, now].map(protectionOf) as [Protection, Protection];
+  const isLost = (plugin: SnapshotPlugin, route: SnapshotRoute): boolean => {
+    // Without the consumer, no request can authenticate as it.
+    if (plugin.consumer && !now.consumers.has(plugin.consumer.id)) return false;
+    return !protectingNow(route).some((other) => coversAll(other, plugin));
+  };
+  for (const was of new Set([...affected, ...routes])) {
+    const route = now.routes.get(was.id);
+    const lost = route && protecting(was).find((plugin) => isLost(plugin, route));
+    if (lost) return describe(lost, was);
+  }
+  // Requests that a route no longer matches may match another route, such as one for all paths. Protection is lost if
+  // such a route leads to the same upstream without the plugin.
+  const left = routes.filter((was) => leavesRequests(was, now.routes.get(was.id)));
+  const byAddress = left.length > 0 ? Map.groupBy(now.routes.values(), (route) => addressOf(route, now)) : new Map();
+  const covered = new Set<string>();
   for (const was of left) {
     const address = addressOf(was, before);
-    const wide = was.service ? (byService.get(was.service.id) ?? []) : [];
-    for (const plugin of [...(byRoute.get(was.id) ?? []), ...wide, ...(byService.get(undefined) ?? [])]) {
+    for (const plugin of protecting(was)) {
       const key = JSON.stringify([address, plugin.name, plugin.protocols]);
-      const others = isOpen.has(key) ? [] : (byAddress.get(address) ?? []);
-      const found = isOpen.get(key) ?? others.some((route) => isLost(plugin, route, { now, there }));
-      if (found) return describe(plugin, was);
-      isOpen.set(key, found);
+      if (plugin.consumer || covered.has(key)) continue;
+      const others: readonly SnapshotRoute[] = byAddress.get(address) ?? [];
+      if (others.some((route) => isLost(plugin, route))) return describe(plugin, was);
+      covered.add(key);
     }
   }
   return null;
 }
+
+/** The protecting plugins of a route, also those for single consumers. */
+type Protection = (route: SnapshotRoute) => readonly SnapshotPlugin[];
+
+function protectionOf({ plugins }: Snapshot): Protection {
+  const byScope = Map.groupBy(plugins.values().filter(protects), ({ route, service }) => scopeOf(route, service));
+  return (route) => {
+    const { service } = route;
+    const scopes = new Set([
+      scopeOf(null, null),
+      scopeOf(null, service),
+      scopeOf(route, null),
+      scopeOf(route, service),
+    ]);
+    return [...scopes].flatMap((scope) => byScope.get(scope) ?? []);
+  };
+}
+
+interface Identified {
+  readonly id: string;
+}
+
+const scopeOf = (route: Identified | null, service: Identified | null): string =>
+  `${route?.id ?? ""}/${service?.id ?? ""}`;
+
+/** Whether the plugin protects all requests that the other one protects, of a route that both apply to. */
+const coversAll = (plugin: SnapshotPlugin, other: SnapshotPlugin): boolean =>
+  plugin.name === other.name &&
+  (plugin.consumer === null || plugin.consumer.id === other.consumer?.id) &&
+  other.protocols.every((protocol) => plugin.protocols.includes(protocol));
+
+/** Whether the changed plugin protects at least what it protected before. */
+const replaces = (now: SnapshotPlugin, was: SnapshotPlugin): boolean =>
+  protects(now) && coversAll(now, was) && scopeOf(now.route, now.service) === scopeOf(was.route, was.service);
 
 /** The upstream address of a route; several services may share one address. */
 function addressOf({ service }: SnapshotRoute, { services }: Snapshot): string | undefined {
@@ -70,20 +90,15 @@ function addressOf({ service }: SnapshotRoute, { services }: Snapshot): string |
 }
 
 /** Whether the route may have matched requests that it no longer matches. */
-function leavesRequests(was: SnapshotRoute, now: SnapshotRoute): boolean {
-  const lists = [
-    [was.paths, now.paths],
-    [was.hosts, now.hosts],
-    [was.methods, now.methods],
-    [was.snis, now.snis],
-    [was.protocols, now.protocols],
-  ] as const;
-  if (lists.some(([one, other]) => isNarrowed(one ?? [], other ?? []))) return true;
+function leavesRequests(was: SnapshotRoute, now: SnapshotRoute | undefined): boolean {
+  if (now === undefined) return true;
+  const members = ["paths", "hosts", "methods", "snis", "protocols"] as const;
+  if (members.some((member) => isNarrowed(was[member] ?? [], now[member] ?? []))) return true;
   return !isDeepStrictEqual(was.headers ?? null, now.headers ?? null);
 }
 
 /** For lists that restrict which requests match; an empty list matches all. */
-const isNarrowed = (was: readonly unknown[], now: readonly unknown[]): boolean =>
+const isNarrowed = (was: readonly string[], now: readonly string[]): boolean =>
   now.length > 0 && (was.length === 0 || was.some((one) => !now.includes(one)));
 
 const describe = ({ name }: SnapshotPlugin, route: SnapshotRoute): string =>
@@ -91,55 +106,8 @@ const describe = ({ name }: SnapshotPlugin, route: SnapshotRoute): string =>
 
 const protects = ({ enabled, name }: SnapshotPlugin): boolean => enabled && mayProtect(name);
 
-const isMoved = ({ before, after }: Difference<SnapshotRoute>): boolean =>
-  before !== undefined && after !== undefined && before.service?.id !== after.service?.id;
-
-type Scope = Pick<SnapshotPlugin, "name" | "route" | "service" | "consumer">;
-
-const keyOf = ({ name, route, service, consumer }: Scope): string =>
-  [name, route?.id, service?.id, consumer?.id].join("/");
-
-/** Whether the plugin applies wherever the other one applies. */
-const protectsAlike = (plugin: SnapshotPlugin, other: SnapshotPlugin): boolean =>
-  protects(plugin) &&
-  keyOf(plugin) === keyOf(other) &&
-  other.protocols.every((protocol) => plugin.protocols.includes(protocol));
-
-interface Now {
-  readonly now: Snapshot;
-  readonly there: ReadonlyMap<string, SnapshotPlugin>;
-}
-
-const scopesOf = ({ plugins }: Snapshot): ReadonlyMap<string, SnapshotPlugin> =>
-  new Map([...plugins.values()].filter(protects).map((plugin) => [keyOf(plugin), plugin]));
-
-function isLost(plugin: SnapshotPlugin, route: SnapshotRoute | undefined, { now, there }: Now): boolean {
-  if (!route) return false;
-  const { name, consumer } = plugin;
-  // Without the consumer, no request can authenticate as it.
-  if (consumer && !now.consumers.has(consumer.id)) return false;
-  const { id, service } = route;
-  const places = [
-    { route: { id }, service },
-    { route: { id }, service: null },
-    { route: null, service },
-  ];
-  const wide = [{ route: null, service: null }];
-  return ![...places, ...wide].some((place) => {
-    const found = [consumer, null].map((who) => there.get(keyOf({ name, consumer: who, ...place })));
-    return found.some((one) => one && plugin.protocols.every((protocol) => one.protocols.includes(protocol)));
-  });
-}
-
 /** The routes to which the plugin applied. */
-function routesOf({ route, service }: SnapshotPlugin, { routes }: Snapshot): Iterable<SnapshotRoute> {
-  if (route) {
-    const one = routes.get(route.id);
-    return one && (!service || one.service?.id === service.id) ? [one] : [];
-  }
-  return service ? routes.values().filter((one) => one.service?.id === service.id) : routes.values();
-}
-
-/** The protecting plugins of each service, by its id: for routes that move to another service. */
-const ofServices = ({ plugins }: Snapshot): ReadonlyMap<string | undefined, readonly SnapshotPlugin[]> =>
-  Map.groupBy(plugins.values().filter(protects), ({ service }) => service?.id);
+const routesOf = ({ route, service }: SnapshotPlugin, { routes }: Snapshot): IteratorObject<SnapshotRoute> =>
+  (route ? [routes.get(route.id)].values() : routes.values())
+    .filter((one) => one !== undefined)
+    .filter((one) => !service || one.service?.id === service.id);

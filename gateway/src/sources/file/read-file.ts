@@ -6,11 +6,11 @@ import {
   type BucketHashes,
   byId,
   type Change,
+  type ChangedItems,
   type Checked,
   type Collection,
   collections,
   divideText,
-  type FlatDocument,
   hashesOf,
   type LoadedItems,
   type LoadedText,
@@ -18,8 +18,6 @@ import {
   loadText,
   type Snapshot,
 } from "@sluice/model";
-import { type EntityId, EntityIds, idKey, type PackedIds } from "./entity-ids.ts";
-import { countItems, type EditedItems } from "./find-edit.ts";
 
 /** Without the position of each node of the text; positions use more memory than all the rest. */
 export type LoadedData = Omit<LoadedText, "positionOf">;
@@ -35,21 +33,22 @@ export interface ReadRequest {
 }
 
 /** Some items of a text, to be read without the others. */
-export interface EditRequest extends Pick<EditedItems, "added" | "changed"> {
-  /** Ids of entities in other items, by `idKey`, as far as they were requested; null: the entity does not exist. */
+export interface EditRequest {
+  readonly items: ChangedItems;
+  /** Ids of entities in other items, by `wantedKey`, as far as they were requested; null: no such entity. */
   readonly known: Readonly<Record<string, string | null>>;
 }
 
-export interface EditReading {
-  /** The entities of each item. */
-  readonly ids: PackedIds;
-  readonly put: LoadedItems["put"];
+/** A reference to an entity, by its id or name. */
+export interface EntityReference {
+  readonly collection: Collection;
+  readonly idOrName: string;
 }
 
-/** References to entities in other items: collections, and ids or names. */
-export interface MissingReferences {
-  readonly wanted: readonly EntityId[];
-}
+export const wantedKey = ({ collection, idOrName }: EntityReference): string => `${collection}/${idOrName}`;
+
+/** The references that must be known first, or the entities of the items. */
+export type EditReading = { readonly wanted: readonly EntityReference[] } | { readonly entities: LoadedItems };
 
 export interface FileReading {
   /** The content of the buckets that differ from `before`. */
@@ -63,8 +62,8 @@ export interface FileReading {
   readonly hash: string;
   /** Passed to the next request as `before`. */
   readonly hashes: BucketHashes;
-  /** Null when the text is not divided into items. */
-  readonly ids: PackedIds | null;
+  /** Whether the text can be divided into items, so that its edits can be read by themselves. */
+  readonly isDivided: boolean;
   readonly kept: Omit<LoadedData, "snapshot"> | null;
   readonly warnings: LoadedData["warnings"];
 }
@@ -81,7 +80,6 @@ export function readFileText({ text, file, before, withData }: ReadRequest): Che
     collections.map((name) => [name, told<object>(snapshot[name]).map(([, entity]) => entity)]),
   ) as Change["put"];
   const endpoints = Object.fromEntries(told(snapshot.endpoints));
-  const ids = idsOfItems(text, data);
   return {
     value: {
       put,
@@ -89,7 +87,7 @@ export function readFileText({ text, file, before, withData }: ReadRequest): Che
       places,
       hash: snapshot.hash,
       hashes,
-      ids,
+      isDivided: divideText(text) !== null,
       kept: withData ? data : null,
       warnings: data.warnings,
     },
@@ -97,44 +95,13 @@ export function readFileText({ text, file, before, withData }: ReadRequest): Che
 }
 
 /** Null when the items have errors: reading the whole text reports them. */
-export function readFileEdit({ added, changed, known }: EditRequest): EditReading | MissingReferences | null {
-  const wanted: EntityId[] = [];
-  const loaded = loadItems(changed, (collection, id) => {
-    const answer = known[idKey({ collection, id })];
-    if (answer === undefined) wanted.push({ collection, id });
+export function readFileEdit({ items, known }: EditRequest): EditReading | null {
+  const wanted: EntityReference[] = [];
+  const entities = loadItems(items, (collection, idOrName) => {
+    const answer = known[wantedKey({ collection, idOrName })];
+    if (answer === undefined) wanted.push({ collection, idOrName });
     return answer ?? undefined;
   });
   if (wanted.length > 0) return { wanted };
-  if (loaded === null) return null;
-  const { put, origins } = loaded;
-  return { put, ids: idsByItem(added, origins, (name) => put[name].map(({ id }) => id)) };
-}
-
-/** The entities of each item of a text; null when it cannot be divided into items. */
-function idsOfItems(text: string, { document, origins }: Pick<LoadedText, "document" | "origins">): PackedIds | null {
-  const divided = divideText(text);
-  const idOf = (entity: unknown) => (entity as { readonly id: string }).id.toLowerCase();
-  return divided && idsByItem(countItems(divided), origins, (name) => (document[name] ?? []).map(idOf));
-}
-
-/** An entity's origin begins with the list and index of its item. */
-function idsByItem(
-  lists: EditedItems["added"],
-  origins: FlatDocument["origins"],
-  idsOf: (collection: Collection) => readonly string[],
-): PackedIds {
-  const begins = new Map<string | number | undefined, number>();
-  let length = 0;
-  for (const { collection, count } of lists) {
-    begins.set(collection, length);
-    length += count;
-  }
-  const held: EntityId[][] = Array.from({ length }, () => []);
-  for (const collection of collections) {
-    for (const [index, id] of idsOf(collection).entries()) {
-      const [list, item] = origins[collection][index] ?? [];
-      held[(begins.get(list) ?? 0) + Number(item)]?.push({ collection, id });
-    }
-  }
-  return EntityIds.of(held);
+  return entities && { entities };
 }

@@ -6,14 +6,14 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { extname } from "node:path";
 import type { Checked } from "@sluice/model";
-import type { EditReading, EditRequest, FileReading, MissingReferences, ReadRequest } from "./read-file.ts";
+import type { EditReading, EditRequest, FileReading, ReadRequest } from "./read-file.ts";
 import { ResultAssembler, type ResultChunk } from "./result-chunks.ts";
 
 /** One call at a time. Both methods reject when the process fails or is ended. */
 export interface ReaderProcess {
   read(request: ReadRequest): Promise<Checked<FileReading>>;
   /** Null when the whole text must be read. */
-  edit(request: EditRequest): Promise<EditReading | MissingReferences | null>;
+  edit(request: EditRequest): Promise<EditReading | null>;
   /** Aborts a pending call. */
   end(): Promise<void>;
 }
@@ -29,7 +29,7 @@ const SMALL_HEAP_FLAGS = ["--min-semi-space-size=1", "--max-semi-space-size=1"];
 type Request = { readonly read: ReadRequest } | { readonly edit: EditRequest };
 
 /** The last message of a call. */
-type Answer = Checked<FileReading> | { readonly edit: EditReading | MissingReferences | null };
+type Answer = Checked<FileReading> | { readonly edit: EditReading | null };
 
 interface Waiting {
   resolve(answer: Answer): void;
@@ -55,7 +55,7 @@ export function createReaderProcess(): ReaderProcess {
     };
     const parts = new ResultAssembler();
     started.on("message", (told) => {
-      const message = told as unknown as ResultChunk | { readonly edit: EditReading | MissingReferences | null };
+      const message = told as unknown as ResultChunk | { readonly edit: EditReading | null };
       const answer = "edit" in message ? message : parts.add(message);
       if (answer !== null) waiting?.resolve(answer);
     });
@@ -103,9 +103,7 @@ export function createReaderProcess(): ReaderProcess {
       return (await call({ read: request }, request.before === null ? 0 : IDLE_TIMEOUT)) as Checked<FileReading>;
     },
     async edit(request) {
-      return (
-        (await call({ edit: request }, IDLE_TIMEOUT)) as { readonly edit: EditReading | MissingReferences | null }
-      ).edit;
+      return ((await call({ edit: request }, IDLE_TIMEOUT)) as { readonly edit: EditReading | null }).edit;
     },
     end,
   };

@@ -5,68 +5,79 @@ import {
   type BucketHashes,
   byId,
   type Change,
+  type ChangedItems,
   type Collection,
   collections,
   entityNameOf,
+  type LoadedItems,
   type Snapshot,
 } from "@sluice/model/serving";
-import { type EntityId, EntityIds, idKey, type ListRange } from "./entity-ids.ts";
-import type { EditReading, FileReading, MissingReferences } from "./read-file.ts";
+import type { EditedItems } from "./find-edit.ts";
+import { type EditReading, type EditRequest, type EntityReference, type FileReading, wantedKey } from "./read-file.ts";
 
 export interface ServedText {
   readonly text: string;
   readonly snapshot: Snapshot;
   readonly hashes: BucketHashes;
-  /** The entities of each item, in the order of the text. */
-  readonly ids: EntityIds;
 }
+
+/** Reads items without the others; null when they have errors. */
+export type ReadItems = (request: EditRequest) => Promise<EditReading | null>;
 
 /**
- * Resolves the references of the edited items, by `idKey`, from ids or names to ids. Null: the entity does not exist,
- * or only in a removed item.
+ * The text after an edit. The items that go are read too, because they are not kept. Null when an item has errors or
+ * conflicts with the others: reading the whole text reports why.
  */
-export function findReferences(
-  { snapshot, ids }: ServedText,
-  removed: ListRange,
-  { wanted }: MissingReferences,
-): Record<string, string | null> {
-  const left = new Set(ids.slice(removed).map(idKey));
-  const find = (collection: Collection, idOrName: string): string | undefined => {
-    if (snapshot[collection].has(idOrName)) return idOrName;
-    const entities: ReadonlyMap<string, { readonly id: string }> = snapshot[collection];
-    return entities.values().find((entity) => entityNameOf(collection, entity) === idOrName)?.id;
-  };
-  const known: Record<string, string | null> = {};
-  for (const { collection, id: idOrName } of wanted) {
-    const key = idKey({ collection, id: idOrName });
-    if (Object.hasOwn(known, key)) continue;
-    const id = find(collection, idOrName);
-    known[key] = id === undefined || left.has(idKey({ collection, id })) ? null : id;
-  }
-  return known;
+export async function applyFileEdit(
+  served: ServedText,
+  { text, removed, added }: EditedItems & { readonly text: string },
+  read: ReadItems,
+): Promise<ServedText | null> {
+  const { snapshot } = served;
+  const gone = await entitiesOf(removed, read, (reference) => findEntity(snapshot, reference));
+  if (gone === null) return null;
+  const isGone = (collection: Collection, id: string) => gone[collection].some((one) => one.id === id);
+  const put = await entitiesOf(added, read, (reference) => {
+    const id = findEntity(snapshot, reference);
+    return id !== null && isGone(reference.collection, id) ? null : id;
+  });
+  if (put === null) return null;
+  const remove = removals(snapshot, gone, put);
+  const next = remove && adoptEdit(served, { put, remove });
+  return next && { text, ...next };
 }
 
-/** Null when the edit conflicts with the other items: reading the whole text reports why. */
-export function adoptFileEdit(
-  served: ServedText,
-  { text, removed }: { readonly text: string; readonly removed: ListRange },
-  { put, ids: packed }: EditReading,
-): ServedText | null {
-  const ids = new EntityIds(packed);
-  const stays = new Set(ids.all().map(idKey));
-  const held = served.ids.slice(removed);
-  // An entity that is in two items would be put only once here.
-  const known = new Set(held.map(idKey));
-  const isElsewhere = ({ collection, id }: EntityId) => served.snapshot[collection].has(id);
-  if (ids.all().some((one) => !known.has(idKey(one)) && isElsewhere(one))) return null;
-  const gone = held.filter((one) => !stays.has(idKey(one)));
-  // Its endpoints are in the head of the document.
-  if (gone.some(({ collection, id }) => collection === "services" && served.snapshot.endpoints.has(id))) return null;
-  const idsIn = (name: Collection): readonly string[] =>
-    gone.filter(({ collection }) => collection === name).map(({ id }: EntityId) => id);
-  const remove = Object.fromEntries(collections.map((name) => [name, idsIn(name)])) as Record<Collection, string[]>;
-  const next = adoptEdit(served, { put, remove });
-  return next && { text, ...next, ids: served.ids.replace(removed, ids) };
+/** The entities of items. Their references to other items are resolved once they are known. */
+async function entitiesOf(
+  items: ChangedItems,
+  read: ReadItems,
+  find: (reference: EntityReference) => string | null,
+): Promise<LoadedItems | null> {
+  let reading = await read({ items, known: {} });
+  if (reading && "wanted" in reading) {
+    const known = reading.wanted.map((reference) => [wantedKey(reference), find(reference)] as const);
+    reading = await read({ items, known: Object.fromEntries(known) });
+  }
+  return reading && "entities" in reading ? reading.entities : null;
+}
+
+function findEntity(snapshot: Snapshot, { collection, idOrName }: EntityReference): string | null {
+  if (snapshot[collection].has(idOrName)) return idOrName;
+  const entities: ReadonlyMap<string, { readonly id: string }> = snapshot[collection];
+  return entities.values().find((entity) => entityNameOf(collection, entity) === idOrName)?.id ?? null;
+}
+
+/** The ids to remove; null when the edit concerns the rest of the text. */
+function removals(snapshot: Snapshot, gone: LoadedItems, put: LoadedItems): Record<Collection, string[]> | null {
+  const remove = {} as Record<Collection, string[]>;
+  for (const collection of collections) {
+    const served: ReadonlyMap<string, unknown> = snapshot[collection];
+    const [before, after] = [gone, put].map((each) => new Set(each[collection].map(({ id }) => id)));
+    if (!before || !after?.difference(before).isDisjointFrom(served) || !before.isSubsetOf(served)) return null;
+    remove[collection] = [...before.difference(after)];
+  }
+  // Endpoints are in the head of the document.
+  return remove.services.some((id) => snapshot.endpoints.has(id)) ? null : remove;
 }
 
 /**

@@ -8,11 +8,7 @@ import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import {
-  applyChange,
-  applyDocument,
   type Checked,
-  checkChange,
-  checkFlatDocument,
   followPemFiles,
   type NodeReport,
   type PemFiles,
@@ -23,7 +19,8 @@ import {
   type Snapshot,
   type Violation,
 } from "@sluice/model";
-import { READ_NEWER, type SnapshotSink, type Source, type SourceLog } from "../source.ts";
+import type { SnapshotSink, Source, SourceLog } from "../source.ts";
+import { checkPush } from "./check-push.ts";
 import { createPushFence } from "./push-fence.ts";
 import { type PushAnswer, type PushServer, startPushServer } from "./push-server.ts";
 import type { JournaledSnapshot, SnapshotJournal } from "./snapshot-journal.ts";
@@ -125,22 +122,25 @@ export function createPushSource(options: PushSourceOptions): PushSource {
     async start(intake) {
       const stateOf = (): NodeReport => ({ ...intake.state(), term: fence.term() });
 
-      /** Applies a push after those before it; `next` computes the new snapshot from the one served at that time. */
-      async function take(
-        push: PushDocument | PushChange,
-        next: (previous: Snapshot) => Checked<Snapshot> | "stale",
-      ): Promise<PushAnswer> {
+      async function take(member: "document" | "change", body: unknown): Promise<PushAnswer> {
+        if (!isOutline(body, member)) return refusalOf(member);
+        const push = body as unknown as PushDocument | PushChange;
+        const late = fence.outdatedReason(push);
+        if (late !== null) return outdated(late);
+        const stale = () => ({ status: 409, body: stateOf() });
+        if ("change" in push && push.base !== intake.state().hash) return stale();
+        const checked = checkPush(push);
+        if (checked.violations) return answerOf(checked);
         let answer: PushAnswer | undefined;
         let leadsTo: Snapshot | undefined;
         const taken = await intake.update(push.revision, (previous) => {
-          const late = fence.outdatedReason(push);
-          if (late !== null) answer = outdated(late);
-          const made = late === null ? next(previous) : "stale";
+          const nowLate = fence.outdatedReason(push);
+          const made = nowLate === null ? checked.value(previous) : "stale";
           if (made !== "stale") {
             leadsTo = made.value;
             return made;
           }
-          answer ??= { status: 409, body: stateOf() };
+          answer = nowLate === null ? stale() : outdated(nowLate);
           return { violations: [] };
         });
         if (answer) return answer;
@@ -152,28 +152,6 @@ export function createPushSource(options: PushSourceOptions): PushSource {
         return { status: 200, body: stateOf() };
       }
 
-      async function put(body: unknown): Promise<PushAnswer> {
-        if (!isOutline(body, "document")) return refusalOf("document");
-        const push = body as unknown as PushDocument;
-        const late = fence.outdatedReason(push);
-        if (late !== null) return outdated(late);
-        const checked = checkFlatDocument(push.document);
-        if (checked.violations) return answerOf(checked);
-        return take(push, (previous) => applyDocument(previous, checked.value, READ_NEWER));
-      }
-
-      async function patch(body: unknown): Promise<PushAnswer> {
-        if (!isOutline(body, "change")) return refusalOf("change");
-        const push = body as unknown as PushChange;
-        const late = fence.outdatedReason(push);
-        if (late !== null) return outdated(late);
-        const isStale = () => intake.state().hash !== push.base;
-        if (isStale()) return { status: 409, body: stateOf() };
-        const checked = checkChange(push.change);
-        if (checked.violations) return answerOf(checked);
-        return take(push, (previous) => (isStale() ? "stale" : applyChange(previous, checked.value, READ_NEWER)));
-      }
-
       kept = (await journal?.read()) ?? null;
       if (kept) fence.markServed(kept.place);
       server = await startPushServer({
@@ -183,7 +161,7 @@ export function createPushSource(options: PushSourceOptions): PushSource {
         stranger: authenticationFault,
         async answer(method, body) {
           if (method === "GET") return { status: 200, body: stateOf() };
-          return method === "PUT" ? put(body) : patch(body);
+          return take(method === "PUT" ? "document" : "change", body);
         },
       });
       if (texts && tls.files) following = follow(server, { files: tls.files, texts });

@@ -9,11 +9,6 @@ import { randomBytes } from "node:crypto";
 import { type FileHandle, open, readFile, rename, rm } from "node:fs/promises";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import {
-  applyChange,
-  applyDocument,
-  type Checked,
-  checkChange,
-  checkFlatDocument,
   emptySnapshot,
   type PushChange,
   type PushDocument,
@@ -21,7 +16,8 @@ import {
   type Snapshot,
   snapshotToDocument,
 } from "@sluice/model";
-import { READ_NEWER, type SourceLog } from "../source.ts";
+import type { SourceLog } from "../source.ts";
+import { checkPush } from "./check-push.ts";
 
 export interface JournaledSnapshot {
   readonly place: PushPosition;
@@ -159,41 +155,26 @@ function* documentText({ place, snapshot }: JournaledSnapshot): Generator<string
 
 /** The result of the lines, up to the first that is incomplete or invalid. */
 function replay(text: string): JournaledSnapshot | null {
-  const [first, ...others] = text.split("\n").slice(0, -1);
-  const begun = first === undefined ? null : documentIn(first);
-  if (!begun) return null;
-  let kept = begun;
-  for (const line of others) {
-    const next = changed(kept, line);
-    if (!next) break;
+  let kept: JournaledSnapshot | null = null;
+  for (const line of text.split("\n").slice(0, -1)) {
+    const next = replayLine(kept?.snapshot ?? emptySnapshot, line);
+    if (next === null) break;
     kept = next;
   }
   return kept;
 }
 
-function documentIn(line: string): JournaledSnapshot | null {
-  const push = parsed<PushDocument>(line);
-  const checked = checkFlatDocument(push?.document);
-  if (!push || checked.violations) return null;
-  return keptOf(push, applyDocument(emptySnapshot, checked.value, READ_NEWER));
-}
-
-function changed({ snapshot }: JournaledSnapshot, line: string): JournaledSnapshot | null {
-  const push = parsed<PushChange>(line);
-  if (push?.base !== snapshot.hash) return null;
-  const checked = checkChange(push.change);
-  return checked.violations ? null : keptOf(push, applyChange(snapshot, checked.value, READ_NEWER));
-}
-
-function keptOf({ term = 0, revision }: PushPosition, made: Checked<Snapshot>): JournaledSnapshot | null {
-  const isPlace = Number.isSafeInteger(term) && Number.isSafeInteger(revision);
-  return made.violations || !isPlace ? null : { place: { term, revision }, snapshot: made.value };
-}
-
-function parsed<Push>(line: string): Push | null {
+function replayLine(previous: Snapshot, line: string): JournaledSnapshot | null {
+  let push: PushDocument | PushChange;
   try {
-    return JSON.parse(line) as Push;
+    push = JSON.parse(line);
   } catch {
     return null;
   }
+  const { term = 0, revision } = push;
+  if (!Number.isSafeInteger(term) || !Number.isSafeInteger(revision)) return null;
+  const made = checkPush(push).value?.(previous);
+  return made === undefined || made === "stale" || made.violations
+    ? null
+    : { place: { term, revision }, snapshot: made.value };
 }
