@@ -9,7 +9,7 @@ export const batches: Table = {
   of: "a batch",
   rows: [
     {
-      does: "makes what refers to what it makes",
+      does: "creates an entity that refers to another one of the batch",
       ask: "POST /batch",
       ...batch(
         put("/services/shop", { url: "http://shop:80" }),
@@ -32,8 +32,8 @@ export const batches: Table = {
         deleted: [],
       },
     },
-    { does: "has made it", ask: "GET /services/shop/routes/shop", status: 200, has: { paths: ["/shop"] } },
-    { does: "has made the key", ask: "GET /key-auths/ann-key/consumer", status: 200, has: { username: "ann" } },
+    { does: "has created the entities", ask: "GET /services/shop/routes/shop", status: 200, has: { paths: ["/shop"] } },
+    { does: "has created the key", ask: "GET /key-auths/ann-key/consumer", status: 200, has: { username: "ann" } },
     {
       does: "sees its own changes, one after the other",
       ask: "POST /batch",
@@ -61,7 +61,7 @@ export const batches: Table = {
       },
     },
     {
-      does: "shows at a dry run what it would do",
+      does: "shows its effects in a dry run",
       ask: "POST /batch?dry_run=1",
       ...batch({ method: "DELETE", path: "/routes/shop" }, { method: "DELETE", path: "/services/store" }),
       status: 200,
@@ -74,9 +74,9 @@ export const batches: Table = {
         requests: { changed: [{ request: { path: "/shop" }, before: { name: "shop" }, after: null }] },
       },
     },
-    { does: "does nothing at a dry run", ask: "GET /services/store", status: 200 },
+    { does: "changes nothing in a dry run", ask: "GET /services/store", status: 200 },
     {
-      does: "is refused as a whole for a fault in one of its writes, and says which",
+      does: "is refused completely for an error in one of its writes, and names that write",
       ask: "POST /batch",
       ...batch(put("/services/one", { host: "a" }), put("/services/two", { port: 1 })),
       status: 400,
@@ -88,9 +88,9 @@ export const batches: Table = {
         write: 1,
       },
     },
-    { does: "has made nothing then", ask: "GET /services/one", status: 404 },
+    { does: "has then created nothing", ask: "GET /services/one", status: 404 },
     {
-      does: "is refused as a whole for a name that is taken",
+      does: "is refused completely for a name that is taken",
       ask: "POST /batch",
       ...batch(put("/services/one", { host: "a" }), {
         method: "POST",
@@ -101,7 +101,7 @@ export const batches: Table = {
       has: { code: 5, fields: { name: "base" }, write: 1 },
     },
     {
-      does: "is refused for a name that it takes twice",
+      does: "is refused if two of its writes take the same name",
       ask: "POST /batch",
       ...batch(
         { method: "POST", path: "/services", body: { name: "twice", host: "a" } },
@@ -110,17 +110,17 @@ export const batches: Table = {
       status: 409,
       has: { code: 5, fields: { name: "twice" }, write: 1 },
     },
-    { does: "has made neither", ask: "GET /services/twice", status: 404 },
+    { does: "has created neither of them", ask: "GET /services/twice", status: 404 },
     {
-      does: "is refused for what it has removed itself",
+      does: "is refused if it changes an entity that it removed",
       ask: "POST /batch",
       ...batch({ method: "DELETE", path: "/consumers/ann" }, { method: "PATCH", path: "/consumers/ann", body: {} }),
       status: 404,
       has: { message: "write 2 of 2 (PATCH /consumers/ann): Not found", write: 1 },
     },
-    { does: "has removed nothing then", ask: "GET /consumers/ann", status: 200 },
+    { does: "has then removed nothing", ask: "GET /consumers/ann", status: 200 },
     {
-      does: "may give a name that it has freed to another one",
+      does: "may give a name that it has freed to another entity",
       ask: "POST /batch",
       ...batch(
         { method: "PATCH", path: "/consumers/ann", body: { username: "bea" } },
@@ -129,9 +129,9 @@ export const batches: Table = {
       status: 200,
       has: { created: [{ name: "ann" }], changed: [{ name: "bea" }] },
     },
-    { does: "has two of them then", ask: "GET /consumers/bea", status: 200 },
+    { does: "has then created two entities", ask: "GET /consumers/bea", status: 200 },
     {
-      does: "may remove what goes along with what it removed before",
+      does: "may remove a dependent of an entity that it removed before",
       ask: "POST /batch",
       ...batch({ method: "DELETE", path: "/consumers/bea" }, { method: "DELETE", path: "/key-auths/ann-key" }),
       status: 200,
@@ -158,7 +158,7 @@ export const batches: Table = {
       has: { write: 0 },
     },
     {
-      does: "knows no such path",
+      does: "refuses an unknown path",
       ask: "POST /batch",
       ...batch(put("/nope/x", {})),
       status: 404,
@@ -172,21 +172,21 @@ export const batches: Table = {
       message: "write 1 of 1 (POST /services/x): Method not allowed",
     },
     {
-      does: "takes no reads",
+      does: "refuses reads",
       ask: "POST /batch",
       ...batch({ method: "GET", path: "/services" }),
       status: 400,
       message: "writes.1.method: expected one of: POST, PUT, PATCH, DELETE",
     },
     {
-      does: "reports all errors of its outline",
+      does: "reports all errors in its structure",
       ask: "POST /batch",
       ...batch({ method: "PUT" }, { method: "PUT", path: "/services/x", body: [], nope: 1 }),
       status: 400,
       message: "writes.1.path: should start with: /; writes.2.body: expected a record; writes.2.nope: unknown field",
     },
     {
-      does: "takes no query in a path",
+      does: "refuses a query in a path",
       ask: "POST /batch",
       ...batch({ method: "DELETE", path: "/services/x?force=1" }),
       status: 400,
@@ -195,7 +195,7 @@ export const batches: Table = {
     { does: "needs writes", ask: "POST /batch", json: {}, status: 400, message: "writes: expected a list of writes" },
     { does: "needs at least one write", ask: "POST /batch", ...batch(), status: 400 },
     {
-      does: "has a bound",
+      does: "has a maximum size",
       ask: "POST /batch",
       json: { writes: Array.from({ length: 5001 }, () => ({})) },
       status: 400,

@@ -16,7 +16,7 @@ const paid: readonly Row[] = [
   "/rbac/users",
   "/licenses",
   "/event-hooks",
-].map((url) => ({ does: `has no ${url}`, ask: `GET ${url}`, status: 404, body: notFound }));
+].map((url) => ({ does: `answers 404 for ${url}`, ask: `GET ${url}`, status: 404, body: notFound }));
 
 /** Lists that decK requests, treating 404 as an empty list. */
 const lists: readonly Row[] = [
@@ -36,7 +36,7 @@ const lists: readonly Row[] = [
   "/custom-plugins",
   "/filter-chains",
 ].map((url) => ({
-  does: `has no ${url}, and says why`,
+  does: `answers 404 for ${url} with a reason`,
   ask: `GET ${url}?size=1000`,
   status: 404,
   has: notFound,
@@ -47,7 +47,7 @@ export const information: Table = {
   of: "information",
   rows: [
     {
-      does: "names Kong's release, the plugins there are and those in use",
+      does: "contains Kong's release, the available plugins and those in use",
       ask: "GET /",
       status: 200,
       has: {
@@ -59,9 +59,9 @@ export const information: Table = {
       },
       matches: { node_id: /^[0-9a-f-]{36}$/ },
     },
-    { does: "shows its state", ask: "GET /status", status: 200, has: { database: { reachable: true } } },
+    { does: "shows the status", ask: "GET /status", status: 200, has: { database: { reachable: true } } },
     {
-      does: "names the plugins",
+      does: "lists the plugins",
       ask: "GET /plugins/enabled",
       status: 200,
       body: { enabled_plugins: ["cors", "key-auth", "prometheus", "rate-limiting"] },
@@ -73,12 +73,12 @@ export const information: Table = {
       status: 200,
       matches: { message: /^log level: / },
     },
-    { does: "does not change the log's level", ask: "PUT /debug/node/log-level/debug", status: 404, body: notFound },
-    { does: "has no timers to show", ask: "GET /timers", status: 200, has: { worker: { id: 0, count: 1 } } },
-    { does: "has no cache to show", ask: "GET /cache/x", status: 404, body: notFound },
-    { does: "has no data planes to show", ask: "GET /clustering/data-planes", status: 404, body: notFound },
+    { does: "does not change the log level", ask: "PUT /debug/node/log-level/debug", status: 404, body: notFound },
+    { does: "contains no timers", ask: "GET /timers", status: 200, has: { worker: { id: 0, count: 1 } } },
+    { does: "answers 404 for a cache entry", ask: "GET /cache/x", status: 404, body: notFound },
+    { does: "answers 404 for data planes", ask: "GET /clustering/data-planes", status: 404, body: notFound },
     {
-      does: "takes no whole document where entities can be written one by one",
+      does: "refuses a whole document if entities can be written one by one",
       ask: "POST /config",
       json: { _format_version: "3.0" },
       status: 400,
@@ -89,39 +89,39 @@ export const information: Table = {
     ...paid,
     ...lists,
     {
-      does: "shows a schema as a list of records of one member",
+      does: "shows a schema as a list of records with one member each",
       ask: "GET /schemas/consumers",
       status: 200,
       has: { fields: [{ id: { type: "string", uuid: true, auto: true } }] },
     },
     { does: "shows a plugin's schema", ask: "GET /schemas/plugins/key-auth", status: 200, has: { entity_checks: [] } },
     {
-      does: "has no schema of what is no entity",
+      does: "contains no schema of an unknown entity",
       ask: "GET /schemas/consumer_group_plugins",
       status: 404,
       body: { message: "No entity named 'consumer_group_plugins'" },
     },
     {
-      does: "has no schema of what is no plugin",
+      does: "contains no schema of an unknown plugin",
       ask: "GET /schemas/plugins/jwt",
       status: 404,
       body: { message: "No plugin named 'jwt'" },
     },
     {
-      does: "asks after a plugin's name that is nearly right",
+      does: "suggests a name for a misspelt plugin",
       ask: "GET /schemas/plugins/rate-limitting",
       status: 404,
       body: { message: "No plugin named 'rate-limitting', did you mean rate-limiting?" },
     },
     {
-      does: "finds an entity valid that refers to one by its name",
+      does: "accepts an entity that refers to another one by name",
       ask: "POST /schemas/routes/validate",
       json: { paths: ["/x"], service: { name: "base" } },
       status: 200,
       body: valid,
     },
     {
-      does: "finds an entity valid that is there already",
+      does: "accepts an entity that exists already",
       ask: "POST /schemas/services/validate",
       json: { id: ids.service, name: "base", host: "a", created_at: 1 },
       status: 200,
@@ -136,7 +136,7 @@ export const information: Table = {
         "2 schema violations (name: Invalid name; no ip addresses allowed; slots: value should be between 10 and 65536)",
     },
     {
-      does: "finds a limit valid that counts in the database",
+      does: "accepts policy cluster with a database",
       ask: "POST /schemas/plugins/validate",
       json: clustered,
       status: 200,
@@ -144,7 +144,7 @@ export const information: Table = {
       where: "in a database",
     },
     {
-      does: "finds no limit valid that counts in a database that is not there",
+      does: "refuses policy cluster without a database",
       ask: "POST /schemas/plugins/validate",
       json: clustered,
       status: 400,
@@ -152,7 +152,7 @@ export const information: Table = {
       where: "elsewhere",
     },
     {
-      does: "refuses that limit in the same words",
+      does: "refuses to create that limit with the same message",
       ask: "POST /plugins",
       json: clustered,
       status: 400,

@@ -20,7 +20,7 @@ const lists = [
 ];
 
 export const missing: Table = {
-  of: "what Sluice does not have",
+  of: "a feature that Sluice does not have",
   rows: [
     ...lists.flatMap((list) => [
       { does: `is not found: ${list}`, ask: `GET /${list}?size=1000`, status: 404, has: { message: "Not found" } },
@@ -33,7 +33,7 @@ export const missing: Table = {
       },
     ]),
     {
-      does: "is named to a writer",
+      does: "is named in the response to a write",
       ask: "POST /acls",
       json: { group: "a" },
       status: 400,
@@ -48,13 +48,13 @@ export const missing: Table = {
     },
     { does: "is not found below a consumer", ask: "GET /consumers/base/jwt", status: 404 },
     {
-      does: "has its methods",
+      does: "answers OPTIONS with its methods",
       ask: "OPTIONS /acls",
       status: 204,
       sends: { allow: "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT" },
     },
     ...["workspaces", "rbac/users", "licenses", "event-hooks"].map((path) => ({
-      does: `is no path at all: /${path}`,
+      does: `is answered as an unknown path: /${path}`,
       ask: `GET /${path}`,
       status: 404,
       body: { message: "Not found" },

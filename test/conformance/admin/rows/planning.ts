@@ -8,7 +8,7 @@ export const planning: Table = {
   of: "a dry run",
   rows: [
     {
-      does: "shows what would be made, without defaults",
+      does: "shows the entities that would be created, without defaults",
       ask: "POST /services?dry_run=1",
       json: { name: "new", host: "a", retries: 5, port: 81 },
       status: 200,
@@ -19,9 +19,9 @@ export const planning: Table = {
         deleted: [],
       },
     },
-    { does: "makes nothing", ask: "GET /services/new", status: 404 },
+    { does: "creates nothing", ask: "GET /services/new", status: 404 },
     {
-      does: "shows what would change, member by member",
+      does: "shows the members that would change",
       ask: "PATCH /services/base?dry_run=1",
       json: { port: 81, tags: null, retries: 5 },
       status: 200,
@@ -43,7 +43,7 @@ export const planning: Table = {
     },
     { does: "changes nothing", ask: "GET /services/base", status: 200, has: { port: 80 } },
     {
-      does: "takes a default for no change",
+      does: "does not show an explicit default as a change",
       ask: "PUT /services/base?dry_run=1",
       json: { host: "base.example", tags: ["blue", "base"], port: 80, protocol: "http" },
       status: 200,
@@ -60,7 +60,7 @@ export const planning: Table = {
       },
     },
     {
-      does: "shows what would be removed, and its dependents",
+      does: "shows the entities that would be removed, with their dependents",
       ask: "DELETE /consumers/base?dry_run=1",
       status: 200,
       has: {
@@ -76,7 +76,7 @@ export const planning: Table = {
     },
     { does: "removes nothing", ask: "GET /consumers/base/key-auth/base-key", status: 200 },
     {
-      does: "shows nothing where nothing would be removed",
+      does: "shows nothing if nothing would be removed",
       ask: "DELETE /services/nobody?dry_run=1",
       status: 200,
       body: { dry_run: true, ...nothing, requests: null },
@@ -97,7 +97,7 @@ export const planning: Table = {
       },
     },
     {
-      does: "never shows a key that would be made",
+      does: "never shows a key that would be created",
       ask: "POST /consumers/base/key-auth?dry_run=1",
       json: { key: "next-key", tags: ["t"] },
       status: 200,
@@ -106,7 +106,7 @@ export const planning: Table = {
       },
     },
     {
-      does: "shows which requests would find a route",
+      does: "shows which requests a route would receive",
       ask: "POST /routes?dry_run=1",
       json: { name: "more", paths: ["/base/more"], service: { name: "base" } },
       status: 200,
@@ -124,7 +124,7 @@ export const planning: Table = {
       },
     },
     {
-      does: "shows which requests would find none",
+      does: "shows which requests would match no route",
       ask: "DELETE /routes/base?dry_run=1",
       status: 200,
       has: {
@@ -137,14 +137,14 @@ export const planning: Table = {
       },
     },
     {
-      does: "shows that a disabled service's routes find nothing",
+      does: "shows that requests to a disabled service would match no route",
       ask: "PATCH /services/base?dry_run=1",
       json: { enabled: false },
       status: 200,
       has: { requests: { changed: [{ request: { path: "/base" }, before: { name: "base" }, after: null }] } },
     },
     {
-      does: "shows no request that goes where it went",
+      does: "shows no request whose route is unchanged",
       ask: "PATCH /routes/base?dry_run=1",
       json: { preserve_host: true },
       status: 200,
@@ -171,15 +171,20 @@ export const planning: Table = {
       has: { code: 5 },
     },
     {
-      does: "is refused with all faults",
+      does: "is refused with all errors",
       ask: "POST /services?dry_run=1",
       json: { port: 0.5 },
       status: 400,
       has: { fields: { host: "required field missing", port: "expected an integer" } },
     },
-    { does: "is refused for what holds others", ask: "DELETE /services/base?dry_run=1", status: 400, has: { code: 4 } },
+    {
+      does: "is refused for a removal that references prevent",
+      ask: "DELETE /services/base?dry_run=1",
+      status: 400,
+      has: { code: 4 },
+    },
     ...["", "=", "=maybe", "=2"].map((said) => ({
-      does: `is not taken for a write when dry_run${said} says neither yes nor no`,
+      does: `is refused and not executed when dry_run${said} is neither true nor false`,
       ask: `DELETE /services/base?dry_run${said}`,
       status: 400,
       has: { code: 11, message: "invalid option (dry_run: expected true or false)" },
@@ -192,28 +197,28 @@ export const planning: Table = {
       has: { dry_run: true },
     },
     {
-      does: "of a batch must be yes or no too",
+      does: "of a batch must also be true or false",
       ask: "POST /batch?dry_run",
       json: { writes: [{ method: "DELETE", path: "/routes/base" }] },
       status: 400,
       has: { code: 11 },
     },
     {
-      does: "takes true for one",
+      does: "accepts true",
       ask: "POST /services?dry_run=true",
       json: { name: "new", host: "a" },
       status: 200,
       has: { dry_run: true },
     },
     {
-      does: "is none with a false value",
+      does: "is an ordinary write with a false value",
       ask: "PUT /services/real?dry_run=0",
       json: { host: "a" },
       status: 200,
       has: { name: "real" },
     },
     {
-      does: "waits for no node",
+      does: "does not wait for nodes",
       ask: "DELETE /services/real?dry_run=1",
       status: 200,
       sends: { "x-sluice-programmed": undefined },

@@ -20,9 +20,14 @@ export const notEnabled = (name: string): string =>
 const missing = "required field missing";
 
 export const refusals: Table = {
-  of: "a write that is refused",
+  of: "a refused write",
   rows: [
-    { does: "misses a host", ask: "POST /services", status: 400, body: schema(`host: ${missing}`, { host: missing }) },
+    {
+      does: "reports a missing host",
+      ask: "POST /services",
+      status: 400,
+      body: schema(`host: ${missing}`, { host: missing }),
+    },
     {
       does: "reports all errors at once",
       ask: "POST /services",
@@ -42,14 +47,14 @@ export const refusals: Table = {
       },
     },
     {
-      does: "does not coerce JSON",
+      does: "does not convert values in JSON",
       ask: "POST /services",
       json: { host: "a", port: "80" },
       status: 400,
       body: schema("port: expected an integer", { port: "expected an integer" }),
     },
     {
-      does: "coerces no words in a form",
+      does: "does not convert words in a form to numbers",
       ask: "POST /services",
       form: "host=a&enabled=yes",
       status: 400,
@@ -77,7 +82,7 @@ export const refusals: Table = {
       message: /tcp is not supported/,
     },
     {
-      does: "refuses a bad id",
+      does: "refuses an invalid id",
       ask: "POST /services",
       json: { id: "x", host: "a" },
       status: 400,
@@ -105,7 +110,7 @@ export const refusals: Table = {
       message: "schema violation (config.constructor: unknown field)",
     },
     {
-      does: "wants a way to match a route",
+      does: "requires an attribute by which a route matches",
       ask: "POST /services/base/routes",
       status: 400,
       has: {
@@ -126,7 +131,7 @@ export const refusals: Table = {
       },
     },
     {
-      does: "refuses a plugin that there is not",
+      does: "refuses an unknown plugin",
       ask: "POST /plugins",
       form: "name=nope",
       status: 400,
@@ -146,14 +151,14 @@ export const refusals: Table = {
       body: schema("config.minute: expected a number", { config: { minute: "expected a number" } }),
     },
     {
-      does: "wants at least one limit",
+      does: "requires at least one limit",
       ask: "POST /plugins",
       form: "name=rate-limiting",
       status: 400,
       message: /at least one of these fields must be non-empty: 'config.second'/,
     },
     {
-      does: "refuses the policy of a database where there is none",
+      does: "refuses policy cluster without a database",
       ask: "POST /plugins",
       form: "name=rate-limiting&config.minute=1&config.policy=cluster",
       where: "elsewhere",
@@ -161,27 +166,27 @@ export const refusals: Table = {
       message: /^schema violation \(config\.policy: expected one of: local, redis/,
     },
     {
-      does: "takes the policy of a database where there is one",
+      does: "accepts policy cluster with a database",
       ask: "POST /plugins?dry_run=1",
       form: "name=rate-limiting&config.minute=1&config.policy=cluster",
       where: "in a database",
       status: 200,
     },
     {
-      does: "refuses a plugin on a consumer that has no use for one",
+      does: "refuses a plugin on a consumer if the plugin does not support consumers",
       ask: "POST /consumers/base/plugins",
       form: "name=key-auth",
       status: 400,
       body: schema("consumer: value must be null", { consumer: "value must be null" }),
     },
     {
-      does: "wants a name for a consumer",
+      does: "requires a username or custom_id for a consumer",
       ask: "POST /consumers",
       status: 400,
       has: { fields: { "@entity": ["at least one of these fields must be non-empty: 'custom_id', 'username'"] } },
     },
     {
-      does: "wants a consumer for a key",
+      does: "requires a consumer for a key",
       ask: "POST /key-auths",
       form: "key=k",
       status: 400,
@@ -196,42 +201,42 @@ export const refusals: Table = {
     },
 
     {
-      does: "refuses a service's name twice",
+      does: "refuses a duplicate service name",
       ask: "POST /services",
       form: "name=base&host=a",
       status: 409,
       body: unique('{name="base"}', { name: "base" }),
     },
     {
-      does: "refuses a route's name twice",
+      does: "refuses a duplicate route name",
       ask: "POST /routes",
       form: "name=base&paths=/x",
       status: 409,
       body: unique('{name="base"}', { name: "base" }),
     },
     {
-      does: "refuses a username twice",
+      does: "refuses a duplicate username",
       ask: "POST /consumers",
       form: "username=base",
       status: 409,
       body: unique('{username="base"}', { username: "base" }),
     },
     {
-      does: "refuses a custom_id twice",
+      does: "refuses a duplicate custom_id",
       ask: "POST /consumers",
       form: "username=c&custom_id=base-42",
       status: 409,
       body: unique('{custom_id="base-42"}', { custom_id: "base-42" }),
     },
     {
-      does: "refuses a key twice",
+      does: "refuses a duplicate key",
       ask: "POST /consumers/base/key-auth",
       form: "key=base-key",
       status: 409,
       body: unique('{key="base-key"}', { key: "base-key" }),
     },
     {
-      does: "refuses a plugin twice in one place",
+      does: "refuses a plugin twice in the same scope",
       ask: "POST /services/base/plugins",
       form: "name=cors&config.max_age=5",
       status: 409,
@@ -243,14 +248,14 @@ export const refusals: Table = {
       }),
     },
     {
-      does: "refuses an instance name twice",
+      does: "refuses a duplicate instance name",
       ask: "POST /plugins",
       form: "name=key-auth&instance_name=base",
       status: 409,
       body: unique('{instance_name="base"}', { instance_name: "base" }),
     },
     {
-      does: "refuses an id twice",
+      does: "refuses a duplicate id",
       ask: "POST /services",
       json: { id: ids.service, name: "other", host: "a" },
       status: 400,
@@ -262,7 +267,7 @@ export const refusals: Table = {
       },
     },
     {
-      does: "refuses a reference by an id that leads nowhere",
+      does: "refuses a reference by an unknown id",
       ask: "POST /routes",
       json: { paths: ["/x"], service: { id: ids.unknown } },
       status: 400,
@@ -274,7 +279,7 @@ export const refusals: Table = {
       },
     },
     {
-      does: "refuses a reference by a name that leads nowhere",
+      does: "refuses a reference by an unknown name",
       ask: "POST /routes",
       form: "paths=/x&service.name=nobody",
       status: 400,
@@ -290,35 +295,35 @@ export const refusals: Table = {
       },
     },
     {
-      does: "wants an id or a name in a reference",
+      does: "requires an id or a name in a reference",
       ask: "POST /routes",
       json: { paths: ["/x"], service: {} },
       status: 400,
       body: schema("service.id: missing primary key", { service: { id: "missing primary key" } }),
     },
     {
-      does: "wants a record for a reference",
+      does: "requires a record for a reference",
       ask: "POST /routes",
       json: { paths: ["/x"], service: "base" },
       status: 400,
       has: { code: 2, fields: { service: "expected a record" } },
     },
     {
-      does: "refuses a write below a parent that there is not",
+      does: "refuses a write below a missing parent",
       ask: "POST /services/nobody/routes",
       form: "paths=/x",
       status: 404,
       body: { message: "Not found" },
     },
     {
-      does: "refuses a key of a consumer that there is not",
+      does: "refuses a key of a missing consumer",
       ask: "POST /consumers/nobody/key-auth/",
       form: "key=k",
       status: 404,
       body: { message: "Not found" },
     },
     {
-      does: "keeps a service that has routes",
+      does: "does not remove a service that has routes",
       ask: "DELETE /services/base",
       status: 400,
       body: {
@@ -329,17 +334,21 @@ export const refusals: Table = {
       },
     },
     {
-      does: "removes nothing below that is not there",
+      does: "answers 404 to a DELETE of a missing nested entity",
       ask: "DELETE /services/base/routes/nobody",
       status: 404,
       body: { message: "Not found" },
     },
-    { does: "removes nothing below that is another's", ask: `DELETE /routes/base/plugins/${ids.plugin}`, status: 404 },
     {
-      does: "removes nothing below a parent that there is not",
+      does: "answers 404 to a DELETE of another parent's entity",
+      ask: `DELETE /routes/base/plugins/${ids.plugin}`,
+      status: 404,
+    },
+    {
+      does: "answers 404 to a DELETE below a missing parent",
       ask: "DELETE /consumers/nobody/key-auth/base-key",
       status: 404,
     },
-    { does: "still has everything", ask: "GET /services/base/plugins/base", status: 200, has: { id: ids.plugin } },
+    { does: "has removed nothing", ask: "GET /services/base/plugins/base", status: 200, has: { id: ids.plugin } },
   ],
 };

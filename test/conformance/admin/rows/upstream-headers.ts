@@ -23,14 +23,14 @@ export const upstreamHeaders: Table = {
       has: { upstream_headers: [secret, zone] },
     },
     {
-      does: "stay when a client replaces the service that knows nothing of them",
+      does: "stay when a client that does not know them replaces the service",
       ask: "PUT /services/headed",
       json: { name: "headed", host: "b", retries: 2 },
       status: 200,
       has: { host: "b", retries: 2, upstream_headers: [secret, zone] },
     },
     {
-      does: "stay when something else changes",
+      does: "stay when another member changes",
       ask: "PATCH /services/headed",
       json: { retries: 3 },
       status: 200,
@@ -46,7 +46,7 @@ export const upstreamHeaders: Table = {
       },
     },
     {
-      does: "are replaced as a whole, by a form too",
+      does: "are replaced completely, also by a form",
       ask: "PATCH /services/headed",
       form: "upstream_headers[1].name=X-Zone&upstream_headers[1].value=blue",
       status: 200,
@@ -91,7 +91,7 @@ export const upstreamHeaders: Table = {
       has: { fields: { upstream_headers: [{ value: "length must be at most 4096" }] } },
     },
     {
-      does: "go away with null",
+      does: "are removed with null",
       ask: "PUT /services/headed",
       json: { name: "headed", host: "b", upstream_headers: null },
       status: 200,
