@@ -7,7 +7,7 @@ import { type Engine, type RigOptions, startRig } from "./rig.ts";
 const JSON_TYPE = "application/json; charset=utf-8";
 
 export function answerSuite(engine: Engine): void {
-  describe(`answers of the gateway's own (${engine.name})`, () => {
+  describe(`responses of the gateway itself (${engine.name})`, () => {
     const cases: readonly (readonly [says: string, rig: RigOptions, status: number, message: string])[] = [
       ["no route matches", { route: { paths: ["/other"] } }, 404, "no Route matched with those values"],
       ["the route has no service", { route: { service: null } }, 503, "no Service found with those values"],
@@ -32,7 +32,12 @@ export function answerSuite(engine: Engine): void {
     };
     const reasons: readonly (readonly [says: string, rig: RigOptions, status: number, message: string])[] = [
       ["a closed route", { route: closed }, 503, "This route is currently unavailable"],
-      ["a plugin that cannot decide", { plugins: { "key-auth": answering } }, 500, "An unexpected error occurred"],
+      [
+        "a plugin that cannot reach a decision",
+        { plugins: { "key-auth": answering } },
+        500,
+        "An unexpected error occurred",
+      ],
       [
         "a plugin that fails",
         {
@@ -49,7 +54,7 @@ export function answerSuite(engine: Engine): void {
       ],
     ];
     for (const [says, rig, status, message] of reasons) {
-      it(`logs the reason of ${says} with the request's id, and does not show it to the client`, async (test) => {
+      it(`logs the reason for ${says} with the request's id, and does not show it to the client`, async (test) => {
         const { port, log } = await startRig(test, engine, rig);
         for (const accept of ["application/json", "text/html", "text/plain", "application/xml"]) {
           const answer = await send(port, { headers: { Accept: accept } });
@@ -77,7 +82,7 @@ export function answerSuite(engine: Engine): void {
       ["text/html;q=0, application/json", JSON_TYPE],
     ];
     for (const [accept, type] of accepts) {
-      it(`answers in ${type} when the client accepts ${accept ?? "it does not say what"}`, async (test) => {
+      it(`answers in ${type} when the client accepts ${accept ?? "nothing specific"}`, async (test) => {
         const { port } = await startRig(test, engine, { route: { paths: ["/other"] } });
         const answer = await send(port, { headers: accept === undefined ? {} : { Accept: accept } });
         assert.equal(answer.headers["content-type"], type);
@@ -86,7 +91,7 @@ export function answerSuite(engine: Engine): void {
       });
     }
 
-    it("answers nothing but the head to HEAD", async (test) => {
+    it("answers HEAD with a head only", async (test) => {
       const { port } = await startRig(test, engine, { route: { paths: ["/other"] } });
       const answer = await send(port, { method: "HEAD" });
       assert.equal(answer.status, 404);
@@ -94,7 +99,7 @@ export function answerSuite(engine: Engine): void {
       assert.ok(Number(answer.headers["content-length"]) > 0);
     });
 
-    it("keeps the connection after an answer", async (test) => {
+    it("keeps the connection after an error response", async (test) => {
       const { port } = await startRig(test, engine, { route: { paths: ["/other"] } });
       const lost = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc";
       const last = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
@@ -102,7 +107,7 @@ export function answerSuite(engine: Engine): void {
       assert.equal(all.match(/HTTP\/1\.1 404 Not Found/g)?.length, 2);
     });
 
-    it("asks for https with 426 when the route wants it", async (test) => {
+    it("answers 426 for plain http when the route requires https", async (test) => {
       const { port } = await startRig(test, engine, { route: { protocols: ["https"] } });
       const answer = await send(port);
       assert.equal(answer.status, 426);
@@ -121,7 +126,7 @@ export function answerSuite(engine: Engine): void {
       });
     }
 
-    it("lets a request pass that came over https to a trusted proxy in front", async (test) => {
+    it("accepts a request that arrived over https at a trusted proxy", async (test) => {
       const { port } = await startRig(test, engine, {
         upstream: (_request, response) => response.end("ok"),
         route: { protocols: ["https"] },
@@ -147,7 +152,7 @@ export function answerSuite(engine: Engine): void {
         431,
         "Request header or cookie",
       ],
-      ["a head that is none", "NONSENSE\r\n\r\n", 400, "Bad request"],
+      ["an invalid head", "NONSENSE\r\n\r\n", 400, "Bad request"],
       [
         "two lengths",
         "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
@@ -161,25 +166,25 @@ export function answerSuite(engine: Engine): void {
         "Bad request",
       ],
       [
-        "a transfer coding that it does not know",
+        "an unknown transfer coding",
         "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
         501,
         "Not implemented",
       ],
       [
-        "chunks in a version that has none",
+        "chunks in HTTP/1.0",
         "POST / HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
         400,
         "Bad request",
       ],
-      ["a version that is not HTTP/1's", "GET / HTTP/2.0\r\nHost: a\r\n\r\n", 505, "HTTP version not supported"],
+      ["a version other than HTTP/1.x", "GET / HTTP/2.0\r\nHost: a\r\n\r\n", 505, "HTTP version not supported"],
       ["a request of HTTP/0.9", "GET /\r\n\r\n", 505, "HTTP version not supported"],
       ["no host", "GET / HTTP/1.1\r\n\r\n", 400, "Bad request"],
-      ["a host that is none", "GET / HTTP/1.1\r\nHost: a b/c\r\n\r\n", 400, "Bad request"],
-      ["a host with a user", "GET / HTTP/1.1\r\nHost: u@a\r\n\r\n", 400, "Bad request"],
-      ["a tunnel to somewhere", "CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n", 400, "Bad request"],
+      ["an invalid host", "GET / HTTP/1.1\r\nHost: a b/c\r\n\r\n", 400, "Bad request"],
+      ["a host with userinfo", "GET / HTTP/1.1\r\nHost: u@a\r\n\r\n", 400, "Bad request"],
+      ["a CONNECT request", "CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n", 400, "Bad request"],
       ["two hosts", "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400, "Bad request"],
-      ["a target that is no path", "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", 400, "Bad request"],
+      ["a target that is not a path", "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", 400, "Bad request"],
     ];
     for (const [says, text, status, message] of broken) {
       it(`refuses ${says} with ${status} and closes`, async (test) => {

@@ -26,7 +26,7 @@ export function balancingSuite(engine: Engine): void {
   }
 
   describe(`balancing (${engine.name})`, () => {
-    it("takes targets in turn by their weights, and never one of weight 0", async (test) => {
+    it("uses targets in turn by their weights, and never one with weight 0", async (test) => {
       const { rig, servers } = await startBalanced(test, { count: 4, weights: [3, 1, 1, 0] });
       assert.equal(await letters(rig.port, 10), "abacaabaca");
       await rig.swap({ pool: { targets: weighted(servers, [0, 1, 1, 0]) } });
@@ -42,7 +42,7 @@ export function balancingSuite(engine: Engine): void {
       }
     });
 
-    it("calls a target by its own name, by host_header, or as the client did", async (test) => {
+    it("sends a target its own name, host_header or the client's Host", async (test) => {
       const serve: Serve = () => (request, response) => response.end(request.headers.host);
       const { rig, servers } = await startBalanced(test, { count: 1, serve });
       const [address = "", port = ""] = [servers[0]?.address, String(servers[0]?.port)];
@@ -70,7 +70,7 @@ export function balancingSuite(engine: Engine): void {
       assert.deepEqual(loads(rig), [0, 0, 0]);
     });
 
-    it("gives the least busy target the next request", async (test) => {
+    it("sends the next request to the least busy target", async (test) => {
       const held = { a: Promise.withResolvers<void>() };
       const serve: Serve = (letter) => (request, response) => {
         if (request.url === "/slow") held.a.promise.then(() => response.end(letter));
@@ -85,7 +85,7 @@ export function balancingSuite(engine: Engine): void {
       assert.deepEqual(loads(rig), [0, 0]);
     });
 
-    it("sends equal values to one target as long as it is there", async (test) => {
+    it("sends equal values to one target as long as it exists", async (test) => {
       const upstream = { algorithm: "consistent-hashing", hash_on: "header", hash_on_header: "X-User" };
       const { rig, servers } = await startBalanced(test, { count: 4, upstream });
       const users = Array.from({ length: 40 }, (_, at) => `user-${at}`);
@@ -101,7 +101,7 @@ export function balancingSuite(engine: Engine): void {
       for (const [at, home] of (await homes()).entries()) if (before[at] !== "a") assert.equal(home, before[at]);
     });
 
-    it("gives a client without the cookie one, and recognises it by that cookie", async (test) => {
+    it("sends a cookie to a client without one, and recognizes the client by it", async (test) => {
       const upstream = { algorithm: "consistent-hashing", hash_on: "cookie", hash_on_cookie: "home" };
       const serve: Serve = (letter) => (_request, response) => response.setHeader("Set-Cookie", "own=1").end(letter);
       const { rig } = await startBalanced(test, { count: 4, upstream, serve });
@@ -115,7 +115,7 @@ export function balancingSuite(engine: Engine): void {
       assert.equal(await letters(rig.port, 5, { headers: { Cookie: cookie } }), first.body.repeat(5));
     });
 
-    it("holds no request for under way that is over, however it ended", async (test) => {
+    it("stops counting a request as in flight when it ends, however it ends", async (test) => {
       const serve: Serve = () => (request, response) => {
         if (request.url === "/break") response.writeHead(200, { "Content-Length": "9" }).write("half");
         if (request.url === "/break") setImmediate(() => request.socket.destroy());
@@ -156,7 +156,7 @@ export function balancingSuite(engine: Engine): void {
       assert.deepEqual(loads(rig), [0]);
     });
 
-    it("upgrades at another target when one fails", async (test) => {
+    it("sends an upgrade to another target when one fails", async (test) => {
       const { rig, servers } = await startBalanced(test, { count: 2, service: { retries: 1 } });
       await servers[0]?.stop();
       servers[1]?.server.on("upgrade", ({ socket, headers }) => {
@@ -168,7 +168,7 @@ export function balancingSuite(engine: Engine): void {
       await receiveUntil(socket, servers[1]?.address ?? "?");
     });
 
-    it("shows the service's client certificate, else the upstream's, on connections of their own", async (test) => {
+    it("uses the service's client certificate, otherwise the upstream's, on separate connections", async (test) => {
       const authority = await makeAuthority();
       const [own, pool, up] = await Promise.all(
         ["own", "pool", "up"].map((name) =>

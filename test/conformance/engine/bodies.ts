@@ -34,7 +34,7 @@ export function bodySuite(engine: Engine): void {
     }
 
     for (const type of ["application/json", "no type at all", "multipart/form-data"]) {
-      it(`does not look into a body of ${type}`, async (test) => {
+      it(`does not inspect a body of ${type}`, async (test) => {
         const { port } = await startRig(test, engine, { upstream: echo });
         const { body } = await send(port, { method: "POST", headers: { "Content-Type": type }, body: "{broken" });
         assert.equal(JSON.parse(body).body, "{broken");
@@ -47,7 +47,7 @@ export function bodySuite(engine: Engine): void {
       assert.deepEqual(JSON.parse(body), { body: "", length: "0" });
     });
 
-    it("sends the upstream what has come before the client has sent all", async (test) => {
+    it("forwards data to the upstream before the client has sent the whole body", async (test) => {
       const first = signal<string>();
       const { port } = await startRig(test, engine, {
         upstream: (incoming, response) => {
@@ -63,7 +63,7 @@ export function bodySuite(engine: Engine): void {
       assert.equal((await received(response)).body, "done");
     });
 
-    it("sends the client what has come before the upstream has sent all", async (test) => {
+    it("forwards data to the client before the upstream has sent the whole body", async (test) => {
       const rest = signal();
       const { port } = await startRig(test, engine, {
         upstream: async (_request, response) => {
@@ -97,7 +97,7 @@ export function bodySuite(engine: Engine): void {
       ["GET", 304, undefined],
     ];
     for (const [method, status, length] of bodiless) {
-      it(`passes on that ${method} with ${status} has no body, and keeps the connection`, async (test) => {
+      it(`forwards ${method} with ${status} without a body, and keeps the connection`, async (test) => {
         const { port } = await startRig(test, engine, {
           upstream: (_request, response) => {
             response.writeHead(status, length === undefined ? {} : { "Content-Length": length }).end();
@@ -115,7 +115,7 @@ export function bodySuite(engine: Engine): void {
     }
 
     for (const status of [204, 304]) {
-      it(`takes the length that an upstream gives with ${status} for that of another response`, async (test) => {
+      it(`does not expect a body for the length that an upstream sends with ${status}`, async (test) => {
         const { port } = await startRig(test, engine, {
           upstream: (request) => {
             request.socket.write(`HTTP/1.1 ${status} X\r\nContent-Length: 5\r\nETag: "a"\r\n\r\n`);
@@ -130,7 +130,7 @@ export function bodySuite(engine: Engine): void {
       });
     }
 
-    it("passes trailers on to a client that takes them", async (test) => {
+    it("forwards trailers to a client that accepts them", async (test) => {
       const { port } = await startRig(test, engine, {
         upstream: (_request, response) => {
           response.writeHead(200, { Trailer: "X-Sum" }).write("ok");
@@ -144,7 +144,7 @@ export function bodySuite(engine: Engine): void {
       assert.deepEqual((await send(port)).trailers, {}, "and to no other");
     });
 
-    it("answers Expect: 100-continue and forwards what follows", async (test) => {
+    it("answers Expect: 100-continue and forwards the body", async (test) => {
       const { port } = await startRig(test, engine, { upstream: echo });
       const socket = await dial(test, port);
       socket.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n");
@@ -153,7 +153,7 @@ export function bodySuite(engine: Engine): void {
       assert.match(await receiveUntil(socket, "}"), /"body":"ok"/);
     });
 
-    it("delivers an answer that comes before the client has sent all, and keeps the connection", async (test) => {
+    it("delivers a response that arrives before the client has sent the whole body, and keeps the connection", async (test) => {
       const { port } = await startRig(test, engine, {
         upstream: (_request, response) => {
           response.writeHead(413, { Connection: "close" }).end("too much");
@@ -166,7 +166,7 @@ export function bodySuite(engine: Engine): void {
       assert.match(await receiveUntil(socket, "too much"), /^HTTP\/1\.1 413 /);
     });
 
-    it("lets a plugin read the body, and forwards it still or replaced", async (test) => {
+    it("lets a plugin read the body, and forwards it unchanged or replaced", async (test) => {
       const read: (string | undefined)[] = [];
       const { port } = await startRig(test, engine, {
         upstream: echo,
@@ -196,9 +196,9 @@ export function bodySuite(engine: Engine): void {
       ["in the middle of the response", (response) => response.write("half")],
     ];
     const ways: readonly (readonly [what: string, part: (socket: Socket) => void, binds?: Engine["name"]])[] = [
-      ["goes away", (socket) => socket.destroy()],
+      ["disconnects", (socket) => socket.destroy()],
       // Node's own server keeps responding to a half-closed client.
-      ["ends its side", (socket) => socket.end(), "http1"],
+      ["closes its side", (socket) => socket.end(), "http1"],
     ];
     for (const [when, begin] of partings)
       for (const [what, part, binds = engine.name] of ways) {
@@ -221,7 +221,7 @@ export function bodySuite(engine: Engine): void {
         });
       }
 
-    it("closes the upstream's connection when the client goes away in the middle of its body", async (test) => {
+    it("closes the upstream's connection when the client disconnects in the middle of its body", async (test) => {
       const begun = signal();
       const gone = signal();
       const { port } = await startRig(test, engine, {
@@ -237,7 +237,7 @@ export function bodySuite(engine: Engine): void {
       await gone.seen;
     });
 
-    it("breaks off towards the client when the upstream breaks off its body", async (test) => {
+    it("aborts the response when the upstream aborts its body", async (test) => {
       const { port, log } = await startRig(test, engine, {
         upstream: (_request, response) => {
           response.writeHead(200, { "Content-Length": "100" });

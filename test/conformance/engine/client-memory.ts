@@ -39,13 +39,13 @@ const resetsOf = ({ frames }: FrameClient): readonly number[] =>
 
 export function clientMemorySuite(engine: Engine): void {
   if (engine.name === "http1") http2Suite(engine);
-  describe(`memory for clients (${engine.name})`, () => {
+  describe(`memory of clients (${engine.name})`, () => {
     const deaf: readonly (readonly [says: string, request: string])[] = [
       ["do not read a long response", "GET / HTTP/1.1\r\nHost: a\r\n\r\n"],
       ["pipeline requests and read nothing", "GET / HTTP/1.1\r\nHost: a\r\n\r\n".repeat(50)],
     ];
     for (const [says, request] of deaf) {
-      it(`closes connections that ${says} when all hold too much, and serves others`, async (test) => {
+      it(`closes connections that ${says} when the memory limit is reached, and serves others`, async (test) => {
         const { proxy, port } = await startRig(test, engine, {
           upstream: huge,
           settings: { clientMemory: MEGABYTE },
@@ -64,8 +64,8 @@ export function clientMemorySuite(engine: Engine): void {
 }
 
 function tunnelSuite(engine: Engine): void {
-  describe(`memory for tunnels (${engine.name})`, () => {
-    it("closes tunnels whose clients read nothing when all hold too much", async (test) => {
+  describe(`memory of tunnels (${engine.name})`, () => {
+    it("closes tunnels whose clients read nothing when the memory limit is reached", async (test) => {
       const server = createServer();
       server.on("upgrade", ({ socket }) => {
         socket.on("error", () => {}).write("HTTP/1.1 101 OK\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
@@ -86,8 +86,8 @@ function tunnelSuite(engine: Engine): void {
 }
 
 function http2Suite(engine: Engine): void {
-  describe(`memory for streams (${engine.name})`, () => {
-    it("refuses streams of a connection that leaves its responses waiting, and serves others", async (test) => {
+  describe(`memory of streams (${engine.name})`, () => {
+    it("refuses streams of a connection that does not read its responses, and serves others", async (test) => {
       const { rig } = await startHttp2(test, engine, { upstream: ok, settings: { clientMemory: LIMIT } });
       const large = [["x-large", "a".repeat(16_000)]] as const;
       const clients = await Promise.all(Array.from({ length: 4 }, () => dialDeaf(test, rig.port, 100, large)));
@@ -127,7 +127,7 @@ function http2Suite(engine: Engine): void {
       await becomes(() => rig.proxy.memory() === 0);
     });
 
-    it("closes the connection on which the most waits when responses are more than may wait", async (test) => {
+    it("closes the connection with the most unread bytes when responses exceed the limit", async (test) => {
       const { rig } = await startHttp2(test, engine, { upstream: huge, settings: { clientMemory: LIMIT } });
       const clients = await Promise.all(Array.from({ length: 4 }, () => dialDeaf(test, rig.port, 20)));
       await Promise.any(clients.map(({ closed }) => closed));
@@ -135,7 +135,7 @@ function http2Suite(engine: Engine): void {
       assert.equal((await ask(dialHttp2(test, rig.port), { headers: { ":path": "/ok" } })).status, 200);
     });
 
-    it("takes no more connections than there is memory for", async (test) => {
+    it("accepts no more connections than the memory allows", async (test) => {
       const { rig, session } = await startHttp2(test, engine, { upstream: ok, settings: { clientMemory: 40_000 } });
       await ask(session);
       const client = await dialFrames(test, rig.port);
@@ -143,7 +143,7 @@ function http2Suite(engine: Engine): void {
       assert.equal((await ask(session)).status, 200);
     });
 
-    it("counts nothing after a while with clients that come, ask and go", async (test) => {
+    it("counts no memory after many clients have connected, sent requests and disconnected", async (test) => {
       const { rig, session } = await startHttp2(test, engine, { upstream: ok });
       for (let turn = 0; turn < 20; turn++) {
         const client = await dialDeaf(test, rig.port, 10);

@@ -96,7 +96,7 @@ const spread = (header: string) => async (ask: Asks) => {
 
 const rows: readonly Row[] = [
   {
-    says: "rate-limiting by header_name counts each value by itself",
+    says: "rate-limiting by header_name counts each value separately",
     rig: () => limited({ limit_by: "header", header_name: "X-Tenant-ID" }),
     seen: (ask) =>
       statuses(
@@ -106,7 +106,7 @@ const rows: readonly Row[] = [
     expected: [200, 200, 429, 429],
   },
   {
-    says: "key-auth finds a key in a header of key_names, and in a query argument of that very name only",
+    says: "key-auth finds a key in a header of key_names, and in a query argument with exactly that name",
     rig: () => guarded({ key_names: ["X-Api-Key", "Api_Token"] }),
     seen: (ask) =>
       found(ask, [
@@ -120,7 +120,7 @@ const rows: readonly Row[] = [
     expected: [true, true, true, true, false, false],
   },
   {
-    says: "key-auth with hide_credentials takes the header of key_names away",
+    says: "key-auth with hide_credentials removes the header of key_names",
     rig: () => {
       const plugin = handlers["key-auth"](
         { ...filledKeyAuth, key_names: ["X-Api-Key", "Api_Token"], hide_credentials: true, anonymous: "nobody" },
@@ -171,7 +171,7 @@ const rows: readonly Row[] = [
     expected: { ofOne: 1, isSpread: true },
   },
   {
-    says: "an upstream hashes on a cookie of that very name only, for cookies do distinguish case (RFC 6265)",
+    says: "an upstream hashes on a cookie with exactly that name, because cookie names are case-sensitive (RFC 6265)",
     rig: hashed({ hash_on: "cookie", hash_on_cookie: "Home" }),
     seen: async (ask) => {
       const gets = async (cookie: string) => (await ask(withHeaders({ cookie }))).headers["set-cookie"] !== undefined;
@@ -180,7 +180,7 @@ const rows: readonly Row[] = [
     expected: [false, true],
   },
   {
-    says: "upstream_headers of a service take the place of a client's",
+    says: "upstream_headers of a service replace a client's headers",
     rig: () => ({ upstream: echo, service: { upstream_headers: [{ name: "X-Secret", value: "ours" }] } }),
     seen: async (ask) => JSON.parse((await ask(withHeaders({ "x-secret": "forged" }))).body)["x-secret"],
     expected: "ours",

@@ -20,7 +20,7 @@ export function coreServiceSuite(engine: Engine): void {
   };
 
   describe(`core Services (${engine.name})`, () => {
-    it("asks the Service's own address when no connection to any endpoint can be made", async (test) => {
+    it("uses the cluster IP when no endpoint accepts a connection", async (test) => {
       const dead = [at(await closedPort(test)), at(await closedPort(test))];
       const { port } = await startRig(test, engine, { endpoints: [...dead, await startCluster(test)] });
       assert.equal((await send(port)).body, "cluster");
@@ -31,14 +31,14 @@ export function coreServiceSuite(engine: Engine): void {
       socket.destroy();
     });
 
-    it("never asks it while an endpoint answers, whatever that answers", async (test) => {
+    it("never uses the cluster IP while an endpoint answers, even with an error", async (test) => {
       const live = await startUpstream(test, (_request, response) => response.writeHead(503).end("endpoint"));
       const endpoints = [at(portOf(live)), at(await closedPort(test)), await startCluster(test)];
       const { port } = await startRig(test, engine, { endpoints });
       for (let count = 0; count < 6; count++) assert.equal((await send(port)).body, "endpoint");
     });
 
-    it("goes back to the endpoints that the next document names", async (test) => {
+    it("uses the endpoints of the next document again", async (test) => {
       const cluster = await startCluster(test);
       const rig = await startRig(test, engine, { endpoints: [at(await closedPort(test)), cluster] });
       assert.equal((await send(rig.port)).body, "cluster");
@@ -47,7 +47,7 @@ export function coreServiceSuite(engine: Engine): void {
       assert.equal((await send(rig.port)).body, "endpoint");
     });
 
-    it("does not reach by that address what the guard refuses as an endpoint, nor the address where it is refused", async (test) => {
+    it("does not use the cluster IP if the address check refuses an endpoint, and no cluster IP that it refuses", async (test) => {
       const cluster = await startCluster(test);
       for (const endpoints of [
         [at(80, "169.254.169.254"), cluster],
@@ -59,7 +59,7 @@ export function coreServiceSuite(engine: Engine): void {
       }
     });
 
-    it("answers 502 when that address cannot be reached either", async (test) => {
+    it("answers 502 when the cluster IP cannot be reached either", async (test) => {
       const endpoints = [at(await closedPort(test)), own(await closedPort(test))];
       const { port } = await startRig(test, engine, { endpoints });
       assert.equal((await send(port)).status, 502);

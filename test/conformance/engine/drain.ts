@@ -26,7 +26,7 @@ async function startUpgrading(test: TestContext, upgrade: (socket: Socket) => vo
 
 export function drainSuite(engine: Engine): void {
   describe(`the drain (${engine.name})`, { timeout: 20_000 }, () => {
-    it("lets requests under way end, ends idle connections, and takes no more", async (test) => {
+    it("completes requests in flight, closes idle connections, and accepts no more", async (test) => {
       const held = signal<ServerResponse>();
       const { port, proxy } = await startRig(test, engine, { upstream: (_request, response) => held.fire(response) });
       const [idle, busy] = [await dial(test, port), await dial(test, port)];
@@ -45,7 +45,7 @@ export function drainSuite(engine: Engine): void {
       await drained;
     });
 
-    it("ends connections on which nothing but an empty line has come since the last answer", async (test) => {
+    it("closes connections on which only an empty line has arrived since the last response", async (test) => {
       const { port, proxy } = await startRig(test, engine, { upstream: (_request, response) => response.end("ok") });
       const client = await dial(test, port);
       const first = receiveUntil(client, "ok");
@@ -55,7 +55,7 @@ export function drainSuite(engine: Engine): void {
       await proxy.close({ deadline: FAR });
     });
 
-    it("waits for no body behind an early answer", async (test) => {
+    it("does not wait for the rest of a body after an early response", async (test) => {
       const { port, proxy } = await startRig(test, engine, {
         upstream: (_request, response) => response.writeHead(413).end("too large"),
       });
@@ -86,7 +86,7 @@ export function drainSuite(engine: Engine): void {
       await drained;
     });
 
-    it("cuts off what has not ended at the deadline: requests, handshakes and tunnels", async (test) => {
+    it("aborts unfinished requests, handshakes and tunnels at the deadline", async (test) => {
       const [asked, shaken] = [signal(), signal<Socket>()];
       const held = await startUpgrading(test, shaken.fire);
       const silent = await startRig(test, engine, { upstream: () => asked.fire() });

@@ -45,7 +45,7 @@ export function failureSuite(engine: Engine): void {
       assert.deepEqual(more, []);
     });
 
-    it("answers 502 when the upstream closes without a response, or speaks no HTTP", async (test) => {
+    it("answers 502 when the upstream closes without a response, or does not speak HTTP", async (test) => {
       const closing = await startBare(test, (socket) => socket.once("data", () => socket.destroy()));
       const babbling = await startBare(test, (socket) => socket.end("SSH-2.0\r\n"));
       for (const upstream of [closing, babbling]) {
@@ -59,14 +59,14 @@ export function failureSuite(engine: Engine): void {
       assert.deepEqual([status, message], [504, TIMING_OUT]);
     });
 
-    it("answers 504 when no connection is there within connect_timeout", async (test) => {
+    it("answers 504 when no connection is established within connect_timeout", async (test) => {
       const upstream = await startBare(test, () => {});
       const service = { protocol: "https" as const, connect_timeout: 100, retries: 0 };
       const { status, message } = await answerOf(test, { upstream, service });
       assert.deepEqual([status, message], [504, TIMING_OUT]);
     });
 
-    it("answers 504 when the upstream takes no more of the body for write_timeout", async (test) => {
+    it("answers 504 when the upstream accepts no data of the body for write_timeout", async (test) => {
       const upstream = await startBare(test, (socket) => socket.pause());
       const { port } = await startRig(test, engine, { upstream, service: { write_timeout: 200 } });
       const body = Buffer.alloc(32 * 1024 * 1024);
@@ -74,7 +74,7 @@ export function failureSuite(engine: Engine): void {
       assert.equal(status, 504);
     });
 
-    it("keeps the service's timeouts to within a moment, not a second", async (test) => {
+    it("applies the service's timeouts with a precision below a second", async (test) => {
       const deaf = await startBare(test, () => {});
       const late: readonly (readonly [RigOptions, number])[] = [
         [{ upstream: () => {}, service: { read_timeout: 300 } }, 300],
@@ -90,7 +90,7 @@ export function failureSuite(engine: Engine): void {
       }
     });
 
-    it("waits for read_timeout only once the request has been sent, and not while the client takes nothing", async (test) => {
+    it("starts read_timeout when the request has been sent, and pauses it while the client reads nothing", async (test) => {
       const { port } = await startRig(test, engine, {
         upstream: (request, response) => {
           if (request.url === "/silent") return;
@@ -119,7 +119,7 @@ export function failureSuite(engine: Engine): void {
       assert.ok(received > 15 * 1024 * 1024, `${received} bytes`);
     });
 
-    it("breaks off when the response pauses for longer than read_timeout", async (test) => {
+    it("aborts when the response pauses for longer than read_timeout", async (test) => {
       const { port } = await startRig(test, engine, {
         upstream: (_request, response) => {
           response.writeHead(200, { "Content-Length": "100" }).write("half");
@@ -135,7 +135,7 @@ export function failureSuite(engine: Engine): void {
       assert.deepEqual([status, message], [503, "name resolution failed"]);
     });
 
-    it("answers in plain text when the client says nothing of what it accepts, as nginx does", async (test) => {
+    it("answers in plain text when the client sends no Accept, as nginx does", async (test) => {
       const { port } = await startRig(test, engine, { upstream: await closedPort(test) });
       const bare = await send(port);
       assert.equal(bare.headers["content-type"], "text/plain; charset=utf-8");
@@ -144,7 +144,7 @@ export function failureSuite(engine: Engine): void {
     });
   });
 
-  describe(`addresses that are no upstreams (${engine.name})`, () => {
+  describe(`refused addresses (${engine.name})`, () => {
     for (const host of ["127.0.0.1", "localhost", "0.0.0.0"]) {
       it(`refuses ${host} unless a setting allows it`, async (test) => {
         const options = { upstream: ok, service: { host } };
@@ -158,7 +158,7 @@ export function failureSuite(engine: Engine): void {
     }
 
     for (const host of ["127.1", "0x7f000001", "2130706433", "::ffff:7f00:1", "::127.0.0.1", "0:0:0:0:0:0:0:1"]) {
-      it(`is not fooled by the spelling ${host}`, async (test) => {
+      it(`refuses a disallowed address in the spelling ${host}`, async (test) => {
         const { status } = await answerOf(test, {
           upstream: ok,
           service: { host },
@@ -254,7 +254,7 @@ export function failureSuite(engine: Engine): void {
     const careless = { protocol: "https", host: "localhost", retries: 0, tls_verify: false } as const;
 
     for (const maxVersion of isOurs ? (["TLSv1.2", "TLSv1.3"] as const) : []) {
-      it(`makes one whole handshake with a target and resumes the others (${maxVersion})`, async (test) => {
+      it(`performs one full handshake with a target and resumes the others (${maxVersion})`, async (test) => {
         const { upstream } = await startResumable(test, { maxVersion });
         const { port } = await startRig(test, engine, { upstream, service: careless });
         const bodies = [];
@@ -263,7 +263,7 @@ export function failureSuite(engine: Engine): void {
       });
     }
 
-    it("resumes nothing that was agreed on with another name, another certificate or without verifying", async (test) => {
+    it("does not resume a session of another name, of another certificate or without verification", async (test) => {
       const { upstream, issue } = await startResumable(test, { requestCert: true, rejectUnauthorized: false });
       const certificates = { one: await issue("one"), two: await issue("two") };
       const showing = (name: "one" | "two") => ({
@@ -292,7 +292,7 @@ export function failureSuite(engine: Engine): void {
   describe(`retries and turns (${engine.name})`, () => {
     const at = (port: number, terminating = false) => ({ address: "127.0.0.1", port, terminating });
 
-    it("tries the next endpoint as often as the service says", async (test) => {
+    it("tries the next endpoint as often as `retries` allows", async (test) => {
       const [dead, deader, live] = [await closedPort(test), await closedPort(test), await startUpstream(test, ok)];
       const endpoints = [at(dead), at(deader), at(portOf(live))];
       assert.equal((await answerOf(test, { endpoints, service: { retries: 1 } })).status, 502);
@@ -304,7 +304,7 @@ export function failureSuite(engine: Engine): void {
       );
     });
 
-    it("tries again when an upstream closed the idle connection that it took", async (test) => {
+    it("retries when an upstream closed the idle connection that was used", async (test) => {
       for (const [method, expected] of [
         ["GET", 200],
         ["POST", 502],
@@ -321,7 +321,7 @@ export function failureSuite(engine: Engine): void {
       }
     });
 
-    it("takes endpoints in turn, and terminating ones only when no other is there", async (test) => {
+    it("uses endpoints in turn, and terminating ones only if there is no other", async (test) => {
       const named = async (name: string) =>
         portOf(await startUpstream(test, (_request, response) => response.end(name)));
       const [a, b, c] = [await named("a"), await named("b"), await named("c")];

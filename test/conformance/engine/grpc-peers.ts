@@ -147,7 +147,7 @@ export function grpcPeerSuite(engine: Engine): void {
       assert.deepEqual(trailer?.get("x-end"), ["here"]);
     });
 
-    it("understand what the gateway itself says", async (test) => {
+    it("understand errors of the gateway itself", async (test) => {
       const { rig, client } = await startClient(test, engine, handlers, {
         plugins: { cors: { access: () => ({ status: 429, message: "API rate limit exceeded: wait 5 s" }) } },
       });
@@ -225,7 +225,7 @@ export function grpcPeerSuite(engine: Engine): void {
       await cancelled.seen;
     });
 
-    it("continue during a drain: calls under way end, new ones go to another node", async (test) => {
+    it("continue during a drain: calls in flight complete, new ones go to another node", async (test) => {
       const [reached, goOn] = [signal(), signal()];
       const { rig, client } = await startClient(test, engine, {
         ...handlers,

@@ -55,7 +55,7 @@ const shown = ({ status, headers, trailers }: Answered) => [
 export function grpcSuite(engine: Engine): void {
   if (engine.name !== "http1") return;
   describe(`gRPC (${engine.name})`, () => {
-    it("passes a call and its trailers, with what the proxy says of itself", async (test) => {
+    it("forwards a call and its trailers, with the proxy's own headers", async (test) => {
       const seen = signal<IncomingHttpHeaders>();
       const { session } = await startGrpc(test, engine, (stream, headers, flat) => {
         seen.fire(headers);
@@ -77,7 +77,7 @@ export function grpcSuite(engine: Engine): void {
       assert.deepEqual([got["x-forwarded-host"], got.host], ["a.example", undefined]);
     });
 
-    it("passes each message of both sides as it comes", async (test) => {
+    it("forwards each message of both sides as it arrives", async (test) => {
       const { session } = await startGrpc(test, engine, (stream) => {
         stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
         stream.once("wantTrailers", () => stream.sendTrailers(OK));
@@ -95,7 +95,7 @@ export function grpcSuite(engine: Engine): void {
       assert.equal((await trailers)[0]["grpc-status"], "0");
     });
 
-    it("passes an answer that is a head alone, and reads no body of it", async (test) => {
+    it("forwards a response with a head only, and reads no body", async (test) => {
       const { session } = await startGrpc(test, engine, (stream) =>
         stream.respond({ ":status": 200, "grpc-status": "5", "grpc-message": "no%20such" }, { endStream: true }),
       );
@@ -106,7 +106,7 @@ export function grpcSuite(engine: Engine): void {
       );
     });
 
-    it("passes an end that comes before the client has sent all, and cancels the rest", async (test) => {
+    it("forwards a response that ends before the client has sent all, and cancels the rest", async (test) => {
       const ended = signal<number>();
       const { session } = await startGrpc(test, engine, (stream) => {
         stream.resume().once("close", () => ended.fire(stream.rstCode ?? 0));
@@ -134,7 +134,7 @@ export function grpcSuite(engine: Engine): void {
       assert.deepEqual(shown(answer), [200, "0"]);
     });
 
-    it("carries the calls of many clients on one connection to the upstream", async (test) => {
+    it("sends the calls of many clients over one connection to the upstream", async (test) => {
       const sockets = new Set<unknown>();
       const { session } = await startGrpc(test, engine, (stream, headers, flat) => {
         sockets.add(stream.session);
@@ -147,14 +147,14 @@ export function grpcSuite(engine: Engine): void {
       assert.equal(sockets.size, 1);
     });
 
-    it("waits for room when an upstream allows few calls at a time", async (test) => {
+    it("waits for a free stream when an upstream allows few calls at a time", async (test) => {
       const upstream = await startHttp2Upstream(test, unary, { settings: { maxConcurrentStreams: 2 } });
       const { session } = await startHttp2(test, engine, { upstream, route, service });
       const calls = Array.from({ length: 20 }, () => ask(session, { headers: grpcHeaders, body: message("x") }));
       for (const answer of await Promise.all(calls)) assert.deepEqual(shown(answer), [200, "0"]);
     });
 
-    it("reaches upstreams over TLS, which have to choose HTTP/2", async (test) => {
+    it("reaches upstreams over TLS if they choose HTTP/2", async (test) => {
       const authority = await makeAuthority();
       const pair = await authority.issue({ name: "a", sans: ["a.example"], usage: "server" });
       const server = createSecureServer({ cert: pair.certificate, key: pair.key });
@@ -167,7 +167,7 @@ export function grpcSuite(engine: Engine): void {
       assert.deepEqual(shown(await ask(strict.session, { headers: grpcHeaders, body: message("x") })), [200, "14"]);
     });
 
-    it("speaks HTTP/2 with upstreams of http for gRPC, and HTTP/1.1 for all else", async (test) => {
+    it("uses HTTP/2 with upstreams of http for gRPC, and HTTP/1.1 otherwise", async (test) => {
       const server = createServer();
       server.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => unary(stream, headers, []));
       const upstream = portOf(await listen(test, server));
@@ -177,7 +177,7 @@ export function grpcSuite(engine: Engine): void {
       assert.equal((await ask(session, { headers: web, body: message("x") })).headers["grpc-status"], "14");
     });
 
-    it("refuses what is no gRPC, is not secure enough, or came over HTTP/1.1", async (test) => {
+    it("refuses requests that are not gRPC, not secure enough, or sent over HTTP/1.1", async (test) => {
       const { rig, session } = await startGrpc(test, engine, unary, { route: { ...route, protocols: ["grpcs"] } });
       const plain = await ask(session, { headers: { ":method": "POST" }, body: "x" });
       assert.deepEqual(
@@ -191,7 +191,7 @@ export function grpcSuite(engine: Engine): void {
       assert.deepEqual([old.status, old.headers.upgrade], [426, "HTTP/2"]);
     });
 
-    it("answers calls of gRPC as gRPC: plugins' answers, failures, and calls without a route", async (test) => {
+    it("answers gRPC calls in gRPC's form: responses of plugins, failures, and calls without a route", async (test) => {
       const { rig, session } = await startHttp2(test, engine, {
         upstream: await closedPort(test),
         route: { ...route, paths: ["/hello.Greeter"] },
@@ -226,7 +226,7 @@ export function grpcSuite(engine: Engine): void {
       assert.deepEqual(shown(await ask(session, { headers: grpcHeaders, body: message("x") })), [200, "14"]);
     });
 
-    it("tries again what an upstream refused before it began, and what never reached one", async (test) => {
+    it("retries a call that an upstream refused before processing it, and one that reached no upstream", async (test) => {
       let tries = 0;
       const refusing = await startHttp2Upstream(test, (stream, headers, flat) => {
         tries++;
@@ -244,7 +244,7 @@ export function grpcSuite(engine: Engine): void {
       }
     });
 
-    it("does not try again when a message may have left", async (test) => {
+    it("does not retry when a message may have been sent", async (test) => {
       let tries = 0;
       const { session } = await startGrpc(test, engine, (stream) => {
         tries++;
@@ -254,7 +254,7 @@ export function grpcSuite(engine: Engine): void {
       assert.equal(tries, 1);
     });
 
-    it("cancels the upstream's call when the client cancels its own, or breaks it off in the middle", async (test) => {
+    it("cancels the upstream's call when the client cancels or aborts its own", async (test) => {
       const codes: number[] = [];
       const [reached, both] = [signal(), signal()];
       const { session } = await startGrpc(test, engine, (stream) => {
@@ -275,7 +275,7 @@ export function grpcSuite(engine: Engine): void {
       assert.deepEqual(codes, [constants.NGHTTP2_CANCEL, constants.NGHTTP2_CANCEL]);
     });
 
-    it("resets the client's stream when the upstream breaks off its answer", async (test) => {
+    it("resets the client's stream when the upstream aborts its response", async (test) => {
       const { session } = await startGrpc(test, engine, (stream) => {
         stream.respond({ ":status": 200, "content-type": "application/grpc" });
         stream.write(message("part"), () => stream.destroy(new Error("broken")));
@@ -284,7 +284,7 @@ export function grpcSuite(engine: Engine): void {
       assert.deepEqual([body, trailers, rstCode], [message("part"), null, constants.NGHTTP2_INTERNAL_ERROR]);
     });
 
-    it("ends a call in which neither side sends anything for the read timeout, and no other", async (test) => {
+    it("ends only a call in which neither side sends anything for read_timeout", async (test) => {
       const { session } = await startGrpc(
         test,
         engine,
@@ -303,7 +303,7 @@ export function grpcSuite(engine: Engine): void {
       assert.notEqual((await answered(talking)).rstCode, 0);
     });
 
-    it("leaves a connection that its upstream is closing, and loses no call by it", async (test) => {
+    it("stops using a connection that its upstream is closing, without losing a call", async (test) => {
       const sessions = new Set<unknown>();
       const { session } = await startGrpc(test, engine, (stream, headers, flat) => {
         sessions.add(stream.session);
@@ -316,7 +316,7 @@ export function grpcSuite(engine: Engine): void {
       assert.equal(sessions.size, 5);
     });
 
-    it("closes connections to upstreams that a swap has left without use, when their calls are over", async (test) => {
+    it("closes connections to upstreams that are unused after a swap, when their calls have ended", async (test) => {
       const [began, goOn, closed] = [signal(), signal(), signal()];
       const { rig, session } = await startGrpc(test, engine, async (stream) => {
         stream.session?.once("close", () => closed.fire());
@@ -333,7 +333,7 @@ export function grpcSuite(engine: Engine): void {
       await closed.seen;
     });
 
-    it("is served over TLS too", async (test) => {
+    it("works over TLS too", async (test) => {
       const authority = await makeAuthority();
       const pair = await authority.issue({ name: "a", sans: ["a.example"], usage: "server" });
       const { tlsPort } = await startRig(test, engine, {

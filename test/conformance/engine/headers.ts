@@ -77,7 +77,7 @@ export function headerSuite(engine: Engine): void {
       assert.equal(seen.headers.host, "client.example:81");
     });
 
-    it("forwards the client's address and the request's host, whatever an untrusted client claims", async (test) => {
+    it("forwards the client's address and the request's host, and ignores the headers of an untrusted client", async (test) => {
       const seen = await seenBy(test, {
         path: "/users/7?x",
         headers: {
@@ -130,15 +130,15 @@ export function headerSuite(engine: Engine): void {
 
     for (const [says, forwarded, client] of [
       ["with a port", ["6.6.6.6", "80.7.7.7:1234"], "80.7.7.7"],
-      ["of IPv6 with a port", ["6.6.6.6", "[2001:DB8:0::7]:1234"], "2001:db8::7"],
+      ["that is IPv6 with a port", ["6.6.6.6", "[2001:DB8:0::7]:1234"], "2001:db8::7"],
       ["mapped into IPv6", ["6.6.6.6", "::FFFF:80.7.7.7"], "80.7.7.7"],
-      ["behind another that is trusted", ["6.6.6.6", "80.7.7.7, 127.0.0.2"], "80.7.7.7"],
-      ["that is none", ["6.6.6.6", "unknown"], "127.0.0.1"],
-      ["that is none behind one that is trusted", ["6.6.6.6", "unknown, 127.0.0.2:80"], "127.0.0.2"],
+      ["before a trusted one", ["6.6.6.6", "80.7.7.7, 127.0.0.2"], "80.7.7.7"],
+      ["that is invalid", ["6.6.6.6", "unknown"], "127.0.0.1"],
+      ["that is invalid before a trusted one", ["6.6.6.6", "unknown, 127.0.0.2:80"], "127.0.0.2"],
       ["that is empty", ["6.6.6.6", ""], "127.0.0.1"],
     ] as const) {
       const settings = { trustedIps: ["127.0.0.0/8"], realIpHeader: "x-forwarded-for" } as const;
-      it(`takes the last address from a trusted proxy for the client: an address ${says}`, async (test) => {
+      it(`uses the last address from a trusted proxy as the client: an address ${says}`, async (test) => {
         const { port } = await startRig(test, engine, { upstream: echo, settings });
         const both = forwarded.join(", ");
         // As a header line of its own after the client's, as some proxies add theirs.
@@ -154,14 +154,14 @@ export function headerSuite(engine: Engine): void {
       });
     }
 
-    it("sends no X-Forwarded-Prefix when nothing but / was stripped, or nothing at all", async (test) => {
+    it("sends no X-Forwarded-Prefix when only / or nothing was stripped", async (test) => {
       const whole = await seenBy(test, { path: "/users" });
       const kept = await seenBy(test, { path: "/users", rig: { route: { paths: ["/users"], strip_path: false } } });
       assert.equal(whole.headers["x-forwarded-prefix"], undefined);
       assert.equal(kept.headers["x-forwarded-prefix"], undefined);
     });
 
-    it("forwards the stripped prefix as it stands in a URL: no byte of it breaks the header", async (test) => {
+    it("forwards the stripped prefix in URL encoding, so that it cannot break the header", async (test) => {
       const paths = ["~/rx/[^/]+"];
       for (const [sent, told] of [
         ["/rx/%0d%0aEvil:1", "/rx/%0D%0AEvil:1"],
@@ -176,7 +176,7 @@ export function headerSuite(engine: Engine): void {
       }
     });
 
-    it("removes what belongs to the client's connection, and what its Connection header names", async (test) => {
+    it("removes hop-by-hop headers of the client, and headers that its Connection header names", async (test) => {
       const seen = await seenBy(test, {
         headers: {
           Connection: "close, X-Hop",
@@ -193,12 +193,12 @@ export function headerSuite(engine: Engine): void {
       assert.equal(seen.headers.connection, "keep-alive");
     });
 
-    it("sends TE: trailers only when the client takes trailers", async (test) => {
+    it("sends TE: trailers only if the client accepts trailers", async (test) => {
       assert.equal((await seenBy(test, { headers: { TE: "gzip, trailers" } })).headers.te, "trailers");
       assert.equal((await seenBy(test, { headers: { TE: "gzip" } })).headers.te, undefined);
     });
 
-    it("says in Connection, too, that TE ends at the upstream", async (test) => {
+    it("also lists TE in Connection", async (test) => {
       // undici, which @fastify/reply-from uses, accepts no options in Connection but its own.
       if (engine.name !== "http1") return;
       assert.equal((await seenBy(test, { headers: { TE: "trailers" } })).headers.connection, "keep-alive, TE");
@@ -220,7 +220,7 @@ export function headerSuite(engine: Engine): void {
     });
 
     for (const separator of "!#$%&'*+.^_`|~") {
-      it(`removes a client's spelling of its own headers with ${separator} for -`, async (test) => {
+      it(`removes a client's spellings of the gateway's own headers with ${separator} in place of -`, async (test) => {
         const forged = vouched.map((name) => name.replaceAll("-", separator));
         const headers = Object.fromEntries(forged.map((name) => [name, "forged"]));
         const seen = await seenBy(test, { headers, rig: vouching });
@@ -232,7 +232,7 @@ export function headerSuite(engine: Engine): void {
       });
     }
 
-    it("passes a header on whose name has other characters than letters and dashes", async (test) => {
+    it("forwards a header whose name has characters other than letters and dashes", async (test) => {
       const seen = await seenBy(test, { headers: { "X.Own_Name": "1", "X-Consumers": "2", "X~Consumer": "3" } });
       assert.deepEqual(pick(seen, /^x[.~-](own|consumer)/), {
         "x.own_name": "1",
@@ -241,7 +241,7 @@ export function headerSuite(engine: Engine): void {
       });
     });
 
-    it("sends what plugins set, and removes what they remove", async (test) => {
+    it("sends headers that plugins set, and removes headers that they remove", async (test) => {
       const seen = await seenBy(test, {
         path: "/?apikey=s&a=1&%61pikey=t",
         headers: { Apikey: "secret", "X-Consumer-Username": "admin" },
@@ -283,7 +283,7 @@ export function headerSuite(engine: Engine): void {
       response.end("ok");
     };
 
-    it("passes on the upstream's headers and adds id, latencies and Via", async (test) => {
+    it("forwards the upstream's headers and adds id, latencies and Via", async (test) => {
       const { port } = await startRig(test, engine, { upstream });
       const { status, rawHeaders, headers } = await send(port);
       assert.equal(status, 201);
@@ -303,7 +303,7 @@ export function headerSuite(engine: Engine): void {
       assert.equal(headers["x-sluice-response-latency"], undefined);
     });
 
-    it("removes what belongs to the upstream's connection, and what its Connection header names", async (test) => {
+    it("removes hop-by-hop headers of the upstream, and headers that its Connection header names", async (test) => {
       const { port } = await startRig(test, engine, { upstream });
       const { headers } = await send(port);
       assert.equal(headers["x-hop"], undefined);
@@ -311,7 +311,7 @@ export function headerSuite(engine: Engine): void {
       assert.equal(headers.connection, "close", "the client asked for it");
     });
 
-    it("says Server and Response-Latency on answers of its own", async (test) => {
+    it("sends Server and Response-Latency with its own responses", async (test) => {
       const { port } = await startRig(test, engine, { route: { paths: ["/other"] } });
       const { headers } = await send(port);
       assert.equal(headers.server, "sluice/1.2.3");
@@ -327,7 +327,7 @@ export function headerSuite(engine: Engine): void {
       assert.match(String(headers["x-kong-upstream-latency"]), /^\d+$/);
     });
 
-    it("leaves tokens and latencies out when configured so", async (test) => {
+    it("omits tokens and latencies when configured so", async (test) => {
       const settings = { serverTokens: false, latencyTokens: false };
       const { port } = await startRig(test, engine, { upstream, settings });
       const { headers } = await send(port);
@@ -335,7 +335,7 @@ export function headerSuite(engine: Engine): void {
       assert.equal(headers["x-sluice-upstream-latency"], undefined);
     });
 
-    it("makes the plugins' edits, on upstream's responses and on its own", async (test) => {
+    it("applies the plugins' edits to responses of the upstream and to its own", async (test) => {
       const plugins: RigOptions["plugins"] = {
         cors: {
           access: ({ request }) => (request.path === "/own" ? { status: 418, message: "short" } : undefined),
@@ -357,7 +357,7 @@ export function headerSuite(engine: Engine): void {
       assert.ok(own.rawHeaders.includes("X-Case"), "in the case in which it was set");
     });
 
-    it("takes the host of an absolute target", async (test) => {
+    it("uses the host of an absolute target", async (test) => {
       const { port } = await startRig(test, engine, { upstream: echo, route: { hosts: ["a.example"], paths: null } });
       const text = "GET http://a.example/x HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n";
       assert.match(await sendRaw(test, port, text), /^HTTP\/1\.1 200 .*"url":"\/x"/s);

@@ -15,7 +15,7 @@ const fit = ({ balancer }: Rig): readonly boolean[] => balancer().entries.map(({
 
 export function healthSuite(engine: Engine): void {
   describe(`health (${engine.name})`, () => {
-    it("moves traffic from a target that dies to the others, and back when a check finds it alive", async (test) => {
+    it("moves traffic from a dead target to the others, and back when a check succeeds", async (test) => {
       const servers = await startPool(test, 2);
       const healthchecks = { passive: { unhealthy: { tcp_failures: 1 } }, ...comeback };
       const pool = { upstream: { healthchecks }, targets: weighted(servers) };
@@ -30,7 +30,7 @@ export function healthSuite(engine: Engine): void {
       assert.equal((await letters(rig.port, 4)).split("").toSorted().join(""), "aabb");
     });
 
-    it("finds a dead target by checks alone, before a request does", async (test) => {
+    it("detects a dead target by checks, before a request fails", async (test) => {
       const servers = await startPool(test, 2);
       const active = { healthy: { interval: 0.02 }, unhealthy: { tcp_failures: 2 } };
       const pool = { upstream: { healthchecks: { active } }, targets: weighted(servers) };
@@ -40,7 +40,7 @@ export function healthSuite(engine: Engine): void {
       assert.equal(await letters(rig.port, 4), "aaaa");
     });
 
-    it("takes a target out that breaks new connections, but not one that closes idle ones", async (test) => {
+    it("stops using a target that breaks new connections, but not one that closes idle ones", async (test) => {
       const served = new WeakSet<Socket>();
       const oncePerConnection: Serve = () => (request, response) => {
         if (served.has(request.socket)) request.socket.destroy();
@@ -66,7 +66,7 @@ export function healthSuite(engine: Engine): void {
       assert.deepEqual(fit(rig), [false]);
     });
 
-    it("takes a target out by the statuses that it answers with, in a row", async (test) => {
+    it("stops using a target after consecutive error statuses", async (test) => {
       const statuses = [500, 500, 200, 500, 500, 500, 200];
       const serve: Serve = (letter) => (_request, response) => {
         response.writeHead(letter === "a" ? (statuses.shift() ?? 200) : 200).end(letter);
@@ -78,7 +78,7 @@ export function healthSuite(engine: Engine): void {
       assert.deepEqual(statuses, [200]);
     });
 
-    it("answers 503 as a whole when too little weight is fit", async (test) => {
+    it("answers 503 when too little weight is healthy", async (test) => {
       const servers = await startPool(test, 3);
       const healthchecks = { passive: { unhealthy: { timeouts: 1 } }, threshold: 40 };
       const rig = await startRig(test, engine, { pool: { upstream: { healthchecks }, targets: weighted(servers) } });
@@ -90,7 +90,7 @@ export function healthSuite(engine: Engine): void {
       assert.deepEqual([status, JSON.parse(body).message], [503, "failure to get a peer from the ring-balancer"]);
     });
 
-    it("keeps what it knows of the targets that stay when others come and go", async (test) => {
+    it("keeps the health of unchanged targets when others are added and removed", async (test) => {
       const servers = await startPool(test, 3);
       const upstream = { healthchecks: { passive: { unhealthy: { tcp_failures: 1 } } } };
       const rig = await startRig(test, engine, { pool: { upstream, targets: weighted(servers.slice(0, 2)) } });
@@ -101,7 +101,7 @@ export function healthSuite(engine: Engine): void {
       assert.equal(await letters(rig.port, 4), "bcbc");
     });
 
-    it("checks with the path, the headers and the Host that the upstream asks for", async (test) => {
+    it("checks with the path, the headers and the Host of the upstream's configuration", async (test) => {
       const servers = await startPool(test, 1);
       const active = {
         http_path: "/alive",
@@ -118,7 +118,7 @@ export function healthSuite(engine: Engine): void {
       assert.deepEqual(seen, ["GET", "/alive", `pool.example:${servers[0]?.port}`, "one, two", "mine"]);
     });
 
-    it("checks over TLS by the server name that the upstream asks for, and looks at the certificate", async (test) => {
+    it("checks over TLS with the configured server name, and verifies the certificate", async (test) => {
       const { certificate, key } = await (await makeAuthority()).issue({ name: "up", usage: "server" });
       const names: unknown[] = [];
       const server = createTlsServer({ cert: certificate, key }, ({ socket }, response) => {
@@ -137,7 +137,7 @@ export function healthSuite(engine: Engine): void {
       assert.equal(names[0], "up.example");
     });
 
-    it("counts a check that takes too long, and one that only connects", async (test) => {
+    it("counts a check that times out, and one that only connects", async (test) => {
       const servers = await startPool(test, 1, () => () => {});
       const targets = weighted(servers);
       const active = { timeout: 0.05, healthy: { interval: 0.02 }, unhealthy: { interval: 0.02, timeouts: 1 } };
@@ -148,7 +148,7 @@ export function healthSuite(engine: Engine): void {
       await becomes(() => fit(rig)[0] === true);
     });
 
-    it("does not check addresses that are no upstreams", async (test) => {
+    it("does not check refused addresses", async (test) => {
       let asked = 0;
       const servers = await startPool(test, 1, () => (_request, response) => {
         asked++;

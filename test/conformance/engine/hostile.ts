@@ -10,7 +10,7 @@ const GET = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 
 export function hostileSuite(engine: Engine): void {
   describe(`too many clients (${engine.name})`, () => {
-    it("counts connections that have not finished a handshake of TLS", async (test) => {
+    it("counts connections that have not finished a TLS handshake", async (test) => {
       const { port, tlsPort, proxy } = await startRig(test, engine, {
         certificates: {},
         settings: { maxConnectionsPerAddress: 2 },
@@ -23,7 +23,7 @@ export function hostileSuite(engine: Engine): void {
       while ((await sendRaw(test, port, last)) === "");
     });
 
-    it("closes connections beyond the limit at once, in total and of one address", async (test) => {
+    it("closes connections beyond the limit at once, in total and per address", async (test) => {
       for (const settings of [{ maxConnections: 2 }, { maxConnectionsPerAddress: 2 }]) {
         const { port, proxy } = await startRig(test, engine, {
           upstream: (_incoming, response) => response.end("ok"),
@@ -43,7 +43,7 @@ export function hostileSuite(engine: Engine): void {
   });
 
   describe(`clients that are silent (${engine.name})`, () => {
-    it("answers 408 and closes when a body does not come, and gives its upstream up", async (test) => {
+    it("answers 408 and closes when a body does not arrive, and aborts the upstream request", async (test) => {
       const gone = signal();
       const { port } = await startRig(test, engine, {
         upstream: (incoming) => void incoming.on("error", () => {}).socket.once("close", () => gone.fire()),
@@ -74,7 +74,7 @@ export function hostileSuite(engine: Engine): void {
       await receiveUntil(client, "all");
     });
 
-    it("closes the connection of a client that does not read its answer", async (test) => {
+    it("closes the connection of a client that does not read its response", async (test) => {
       const gone = signal();
       const { port } = await startRig(test, engine, {
         upstream: (_incoming, response) => {
@@ -108,7 +108,7 @@ export function hostileSuite(engine: Engine): void {
       assert.ok(served < 50, `${served} were served`);
     });
 
-    it("lets a connection carry so many requests", async (test) => {
+    it("limits the number of requests on a connection", async (test) => {
       const { port } = await startRig(test, engine, {
         upstream: (_incoming, response) => response.end("ok"),
         settings: { maxRequests: 2 },

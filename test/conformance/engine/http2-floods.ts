@@ -60,13 +60,13 @@ export function http2FloodSuite(engine: Engine): void {
       ],
       ["priorities (CVE-2019-9513)", frameBytes(PRIORITY, 0, 1, Buffer.concat([word(0), Buffer.from([1])]))],
       [
-        "priorities as they are told now",
+        "priorities in PRIORITY_UPDATE frames",
         frameBytes(PRIORITY_UPDATE, 0, 0, Buffer.concat([word(1), Buffer.from("u=1")])),
       ],
       ["frames of a type that is unknown", frameBytes(UNKNOWN, 0, 0, word(1))],
       ["settings, and reads the answers (CVE-2019-9515)", initialWindow(65_535)],
-      ["room for more responses", window(0, 1)],
-      ["room for more of one response", window(1, 1), post(1)],
+      ["window updates of the connection", window(0, 1)],
+      ["window updates of a stream", window(1, 1), post(1)],
       ["pings, and reads the answers (CVE-2019-9512)", frameBytes(frame.ping, 0, 0, Buffer.alloc(8))],
     ];
     for (const [says, sent, before] of floods) {
@@ -81,15 +81,15 @@ export function http2FloodSuite(engine: Engine): void {
     }
 
     const faults: readonly (readonly [says: string, request: (stream: number) => readonly Buffer[]])[] = [
-      ["a window of nothing more", (id) => [get(id), window(id, 0)]],
-      ["a window beyond all", (id) => [get(id), window(id, 0x7fffffff)]],
-      ["a body behind the end", (id) => [get(id), frameBytes(frame.data, 0, id, Buffer.from("x"))]],
+      ["a window update of 0", (id) => [get(id), window(id, 0)]],
+      ["a window beyond the maximum", (id) => [get(id), window(id, 0x7fffffff)]],
+      ["data after the end of a stream", (id) => [get(id), frameBytes(frame.data, 0, id, Buffer.from("x"))]],
       [
         "a body that is longer than declared",
         (id) => [post(id, [["content-length", "1"]]), frameBytes(frame.data, 0, id, Buffer.from("xx"))],
       ],
       [
-        "trailers that are none",
+        "invalid trailers",
         (id) => [post(id), frameBytes(frame.headers, flag.endHeaders | flag.endStream, id, block([[":x", "y"]]))],
       ],
       [
@@ -115,7 +115,7 @@ export function http2FloodSuite(engine: Engine): void {
       });
     }
 
-    it("refuses a head that is small on the wire and large when it is unpacked, and keeps the connection", async (test) => {
+    it("refuses a head that is small on the wire and large when decompressed, and keeps the connection", async (test) => {
       const { client } = await startFrames(test, engine);
       const name = Buffer.from([0x40, 1, 0x78]);
       // A value of 3900 bytes in the dynamic table; each following byte refers to it again.
@@ -128,7 +128,7 @@ export function http2FloodSuite(engine: Engine): void {
       await client.until(({ stream, type }) => stream === 3 && type === frame.data);
     });
 
-    it("keeps nothing for a client that asks for much and has no room for it (CVE-2019-9517)", async (test) => {
+    it("buffers little for a client that requests much with a closed window (CVE-2019-9517)", async (test) => {
       let [asked, waiting] = [0, 0];
       const content = Buffer.alloc(1024 * 1024);
       const { client } = await startFrames(test, engine, {
@@ -146,7 +146,7 @@ export function http2FloodSuite(engine: Engine): void {
       await becomes(() => waiting === 0);
     });
 
-    it("resets a stream whose client makes room for one byte at a time (CVE-2019-9511)", async (test) => {
+    it("resets a stream whose client opens the window by one byte at a time (CVE-2019-9511)", async (test) => {
       const { client } = await startFrames(test, engine, {
         upstream: (_incoming, response) => response.end(Buffer.alloc(1024 * 1024)),
         settings: { sendTimeout: 60_000, sendMinRate: 100_000, minRateGrace: 100 },

@@ -38,7 +38,7 @@ export function http2LimitSuite(engine: Engine): void {
   if (engine.name !== "http1") return;
   describe(`rules of HTTP/2 (${engine.name})`, () => {
     const malformed: readonly (readonly [says: string, fields: typeof plainRequest])[] = [
-      ["a field of the connection", [...plainRequest, ["connection", "close"]]],
+      ["a hop-by-hop header", [...plainRequest, ["connection", "close"]]],
       ["a transfer coding", [...plainRequest, ["transfer-encoding", "chunked"]]],
       ["an upgrade", [...plainRequest, ["upgrade", "websocket"]]],
       ["keep-alive", [...plainRequest, ["keep-alive", "5"]]],
@@ -52,8 +52,8 @@ export function http2LimitSuite(engine: Engine): void {
       ["a path of another server", replaced(":path", "http://b/")],
       ["a path with a space", replaced(":path", "/a b")],
       ["a path with a line end", replaced(":path", "/ HTTP/1.1\r\nX-Evil: 1")],
-      ["the path of all", replaced(":path", "*")],
-      ["a method that is none", replaced(":method", "GET / HTTP/1.1\r\nX:")],
+      ["the path *", replaced(":path", "*")],
+      ["an invalid method", replaced(":method", "GET / HTTP/1.1\r\nX:")],
       [
         "CONNECT",
         [
@@ -62,21 +62,21 @@ export function http2LimitSuite(engine: Engine): void {
         ],
       ],
       ["another scheme", replaced(":scheme", "ftp")],
-      ["a user in the authority", replaced(":authority", "me@a")],
-      ["an authority that is none", replaced(":authority", "a/b")],
-      ["a port that is none", replaced(":authority", "a:65536")],
+      ["userinfo in the authority", replaced(":authority", "me@a")],
+      ["an invalid authority", replaced(":authority", "a/b")],
+      ["an invalid port", replaced(":authority", "a:65536")],
       ["a port without a host", replaced(":authority", ":80")],
-      ["a host with an escape that is none", replaced(":authority", "a%zz")],
-      ["a host that is another", [...plainRequest, ["host", "b"]]],
+      ["a host with an invalid escape", replaced(":authority", "a%zz")],
+      ["a host that differs from the authority", [...plainRequest, ["host", "b"]]],
       ["two hosts", [...without(":authority"), ["host", "a"], ["host", "a"]]],
-      ["a pseudo-field that stands twice", [...plainRequest, [":path", "/b"]]],
-      ["a pseudo-field behind others", [["a", "b"], ...plainRequest]],
-      ["an unknown pseudo-field", [...plainRequest, [":who", "me"]]],
+      ["a duplicate pseudo-header", [...plainRequest, [":path", "/b"]]],
+      ["a pseudo-header after other headers", [["a", "b"], ...plainRequest]],
+      ["an unknown pseudo-header", [...plainRequest, [":who", "me"]]],
       ["two lengths", [...plainRequest, ["content-length", "0"], ["content-length", "0"]]],
-      ["a length that is none", [...plainRequest, ["content-length", "+1"]]],
+      ["an invalid length", [...plainRequest, ["content-length", "+1"]]],
       ["a length without a body", [...plainRequest, ["content-length", "5"]]],
     ];
-    it("refuses each malformed request by itself, and none of it reaches an upstream", async (test) => {
+    it("refuses each malformed request separately, and none of it reaches an upstream", async (test) => {
       const urls: unknown[] = [];
       const { client } = await startFrames(test, engine, {
         upstream: (incoming, response) => {
@@ -108,7 +108,7 @@ export function http2LimitSuite(engine: Engine): void {
       assert.equal(await status("100-Continue"), 200);
     });
 
-    it("leaves out what is no field at all, and nothing of it reaches the upstream", async (test) => {
+    it("drops invalid header fields, and none of them reaches the upstream", async (test) => {
       const seen = signal<readonly string[]>();
       const { client } = await startFrames(test, engine, {
         upstream: (incoming, response) => {
@@ -126,7 +126,7 @@ export function http2LimitSuite(engine: Engine): void {
       );
     });
 
-    it("refuses a body that is longer or shorter than declared, and its upstream gets no whole one", async (test) => {
+    it("refuses a body that is longer or shorter than declared, and the upstream receives no complete one", async (test) => {
       // Node closes the whole connection of a client that sends more than it declared.
       for (const [body, ends] of [
         ["too long", frame.goAway],
@@ -155,7 +155,7 @@ export function http2LimitSuite(engine: Engine): void {
       }
     });
 
-    it("answers 431 to a head that is too large, 414 to a target, and resets what is far beyond", async (test) => {
+    it("answers 431 to a head that is too large and 414 to such a target, and resets a stream far beyond the limit", async (test) => {
       const { session } = await startHttp2(test, engine, { upstream: ok, settings: { maxHeaderSize: 8000 } });
       const status = async (headers: Record<string, string>) => (await ask(session, { headers })).status;
       assert.equal(await status({ "x-large": "a".repeat(9000) }), 431);
@@ -182,7 +182,7 @@ export function http2LimitSuite(engine: Engine): void {
       assert.ok(reached < 700, `${reached} requests reached the upstream`);
     });
 
-    it("ends a connection whose heads never end", async (test) => {
+    it("closes a connection with endless heads", async (test) => {
       const { client } = await startFrames(test, engine);
       client.send(frameBytes(frame.headers, flag.endStream, 1, block(plainRequest)));
       for (let count = 0; count < 200; count++) {
@@ -207,7 +207,7 @@ export function http2LimitSuite(engine: Engine): void {
       }
     });
 
-    it("refuses more streams at a time than it said", async (test) => {
+    it("refuses more concurrent streams than announced", async (test) => {
       const { client } = await startFrames(test, engine, { upstream: () => {} });
       await client.until(({ type, flags }) => type === frame.settings && flags === 1);
       client.send(frameBytes(frame.settings, 1, 0));
@@ -217,7 +217,7 @@ export function http2LimitSuite(engine: Engine): void {
       assert.ok([constants.NGHTTP2_REFUSED_STREAM, constants.NGHTTP2_PROTOCOL_ERROR].includes(codeOf(refused)));
     });
 
-    it("answers 408 when a body does not come, and gives its upstream up", async (test) => {
+    it("answers 408 when a body does not arrive, and aborts the upstream request", async (test) => {
       const gone = signal();
       const { session } = await startHttp2(test, engine, {
         upstream: (incoming) => void incoming.on("error", () => {}).socket.once("close", () => gone.fire()),
@@ -233,7 +233,7 @@ export function http2LimitSuite(engine: Engine): void {
       assert.equal(session.destroyed, false);
     });
 
-    it("resets the stream of a client that does not take its answer", async (test) => {
+    it("resets the stream of a client that does not read its response", async (test) => {
       const gone = signal();
       const { session } = await startHttp2(test, engine, {
         upstream: (_incoming, response) => {
@@ -247,7 +247,7 @@ export function http2LimitSuite(engine: Engine): void {
       assert.equal((await answered(stream)).rstCode, constants.NGHTTP2_INTERNAL_ERROR);
     });
 
-    it("closes connections on which nothing is asked, and those that never ask", async (test) => {
+    it("closes idle connections, and those that never send a request", async (test) => {
       const idle = await startHttp2(test, engine, { upstream: ok, settings: { keepAliveTimeout: 100 } });
       await ask(idle.session);
       await once(idle.session, "goaway");
@@ -258,7 +258,7 @@ export function http2LimitSuite(engine: Engine): void {
       await closing(silent.session);
     });
 
-    it("lets a connection carry so many requests, and loses none of them", async (test) => {
+    it("limits the number of requests on a connection, and loses none of them", async (test) => {
       const { rig, session } = await startHttp2(test, engine, { upstream: ok, settings: { maxRequests: 3 } });
       const ended = once(session, "goaway");
       for (let turn = 0; turn < 3; turn++) assert.equal((await ask(session)).status, 200);
@@ -281,7 +281,7 @@ export function http2LimitSuite(engine: Engine): void {
   });
 
   describe(`the drain of HTTP/2 (${engine.name})`, () => {
-    it("lets requests and calls under way end, and takes no more", async (test) => {
+    it("completes requests and calls in flight, and accepts no more", async (test) => {
       const [held, called] = [signal<() => void>(), signal<() => void>()];
       const upstream = await startHttp2Upstream(test, (stream) => {
         called.fire(() => {
@@ -316,7 +316,7 @@ export function http2LimitSuite(engine: Engine): void {
       await Promise.all(drained);
     });
 
-    it("cuts off what has not ended at the deadline, and clients that keep their side open", async (test) => {
+    it("aborts unfinished streams at the deadline, and clients that keep their side open", async (test) => {
       const asked = signal();
       const { rig, session } = await startHttp2(test, engine, { upstream: () => asked.fire() });
       const stream = session.request({ ":path": "/" });

@@ -65,8 +65,8 @@ const isOpen = (stream: ClientHttp2Stream): boolean => !stream.closed && !stream
 
 export function http2TurnSuite(engine: Engine): void {
   if (engine.name !== "http1") return;
-  describe(`streams of one line (${engine.name})`, () => {
-    it("lets responses wait for each other", async (test) => {
+  describe(`streams on a slow connection (${engine.name})`, () => {
+    it("does not abort responses that wait for each other", async (test) => {
       const { rig } = await startHttp2(test, engine, { upstream, settings: strict });
       const session = dialHttp2(test, await startLine(test, rig.port, 2000 * KILOBYTE));
       const size = 500 * KILOBYTE;
@@ -78,7 +78,7 @@ export function http2TurnSuite(engine: Engine): void {
       );
     });
 
-    it("lets bodies wait for each other", async (test) => {
+    it("does not abort bodies that wait for each other", async (test) => {
       const { rig } = await startHttp2(test, engine, { upstream, settings: strict });
       const session = dialHttp2(test, await startLine(test, rig.port, 2000 * KILOBYTE));
       const size = 500 * KILOBYTE;
@@ -94,7 +94,7 @@ export function http2TurnSuite(engine: Engine): void {
       );
     });
 
-    it("gives up a response that its client does not take, while those behind it are taken", async (test) => {
+    it("resets a response that its client does not read, while it reads later ones", async (test) => {
       const { session } = await startHttp2(test, engine, { upstream, settings: strict });
       const stuck = session.request({ ":path": `/${4000 * KILOBYTE}` });
       const end = new Promise<void>((resolve) => void stuck.on("error", () => {}).once("close", resolve));
@@ -108,7 +108,7 @@ export function http2TurnSuite(engine: Engine): void {
       assert.ok(taken > 0);
     });
 
-    it("answers 408 to a body that does not come, while those behind it do", async (test) => {
+    it("answers 408 to a body that does not arrive, while later ones do", async (test) => {
       const { session } = await startHttp2(test, engine, { upstream, settings: strict });
       const silent = session.request(posting);
       const answer = signal<number>();
@@ -126,7 +126,7 @@ export function http2TurnSuite(engine: Engine): void {
       assert.equal(status, 408);
     });
 
-    it("gives up all that wait for a line on which nothing moves", async (test) => {
+    it("resets all streams of a connection without progress", async (test) => {
       const gone = signal();
       let left = 3;
       const { rig } = await startHttp2(test, engine, {
@@ -141,7 +141,7 @@ export function http2TurnSuite(engine: Engine): void {
     });
 
     for (const path of ["/", "/none"]) {
-      it(`lets a client that was answered early go on sending, at ${path}`, async (test) => {
+      it(`lets a client continue to send after an early response, at ${path}`, async (test) => {
         const { rig } = await startHttp2(test, engine, {
           upstream: (_incoming, response) => response.end("early"),
           route: { paths: ["/only", "/$"] },

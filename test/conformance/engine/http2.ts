@@ -31,7 +31,7 @@ export async function startHttp2(test: TestContext, engine: Engine, options: Rig
 export function http2Suite(engine: Engine): void {
   if (engine.name !== "http1") return;
   describe(`HTTP/2 (${engine.name})`, () => {
-    it("is spoken over TLS with clients that choose it, beside HTTP/1.1", async (test) => {
+    it("is served over TLS to clients that choose it, beside HTTP/1.1", async (test) => {
       const authority = await makeAuthority();
       const pair = await authority.issue({ name: "a.example", sans: ["a.example"], usage: "server" });
       const { tlsPort } = await startRig(test, engine, {
@@ -72,7 +72,7 @@ export function http2Suite(engine: Engine): void {
       assert.match(await receiveUntil(refused, "\r\n\r\n"), /^HTTP\/1\.1 (?:400|505) /);
     });
 
-    it("becomes HTTP/1.1 for the upstream: authority as Host, cookies as one, nothing of a stream", async (test) => {
+    it("becomes HTTP/1.1 for the upstream: the authority as Host, one Cookie header, no pseudo-headers", async (test) => {
       const { rig, session } = await startHttp2(test, engine, { upstream: echo, route: { preserve_host: true } });
       const { body, headers } = await ask(session, {
         headers: {
@@ -100,7 +100,7 @@ export function http2Suite(engine: Engine): void {
       assert.ok(headers["x-sluice-request-id"]);
     });
 
-    it("names the upstream in Host unless the route preserves the client's", async (test) => {
+    it("sends the upstream's Host unless the route preserves the client's", async (test) => {
       const { session } = await startHttp2(test, engine, { upstream: echo, service: { host: "localhost" } });
       const { body } = await ask(session, { headers: { ":authority": "client.example" } });
       assert.match(JSON.parse(body.toString()).headers.host, /^localhost:\d+$/);
@@ -108,9 +108,9 @@ export function http2Suite(engine: Engine): void {
 
     const bodies: readonly (readonly [says: string, body: string | undefined, OutgoingHttpHeaders, object])[] = [
       ["none", undefined, { ":method": "GET" }, {}],
-      ["none of POST", undefined, { ":method": "POST" }, { "content-length": "0" }],
-      ["one of a length", "hello", { ":method": "POST", "content-length": "5" }, { "content-length": "5" }],
-      ["one of no length", "hello", { ":method": "QUERY" }, { "transfer-encoding": "chunked" }],
+      ["no body with POST", undefined, { ":method": "POST" }, { "content-length": "0" }],
+      ["one with a length", "hello", { ":method": "POST", "content-length": "5" }, { "content-length": "5" }],
+      ["one without a length", "hello", { ":method": "QUERY" }, { "transfer-encoding": "chunked" }],
       ["an empty one", "", { ":method": "PUT" }, { "transfer-encoding": "chunked" }],
     ];
     for (const [says, body, headers, framing] of bodies) {
@@ -138,7 +138,7 @@ export function http2Suite(engine: Engine): void {
       });
     }
 
-    it("carries many requests at a time", async (test) => {
+    it("serves many requests at a time", async (test) => {
       const { session } = await startHttp2(test, engine, { upstream: echo });
       const all = await Promise.all(
         Array.from({ length: 100 }, (_, index) => ask(session, { headers: { ":path": `/${index}` } })),
@@ -149,7 +149,7 @@ export function http2Suite(engine: Engine): void {
       );
     });
 
-    it("reads an upstream no faster than the client takes, and does not delay the other streams", async (test) => {
+    it("reads an upstream no faster than the client reads, and does not delay the other streams", async (test) => {
       let written = 0;
       const { session } = await startHttp2(test, engine, {
         upstream: async (incoming, response) => {
@@ -174,7 +174,7 @@ export function http2Suite(engine: Engine): void {
       assert.equal(length, 64 * 1024 * 1024);
     });
 
-    it("reads a client no faster than the upstream takes", async (test) => {
+    it("reads a client no faster than the upstream reads", async (test) => {
       const goOn = signal();
       const { session } = await startHttp2(test, engine, {
         upstream: async (incoming, response) => {
@@ -213,7 +213,7 @@ export function http2Suite(engine: Engine): void {
       assert.deepEqual(Object.entries(trailers ?? {}), [["x-end", "yes"]]);
     });
 
-    it("passes interim responses, and answers an expectation itself", async (test) => {
+    it("forwards interim responses, and answers an expectation itself", async (test) => {
       const { session } = await startHttp2(test, engine, {
         upstream: (incoming, response) => {
           response.writeEarlyHints({ link: "</a.css>; rel=preload" });
@@ -237,7 +237,7 @@ export function http2Suite(engine: Engine): void {
       ["GET", 204],
       ["GET", 304],
     ] as const) {
-      it(`ends the answer to ${method} with its head at status ${status}`, async (test) => {
+      it(`ends the response to ${method} with its head at status ${status}`, async (test) => {
         const { session } = await startHttp2(test, engine, {
           upstream: (_incoming, response) => response.writeHead(status, { "X-A": "b" }).end(),
         });
@@ -246,7 +246,7 @@ export function http2Suite(engine: Engine): void {
       });
     }
 
-    it("answers what matches no route, and what plugins answer, as to any client", async (test) => {
+    it("answers unrouted requests and responses of plugins as for any client", async (test) => {
       const { rig, session } = await startHttp2(test, engine, { route: { paths: ["/only"] } });
       const none = await ask(session, { headers: { ":method": "POST" }, body: "unread" });
       assert.equal(none.status, 404);
@@ -301,7 +301,7 @@ export function http2Suite(engine: Engine): void {
       assert.equal(session.destroyed, false);
     });
 
-    it("does not take a body for whole that its client broke off without an error", async (test) => {
+    it("does not treat an aborted body as complete", async (test) => {
       const [reached, gone] = [signal(), signal<boolean>()];
       const { session } = await startHttp2(test, engine, {
         upstream: (incoming) => {
@@ -316,7 +316,7 @@ export function http2Suite(engine: Engine): void {
       assert.equal(await gone.seen, false);
     });
 
-    it("resets the stream when the upstream breaks off its response", async (test) => {
+    it("resets the stream when the upstream aborts its response", async (test) => {
       const { session } = await startHttp2(test, engine, {
         upstream: (_incoming, response) => {
           response.writeHead(200, { "Content-Length": "100" });
@@ -328,7 +328,7 @@ export function http2Suite(engine: Engine): void {
       assert.equal((await ask(session)).status, 200, "the connection goes on");
     });
 
-    it("tries the next target, as often as the service says, and again what broke an idle connection", async (test) => {
+    it("tries the next target as often as `retries` allows, and again after an idle connection broke", async (test) => {
       const served = new WeakSet<object>();
       const { session } = await startHttp2(test, engine, {
         upstream: (incoming, response) => {

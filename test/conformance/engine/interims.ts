@@ -32,7 +32,7 @@ function flood(socket: Socket, piece: string): void {
 
 export function interimSuite(engine: Engine): void {
   describe(`interim responses (${engine.name})`, () => {
-    it("put off no answer that is due", async (test) => {
+    it("do not extend read_timeout", async (test) => {
       const upstream = await startAsked(test, (socket) => {
         const timer = setInterval(() => socket.write(hints(1)), 20);
         socket.once("close", () => clearInterval(timer));
@@ -41,7 +41,7 @@ export function interimSuite(engine: Engine): void {
       assert.equal((await send(port)).status, 504);
     });
 
-    it("come between an answer and its head in pieces of any size", async (test) => {
+    it("may arrive before the response in pieces of any size", async (test) => {
       const upstream = await startAsked(test, (socket) => {
         socket.setNoDelay(true);
         for (const piece of `${hints(5)}${hints(50)}${OK}`) socket.write(piece);
@@ -53,8 +53,8 @@ export function interimSuite(engine: Engine): void {
 
   // @fastify/reply-from forwards none of them.
   if (engine.name !== "http1") return;
-  describe(`interim responses on their way (${engine.name})`, () => {
-    it("pass when they come, without a length", async (test) => {
+  describe(`forwarded interim responses (${engine.name})`, () => {
+    it("are forwarded at once, without a length", async (test) => {
       const asked = signal<Socket>();
       const upstream = await startAsked(test, (socket) => {
         socket.write("HTTP/1.1 103 Early Hints\r\nContent-Length: 0\r\nLink: </a>\r\n\r\n");
@@ -68,7 +68,7 @@ export function interimSuite(engine: Engine): void {
       await receiveUntil(client, "ok");
     });
 
-    it("pass as many as are usual", async (test) => {
+    it("are forwarded in the usual number", async (test) => {
       const upstream = await startAsked(test, (socket) => socket.write(hints(100).repeat(100) + OK));
       const { port } = await startRig(test, engine, { upstream });
       const client = await dial(test, port);
@@ -80,7 +80,7 @@ export function interimSuite(engine: Engine): void {
       ["many", 1],
       ["large", 10_000],
     ] as const) {
-      it(`are answered 502 when they are too ${says}, and the upstream is given up`, async (test) => {
+      it(`are answered 502 when they are too ${says}, and the upstream connection is closed`, async (test) => {
         const gone = signal();
         const upstream = await startAsked(test, (socket) => {
           socket.once("close", () => gone.fire());
@@ -96,7 +96,7 @@ export function interimSuite(engine: Engine): void {
         assert.match(JSON.stringify(log), /interim/);
       });
 
-      it(`are answered 502 to a client of HTTP/2 when they are too ${says}`, async (test) => {
+      it(`are answered 502 to an HTTP/2 client when they are too ${says}`, async (test) => {
         const upstream = await startAsked(test, (socket) => flood(socket, hints(size)));
         const { session } = await startHttp2(test, engine, { upstream });
         const { status, interims } = await ask(session);
@@ -105,7 +105,7 @@ export function interimSuite(engine: Engine): void {
       });
     }
 
-    it("stay behind where a client of HTTP/2 takes nothing, and its answers do not", async (test) => {
+    it("are dropped for an HTTP/2 client that reads nothing, but the responses are not", async (test) => {
       const [streams, each] = [80, 90];
       const hint = () => `HTTP/1.1 103 Early Hints\r\nLink: ${randomBytes(650).toString("hex")}\r\n\r\n`;
       const all = `${Array.from({ length: each }, hint).join("")}${OK}`;
@@ -129,7 +129,7 @@ export function interimSuite(engine: Engine): void {
       assert.ok(heads > streams && heads < streams * each, `${heads}`);
     });
 
-    it("are answered 502 when an upstream of HTTP/2 sends too many", async (test) => {
+    it("are answered 502 when an HTTP/2 upstream sends too many", async (test) => {
       const upstream = await startHttp2Upstream(test, (stream) => {
         for (let at = 0; at < 200; at++) stream.additionalHeaders({ ":status": 103, link: "x" });
       });

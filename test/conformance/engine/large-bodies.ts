@@ -64,7 +64,7 @@ export function largeBodySuite(engine: Engine): void {
     });
 
     for (const way of ways) {
-      it(`pass unchanged, six at a time on kept connections: ${way.name}`, async (test) => {
+      it(`are forwarded unchanged, six at a time on kept connections: ${way.name}`, async (test) => {
         const { port } = await startRig(test, engine, { upstream: mirror });
         const agent = new Agent({ keepAlive: true, maxSockets: 3 });
         test.after(() => agent.destroy());
@@ -74,7 +74,7 @@ export function largeBodySuite(engine: Engine): void {
     }
 
     for (const way of ways.filter(({ isSlow }) => isSlow)) {
-      it(`pass unchanged over TLS on both sides: ${way.name}`, async (test) => {
+      it(`are forwarded unchanged over TLS on both sides: ${way.name}`, async (test) => {
         const server = createServer({ cert: pair.certificate, key: pair.key }, mirror);
         const { tlsPort } = await startRig(test, engine, {
           upstream: portOf(await listen(test, server)),
@@ -93,7 +93,7 @@ export function largeBodySuite(engine: Engine): void {
       ["in many reads", [40_000, 100_000, 65_000, 200_000, 17]],
     ];
     for (const [name, sizes] of batches) {
-      it(`end where they end when other requests come right behind, ${name}`, async (test) => {
+      it(`end correctly when other requests follow immediately, ${name}`, async (test) => {
         const { port } = await startRig(test, engine, {
           upstream: async (incoming, response) => {
             const pieces: Buffer[] = [];
@@ -119,7 +119,7 @@ export function largeBodySuite(engine: Engine): void {
       ["in small pieces among large ones", [50, 60_000]],
     ];
     for (const [name, steps] of kinds) {
-      it(`stay what they are while their clients take nothing and others are served, ${name}`, async (test) => {
+      it(`stay unchanged while their clients read nothing and others are served, ${name}`, async (test) => {
         const content = randomBytes(12 << 20);
         const { port } = await startRig(test, engine, {
           upstream: async (_, response) => {
@@ -152,7 +152,7 @@ export function largeBodySuite(engine: Engine): void {
       });
     }
 
-    it("leave the head as it is for what is asked of it with the response", async (test) => {
+    it("keep the request head available until the response", async (test) => {
       const { port } = await startRig(test, engine, {
         upstream: (incoming, response) => {
           incoming.resume().on("end", () => {

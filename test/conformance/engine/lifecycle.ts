@@ -36,7 +36,7 @@ export function lifecycleSuite(engine: Engine): void {
       assert.deepEqual([exchange.status, exchange.source], [429, "gateway"]);
     });
 
-    it("see times, status and bytes of each exchange on a connection when it is over", async (test) => {
+    it("receive times, status and bytes of each completed exchange of a connection", async (test) => {
       const seen: { in: number; out: number; source: string; ordered: boolean }[] = [];
       const both = signal();
       const { port } = await startRig(test, engine, {
@@ -78,7 +78,7 @@ export function lifecycleSuite(engine: Engine): void {
       }
     });
 
-    it("cannot spoil a response when they fail after it", async (test) => {
+    it("do not affect a response when they fail after it", async (test) => {
       const fail = () => assert.fail("late");
       const { port, log } = await startRig(test, engine, {
         upstream: (_request, response) => response.end("ok"),
@@ -88,7 +88,7 @@ export function lifecycleSuite(engine: Engine): void {
       assert.ok(log.length > 0);
     });
 
-    it("are notified of a client that disconnected before it was answered", async (test) => {
+    it("are notified of a client that disconnected before the response", async (test) => {
       const asked = signal();
       const logged = signal<Exchange>();
       const { port } = await startRig(test, engine, {
@@ -104,7 +104,7 @@ export function lifecycleSuite(engine: Engine): void {
   });
 
   describe(`swaps (${engine.name})`, () => {
-    it("let requests under way end on the old runtime and serve new ones by the new", async (test) => {
+    it("let requests in flight complete on the old runtime and serve new ones with the new one", async (test) => {
       const held = signal<ServerResponse>();
       const { port, swap } = await startRig(test, engine, { upstream: (_request, response) => held.fire(response) });
       const old = send(port);
@@ -142,7 +142,7 @@ export function lifecycleSuite(engine: Engine): void {
       assert.equal(sockets.size, 1);
     });
 
-    it("let an endpoint that terminates end what it has, give it nothing new, and leave the others alone", async (test) => {
+    it("let a terminating endpoint complete its requests, send it no new ones, and do not affect the others", async (test) => {
       const [held, closed] = [signal<ServerResponse>(), signal()];
       const going = await startUpstream(test, (request, response) => {
         if (request.url === "/hold") {
@@ -171,7 +171,7 @@ export function lifecycleSuite(engine: Engine): void {
       assert.equal(sockets.size, 1);
     });
 
-    it("lose no request while they happen all the time", async (test) => {
+    it("lose no request even if they happen continuously", async (test) => {
       const { port, swap } = await startRig(test, engine, { upstream: (_request, response) => response.end("ok") });
       let over = false;
       const swapping = (async () => {

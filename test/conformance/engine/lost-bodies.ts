@@ -43,12 +43,12 @@ async function startReading(test: TestContext, engine: Engine, settings: Partial
 }
 
 export function lostBodySuite(engine: Engine): void {
-  describe(`bodies that break off (${engine.name})`, () => {
+  describe(`aborted bodies (${engine.name})`, () => {
     for (const [says, start] of [
       ["with a length", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{"],
       ["in chunks", CHUNKED],
     ] as const) {
-      it(`logs no fault when a client goes away in the middle of one ${says}`, async (test) => {
+      it(`logs no error when a client disconnects in the middle of a body ${says}`, async (test) => {
         const { rig, reading, logged, checkQuiet } = await startReading(test, engine);
         const client = await dial(test, rig.port);
         client.write(start);
@@ -59,7 +59,7 @@ export function lostBodySuite(engine: Engine): void {
       });
     }
 
-    it("answers 400 to one that is none, and logs no fault", async (test) => {
+    it("answers 400 to a malformed body, and logs no error", async (test) => {
       const { rig, reading, logged, checkQuiet } = await startReading(test, engine);
       const client = await dial(test, rig.port);
       client.write(CHUNKED);
@@ -73,7 +73,7 @@ export function lostBodySuite(engine: Engine): void {
     });
 
     if (engine.name !== "http1") return;
-    it("logs no fault when one does not come in time", async (test) => {
+    it("logs no error when a body does not arrive in time", async (test) => {
       const { rig, logged, checkQuiet } = await startReading(test, engine, { bodyTimeout: 50 });
       const client = await dial(test, rig.port);
       const answer = receiveUntil(client, "\r\n\r\n");
@@ -88,7 +88,7 @@ export function lostBodySuite(engine: Engine): void {
       ["resets", 8],
       ["ends", 0],
     ] as const) {
-      it(`logs no fault when a client of HTTP/2 ${says} its stream in the middle of one`, async (test) => {
+      it(`logs no error when an HTTP/2 client ${says} its stream in the middle of a body`, async (test) => {
         const { rig, reading, logged, checkQuiet } = await startReading(test, engine, { cleartextHttp2: true });
         const session = dialHttp2(test, rig.port);
         const stream = session.request({ ":path": "/", ":method": "POST" });

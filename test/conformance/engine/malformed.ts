@@ -28,7 +28,7 @@ type Differences = Readonly<Record<string, Difference>>;
 const same = (names: readonly string[], difference: Difference): Differences =>
   Object.fromEntries(names.map((name) => [name, difference]));
 
-const REFUSED = "refused all the same";
+const REFUSED = "also refused";
 
 const emptyLines: Differences = {
   "two empty lines before it": { status: 200, why: "all empty lines before a request are dropped" },
@@ -151,7 +151,7 @@ export function malformedSuite(engine: Engine): void {
   describe(`malformed messages (${engine.name})`, () => {
     const differingRequests = requestDifferences[engine.name] ?? {};
     for (const [subject, rows] of requests) {
-      it(`answers each malformed request as its fault says, or a difference says why not: ${subject}`, async (test) => {
+      it(`answers each malformed request with the status of its error, except for documented differences: ${subject}`, async (test) => {
         const { port } = await startRig(test, engine, {
           upstream: (incoming, response) =>
             incoming
@@ -171,7 +171,7 @@ export function malformedSuite(engine: Engine): void {
 
     const differingResponses = responseDifferences[engine.name] ?? {};
     for (const [subject, rows] of responses) {
-      it(`answers 502 for each malformed response, or a difference says why not: ${subject}`, async (test) => {
+      it(`answers 502 for each malformed response, except for documented differences: ${subject}`, async (test) => {
         const got: Record<string, number> = {};
         const expected: Record<string, number> = {};
         for (const { name, bytes, asked = "GET" } of refused(rows)) {

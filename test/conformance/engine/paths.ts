@@ -101,7 +101,7 @@ export function pathSuite(engine: Engine): void {
       }
 
       for (const path of elsewhere) {
-        it(`does not take ${path} for a path below /open`, async (test) => {
+        it(`does not treat ${path} as a path below /open`, async (test) => {
           assert.equal((await (await start(test, rig))(path)).status, 404);
         });
       }

@@ -32,7 +32,7 @@ const later = async (test: Parameters<typeof startRig>[0], engine: Engine, milli
 
 export function pipelineSuite(engine: Engine): void {
   describe(`pipelines (${engine.name})`, () => {
-    it("are answered to the end for a client that is slower than they are, and not too slow", async (test) => {
+    it("are answered completely for a slow client above the minimum rate", async (test) => {
       const body = Buffer.alloc(60_000);
       const { port } = await startRig(test, engine, { upstream: (_incoming, response) => response.end(body) });
       const client = await dial(test, port);
@@ -40,7 +40,7 @@ export function pipelineSuite(engine: Engine): void {
       assert.equal(await countAnswers(client, 2), 300);
     });
 
-    it("go on when a client reads again what the gateway answered by itself", async (test) => {
+    it("continue when a client reads the gateway's own responses again", async (test) => {
       const { port } = await startRig(test, engine, {
         route: { paths: ["/other"] },
         settings: { maxRequests: 100_000, sendMinRate: 0 },
@@ -51,7 +51,7 @@ export function pipelineSuite(engine: Engine): void {
       assert.equal(await countAnswers(client, 0), 20_000);
     });
 
-    it("may hold many small bodies that the upstream does not read", async (test) => {
+    it("may contain many small bodies that no upstream reads", async (test) => {
       for (const rig of [
         { route: { paths: ["/other"] } },
         { plugins: { cors: { access: () => ({ status: 429, message: "enough" }) } } },
@@ -63,7 +63,7 @@ export function pipelineSuite(engine: Engine): void {
       }
     });
 
-    it("may hold empty lines between requests, which begin none", async (test) => {
+    it("may contain empty lines between requests, which start no request", async (test) => {
       const { port } = await startRig(test, engine, {
         upstream: (_incoming, response) => response.end("ok"),
         settings: { headersTimeout: 200 },

@@ -12,7 +12,7 @@ export function slowBodySuite(engine: Engine): void {
       ["with a length", "Content-Length: 5", "hello"],
       ["in chunks", "Transfer-Encoding: chunked", "5\r\nhello\r\n0\r\n\r\n"],
     ] as const) {
-      it(`tries again with a body ${says} of which nothing had come when its connection broke`, async (test) => {
+      it(`retries with a body ${says} of which nothing had arrived when the upstream connection broke`, async (test) => {
         const kept = new Set<Socket>();
         const taken = signal();
         const { port } = await startRig(test, engine, {
@@ -37,7 +37,7 @@ export function slowBodySuite(engine: Engine): void {
 
     // undici sends nothing to an upstream before the first chunk of the body, which then cannot be sent twice.
     if (engine.name !== "http1") return;
-    it("loses nothing of a body that comes while it tries again", async (test) => {
+    it("loses nothing of a body that arrives during a retry", async (test) => {
       for (let turn = 0; turn < 10; turn++) {
         const [served, broken] = [new WeakSet<Socket>(), signal()];
         const upstream: RigOptions["upstream"] = (request, response) => {

@@ -87,7 +87,7 @@ const takesAll: RigOptions["upstream"] = (incoming, response) => {
 
 export function slowClientSuite(engine: Engine): void {
   describe(`slow clients (${engine.name})`, () => {
-    it("gives a head so much time as a whole, however it comes", async (test) => {
+    it("limits the total time for a head, however it arrives", async (test) => {
       const { port } = await startRig(test, engine, { settings: { ...patient, headersTimeout: 200 } });
       const client = await dial(test, port);
       const all = everything(client);
@@ -100,10 +100,10 @@ export function slowClientSuite(engine: Engine): void {
     const drips: readonly (readonly [says: string, first: string, piece: string])[] = [
       ["a body", POST, "a"],
       ["a body in chunks", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\na\r\n"],
-      ["a body that began well", `${POST}${"a".repeat(100_000)}`, "a"],
+      ["a body that was fast at first", `${POST}${"a".repeat(100_000)}`, "a"],
     ];
     for (const [says, first, piece] of drips) {
-      it(`answers 408 to ${says} that drips, closes, and gives its upstream up`, async (test) => {
+      it(`answers 408 to ${says} below the minimum rate, closes, and aborts the upstream request`, async (test) => {
         const gone = signal();
         const { port } = await startRig(test, engine, {
           upstream: (incoming) =>
@@ -122,7 +122,7 @@ export function slowClientSuite(engine: Engine): void {
       });
     }
 
-    it("lets a slow client be that is fast enough", async (test) => {
+    it("serves a slow client above the minimum rate", async (test) => {
       const { port } = await startRig(test, engine, {
         upstream: takesAll,
         settings: { ...patient, bodyMinRate: 10_000 },
@@ -133,7 +133,7 @@ export function slowClientSuite(engine: Engine): void {
       await receiveUntil(client, "got 60000");
     });
 
-    it("counts no time in which it did not want the body", async (test) => {
+    it("does not count time in which the gateway did not read the body", async (test) => {
       const rest = signal();
       const { port } = await startRig(test, engine, {
         upstream: async (incoming, response) => {
@@ -172,7 +172,7 @@ export function slowClientSuite(engine: Engine): void {
       await all;
     });
 
-    it("closes the connection of a client that sips its answer", async (test) => {
+    it("closes the connection of a client that reads its response below the minimum rate", async (test) => {
       const gone = signal();
       const { port } = await startRig(test, engine, {
         upstream: (_incoming, response) =>
@@ -188,7 +188,7 @@ export function slowClientSuite(engine: Engine): void {
       await closed;
     });
 
-    it("lets a client take the end of its last answer later than it was written", async (test) => {
+    it("lets a client read the end of its last response after the gateway has written it", async (test) => {
       // The kernel buffers about this much of a response: the ends of some of these stay in the gateway.
       const kept = await keptBySystem(test);
       const sizes = Array.from({ length: 50 }, (_, step) => kept + (step - 20) * 10_000);
@@ -219,7 +219,7 @@ export function slowClientSuite(engine: Engine): void {
       assert.deepEqual(await Promise.all(bodies), sizes);
     });
 
-    it("counts no time in which a client had nothing to take", async (test) => {
+    it("does not count time in which there was nothing to read", async (test) => {
       const { port } = await startRig(test, engine, {
         upstream: (_incoming, response) => {
           const timer = setInterval(() => response.write("tick"), 10);
@@ -235,8 +235,8 @@ export function slowClientSuite(engine: Engine): void {
   });
 
   if (engine.name !== "http1") return;
-  describe(`minimum rates of streams of HTTP/2 (${engine.name})`, () => {
-    it("answers 408 to a body that drips, and gives its upstream up", async (test) => {
+  describe(`minimum rates of HTTP/2 streams (${engine.name})`, () => {
+    it("answers 408 to a body below the minimum rate, and aborts the upstream request", async (test) => {
       const gone = signal();
       const { session } = await startHttp2(test, engine, {
         upstream: (incoming) =>
@@ -258,7 +258,7 @@ export function slowClientSuite(engine: Engine): void {
       assert.equal(session.destroyed, false);
     });
 
-    it("resets the stream of a client that sips its answer", async (test) => {
+    it("resets the stream of a client that reads its response below the minimum rate", async (test) => {
       const gone = signal();
       const { session } = await startHttp2(test, engine, {
         upstream: (_incoming, response) =>
@@ -276,7 +276,7 @@ export function slowClientSuite(engine: Engine): void {
       assert.equal(session.destroyed, false);
     });
 
-    it("lets a call of gRPC be, whose messages may be far apart", async (test) => {
+    it("exempts gRPC calls, whose messages may be far apart", async (test) => {
       const upstream = await startHttp2Upstream(test, async (stream) => {
         stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
         stream.once("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));

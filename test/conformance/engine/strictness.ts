@@ -48,16 +48,16 @@ const requests: readonly Case[] = [
     status: 400,
   },
   { says: "an unknown expectation", bytes: head("Expect: a-wonder\r\n"), status: 417 },
-  { says: "a port that is none", bytes: "GET / HTTP/1.1\r\nHost: a:65536\r\n\r\n", status: 400 },
+  { says: "an invalid port", bytes: "GET / HTTP/1.1\r\nHost: a:65536\r\n\r\n", status: 400 },
   { says: "a port without a host", bytes: "GET / HTTP/1.1\r\nHost: :80\r\n\r\n", status: 400 },
-  { says: "a host with an escape that is none", bytes: "GET / HTTP/1.1\r\nHost: a%zz\r\n\r\n", status: 400 },
-  { says: "an address without an end", bytes: "GET / HTTP/1.1\r\nHost: [::1\r\n\r\n", status: 400 },
+  { says: "a host with an invalid escape", bytes: "GET / HTTP/1.1\r\nHost: a%zz\r\n\r\n", status: 400 },
+  { says: "an unclosed IPv6 address", bytes: "GET / HTTP/1.1\r\nHost: [::1\r\n\r\n", status: 400 },
   {
-    says: "a target of another host",
+    says: "a target with another host",
     bytes: "GET http://b/ HTTP/1.1\r\nHost: a\r\n\r\n",
     status: 400,
   },
-  { says: "a target with a user", bytes: "GET http://u@a/ HTTP/1.1\r\nHost: a\r\n\r\n", status: 400 },
+  { says: "a target with userinfo", bytes: "GET http://u@a/ HTTP/1.1\r\nHost: a\r\n\r\n", status: 400 },
   { says: "a target with a fragment", bytes: "GET /#a HTTP/1.1\r\nHost: a\r\n\r\n", status: 400 },
   {
     says: "a target that is too long",
@@ -125,7 +125,7 @@ export function strictnessSuite(engine: Engine): void {
       });
     }
 
-    it("gives a response its length also when the Connection header of the upstream names it", async (test) => {
+    it("sends a response's length even if the upstream's Connection header names it", async (test) => {
       const bytes =
         "HTTP/1.1 200 OK\r\nConnection: Content-Length, Transfer-Encoding, Date\r\nContent-Length: 2\r\n\r\nok";
       const { port: upstream } = await startSaying(test, bytes);
@@ -139,7 +139,7 @@ export function strictnessSuite(engine: Engine): void {
       assert.deepEqual([body, complete], ["ok", true]);
     });
 
-    it("answers HEAD with a head alone, also where it refuses an expectation", async (test) => {
+    it("answers HEAD with a head only, also if it refuses an expectation", async (test) => {
       const { port } = await startRig(test, engine, { upstream: (_request, response) => response.end("forwarded") });
       const all = await sendRaw(
         test,
@@ -149,7 +149,7 @@ export function strictnessSuite(engine: Engine): void {
       assert.match(all, /^HTTP\/1\.1 \d{3} .*\r\n\r\n$/s);
     });
 
-    it("answers requests that come at once one after the other, in their order", async (test) => {
+    it("answers pipelined requests one after the other, in order", async (test) => {
       const { port } = await startRig(test, engine, {
         upstream: (request, response) => response.end(`<${request.url}>`),
       });
@@ -159,7 +159,7 @@ export function strictnessSuite(engine: Engine): void {
       assert.deepEqual(all.match(/<[^>]*>/g), ["</1>", "</2>", "</3>"]);
     });
 
-    it("does not take for an answer what an upstream sends before a request", async (test) => {
+    it("does not treat data as a response that an upstream sends before a request", async (test) => {
       const said = signal();
       const server = createServer((socket) => {
         socket.on("error", () => {});
@@ -175,7 +175,7 @@ export function strictnessSuite(engine: Engine): void {
       assert.equal((await send(port)).body, "right");
     });
 
-    it("uses no connection again on which an answer came before the request had ended", async (test) => {
+    it("does not reuse a connection on which a response arrived before the request had ended", async (test) => {
       const sockets = new Set<Socket>();
       const server = createServer((socket) => {
         sockets.add(socket);
@@ -191,7 +191,7 @@ export function strictnessSuite(engine: Engine): void {
       assert.equal(sockets.size, 2);
     });
 
-    it("breaks off when a chunk of the request is malformed, and closes the upstream's connection", async (test) => {
+    it("aborts when a chunk of the request is malformed, and closes the upstream's connection", async (test) => {
       const [came, gone] = [signal(), signal()];
       const { port } = await startRig(test, engine, {
         upstream: (incoming) => {
@@ -210,7 +210,7 @@ export function strictnessSuite(engine: Engine): void {
       await Promise.all([gone.seen, closed]);
     });
 
-    it("passes no field on that a request's trailers may not have", async (test) => {
+    it("drops headers that must not be in a request's trailers", async (test) => {
       const { port } = await startRig(test, engine, {
         upstream: (incoming, response) =>
           incoming.resume().on("end", () => response.end(JSON.stringify(incoming.trailers))),
@@ -224,7 +224,7 @@ export function strictnessSuite(engine: Engine): void {
       assert.match(all, engine.name === "http1" ? /\{"x-sum":"1"\}/ : /\{\}/);
     });
 
-    it("drops an unasked 100, and passes other interim responses on", async (test) => {
+    it("drops an unrequested 100, and forwards other interim responses", async (test) => {
       const interim = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n";
       const { port: upstream } = await startSaying(test, `${interim}HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok`);
       const { port } = await startRig(test, engine, { upstream });
@@ -235,7 +235,7 @@ export function strictnessSuite(engine: Engine): void {
       assert.match(all, /^HTTP\/1\.1 103 Early Hints\r\nLink: <\/a>\r\n\r\nHTTP\/1\.1 200 OK\r\n/);
     });
 
-    it("gives a client of HTTP/1.0 no chunks, and a body without a length an end", async (test) => {
+    it("sends no chunks to an HTTP/1.0 client, and ends a body without a length by closing", async (test) => {
       const { port } = await startRig(test, engine, {
         upstream: (_request, response) => {
           response.write("one ");
@@ -247,7 +247,7 @@ export function strictnessSuite(engine: Engine): void {
       assert.ok(!/transfer-encoding/i.test(all), all);
     });
 
-    it("tells the end of a response that ended with its connection", async (test) => {
+    it("forwards the end of a response that ended with its connection", async (test) => {
       const server = createServer((socket) => {
         socket.on("error", () => {}).once("data", () => socket.end("HTTP/1.1 200 OK\r\n\r\nall of it"));
       });

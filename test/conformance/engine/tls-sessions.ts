@@ -45,7 +45,7 @@ async function visit(test: TestContext, port: number, { forged, ...options }: Vi
 }
 
 export function tlsSessionSuite(engine: Engine): void {
-  describe(`sessions of TLS (${engine.name})`, () => {
+  describe(`TLS sessions (${engine.name})`, () => {
     let certificates: NonNullable<RigOptions["certificates"]>;
     before(async () => {
       const authority = await makeAuthority();
@@ -61,7 +61,7 @@ export function tlsSessionSuite(engine: Engine): void {
       Object.fromEntries(names.map((name) => [name, certificates[name] ?? assert.fail(name)]));
 
     for (const maxVersion of ["TLSv1.2", "TLSv1.3"] as const) {
-      it(`are resumed under the name that they began with (${maxVersion})`, async (test) => {
+      it(`are resumed under the name with which they were created (${maxVersion})`, async (test) => {
         const { tlsPort } = await startRig(test, engine, { upstream, certificates });
         for (const servername of ["a.example", "b.example", "x.c.example", "a.example"]) {
           const first = await visit(test, tlsPort, { maxVersion, servername });
@@ -70,7 +70,7 @@ export function tlsSessionSuite(engine: Engine): void {
         }
       });
 
-      it(`are not resumed under another name, of another certificate or of the same one (${maxVersion})`, async (test) => {
+      it(`are not resumed under another name, with another or the same certificate (${maxVersion})`, async (test) => {
         const { tlsPort } = await startRig(test, engine, { upstream, certificates });
         for (const [from, to] of [
           ["a.example", "b.example"],
@@ -82,7 +82,7 @@ export function tlsSessionSuite(engine: Engine): void {
         }
       });
 
-      it(`end with their certificate: with another one there is a whole handshake, and without one none (${maxVersion})`, async (test) => {
+      it(`end with their certificate: another certificate needs a full handshake, and without one the handshake fails (${maxVersion})`, async (test) => {
         const rig = await startRig(test, engine, { upstream, certificates: named("a.example", "b.example") });
         const options = { maxVersion, servername: "a.example" } as const;
         const { session } = await visit(test, rig.tlsPort, options);
@@ -101,7 +101,7 @@ export function tlsSessionSuite(engine: Engine): void {
       assert.ok(await renegotiationError({ host: "127.0.0.1", port: tlsPort }), "a second handshake was refused");
     });
 
-    it("begin with a greeting, however it comes, and not with what is none or has no end", async (test) => {
+    it("begin with a ClientHello, also if it arrives byte by byte, and not with other or endless data", async (test) => {
       const { tlsPort } = await startRig(test, engine, { upstream, certificates });
       const relay = createServer((near) => {
         const far = connectTcp(tlsPort, "127.0.0.1").setNoDelay(true);

@@ -43,7 +43,7 @@ export function tlsSuite(engine: Engine): void {
       authority = await makeAuthority();
     });
 
-    it("shows the certificate of the closest name", async (test) => {
+    it("presents the certificate of the closest name", async (test) => {
       const names = ["a.example", "*.example", "a.*", "*"];
       const certificates = Object.fromEntries(
         await Promise.all(names.map(async (name) => [name, await issue(name.replaceAll("*", "any"))])),
@@ -62,14 +62,14 @@ export function tlsSuite(engine: Engine): void {
         assert.equal((await handshake(test, tlsPort, asked)).shown, shown, `${asked}`);
     });
 
-    it("ends the handshake of a client that asks for a name without a certificate, or for none", async (test) => {
+    it("aborts the handshake of a client that requests a name without a certificate, or no name", async (test) => {
       const certificates = { "a.example": await issue("a.example") };
       const { tlsPort } = await startRig(test, engine, { certificates });
       for (const name of ["b.example", undefined]) await assert.rejects(handshake(test, tlsPort, name));
       assert.equal((await handshake(test, tlsPort, "a.example")).shown, "a.example");
     });
 
-    it("serves clients that verify, and shows plugins, routes and upstreams the scheme https", async (test) => {
+    it("serves clients that verify, and passes the scheme https to plugins, routes and upstreams", async (test) => {
       const { tlsPort } = await startRig(test, engine, {
         upstream: (incoming, response) => response.end(JSON.stringify(incoming.headers)),
         route: { protocols: ["https"], snis: ["a.example"], paths: null },
@@ -86,14 +86,14 @@ export function tlsSuite(engine: Engine): void {
       assert.equal((await other).status, 404, "the server name does not match");
     });
 
-    it("asks clients of plain http for https where the route wants it", async (test) => {
+    it("answers 426 to clients of plain http if the route requires https", async (test) => {
       const { port } = await startRig(test, engine, { route: { protocols: ["https"] }, certificates: {} });
       const socket = await dial(test, port);
       socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
       assert.match(await receiveUntil(socket, "HTTPS protocol"), /^HTTP\/1\.1 426 /);
     });
 
-    it("drops no connection when a certificate changes, and shows the new one to new connections", async (test) => {
+    it("drops no connection when a certificate changes, and presents the new one on new connections", async (test) => {
       const rig = await startRig(test, engine, {
         upstream: (_request, response) => response.end("here"),
         certificates: { "a.example": await issue("old") },
@@ -140,13 +140,13 @@ export function tlsSuite(engine: Engine): void {
       await receiveUntil(socket, "and back");
     });
 
-    it("ends a connection that never finishes its handshake", async (test) => {
+    it("closes a connection that never finishes its handshake", async (test) => {
       const { tlsPort } = await startRig(test, engine, { certificates: {}, settings: { handshakeTimeout: 20 } });
       const socket = await dial(test, tlsPort);
       await once(socket, "close");
     });
 
-    it("finishes requests under way when it closes, and takes no more connections", async (test) => {
+    it("completes requests in flight when it closes, and accepts no more connections", async (test) => {
       const [reached, goOn] = [signal(), signal()];
       const rig = await startRig(test, engine, {
         upstream: async (_request, response) => {

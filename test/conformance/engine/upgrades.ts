@@ -62,7 +62,7 @@ export function upgradeSuite(engine: Engine): void {
       assert.equal(request?.headers["sec-websocket-version"], "13");
     });
 
-    it("ends one side when the other ends", async (test) => {
+    it("closes one side when the other closes", async (test) => {
       for (const ends of ["client", "upstream"]) {
         const next = signal<Socket>();
         const echo = await startEcho(test, next.fire);
@@ -79,7 +79,7 @@ export function upgradeSuite(engine: Engine): void {
       }
     });
 
-    it("ends a tunnel that is silent for read_timeout, and no longer counts it", async (test) => {
+    it("closes a tunnel without data for read_timeout, and no longer counts it", async (test) => {
       for (const client of ["is there", "has ended its half"]) {
         const upstream = await startSilent(test);
         const rig = await startRig(test, engine, {
@@ -98,7 +98,7 @@ export function upgradeSuite(engine: Engine): void {
       }
     });
 
-    it("keeps a tunnel in which only one side sends something now and then", async (test) => {
+    it("keeps a tunnel in which only one side sends data from time to time", async (test) => {
       const rig = await startRig(test, engine, {
         service: { read_timeout: 400 },
         upstream: await startSilent(test, (socket) => {
@@ -117,11 +117,14 @@ export function upgradeSuite(engine: Engine): void {
 
     const others: readonly (readonly [what: string, head: string])[] = [
       ["another protocol", "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n"],
-      ["several", "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket, h2c\r\n\r\n"],
-      ["a version that has none", HTTP10],
+      [
+        "several protocols",
+        "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket, h2c\r\n\r\n",
+      ],
+      ["an HTTP/1.0 response", HTTP10],
     ];
     for (const [what, head] of others) {
-      it(`answers 502 to an upstream that switches to ${what}, and closes its connection`, async (test) => {
+      it(`answers 502 to an upstream that switches protocols with ${what}, and closes its connection`, async (test) => {
         const gone = signal();
         const server = createNetServer((socket) => {
           socket.on("error", () => {}).once("close", () => gone.fire());
@@ -135,7 +138,7 @@ export function upgradeSuite(engine: Engine): void {
       });
     }
 
-    it("takes the protocol in any case", async (test) => {
+    it("accepts the protocol's name in any case", async (test) => {
       const server = createNetServer((socket) => {
         const head = "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: WebSocket\r\n\r\n";
         socket.on("error", () => {}).once("data", () => socket.write(`${head}hello`));
@@ -167,7 +170,7 @@ export function upgradeSuite(engine: Engine): void {
       assert.match(await receiveUntil(socket, "no Route"), /^HTTP\/1\.1 404 /);
     });
 
-    it("passes on an answer that is no upgrade", async (test) => {
+    it("forwards a response that is not an upgrade", async (test) => {
       const { port } = await startRig(test, engine, {
         upstream: (_request, response) => response.writeHead(403, { "X-Why": "closed" }).end("not today"),
       });
@@ -178,7 +181,7 @@ export function upgradeSuite(engine: Engine): void {
       await once(socket, "close");
     });
 
-    it("answers 502 when the upstream refuses connections, and 503 where the address is no upstream", async (test) => {
+    it("answers 502 when the upstream refuses connections, and 503 when the address is refused", async (test) => {
       const upstream = await closedPort(test);
       for (const [allowedUpstreams, status] of [
         [["127.0.0.1"], 502],
@@ -207,7 +210,7 @@ export function upgradeSuite(engine: Engine): void {
       ["of HTTP/1.0", HANDSHAKE.replace("HTTP/1.1", "HTTP/1.0")],
     ];
     for (const [what, request] of plain) {
-      it(`serves a handshake ${what} as a request like any other`, async (test) => {
+      it(`serves a handshake ${what} as an ordinary request`, async (test) => {
         const upstream = await startEcho(test);
         const { port } = await startRig(test, engine, { upstream: upstream.port });
         const socket = await dial(test, port);
@@ -217,7 +220,7 @@ export function upgradeSuite(engine: Engine): void {
       });
     }
 
-    it("serves another upgrade as if the client had not requested it", async (test) => {
+    it("ignores a request for another upgrade", async (test) => {
       const { port } = await startRig(test, engine, {
         upstream: (request, response) => response.end(`upgrade: ${request.headers.upgrade}`),
       });

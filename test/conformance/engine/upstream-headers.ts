@@ -27,7 +27,7 @@ const WEBSOCKET =
 
 export function upstreamHeaderSuite(engine: Engine): void {
   describe(`headers of a service (${engine.name})`, () => {
-    it("reach the upstream with every request, and with none of another service", async (test) => {
+    it("are sent with every request of the service, and with no request of another service", async (test) => {
       const { port, swap } = await startRig(test, engine, { upstream: echo, service: { upstream_headers } });
       for (const method of ["GET", "POST", "DELETE"]) {
         const { body } = await send(port, { method, ...(method === "POST" && { body: "x" }) });
@@ -44,7 +44,7 @@ export function upstreamHeaderSuite(engine: Engine): void {
       assert.deepEqual(spelled(JSON.parse(body), "x-gateway-secret"), []);
     });
 
-    it("take the place of what a client sends under the name, in every spelling", async (test) => {
+    it("replace a client's headers with the name, in every spelling", async (test) => {
       const { port } = await startRig(test, engine, { upstream: echo, service: { upstream_headers } });
       const forged = [
         "X-Gateway-Secret",
@@ -62,7 +62,7 @@ export function upstreamHeaderSuite(engine: Engine): void {
       }
     });
 
-    it("take the place of what a plugin set or removed, in every spelling", async (test) => {
+    it("replace headers that a plugin set or removed, in every spelling", async (test) => {
       const { port } = await startRig(test, engine, {
         upstream: echo,
         service: { upstream_headers },
@@ -91,7 +91,7 @@ export function upstreamHeaderSuite(engine: Engine): void {
       assert.deepEqual(spelled(JSON.parse(body), "x-forwarded-proto"), ["https"]);
     });
 
-    it("go with an upgrade", async (test) => {
+    it("are sent with an upgrade", async (test) => {
       const seen = signal<readonly string[]>();
       const server = createServer().on("upgrade", (request, socket) => {
         seen.fire(request.rawHeaders);
@@ -105,7 +105,7 @@ export function upstreamHeaderSuite(engine: Engine): void {
       assert.deepEqual(spelled(await seen.seen, "x-gateway-secret"), ["the-secret"]);
     });
 
-    it("are not brought by a client's trailers", async (test) => {
+    it("are not accepted from a client's trailers", async (test) => {
       const { port } = await startRig(test, engine, {
         upstream: (request, response) =>
           request
@@ -123,13 +123,13 @@ export function upstreamHeaderSuite(engine: Engine): void {
 
     if (engine.name !== "http1") return;
 
-    it("go with requests of HTTP/2", async (test) => {
+    it("are sent with HTTP/2 requests", async (test) => {
       const { session } = await startHttp2(test, engine, { upstream: echo, service: { upstream_headers } });
       const { body } = await ask(session, { headers: { "x-gateway-secret": "forged", x_gateway_secret: "forged" } });
       assert.deepEqual(spelled(JSON.parse(body.toString()), "x-gateway-secret"), ["the-secret"]);
     });
 
-    it("go with calls of gRPC", async (test) => {
+    it("are sent with gRPC calls", async (test) => {
       const seen = signal<IncomingHttpHeaders>();
       const seenTrailers = signal<IncomingHttpHeaders>();
       const upstream = await startHttp2Upstream(test, (stream, headers) => {

@@ -30,7 +30,7 @@ function timerOf(port: number, clientPort: number): { readonly kind: string; rea
 
 export function vanishedClientSuite(engine: Engine): void {
   describe(`clients that vanish (${engine.name})`, () => {
-    it("are asked by TCP whether they are there, over TLS too", async (test) => {
+    it("are probed by TCP keep-alive, also over TLS", async (test) => {
       const authority = await makeAuthority();
       const certificates = { "*": await authority.issue({ name: "a", sans: ["a"], usage: "server" }) };
       const { port, tlsPort } = await startRig(test, engine, {
@@ -69,18 +69,14 @@ async function startSilent(test: TestContext, engine: Engine) {
 
 function http2Suite(engine: Engine): void {
   // At a time, because each waits for intervals.
-  describe(`clients of HTTP/2 that vanish (${engine.name})`, { concurrency: true }, () => {
+  describe(`HTTP/2 clients that vanish (${engine.name})`, { concurrency: true }, () => {
     const asked = [
       ["wait for a response", flag.endStream, plainRequest],
-      [
-        "are told of events",
-        flag.endStream,
-        [...plainRequest.filter(([name]) => name !== ":path"), [":path", "/events"]],
-      ],
-      ["owe the rest of a body", 0, [...plainRequest.slice(1), [":method", "POST"]]],
+      ["receive events", flag.endStream, [...plainRequest.filter(([name]) => name !== ":path"), [":path", "/events"]]],
+      ["have not sent the rest of a body", 0, [...plainRequest.slice(1), [":method", "POST"]]],
     ] as const;
     for (const [says, end, fields] of asked) {
-      it(`are probed by PING while they ${says}, and given up with their request`, async (test) => {
+      it(`are probed by PING while they ${says}, and their request is aborted`, async (test) => {
         const { rig, gone } = await startSilent(test, engine);
         const client = await dialFrames(test, rig.port);
         client.send(frameBytes(frame.headers, end | flag.endHeaders, 1, block(fields)));
@@ -89,7 +85,7 @@ function http2Suite(engine: Engine): void {
       });
     }
 
-    it("are not confused with clients that answer, up to the deadline", async (test) => {
+    it("are distinguished from clients that answer before the deadline", async (test) => {
       const goOn = signal();
       const { session } = await startHttp2(test, engine, {
         upstream: (_incoming, response) => void goOn.seen.then(() => response.end("late")),
