@@ -38,7 +38,6 @@ const nodes = "its destinations are the status listeners of nodes, which configu
 const exceptions: Readonly<Record<string, string>> = {
   [door]: "it is the one place that opens connections, behind the guard",
   "proxy/upstream/probe.ts": `its requests go over connections of ${door}`,
-  "proxy/reply-from/upstream-tunnel.ts": `its requests go over connections of ${door}`,
   "proxy/reply-from/undici-pools.ts": `undici gets connections of ${door}`,
   "proxy/http2/upstream/upstream-sessions.ts": `its sessions begin on connections of ${door}`,
   "counters/redis-connections.ts": `ioredis gets connections of ${door}`,

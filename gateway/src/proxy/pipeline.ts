@@ -9,10 +9,10 @@
 import type { PluginStep, Runtime } from "../compile/runtime.ts";
 import type { DirectResponse } from "../exchange/exchange.ts";
 import { errorAnswer, type GatewayErrorName, gatewayErrors } from "../exchange/gateway-errors.ts";
+import { BodyLostError } from "./client/client-body.ts";
 import { checkProtocol } from "./exchange/check-protocol.ts";
 import { type ForwardPlan, LiveExchange, type TrafficCounters } from "./exchange/live-exchange.ts";
 import { IncomingRequest, type RequestHead } from "./exchange/request.ts";
-import { BodyLostError } from "./exchange/request-body.ts";
 import { newRequestId } from "./exchange/request-id.ts";
 import { escapePath } from "./exchange/request-target.ts";
 import { createTrustedProxies } from "./exchange/trusted-proxies.ts";
@@ -77,12 +77,18 @@ export class Pipeline {
     const started = performance.now();
     const request = IncomingRequest.of(head, this.#trust);
     if (typeof request === "string") {
-      return { refusal: this.#refuse(request, { request: null, started, peerAddress: head.peerAddress }), last: true };
+      return {
+        refusal: this.#refuse(request, { request: null, started, peerAddress: head.peer.peerAddress }),
+        last: true,
+      };
     }
     const runtime = this.#runtime();
     const match = runtime.match(request);
     if (match === null) {
-      return { refusal: this.#refuse("noRoute", { request, started, peerAddress: head.peerAddress }), last: false };
+      return {
+        refusal: this.#refuse("noRoute", { request, started, peerAddress: head.peer.peerAddress }),
+        last: false,
+      };
     }
     const observer = this.#observer;
     const exchange = new LiveExchange({ request, runtime, match, traffic, started, observer });

@@ -2,8 +2,16 @@
  * The body of one request while the client sends it. Nothing is read from the client before a plugin or the upstream
  * asks for it, and no faster than it is consumed: the connection checks `wanted` and is notified when that changes.
  */
-import { BodyLostError, type RequestBody } from "../exchange/request-body.ts";
 import { ByteView } from "../sockets/byte-view.ts";
+
+/** The client disconnected or sent a malformed body: the rest does not arrive, and no response is expected. */
+export class BodyLostError extends Error {
+  override readonly name = "BodyLostError";
+
+  constructor() {
+    super("the client went away before its body ended");
+  }
+}
 
 /** Consumer of a body. */
 export interface BodySink {
@@ -17,7 +25,7 @@ export interface BodySink {
 /** Not requested yet, read by a plugin, sent to the upstream, discarded. */
 type Use = "held" | "gathered" | "forwarded" | "dropped";
 
-export class ClientBody implements RequestBody {
+export class ClientBody {
   readonly #declared: number | null;
   /** Called whenever `wanted` may have become true. */
   readonly #onWanted: () => void;
@@ -41,10 +49,12 @@ export class ClientBody implements RequestBody {
     this.#onWanted = onWanted;
   }
 
+  /** Bytes that will be forwarded; null when unknown before the end of the body. */
   get length(): number | null {
     return this.#whole === null ? this.#declared : this.#whole.length;
   }
 
+  /** True once a byte may have reached an upstream: no other can be tried then. */
   get begun(): boolean {
     return this.#begun;
   }
@@ -68,6 +78,7 @@ export class ClientBody implements RequestBody {
     return this.#whole;
   }
 
+  /** The complete body; null when longer than `limit` bytes. It is still forwarded. Rejects with BodyLostError. */
   async read(limit: number): Promise<Buffer | null> {
     if (this.#whole === null) {
       if ((this.#declared ?? 0) > limit || this.#seen.length > 0) return null;
@@ -76,6 +87,7 @@ export class ClientBody implements RequestBody {
     return this.#whole !== null && this.#whole.length <= limit ? this.#whole : null;
   }
 
+  /** Forwards other bytes instead. The rest of the client's body is discarded. */
   replace(body: Buffer): void {
     this.#whole = body;
     this.#seen = [];

@@ -11,8 +11,8 @@ import type {
 } from "../../compile/runtime.ts";
 import type { Exchange, HeaderEdits, Identities, Timings } from "../../exchange/exchange.ts";
 import { HeaderEditList } from "../../exchange/header-edits.ts";
+import type { ClientBody } from "../client/client-body.ts";
 import type { IncomingRequest } from "./request.ts";
-import type { RequestBody } from "./request-body.ts";
 import { newRequestId } from "./request-id.ts";
 
 /** Bytes read and written for the exchange so far, counted by the engine. */
@@ -54,7 +54,7 @@ export class LiveExchange implements Exchange {
   anonymous = false;
   status = 0;
   source: "service" | "gateway" = "gateway";
-  body: RequestBody | null;
+  body: ClientBody | null;
   /** The upstream's protocol version, for Via. */
   upstreamVersion: "1.1" | "2" = "1.1";
   /** Status of a gRPC call; null: unknown, or not a gRPC call. */

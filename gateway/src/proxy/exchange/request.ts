@@ -3,7 +3,8 @@
 import type { RoutableRequest } from "../../compile/runtime.ts";
 import type { ExchangeRequest } from "../../exchange/exchange.ts";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
-import type { RequestBody } from "./request-body.ts";
+import type { ClientBody } from "../client/client-body.ts";
+import type { ConnectionPeer } from "../client/connection-peer.ts";
 import { parseRequestTarget, type RequestTarget } from "./request-target.ts";
 import type { TrustedProxies } from "./trusted-proxies.ts";
 
@@ -18,16 +19,9 @@ export interface RequestHead {
   readonly fault: GatewayErrorName | null;
   /** Flat list in received order: name, value, name, value. */
   readonly rawHeaders: readonly string[];
-  /** In the form of `canonicalAddress`. */
-  readonly peerAddress: string;
-  /** The listener's port. */
-  readonly port: number;
-  readonly scheme: "http" | "https";
-  readonly serverName: string | null;
-  /** Such as TLSv1.3; null without TLS. */
-  readonly tlsVersion: string | null;
+  readonly peer: ConnectionPeer;
   /** Null when the request has none. */
-  readonly body: RequestBody | null;
+  readonly body: ClientBody | null;
   /** The value of a header by its lower-case name; several are joined by ", ". */
   header(name: string): string | undefined;
   /** All values of a header in received order, not joined. */
@@ -65,13 +59,13 @@ export class IncomingRequest implements ExchangeRequest, RoutableRequest {
     this.path = target.path;
     this.query = target.query;
     this.host = (target.authority ?? this.header("host") ?? "").toLowerCase();
-    this.peerAddress = head.peerAddress;
+    this.peerAddress = head.peer.peerAddress;
     this.trusted = trust.isTrusted(this.peerAddress);
     this.clientAddress = this.trusted
       ? trust.clientAddress(this.peerAddress, (name) => this.header(name))
       : this.peerAddress;
-    this.scheme = (this.trusted && forwardedScheme(this.header("x-forwarded-proto"))) || head.scheme;
-    this.serverName = head.serverName;
+    this.scheme = (this.trusted && forwardedScheme(this.header("x-forwarded-proto"))) || head.peer.scheme;
+    this.serverName = head.peer.serverName;
     this.takesTrailers = head.header("te")?.toLowerCase().includes("trailers") === true;
   }
 

@@ -1,10 +1,6 @@
 /** Which proxies are trusted, and the address of the client behind them. */
-import { isIPv4, isIPv6, type Socket } from "node:net";
+import { isIPv4, isIPv6 } from "node:net";
 import { addressSet, canonicalAddress, isInAddressSet } from "../../outbound/address-set.ts";
-
-/** The remote address of a client's connection. */
-export const peerAddressOf = ({ remoteAddress }: Pick<Socket, "remoteAddress">): string =>
-  canonicalAddress(remoteAddress ?? "");
 
 const WITH_PORT = /^(?:([\d.]+)|\[([^[\]]+)\])(?::(\d{1,5}))?$/;
 

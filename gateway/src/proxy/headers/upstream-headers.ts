@@ -68,7 +68,7 @@ export function addGatewayUpstreamHeaders(
   sink.add(FOR, before === undefined ? peerAddress : `${before}, ${peerAddress}`);
   sink.add(PROTO, request.scheme);
   sink.add(FORWARDED_HOST, trustedHeader(request, "x-forwarded-host") ?? nameOf(request.host));
-  sink.add(PORT, trustedHeader(request, "x-forwarded-port") ?? String(request.head.port));
+  sink.add(PORT, trustedHeader(request, "x-forwarded-port") ?? String(request.head.peer.port));
   sink.add(PATH, trustedHeader(request, "x-forwarded-path") ?? request.target.sentPath);
   const prefix = trustedHeader(request, "x-forwarded-prefix") ?? strippedPrefix(exchange);
   if (prefix !== null) sink.add(PREFIX, prefix);

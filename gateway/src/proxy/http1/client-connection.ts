@@ -2,7 +2,10 @@
 import type { Socket } from "node:net";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import { ClientBody } from "../client/client-body.ts";
-import type { LiveExchange, TrafficCounters } from "../exchange/live-exchange.ts";
+import type { ConnectionPeer } from "../client/connection-peer.ts";
+import type { ClientConnectionLimits, OpenConnection } from "../client/open-connection.ts";
+import type { TrafficCounters } from "../exchange/live-exchange.ts";
+import type { ClientMemory } from "../listener/client-memory.ts";
 import type { GatewayResponse } from "../response/gateway-response.ts";
 import { attachReadBuffer, emitAsData } from "../sockets/accepted-socket.ts";
 import { ByteView } from "../sockets/byte-view.ts";
@@ -12,15 +15,21 @@ import { WriteQueue } from "../sockets/write-queue.ts";
 import { IdleTimer } from "../timers/idle-timer.ts";
 import { MinRateTimer } from "../timers/min-rate-timer.ts";
 import { ClientBackpressure } from "./client-backpressure.ts";
-import { ClientHead, type ConnectionPeer, gatewayErrorOfHead, isWebSocket } from "./client-head.ts";
-import type { ConnectionContext } from "./connection-context.ts";
+import { ClientHead, gatewayErrorOfHead, isWebSocket } from "./client-head.ts";
 import { NONE_DROPPED, passedLines } from "./head-text.ts";
-import { type Http1ClientSide, Http1Exchange } from "./http1-exchange.ts";
+import { type Http1ClientSide, Http1Exchange, type Http1ExchangeContext } from "./http1-exchange.ts";
 import { CHUNK_DATA, CHUNK_END, ChunkedScanner } from "./parse/chunked.ts";
 import { CHUNKED_BODY, LENGTH_BODY, NO_BODY } from "./parse/framing.ts";
-import { RequestHeadParser } from "./parse/request-head.ts";
+import { type HeadLimits, RequestHeadParser } from "./parse/request-head.ts";
 import { gatewayResponseText } from "./response-text.ts";
 import { joinSockets, type Tunnel, type TunnelOptions } from "./tunnel.ts";
+
+/** State shared by all client connections of a listener. */
+export interface ConnectionContext extends Http1ExchangeContext<ClientHead>, ClientConnectionLimits {
+  readonly limits: HeadLimits;
+  readonly memory: ClientMemory;
+  readonly onClose: (connection: OpenConnection) => void;
+}
 
 /** Between requests, or in the middle of a head. */
 const HEAD = 0;
@@ -58,7 +67,7 @@ export class ClientConnection implements Http1ClientSide, TrafficCounters {
   /** Remaining bytes of the body; negative when it is chunked. */
   #left = 0;
   #body: ClientBody | null = null;
-  #delivery: Http1Exchange | null = null;
+  #delivery: Http1Exchange<ClientHead> | null = null;
   #tunnel: Tunnel | null = null;
   #awaitsContinue = false;
   /** True during the call that handles a head that was just parsed. */
@@ -176,10 +185,8 @@ export class ClientConnection implements Http1ClientSide, TrafficCounters {
     }
     this.#next(now);
     // Deferred, because the caller may be in the middle of reading.
-    if (this.#input.length > 0) setImmediate(this.#resume);
+    if (this.#input.length > 0) setImmediate(() => this.#advance());
   }
-
-  readonly #resume = (): void => this.#advance();
 
   #advance(): void {
     while (this.#input.length > 0) {
@@ -187,7 +194,9 @@ export class ClientConnection implements Http1ClientSide, TrafficCounters {
         // A request that ends synchronously: its caller continues, because recursion would overflow the stack.
         if (this.#isBeginning || !this.#readHead()) break;
       } else if (this.#state === BODY && this.#body?.wanted) {
-        if (!this.#readBody(this.#body)) break;
+        // A fault ends the reading of chunks.
+        if (this.#left >= 0) this.#readLength(this.#body);
+        else if (!this.#readChunks(this.#body)) break;
       } else break;
     }
     if (this.#state === BODY) this.#body?.flush();
@@ -247,11 +256,8 @@ export class ClientConnection implements Http1ClientSide, TrafficCounters {
       this.#refuse(opened.refusal, { isLast: opened.last, bodiless: head.method === "HEAD" });
       return;
     }
-    this.#deliver(opened.exchange, head);
-  }
-
-  #deliver(exchange: LiveExchange, head: ClientHead): void {
-    const protocol = this.#parsed.upgrade && isWebSocket(head) ? (head.header("upgrade") ?? null) : null;
+    const { exchange } = opened;
+    const protocol = parsed.upgrade && isWebSocket(head) ? (head.header("upgrade") ?? null) : null;
     this.#delivery = new Http1Exchange(this.#context, { exchange, head, protocol, client: this });
     this.#delivery.run();
   }
@@ -266,20 +272,15 @@ export class ClientConnection implements Http1ClientSide, TrafficCounters {
     this.#advance();
   };
 
-  /** Returns false when no further input can be handled. */
-  #readBody(body: ClientBody): boolean {
-    return this.#left < 0 ? this.#readChunks(body) : this.#readLength(body);
-  }
-
-  #readLength(body: ClientBody): boolean {
+  #readLength(body: ClientBody): void {
     const size = Math.min(this.#left, this.#input.length);
     this.#left -= size;
     this.bytesIn += size;
     this.#input.pass(body, 0, size);
     if (this.#left === 0 && this.#body === body) this.#bodyEnded(body, "");
-    return true;
   }
 
+  /** Returns false when no further input can be handled. */
   #readChunks(body: ClientBody): boolean {
     const chunks = this.#chunks;
     if (chunks === null) return false;

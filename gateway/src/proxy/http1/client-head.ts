@@ -1,6 +1,7 @@
 /** A request's head for the pipeline, backed by the connection's parser, which is not reset during the request. */
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import type { ClientBody } from "../client/client-body.ts";
+import type { ConnectionPeer } from "../client/connection-peer.ts";
 import type { RequestHead } from "../exchange/request.ts";
 import { headerOf, headerValues, rawHeaders } from "./parse/access.ts";
 import { parseErrorOf } from "./parse/faults.ts";
@@ -8,28 +9,13 @@ import type { FieldSection } from "./parse/fields.ts";
 import type { RequestHeadParser as ParsedHead } from "./parse/request-head.ts";
 import { methodNames } from "./parse/start-line.ts";
 
-/** Facts that are equal for all requests of a connection. */
-export interface ConnectionPeer {
-  readonly peerAddress: string;
-  /** The listener's port. */
-  readonly port: number;
-  readonly scheme: "http" | "https";
-  readonly serverName: string | null;
-  /** Such as TLSv1.3; null without TLS. */
-  readonly tlsVersion: string | null;
-}
-
 export class ClientHead implements RequestHead {
   readonly method: string;
   readonly target: string;
   readonly httpVersion: string;
   /** Always null: the parser rejects invalid heads first. */
   readonly fault = null;
-  readonly peerAddress: string;
-  readonly port: number;
-  readonly scheme: "http" | "https";
-  readonly serverName: string | null;
-  readonly tlsVersion: string | null;
+  readonly peer: ConnectionPeer;
   readonly body: ClientBody | null;
   /** `Content-Length: 0` */
   readonly declaresEmpty: boolean;
@@ -42,11 +28,7 @@ export class ClientHead implements RequestHead {
       parsed.method === 0 ? bytes.toString("latin1", methodStart, methodEnd) : (methodNames[parsed.method] ?? "");
     this.target = bytes.toString("latin1", methodEnd + 1, targetEnd);
     this.httpVersion = parsed.minorVersion === 1 ? "1.1" : "1.0";
-    this.peerAddress = peer.peerAddress;
-    this.port = peer.port;
-    this.scheme = peer.scheme;
-    this.serverName = peer.serverName;
-    this.tlsVersion = peer.tlsVersion;
+    this.peer = peer;
     this.body = body;
     this.declaresEmpty = parsed.contentLength === 0;
     this.fields = fields;

@@ -1,8 +1,8 @@
 /** One HTTP/2 client connection: concurrent requests, each on its own stream. */
 import { constants, performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
+import type { ConnectionPeer } from "../client/connection-peer.ts";
 import type { ClientConnectionLimits } from "../client/open-connection.ts";
-import type { ConnectionPeer } from "../http1/client-head.ts";
 import type { ClientMemory, MemoryAccount } from "../listener/client-memory.ts";
 import { IdleTimer } from "../timers/idle-timer.ts";
 import { ClientStream, type StreamContext } from "./client-stream.ts";

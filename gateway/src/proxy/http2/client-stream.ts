@@ -2,8 +2,8 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { foldedName } from "../../exchange/header-name.ts";
 import { ClientBody } from "../client/client-body.ts";
+import type { ConnectionPeer } from "../client/connection-peer.ts";
 import type { TrafficCounters } from "../exchange/live-exchange.ts";
-import type { ConnectionPeer } from "../http1/client-head.ts";
 import { knownId } from "../http1/parse/names.ts";
 import type { HeadLimits } from "../http1/parse/request-head.ts";
 import { ByteView } from "../sockets/byte-view.ts";
@@ -86,7 +86,7 @@ export class ClientStream implements TrafficCounters {
       return;
     }
     this.#delivery = new Http2Exchange(context, {
-      ...{ exchange: opened.exchange, head, writer: this.#writer },
+      ...{ exchange: opened.exchange, writer: this.#writer },
       onOver: () => this.#letGo(),
     });
     stream.on("drain", () => this.#delivery?.drained());

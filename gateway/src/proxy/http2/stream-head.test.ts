@@ -24,7 +24,13 @@ function headOf(fields: readonly string[], changes: Pseudo = {}, hasBody = false
 test("has the host first, one cookie, and no pseudo-headers", () => {
   const head = headOf(["cookie", "a=1", "x-a", "b", "cookie", "c=2"]);
   assert.deepEqual(head.rawHeaders, ["host", "a.example", "cookie", "a=1; c=2", "x-a", "b"]);
-  const { method, target, httpVersion, port, scheme, serverName, fault } = head;
+  const {
+    method,
+    target,
+    httpVersion,
+    peer: { port, scheme, serverName },
+    fault,
+  } = head;
   assert.deepEqual(
     [method, target, httpVersion, port, scheme, serverName],
     ["GET", "/b?c", "2", 8443, "https", "a.example"],

@@ -2,8 +2,8 @@
 
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import type { ClientBody } from "../client/client-body.ts";
+import type { ConnectionPeer } from "../client/connection-peer.ts";
 import { HOST, type RequestHead } from "../exchange/request.ts";
-import type { ConnectionPeer } from "../http1/client-head.ts";
 import { onlyFirst } from "../http1/parse/access.ts";
 import type { HeadLimits } from "../http1/parse/request-head.ts";
 import { connectionSpecific, isPseudo } from "./fields.ts";
@@ -31,11 +31,7 @@ export class StreamHead implements RequestHead {
   readonly fault: GatewayErrorName | null;
   /** Begins with Host; cookie crumbs are joined (RFC 9113 section 8.2.3). */
   readonly rawHeaders: readonly string[];
-  readonly peerAddress: string;
-  readonly tlsVersion: string | null;
-  readonly port: number;
-  readonly scheme: "http" | "https";
-  readonly serverName: string | null;
+  readonly peer: ConnectionPeer;
   readonly body: ClientBody | null;
 
   /** @param flat As received, with pseudo-header fields */
@@ -46,11 +42,7 @@ export class StreamHead implements RequestHead {
     this.method = pseudo.method ?? "";
     this.target = pseudo.path ?? "";
     this.rawHeaders = ["host", pseudo.authority ?? host, ...headers];
-    this.peerAddress = peer.peerAddress;
-    this.port = peer.port;
-    this.scheme = peer.scheme;
-    this.serverName = peer.serverName;
-    this.tlsVersion = peer.tlsVersion;
+    this.peer = peer;
     const length = this.header("content-length");
     this.fault =
       sizeFault(flat, limits) ??

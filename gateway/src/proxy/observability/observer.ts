@@ -14,7 +14,7 @@ export interface RejectedRequest {
     readonly path: string;
     readonly query: string;
     readonly clientAddress: string;
-    readonly head: { readonly tlsVersion: string | null };
+    readonly head: { readonly peer: { readonly tlsVersion: string | null } };
     header(name: string): string | undefined;
   } | null;
   /** Remote address of the connection; "" when unknown. */

@@ -1,12 +1,12 @@
 /** Converts Node's request to the pipeline's `RequestHead`. */
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
-import { TLSSocket } from "node:tls";
+import { ClientBody } from "../client/client-body.ts";
+import { peerOf } from "../client/connection-peer.ts";
 import type { TrafficCounters } from "../exchange/live-exchange.ts";
 import type { RequestHead } from "../exchange/request.ts";
-import { peerAddressOf } from "../exchange/trusted-proxies.ts";
+import { ByteView } from "../sockets/byte-view.ts";
 import { gatewayErrorInHead } from "./malformed-head.ts";
-import { StreamedBody } from "./streamed-body.ts";
 
 /** Fastify keeps the request target here when `rewriteUrl` returns another one. */
 type Rewritten = IncomingMessage & { readonly originalUrl?: string };
@@ -22,10 +22,8 @@ export function headOf(incoming: Rewritten): RequestHead {
     httpVersion: incoming.httpVersion,
     fault: gatewayErrorInHead(incoming, target),
     rawHeaders,
-    peerAddress: peerAddressOf(socket),
-    port: socket.localPort ?? 0,
-    ...security(socket),
-    body: hasBody ? new StreamedBody(incoming, declared === undefined ? null : Number(declared)) : null,
+    peer: peerOf(socket),
+    body: hasBody ? bodyOf(incoming, declared === undefined ? null : Number(declared)) : null,
     header(name) {
       const value = headers[name];
       return typeof value === "object" ? value.join(", ") : value;
@@ -41,18 +39,27 @@ export function headOf(incoming: Rewritten): RequestHead {
   };
 }
 
-function security(socket: Socket): Pick<RequestHead, "scheme" | "serverName" | "tlsVersion"> {
-  if (!(socket instanceof TLSSocket)) return plain;
-  // False when the client sent no SNI; Node's types declare `servername` for server sockets only as `any`.
-  const { servername } = socket as { readonly servername?: string | false };
-  return {
-    scheme: "https",
-    serverName: servername ? servername.toLowerCase() : null,
-    tlsVersion: socket.getProtocol(),
+/** Reads a body from Node only as fast as it is consumed. */
+function bodyOf(incoming: IncomingMessage, declared: number | null): ClientBody {
+  let isRead = false;
+  const take = (chunk: Buffer) => {
+    body.take(ByteView.of(chunk));
+    body.flush();
+    if (!body.wanted) incoming.pause();
   };
+  const body = new ClientBody(declared, () => {
+    if (!body.wanted) return;
+    if (isRead) incoming.resume();
+    else incoming.on("data", take);
+    isRead = true;
+  });
+  incoming
+    .once("end", () => body.end(""))
+    .once("close", () => {
+      if (!body.ended) body.lose();
+    });
+  return body;
 }
-
-const plain = { scheme: "http", serverName: null, tlsVersion: null } as const;
 
 /** Byte count at which a socket's next exchange begins. */
 const readBefore = new WeakMap<Socket, number>();

@@ -1,29 +1,25 @@
-/** The proxy listener on Fastify and @fastify/reply-from. */
+/** The engine on Fastify and @fastify/reply-from. */
 import type { IncomingMessage } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { TLSSocket } from "node:tls";
 import replyFrom from "@fastify/reply-from";
 import fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
-import { connectBehind } from "../../outbound/connect.ts";
-import { createGuard } from "../../outbound/guard.ts";
+import { peerAddressOf } from "../client/connection-peer.ts";
 import type { CreateProxy } from "../engine.ts";
-import { peerAddressOf } from "../exchange/trusted-proxies.ts";
 import { defaultHeadLimits } from "../http1/parse/request-head.ts";
-import { ClientMemory } from "../listener/client-memory.ts";
-import { createLocalConnectionSlots } from "../listener/local-connection-slots.ts";
-import { startTlsListener, type TlsListener } from "../listener/tls-listener.ts";
-import { UnacknowledgedClients } from "../listener/unacknowledged-clients.ts";
+import { createResponseHeads } from "../http1/response-text.ts";
+import { listedUpstreamHead } from "../http1/upstream/upstream-head.ts";
+import { UpstreamPool } from "../http1/upstream/upstream-pool.ts";
+import { type ClientEngine, type EngineParts, startEngine } from "../listener/engine-listener.ts";
 import { countConnections } from "../observability/connection-counts.ts";
-import { type OpenResult, Pipeline } from "../pipeline.ts";
-import { clientSockets, type ListenAddress, type ProxySettings } from "../settings.ts";
+import type { OpenResult } from "../pipeline.ts";
+import { clientSockets, type ProxySettings } from "../settings.ts";
 import { headOf, SocketTraffic } from "./head.ts";
-import { linger, writeOwn } from "./node-response.ts";
-import { rejectHead, writeRejection } from "./reject-head.ts";
+import { linger, rejectHead, writeOwn, writeRejection } from "./node-response.ts";
 import { type Answered, ReplyFromExchange, type ReplyFromExchangeContext } from "./reply-from-exchange.ts";
 import { UndiciPools } from "./undici-pools.ts";
-import { serveUpgrade, wantsWebSocket } from "./upgrade.ts";
+import { serveUpgrade, type UpgradeContext, wantsWebSocket } from "./upgrade.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -37,61 +33,36 @@ type Refused = Extract<OpenResult, { readonly exchange?: undefined }>;
 const DELIVERY = Symbol("delivery");
 type Marked = { readonly [DELIVERY]?: ReplyFromExchange };
 
-export const createReplyFromProxy: CreateProxy = async ({ listen, listenTls, reusePort = false, ...options }) => {
-  const {
-    settings,
-    log,
-    runtime,
-    observer,
-    onUnrouted,
-    connectionSlots = createLocalConnectionSlots(settings),
-  } = options;
-  const { guard = createGuard(settings) } = options;
-  const connect = connectBehind(guard);
-  const pools = new UndiciPools({ connect, keepAlive: settings.upstreamKeepAlive });
-  const pipeline = new Pipeline({ runtime, settings, log, observer, onUnrouted });
+export const createReplyFromProxy: CreateProxy = (options) => startEngine(options, createEngine);
+
+async function createEngine(parts: EngineParts): Promise<ClientEngine> {
+  const { settings, connect, pipeline, runtime, draining } = parts;
+  const { upstreamKeepAlive: keepAlive } = settings;
+  const pools = new UndiciPools({ connect, keepAlive });
+  /** Connections to upstreams for upgrades. */
+  const pool = new UpstreamPool({ connect, keepAlive });
   const tunnels = new Set<Duplex>();
   const lingering = new Set<IncomingMessage>();
   /** Sockets with invalid framing. Node would continue to parse the bytes that follow. */
   const distrusted = new WeakSet<Socket>();
-  let draining = false;
 
   const refuseOn = (socket: Socket) => (fault: GatewayErrorName) => pipeline.refuse(fault, peerAddressOf(socket));
   const app = createApp(settings, (error, socket) => rejectHead(error, socket, refuseOn(socket)));
   const { server } = app;
-  const connections = countConnections(server);
-  let accepted = 0;
-  let dropped = 0;
-  const unacknowledged = new UnacknowledgedClients({ interval: settings.probeInterval });
-  const admit = (socket: Socket): boolean => {
-    accepted++;
-    const address = peerAddressOf(socket);
-    if (connectionSlots.acquire(address)) {
-      socket.once("close", () => connectionSlots.release(address));
-      unacknowledged.add(socket);
-      return true;
-    }
-    dropped++;
-    socket.on("error", () => {}).destroy();
-    return false;
-  };
-  // Before Node's own listener. Connections with TLS were admitted before their handshake.
-  server.prependListener("connection", (socket) => {
-    if (!(socket instanceof TLSSocket)) admit(socket);
-  });
-  const memory = new ClientMemory(settings.clientMemory, log);
   const context: ReplyFromExchangeContext = {
-    pipeline,
+    ...parts,
     pools,
-    log,
-    memory,
-    draining: () => draining,
     lingering,
-    bodyPace: { silence: settings.bodyTimeout, rate: settings.bodyMinRate, grace: settings.minRateGrace },
-    sendPace: { silence: settings.sendTimeout, rate: settings.sendMinRate, grace: settings.minRateGrace },
     ended: () => {
-      if (draining) setImmediate(() => server.closeIdleConnections());
+      if (draining()) setImmediate(() => server.closeIdleConnections());
     },
+  };
+  const upgrades: UpgradeContext = {
+    ...parts,
+    pool,
+    tunnels,
+    upstreamHeads: (exchange, parts) => listedUpstreamHead(pipeline.upstreamHeaders(exchange), exchange, parts),
+    responseHeads: createResponseHeads(pipeline.style),
   };
 
   await app.register(replyFrom, {
@@ -113,12 +84,12 @@ export const createReplyFromProxy: CreateProxy = async ({ listen, listenTls, reu
     const traffic = new SocketTraffic(incoming.socket);
     const opened = pipeline.open(headOf(incoming), traffic);
     if (opened.exchange === undefined) return refuse(reply, opened, traffic);
-    const delivery = new ReplyFromExchange(context, { exchange: opened.exchange, traffic, reply });
-    request.delivery = delivery;
-    delivery.run(send);
+    request.delivery = new ReplyFromExchange(context, { exchange: opened.exchange, traffic, reply, send });
+    request.delivery.run();
   });
   server.on("upgrade", (incoming: IncomingMessage, _socket: Duplex, first: Buffer) => {
-    if (!distrusted.has(incoming.socket)) serveUpgrade({ pipeline, connect, log, tunnels }, incoming, first);
+    pool.follow(runtime());
+    if (!distrusted.has(incoming.socket)) serveUpgrade(upgrades, incoming, first);
   });
 
   // Without a listener Node answers with its own message and continues to read.
@@ -139,62 +110,33 @@ export const createReplyFromProxy: CreateProxy = async ({ listen, listenTls, reu
       traffic.end();
       context.ended();
     });
-    writeOwn(reply.raw, refusal, last || draining);
+    writeOwn(reply.raw, refusal, last || draining());
   }
 
-  const at = { host: listen.host, port: listen.port, reusePort };
-  await app.listen(at);
-  const { port } = server.address() as AddressInfo;
-  guard.addOwnListener({ host: listen.host, port });
-  const tls = listenTls && (await openTls(listenTls));
-  if (tls) guard.addOwnListener(tls.address);
-
+  await app.ready();
   return {
-    address: { host: listen.host, port },
-    tlsAddress: tls?.address ?? null,
-    connections: () => ({ ...connections(), accepted, handled: accepted - dropped }),
-    memory: () => memory.held,
-    async close({ deadline = 30_000 } = {}) {
-      draining = true;
-      // The server does not count TLS connections; the TLS listener does.
-      const closed = Promise.all([tls?.close(), new Promise<void>((resolve) => server.close(() => resolve()))]);
+    server,
+    protocols: ["http/1.1"],
+    serveTls: (socket) => server.emit("connection", socket),
+    counts: countConnections(server),
+    drain() {
       for (const incoming of lingering) incoming.socket.end();
-      const timer = setTimeout(() => {
-        server.closeAllConnections();
-        for (const tunnel of tunnels) tunnel.destroy();
-      }, deadline);
-      await closed;
-      clearTimeout(timer);
-      unacknowledged.close();
-      await Promise.all([pools.close(), app.close()]);
+    },
+    destroy() {
+      server.closeAllConnections();
+      for (const tunnel of tunnels) tunnel.destroy();
+    },
+    close() {
+      pool.close();
+      return Promise.all([pools.close(), app.close()]);
     },
   };
-
-  /** Rejects when listening fails; no listener stays open then. */
-  async function openTls(address: ListenAddress): Promise<TlsListener> {
-    try {
-      return await startTlsListener({
-        listen: address,
-        reusePort,
-        sockets: clientSockets(settings),
-        protocols: ["http/1.1"],
-        admit,
-        onConnection: (socket) => server.emit("connection", socket),
-        certificate: (serverName) => runtime().certificates.find(serverName),
-        handshakeTimeout: settings.handshakeTimeout,
-      });
-    } catch (error) {
-      await Promise.all([pools.close(), app.close()]);
-      throw error;
-    }
-  }
-};
+}
 
 /** Shared by all requests: reply-from only reads these options. */
 const fromOptions: Parameters<FastifyReply["from"]>[1] = {
   rewriteRequestHeaders: (request) => ({ [DELIVERY]: request.delivery }) as never,
   onResponse: (request) => request.delivery?.writeHead(),
-  onError: (reply) => reply.request.delivery?.writeFault(),
   // The exchange decides on retries.
   retryDelay: () => null,
 };

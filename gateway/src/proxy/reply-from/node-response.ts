@@ -1,6 +1,10 @@
 /** Writes responses on Node's response object, with header names in the case in which they were set. */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
+import { gatewayResponseText } from "../http1/response-text.ts";
 import type { GatewayResponse } from "../response/gateway-response.ts";
+import { errorCodeOf } from "../upstream/failure.ts";
 
 /** Milliseconds that a client may continue to send a body that is discarded. */
 const LINGER = 30_000;
@@ -42,3 +46,26 @@ export function linger(incoming: IncomingMessage, lingering: Set<IncomingMessage
     lingering.delete(incoming);
   });
 }
+
+const faultNames: Readonly<Record<string, GatewayErrorName>> = {
+  HPE_HEADER_OVERFLOW: "headTooLarge",
+  ERR_HTTP_REQUEST_TIMEOUT: "requestTimeout",
+};
+
+/** Answers a request that Node's parser rejected, and closes: later bytes on this connection cannot be framed. */
+export function rejectHead(error: Error, socket: Socket, refuse: (fault: GatewayErrorName) => GatewayResponse): void {
+  if (!socket.writable || isAnswering(socket)) {
+    socket.destroy();
+    return;
+  }
+  writeRejection(socket, refuse(faultNames[errorCodeOf(error)] ?? "badRequest"));
+}
+
+/** Writes the response on a bare socket and ends it. */
+export function writeRejection(socket: Socket, response: GatewayResponse): void {
+  socket.end(gatewayResponseText(response, { connection: "Connection: close\r\n", bodiless: false }), "latin1");
+}
+
+/** Whether a response has begun on the socket; Node's own handler reads the same member. */
+const isAnswering = (socket: Socket & { readonly _httpMessage?: { readonly headersSent: boolean } | null }): boolean =>
+  socket._httpMessage?.headersSent === true;

@@ -35,7 +35,6 @@ const meanings: Readonly<Record<string, GatewayErrorName>> = {
   SLUICE_FORBIDDEN_ADDRESS: "upstreamDown",
   SLUICE_READ_TIMEOUT: "upstreamTimeout",
   SLUICE_WRITE_TIMEOUT: "upstreamTimeout",
-  SLUICE_TUNNEL_TIMEOUT: "upstreamTimeout",
   ETIMEDOUT: "upstreamTimeout",
 };
 
@@ -76,7 +75,6 @@ const UNREACHABLE: ReadonlySet<string> = new Set([
   "ENETUNREACH",
   "EHOSTDOWN",
   "ETIMEDOUT",
-  "SLUICE_TUNNEL_TIMEOUT",
 ]);
 
 export const isUnreachable = ({ error, connected }: Pick<FailedTry, "error" | "connected">): boolean =>

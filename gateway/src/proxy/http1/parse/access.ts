@@ -1,6 +1,6 @@
 /** A section's fields as text, created on demand. Bytes are decoded as Latin-1, as Node's parser does. */
 import { LOWER } from "./bytes.ts";
-import { type FieldSection, ID, STRIDE } from "./fields.ts";
+import { DROP, type FieldSection, ID, STRIDE } from "./fields.ts";
 import { knownId, LOOKALIKE } from "./names.ts";
 
 /** Index of the next field of this name (in lower case) at or after `from`; -1 when there is none. */
@@ -62,6 +62,15 @@ export function headerValues(section: FieldSection, name: string): readonly stri
 export function rawHeaders(section: FieldSection): string[] {
   const flat: string[] = [];
   for (let index = 0; index < section.count; index++) flat.push(nameAt(section, index), valueAt(section, index));
+  return flat;
+}
+
+/** The same without hop-by-hop fields. */
+export function passedFields(section: FieldSection): string[] {
+  const flat: string[] = [];
+  for (let index = 0; index < section.count; index++) {
+    if (((section.kinds[index] ?? 0) & DROP) === 0) flat.push(nameAt(section, index), valueAt(section, index));
+  }
   return flat;
 }
 

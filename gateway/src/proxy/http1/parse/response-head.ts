@@ -1,4 +1,5 @@
 /** Parser of an upstream's response head: one scan of its bytes, then framing and connection handling. */
+import { passedFields } from "./access.ts";
 import { CR, LF, NINE, SP, VALUE, ZERO } from "./bytes.ts";
 import { fault } from "./faults.ts";
 import { FieldSection, scanFields } from "./fields.ts";
@@ -52,6 +53,20 @@ export class ResponseHeadParser {
   constructor({ line, fields, count }: HeadLimits = defaultHeadLimits) {
     this.maxLine = line;
     this.fields = new FieldSection({ bytes: fields, count });
+  }
+
+  /** Flat list of the forwarded fields. */
+  get headers(): readonly string[] {
+    return passedFields(this.fields);
+  }
+
+  get isBodiless(): boolean {
+    return this.bodyKind === NO_BODY;
+  }
+
+  /** Whether trailers may follow the body. */
+  get mayTrail(): boolean {
+    return this.bodyKind === CHUNKED_BODY;
   }
 
   /** Prepares for the response to a request with this method (an id of methods.ts). */

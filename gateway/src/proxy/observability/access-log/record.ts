@@ -74,7 +74,7 @@ export function exchangeRecord(exchange: LiveExchange, tellPath: PathFormatter):
       target === null ? undefined : `${target.host.includes(":") ? `[${target.host}]` : target.host}:${target.port}`,
     tries: exchange.tries,
     user_agent: agentOf(request),
-    tls: request.head.tlsVersion ?? undefined,
+    tls: request.head.peer.tlsVersion ?? undefined,
     trace_id: exchange.traceId ?? traceIdOf(request.header("traceparent")),
   };
 }
@@ -90,7 +90,7 @@ export function refusalRecord({ id, status, request, peerAddress, duration }: Re
     source: "gateway",
     latencies: { request: rounded(duration) },
     user_agent: request === null ? undefined : agentOf(request),
-    tls: request?.head.tlsVersion ?? undefined,
+    tls: request?.head.peer.tlsVersion ?? undefined,
     trace_id: request === null ? undefined : traceIdOf(request.header("traceparent")),
   };
 }

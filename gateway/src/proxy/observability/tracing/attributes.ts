@@ -23,7 +23,7 @@ export function serverAttributes({ id, request, route, service }: LiveExchange):
     "url.scheme": request.scheme,
     "url.path": request.path,
     "server.address": host,
-    "server.port": port ?? request.head.port,
+    "server.port": port ?? request.head.peer.port,
     "client.address": request.clientAddress,
     "network.peer.address": request.peerAddress,
     "network.protocol.version": request.head.httpVersion,

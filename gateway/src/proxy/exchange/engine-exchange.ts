@@ -1,0 +1,160 @@
+/**
+ * One exchange between a client and an upstream: applies the pipeline's decisions. Subclasses write to a client, and
+ * open the call of the upstream.
+ */
+import type { DirectResponse } from "../../exchange/exchange.ts";
+import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
+import type { AccessResult, Pipeline, ProxyLog } from "../pipeline.ts";
+import type { GatewayResponse } from "../response/gateway-response.ts";
+import { errorCodeOf } from "../upstream/failure.ts";
+import type { ForwardPlan, LiveExchange } from "./live-exchange.ts";
+
+/** State shared by all exchanges of a listener. */
+export interface EngineExchangeContext {
+  readonly pipeline: Pipeline;
+  readonly log: ProxyLog;
+}
+
+/** The upstream side of an exchange. */
+interface Call {
+  start(): void;
+  /** The client accepts data again. */
+  resume(): void;
+  /** The response is not wanted any more. */
+  abort(): void;
+}
+
+const NO_CONTENT = 204;
+const NOT_MODIFIED = 304;
+/** nginx's status for a client that disconnected before its response; visible to plugins only. */
+const CLIENT_CLOSED = 499;
+
+export abstract class EngineExchange<Context extends EngineExchangeContext, UpstreamCall extends Call> {
+  protected readonly context: Context;
+  protected readonly exchange: LiveExchange;
+  protected call: UpstreamCall | null = null;
+  /** Whether a response has begun. */
+  protected hasBegun = false;
+  #isOver = false;
+
+  constructor(context: Context, exchange: LiveExchange) {
+    this.context = context;
+    this.exchange = exchange;
+  }
+
+  protected abstract callTo(forward: ForwardPlan): UpstreamCall;
+  /** Writes a complete response. `finish` follows. */
+  protected abstract writeOwn(response: GatewayResponse): void;
+  /** Breaks off the response, so that the client cannot mistake it for a complete one. */
+  protected abstract breakOff(reason: string): void;
+  /** The response has been written. The client may still be sending. */
+  protected abstract onFinished(): void;
+
+  protected startCall(call: UpstreamCall): void {
+    call.start();
+  }
+
+  run(): void {
+    const outcome = this.context.pipeline.access(this.exchange);
+    if (outcome instanceof Promise) {
+      outcome.then((settled) => this.#apply(settled)).catch((error: Error) => this.reportBug(error));
+    } else this.#apply(outcome);
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** The client disconnected. */
+  abort(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.exchange.body?.lose();
+    this.call?.abort();
+    if (this.exchange.status === 0) this.exchange.status = CLIENT_CLOSED;
+    this.context.pipeline.finish(this.exchange);
+  }
+
+  /** The client's body is malformed or does not arrive. */
+  reject(fault: GatewayErrorName): void {
+    if (this.#isOver) return;
+    this.call?.abort();
+    if (this.hasBegun) this.breakOff(fault);
+    else this.#answer(fault);
+  }
+
+  /** The client accepts data again. */
+  drained(): void {
+    this.call?.resume();
+  }
+
+  failed(fault: GatewayErrorName, error: Error | null): void {
+    this.#reportFailure(error, "failed");
+    this.#answer(fault);
+  }
+
+  broken(error: Error): void {
+    this.#reportFailure(error, "broke off its response");
+    this.breakOff("the upstream broke off its response");
+  }
+
+  /** Whether a response with this status has no body (RFC 9110 section 6.4.1). */
+  protected isBodiless(status: number): boolean {
+    return this.exchange.request.method === "HEAD" || status === NO_CONTENT || status === NOT_MODIFIED;
+  }
+
+  protected finish(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.context.pipeline.finish(this.exchange);
+    this.onFinished();
+  }
+
+  /** The client's connection is a tunnel now. */
+  protected handOver(): void {
+    this.#isOver = true;
+  }
+
+  /** Handles an error that clients and upstreams cannot cause. */
+  protected reportBug(error: Error): void {
+    this.context.log.error({ err: error, requestId: this.exchange.id }, "the proxy failed");
+    this.breakOff("the proxy failed");
+  }
+
+  #apply(outcome: AccessResult): void {
+    if (this.#isOver) return;
+    if (outcome.forward === undefined) {
+      this.#answer(outcome.answer);
+      return;
+    }
+    this.call = this.callTo(outcome.forward);
+    this.startCall(this.call);
+  }
+
+  #answer(answer: DirectResponse | GatewayErrorName): void {
+    if (this.#isOver || this.hasBegun) return;
+    this.hasBegun = true;
+    this.writeOwn(this.context.pipeline.answer(this.exchange, answer));
+  }
+
+  /** Logs a failed upstream with address and cause. Clients receive a generic message. */
+  #reportFailure(error: Error | null, what: "failed" | "broke off its response"): void {
+    const { id, route, service, target } = this.exchange;
+    const address = target && `${target.host.includes(":") ? `[${target.host}]` : target.host}:${target.port}`;
+    const reason = error === null ? "no target takes requests" : reasonOf(error);
+    const details = {
+      requestId: id,
+      route: route.name ?? route.id,
+      service: service?.name ?? service?.id,
+      ...(address !== null && { upstream: address }),
+      ...(error !== null && { code: errorCodeOf(error), reason }),
+    };
+    this.context.log.warn(details, `the upstream ${address === null ? "" : `${address} `}${what}: ${reason}`);
+  }
+}
+
+/** A name with several addresses fails with one error per address and an empty message of its own. */
+function reasonOf(error: Error): string {
+  if (error instanceof AggregateError && error.message === "") return error.errors.map(reasonOf).join("; ");
+  return error.message || errorCodeOf(error) || error.name;
+}

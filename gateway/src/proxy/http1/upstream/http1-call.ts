@@ -1,0 +1,142 @@
+/** One exchange with an HTTP/1.1 upstream: sends the request on a pooled connection, and passes the response on. */
+import type { Socket } from "node:net";
+import type { UpstreamTarget } from "../../../compile/runtime.ts";
+import { ByteView } from "../../sockets/byte-view.ts";
+import { UpstreamCall, type UpstreamCallListener, type UpstreamCallOptions } from "../../upstream/upstream-call.ts";
+import type { FieldSection } from "../parse/fields.ts";
+import type { ResponseHeadParser } from "../parse/response-head.ts";
+import type { Http1ResponseListener, UpstreamConnection } from "./upstream-connection.ts";
+import type { ConnectionWaiter, UpstreamPool } from "./upstream-pool.ts";
+
+export interface Http1CallListener extends UpstreamCallListener<ResponseHeadParser, FieldSection> {
+  /** Absent: no upgrade is requested. */
+  upgraded?(head: ResponseHeadParser, socket: Socket, first: Buffer): void;
+}
+
+export interface Http1CallOptions extends UpstreamCallOptions<Http1CallListener> {
+  /** Protocol that the client asks to upgrade to; null: none. */
+  readonly protocol: string | null;
+  readonly pool: UpstreamPool;
+  /** The request's head as text. */
+  readonly headFor: (target: UpstreamTarget) => string;
+}
+
+export class Http1Call extends UpstreamCall<Http1CallListener> implements Http1ResponseListener, ConnectionWaiter {
+  readonly #options: Http1CallOptions;
+  #connection: UpstreamConnection | null = null;
+  #giveUp: (() => void) | null = null;
+
+  constructor(options: Http1CallOptions) {
+    super(options);
+    this.#options = options;
+  }
+
+  protected override open(target: UpstreamTarget): void {
+    const { pool, protocol } = this.#options;
+    this.#connection = null;
+    // A tunnel consumes its connection.
+    const kept = protocol !== null || this.wantsFresh ? null : pool.take(target);
+    if (kept !== null) this.connected(kept, this.exchange.timings.forwarded);
+    else this.#giveUp = pool.connect(target, this, protocol !== null);
+  }
+
+  /** @param now By `performance.now()` */
+  connected(connection: UpstreamConnection, now?: number): void {
+    this.#giveUp = null;
+    this.#connection = connection;
+    const { protocol, headFor } = this.#options;
+    // Not the connection's target: targets that share connections may differ in their Host header.
+    const text = headFor(this.target ?? connection.target);
+    connection.begin(text, { method: this.forward.method, protocol, listener: this });
+    const { body } = this;
+    this.isSending = body !== null && body.whole === null;
+    if (body?.whole) connection.write(ByteView.of(body.whole));
+    if (!this.isSending) connection.sent();
+    this.touch(now);
+    // The head is written together with the part of the body that has arrived.
+    if (this.isSending) body?.forwardTo(this);
+    connection.flush();
+  }
+
+  connectFailed(error: Error): void {
+    this.#giveUp = null;
+    this.failed(error);
+  }
+
+  protected override get carrier(): UpstreamConnection | null {
+    return this.#connection;
+  }
+
+  protected override get timers(): UpstreamConnection | null {
+    return this.#connection;
+  }
+
+  protected override resumeReading(): void {
+    this.#connection?.resume();
+  }
+
+  protected override cancel(): void {
+    this.#giveUp?.();
+    this.#connection?.destroy();
+  }
+
+  override take(view: ByteView): void {
+    const connection = this.#connection;
+    if (connection === null) return;
+    if (this.body?.length === null) {
+      connection.writeText(`${view.length.toString(16)}\r\n`);
+      connection.write(view);
+      connection.writeText("\r\n");
+    } else connection.write(view);
+  }
+
+  override send(): boolean {
+    const connection = this.#connection;
+    if (connection === null || connection.flush()) return true;
+    this.startStall();
+    return false;
+  }
+
+  override finish(trailers: string): void {
+    const connection = this.#connection;
+    this.isSending = false;
+    if (connection === null) return;
+    if (this.body?.length === null) {
+      connection.writeText(`0\r\n${this.exchange.forwardedTrailers(trailers)}\r\n`);
+    }
+    connection.sent();
+    connection.flush();
+    this.touch();
+  }
+
+  /** Does not restart the read timeout: an upstream could send interim responses forever. */
+  interim(head: ResponseHeadParser): void {
+    this.listener.interim(head);
+  }
+
+  head(head: ResponseHeadParser): void {
+    this.answered(head.status);
+    this.listener.head(head);
+  }
+
+  data(view: ByteView): void {
+    this.listener.data(view);
+  }
+
+  flush(): boolean {
+    if (this.isAnswered) this.touch();
+    this.isPaused = !this.listener.flush();
+    return !this.isPaused;
+  }
+
+  end(trailers: FieldSection | null): void {
+    this.settle();
+    this.listener.end(trailers);
+  }
+
+  upgraded(head: ResponseHeadParser, socket: Socket, first: Buffer): void {
+    this.answered(head.status);
+    this.handOver();
+    this.listener.upgraded?.(head, socket, first);
+  }
+}

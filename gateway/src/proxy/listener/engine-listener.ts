@@ -1,0 +1,140 @@
+/** The listener of every engine: admits and counts clients, also behind TLS, and drains their connections. */
+import type { AddressInfo, Server, Socket } from "node:net";
+import { TLSSocket } from "node:tls";
+import type { Runtime } from "../../compile/runtime.ts";
+import type { Connections } from "../../metrics/metrics.ts";
+import { type Connect, connectBehind } from "../../outbound/connect.ts";
+import { createGuard } from "../../outbound/guard.ts";
+import { peerAddressOf } from "../client/connection-peer.ts";
+import type { ProxyListener, ProxyOptions } from "../engine.ts";
+import { Pipeline, type ProxyLog } from "../pipeline.ts";
+import { clientSockets, type ProxySettings } from "../settings.ts";
+import type { MinRateLimits } from "../timers/min-rate-timer.ts";
+import { ClientMemory } from "./client-memory.ts";
+import { createLocalConnectionSlots } from "./local-connection-slots.ts";
+import { startTlsListener, type TlsListener, type TlsListenerOptions } from "./tls-listener.ts";
+import { UnacknowledgedClients } from "./unacknowledged-clients.ts";
+
+/** Parts that an engine builds on. */
+export interface EngineParts {
+  readonly settings: ProxySettings;
+  readonly log: ProxyLog;
+  readonly runtime: () => Runtime;
+  readonly connect: Connect;
+  readonly pipeline: Pipeline;
+  readonly memory: ClientMemory;
+  /** True while the listener drains: connections close after their response. */
+  readonly draining: () => boolean;
+  /** Limits for request bodies. */
+  readonly bodyPace: MinRateLimits;
+  /** Limits for reading responses. */
+  readonly sendPace: MinRateLimits;
+}
+
+export interface ClientEngine {
+  /** Not listening yet. Connections that were not admitted are destroyed before its own listeners see them. */
+  readonly server: Server;
+  readonly protocols: TlsListenerOptions["protocols"];
+  /** Receives a connection after its TLS handshake. */
+  readonly serveTls: (socket: TLSSocket) => void;
+  readonly counts: () => Pick<Connections, "active" | "writing" | "requests">;
+  /** Closes idle connections, and the others after their response. A promise resolves when all clients have gone. */
+  readonly drain: () => unknown;
+  /** Destroys all connections of clients. */
+  readonly destroy: () => void;
+  /** Closes the connections to upstreams. */
+  readonly close: () => unknown;
+}
+
+/** Rejects when listening fails; no listener stays open then. */
+export async function startEngine(
+  options: ProxyOptions,
+  createEngine: (parts: EngineParts) => ClientEngine | Promise<ClientEngine>,
+): Promise<ProxyListener> {
+  const { listen, listenTls, reusePort = false, settings, log, runtime } = options;
+  const { connectionSlots = createLocalConnectionSlots(settings), guard = createGuard(settings) } = options;
+  const memory = new ClientMemory(settings.clientMemory, log);
+  const unacknowledged = new UnacknowledgedClients({ interval: settings.probeInterval });
+  let isDraining = false;
+  let accepted = 0;
+  let dropped = 0;
+  const engine = await createEngine({
+    ...{ settings, log, runtime, memory },
+    connect: connectBehind(guard),
+    pipeline: new Pipeline(options),
+    draining: () => isDraining,
+    bodyPace: { silence: settings.bodyTimeout, rate: settings.bodyMinRate, grace: settings.minRateGrace },
+    sendPace: { silence: settings.sendTimeout, rate: settings.sendMinRate, grace: settings.minRateGrace },
+  });
+  const { server } = engine;
+
+  /** A TLS handshake occupies a slot too. */
+  function admit(socket: Socket): boolean {
+    accepted++;
+    const address = peerAddressOf(socket);
+    if (isDraining || !connectionSlots.acquire(address)) {
+      dropped++;
+      socket.on("error", () => {}).resetAndDestroy();
+      return false;
+    }
+    socket.once("close", () => connectionSlots.release(address));
+    unacknowledged.add(socket);
+    return true;
+  }
+
+  async function closeAll(): Promise<void> {
+    unacknowledged.close();
+    await engine.close();
+  }
+
+  async function listenWithTls(): Promise<TlsListener | undefined> {
+    const { host } = listen;
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen({ host, port: listen.port, reusePort }, resolve);
+    });
+    guard.addOwnListener({ host, port: portOf(server) });
+    if (listenTls === undefined) return undefined;
+    const tls = await startTlsListener({
+      ...{ listen: listenTls, reusePort, admit },
+      sockets: clientSockets(settings),
+      protocols: engine.protocols,
+      onConnection: engine.serveTls,
+      certificate: (serverName) => runtime().certificates.find(serverName),
+      handshakeTimeout: settings.handshakeTimeout,
+    });
+    guard.addOwnListener(tls.address);
+    return tls;
+  }
+
+  // Connections with TLS were admitted before their handshake.
+  server.prependListener("connection", (socket) => {
+    if (!(socket instanceof TLSSocket)) admit(socket);
+  });
+  const tls = await listenWithTls().catch(async (error: unknown) => {
+    await Promise.all([closeServer(server), closeAll()]);
+    throw error;
+  });
+  return {
+    address: { host: listen.host, port: portOf(server) },
+    tlsAddress: tls?.address ?? null,
+    connections() {
+      const { active, writing, requests } = engine.counts();
+      const waiting = Math.max(0, active - writing);
+      return { accepted, handled: accepted - dropped, active, reading: 0, writing, waiting, requests };
+    },
+    memory: () => memory.held,
+    async close({ deadline = 30_000 } = {}) {
+      isDraining = true;
+      const closed = [tls?.close(), closeServer(server), engine.drain()];
+      const timer = setTimeout(engine.destroy, deadline);
+      await Promise.all(closed);
+      clearTimeout(timer);
+      await closeAll();
+    },
+  };
+}
+
+const portOf = (server: Server): number => (server.address() as AddressInfo).port;
+
+const closeServer = (server: Server): Promise<void> => new Promise((resolve) => server.close(() => resolve()));

@@ -1,0 +1,227 @@
+/**
+ * The upstream side of one exchange: tries targets until one responds, forwards the client's body, and limits how long
+ * the upstream may be silent. Subclasses speak a protocol.
+ */
+import type { TargetAttempts } from "../../balance/target-attempts.ts";
+import type { UpstreamTarget } from "../../compile/runtime.ts";
+import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
+import type { BodySink, ClientBody } from "../client/client-body.ts";
+import type { ForwardPlan, LiveExchange } from "../exchange/live-exchange.ts";
+import type { ByteView } from "../sockets/byte-view.ts";
+import type { IdleTimer } from "../timers/idle-timer.ts";
+import { failureSignalOf, gatewayErrorFor, isUnreachable, mayRetry, readTimeout, writeTimeout } from "./failure.ts";
+
+/** Receives the response. Heads, trailers and views are valid only during the call. */
+export interface UpstreamCallListener<Head, Trailers> {
+  interim(head: Head): void;
+  head(head: Head): void;
+  /** Bytes of the body. */
+  data(view: ByteView): void;
+  /** Null: no trailers. */
+  end(trailers: Trailers | null): void;
+  /** Called after all events of one read. Returns false when no more data may follow before `resume`. */
+  flush(): boolean;
+  /** No response will come. */
+  failed(fault: GatewayErrorName, error: Error | null): void;
+  /** The response broke off after its head. */
+  broken(error: Error): void;
+}
+
+export interface UpstreamCallOptions<Listener> {
+  readonly exchange: LiveExchange;
+  readonly forward: ForwardPlan;
+  readonly listener: Listener;
+}
+
+/** Timers of one attempt. */
+export interface AttemptTimers {
+  /** Runs while the upstream has to respond. */
+  readonly silence: IdleTimer;
+  /** Runs while the upstream does not accept data. */
+  readonly stall: IdleTimer;
+}
+
+const WAITING = 0;
+const ANSWERED = 1;
+const OVER = 2;
+
+export abstract class UpstreamCall<Listener extends Pick<UpstreamCallListener<never, never>, "failed" | "broken">>
+  implements BodySink
+{
+  protected readonly exchange: LiveExchange;
+  protected readonly forward: ForwardPlan;
+  protected readonly listener: Listener;
+  protected readonly body: ClientBody | null;
+  /** Target of the current attempt. */
+  protected target: UpstreamTarget | null = null;
+  /** Whether the client is still sending its body. */
+  protected isSending = false;
+  protected isPaused = false;
+  /** A reused idle connection was already closed: other idle ones may be as old, so the retry opens a new one. */
+  protected wantsFresh = false;
+  readonly #attempts: TargetAttempts<UpstreamTarget>;
+  #triesLeft: number;
+  #state = WAITING;
+
+  constructor({ exchange, forward, listener }: UpstreamCallOptions<Listener>) {
+    this.exchange = exchange;
+    this.forward = forward;
+    this.listener = listener;
+    this.body = exchange.body;
+    this.#attempts = forward.upstream.attempts(exchange);
+    this.#triesLeft = forward.upstream.service.retries;
+  }
+
+  /** Begins an attempt. */
+  protected abstract open(target: UpstreamTarget): void;
+  /** Ends the attempt: its connection or stream is reset, and causes no further events. */
+  protected abstract cancel(): void;
+  protected abstract resumeReading(): void;
+  /** The connection that carries the current attempt; null: none yet. */
+  protected abstract get carrier(): { readonly isFresh: boolean } | null;
+  protected abstract get timers(): AttemptTimers | null;
+
+  abstract take(view: ByteView): void;
+  abstract send(): boolean;
+  abstract finish(trailers: string): void;
+
+  start(): void {
+    const target = this.#attempts.next();
+    this.exchange.beginTry(target, this.forward);
+    this.target = target;
+    if (target === null) {
+      this.settle();
+      this.listener.failed("noPeer", null);
+    } else this.open(target);
+  }
+
+  /** The client accepts data again. */
+  resume(): void {
+    if (!this.isPaused) return;
+    this.isPaused = false;
+    this.touch();
+    this.resumeReading();
+  }
+
+  /** The client disconnected: the upstream's connection is closed too. */
+  abort(): void {
+    if (this.isOver) return;
+    this.settle();
+    this.cancel();
+  }
+
+  /** The upstream accepts data again. */
+  drained(): void {
+    this.timers?.stall.stop();
+    if (this.isSending) this.body?.drained();
+  }
+
+  /** `timers.silence` expired. While the client still sends, or does not read, the upstream's silence is no error. */
+  silent(): void {
+    if (this.isPaused || !this.owesData) this.touch();
+    else this.fail(readTimeout());
+  }
+
+  /** `timers.stall` expired. */
+  stalled(): void {
+    this.fail(writeTimeout());
+  }
+
+  /** The tunnel that the call became has ended; it counted as a connection of its target until now. */
+  tunnelEnded(): void {
+    this.#attempts.endTry();
+  }
+
+  protected get isWaiting(): boolean {
+    return this.#state === WAITING;
+  }
+
+  protected get isAnswered(): boolean {
+    return this.#state === ANSWERED;
+  }
+
+  protected get isOver(): boolean {
+    return this.#state === OVER;
+  }
+
+  /** Whether the upstream must send data now. */
+  protected get owesData(): boolean {
+    return this.#state === ANSWERED || !this.isSending;
+  }
+
+  /** Whether the upstream declared that it did not process the request. */
+  protected get isUnprocessed(): boolean {
+    return false;
+  }
+
+  /** A final response began. */
+  protected answered(status: number): void {
+    this.#state = ANSWERED;
+    this.#attempts.answered(status, this.target);
+  }
+
+  /** Data was received or written: restarts the timeout. */
+  protected touch(now?: number): void {
+    this.timers?.silence.start(this.forward.upstream.service.read_timeout, now);
+  }
+
+  /** The upstream accepts no more data for now. */
+  protected startStall(): void {
+    this.timers?.stall.start(this.forward.upstream.service.write_timeout);
+  }
+
+  /** The response is complete, or none will come. */
+  protected settle(): void {
+    this.#state = OVER;
+    this.#attempts.endTry();
+  }
+
+  /** The connection is a tunnel now, which `tunnelEnded` ends. */
+  protected handOver(): void {
+    this.#state = OVER;
+  }
+
+  /** Ends the attempt with an error. */
+  protected fail(error: Error): void {
+    this.failed(error);
+    this.cancel();
+  }
+
+  /** The attempt failed. */
+  failed(error: Error): void {
+    if (this.isOver) return;
+    const isAnswered = this.#state === ANSWERED;
+    if (!isAnswered && this.#retries(error)) return;
+    this.settle();
+    if (isAnswered) this.listener.broken(error);
+    else this.listener.failed(gatewayErrorFor(error), error);
+  }
+
+  #retries(error: Error): boolean {
+    const { exchange, forward, body, carrier } = this;
+    exchange.observer?.failed?.(exchange, error);
+    const connected = carrier !== null;
+    const fresh = carrier?.isFresh ?? true;
+    const signal = failureSignalOf({ error, connected, fresh });
+    if (signal !== null) this.#attempts.failed(signal);
+    if (isUnreachable({ error, connected })) this.#attempts.unreachable(this.target);
+    if (this.#triesLeft <= 0) return false;
+    const failedTry = {
+      error,
+      connected: connected && !this.isUnprocessed,
+      method: forward.method,
+      bodyBegun: body?.begun ?? false,
+      hasOtherTarget: this.#attempts.hasOtherTarget,
+    };
+    if (!mayRetry(failedTry)) return false;
+    this.#triesLeft--;
+    body?.hold();
+    this.wantsFresh = connected && !fresh;
+    this.timers?.silence.stop();
+    this.timers?.stall.stop();
+    setImmediate(() => {
+      if (this.isWaiting) this.start();
+    });
+    return true;
+  }
+}
