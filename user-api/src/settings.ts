@@ -1,7 +1,7 @@
 /** Start-up settings, from the environment. */
 import { levels } from "pino";
-import { defaultLimits, defaultSubscriptionLimits, type Limits, type SubscriptionLimits } from "./limits/limits.ts";
-import { type Access, accesses, type Policy } from "./policy/policy.ts";
+import { limitSettings, mapSettings, type NumberSetting, subscriptionLimitSettings } from "./limits/limits.ts";
+import { type Access, accesses } from "./policy/policy.ts";
 import {
   address,
   anyText,
@@ -20,70 +20,9 @@ import {
 /** `production`: only the gateway is served, and no internals are exposed. `development`: loopback is served too. */
 export type Mode = "production" | "development";
 
-export interface Settings {
-  readonly mode: Mode;
-  readonly host: string;
-  readonly port: number;
-  /** A database server. Unset: PGlite. */
-  readonly databaseUrl: string | undefined;
-  /** PGlite's folder. Unset: in memory. */
-  readonly dataFolder: string | undefined;
-  /** Whether the tables are migrated at start. */
-  readonly migrate: boolean;
-  /** Redis for events and rate counters of several replicas. */
-  readonly redisUrl: string | undefined;
-  /** Prefix of channels and counters in Redis. */
-  readonly redisPrefix: string;
-  /** PEM file of authorities to trust for Redis and Postgres, in addition to those of Node. */
-  readonly trustedCertificates: string | undefined;
-  /** The secret that the gateway sends in X-Gateway-Secret. */
-  readonly gatewaySecret: string | undefined;
-  readonly policy: Policy;
-  /** Other origins from which browsers may send requests without a consumer; `*` for all. */
-  readonly origins: readonly string[];
-  readonly introspection: boolean;
-  readonly graphiql: boolean;
-  /** If set, the file with the only documents that are executed. */
-  readonly trustedDocuments: string | undefined;
-  readonly limits: Limits;
-  /** Limits for subscribers. */
-  readonly subscriptionLimits: SubscriptionLimits;
-  /** Requests per minute and client; 0: unlimited. */
-  readonly requestsPerMinute: number;
-  readonly logLevel: string;
-  /** The time for requests, sockets and streams to end after SIGTERM. */
-  readonly drainMilliseconds: number;
-}
+export type Settings = EachRead["settings"];
 
 type Environment = Readonly<Record<string, string | undefined>>;
-
-/** The readers of limits, by the suffix of the variable's name. */
-const limitReaders = {
-  tokens: ["TOKENS", integer(100, 10_000)],
-  depth: ["DEPTH", integer(1, 100)],
-  aliases: ["ALIASES", integer(0, 1_000)],
-  rootFields: ["ROOT_FIELDS", integer(1, 1_000)],
-  cost: ["COST", integer(1, 1_000_000_000)],
-  variablesDepth: ["VARIABLES_DEPTH", integer(1, 100)],
-  bytes: ["REQUEST_BYTES", integer(1_024, 16 * 1024 * 1024)],
-  receiveMilliseconds: ["RECEIVE_TIMEOUT", duration(100, 600_000)],
-  milliseconds: ["TIMEOUT", duration(1, 600_000)],
-  page: ["PAGE", integer(1, 100_000)],
-} as const satisfies Record<keyof Limits, NumberSetting>;
-
-/** The same for sockets and event streams. */
-const subscriptionReaders = {
-  connections: ["CONNECTIONS", integer(0, 1_000_000)],
-  clientConnections: ["CLIENT_CONNECTIONS", integer(0, 1_000_000)],
-  clientBytes: ["CLIENT_BYTES", integer(1_024, 1024 * 1024 * 1024)],
-  operations: ["SOCKET_OPERATIONS", integer(1, 10_000)],
-  operationBytes: ["OPERATION_QUEUE_BYTES", integer(1_024, 1024 * 1024 * 1024)],
-  connectionBytes: ["QUEUE_BYTES", integer(1_024, 1024 * 1024 * 1024)],
-  initMilliseconds: ["INIT_TIMEOUT", duration(1, 600_000)],
-  heartbeatMilliseconds: ["HEARTBEAT_INTERVAL", duration(100, 600_000)],
-} as const satisfies Record<keyof SubscriptionLimits, NumberSetting>;
-
-type NumberSetting = readonly [suffix: string, reader: Reader<number>];
 
 const PREFIX = "SLUICE_USER_API_";
 
@@ -118,14 +57,9 @@ export const variableNames = (): readonly string[] => readEach({}, { serves: fal
 /** Names that are still read, with a warning. */
 export const formerVariableNames: readonly string[] = Object.values(formerNames).map(([suffix]) => PREFIX + suffix);
 
-interface EachRead {
-  readonly settings: Settings;
-  readonly warnings: readonly string[];
-  readonly violations: readonly string[];
-  readonly variables: readonly string[];
-}
+type EachRead = ReturnType<typeof readEach>;
 
-function readEach(environment: Environment, { serves }: ReadOptions): EachRead {
+function readEach(environment: Environment, { serves }: ReadOptions) {
   const warnings: string[] = [];
   const violations: string[] = [];
   const variables: string[] = [];
@@ -163,45 +97,54 @@ function readEach(environment: Environment, { serves }: ReadOptions): EachRead {
     return result.value;
   }
 
-  function readNumbers<Name extends string>(
-    settings: Readonly<Record<Name, NumberSetting>>,
-    defaults: Readonly<Record<Name, number>>,
-  ): Record<Name, number> {
-    const names = Object.keys(settings) as Name[];
-    const numbers = names.map((name) => [name, read(settings[name][0], defaults[name], settings[name][1])]);
-    return Object.fromEntries(numbers) as Record<Name, number>;
-  }
+  const readNumber = ({ suffix, standard, min, max, duration: isDuration = false }: NumberSetting): number =>
+    read(suffix, standard, (isDuration ? duration : integer)(min, max));
 
   const mode = read("MODE", "production", oneOf<Mode>(["production", "development"]));
   const development = mode === "development";
   const postgres = address(["postgres", "postgresql"], "postgres://user:password@host:port/database");
   const redis = address(["redis", "rediss"], "redis://host:port, or rediss:// for TLS");
 
-  const settings: Settings = {
+  const subscriptionLimits = development
+    ? {
+        ...subscriptionLimitSettings,
+        clientConnections: { ...subscriptionLimitSettings.clientConnections, standard: 0 },
+      }
+    : subscriptionLimitSettings;
+
+  const settings = {
     mode,
     ...read("LISTEN", { host: "127.0.0.1", port: 4000 }, listen),
+    /** A database server. Unset: PGlite. */
     databaseUrl: read("DATABASE_URL", undefined, postgres),
+    /** PGlite's folder. Unset: in memory. */
     dataFolder: read("DATA", undefined, anyText),
+    /** Whether the tables are migrated at start. */
     migrate: read("MIGRATE", true, flag),
+    /** Redis for the events and the rate counters of several replicas. Unset: counters are per process. */
     redisUrl: read("REDIS_URL", undefined, redis),
+    /** Prefix of channels and counters in Redis. */
     redisPrefix: read("REDIS_PREFIX", "sluice-user-api", anyText),
+    /** PEM file of authorities to trust for Redis and Postgres, in addition to those of Node. */
     trustedCertificates: read("TRUSTED_CERTIFICATES", undefined, anyText),
+    /** The secret that the gateway sends in X-Gateway-Secret. Unset: consumer headers are ignored. */
     gatewaySecret: read("GATEWAY_SECRET", undefined, secret),
     policy: {
       access: read<Access, Access>("ACCESS", development ? "open" : "authenticated", oneOf(accesses)),
       rules: read("POLICY", {}, rules),
     },
-    origins: read("ORIGINS", [], origins),
+    /** Other origins from which browsers may send requests without a consumer; `*` for all. */
+    origins: read<readonly string[], readonly string[]>("ORIGINS", [], origins),
     introspection: read("INTROSPECTION", development, flag),
     graphiql: read("GRAPHIQL", development, flag),
+    /** If set, the file with the only documents that are executed. */
     trustedDocuments: read("TRUSTED_DOCUMENTS", undefined, anyText),
-    limits: readNumbers(limitReaders, defaultLimits),
-    subscriptionLimits: readNumbers(
-      subscriptionReaders,
-      development ? { ...defaultSubscriptionLimits, clientConnections: 0 } : defaultSubscriptionLimits,
-    ),
+    limits: mapSettings(limitSettings, readNumber),
+    subscriptionLimits: mapSettings(subscriptionLimits, readNumber),
+    /** Requests per minute and client; 0: unlimited. */
     requestsPerMinute: read("REQUESTS_PER_MINUTE", development ? 0 : 600, integer(0, 1_000_000)),
     logLevel: read("LOG_LEVEL", "info", oneOf([...Object.values(levels.labels), "silent"])),
+    /** The time for requests, sockets and streams to end after SIGTERM. */
     drainMilliseconds: read("DRAIN_TIMEOUT", 10_000, duration(0, 3_600_000)),
   };
   if (serves && !development && settings.gatewaySecret === undefined && violations.length === 0) {

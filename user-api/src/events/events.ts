@@ -38,29 +38,21 @@ export interface EventsOptions {
   readonly log: Pick<FastifyBaseLogger, "info" | "warn">;
 }
 
-type Listeners = Set<(user: User) => void>;
-
-function tell(listeners: Listeners, user: User): void {
-  for (const listener of listeners) listener(user);
-}
-
-function subscribeTo(listeners: Listeners): Events["subscribe"] {
-  return (given) => {
-    // A new function for each call, so that one listener can subscribe twice.
-    const listener = (user: User): void => given(user);
-    listeners.add(listener);
-    return () => void listeners.delete(listener);
-  };
-}
-
 /** For a single process. */
 export function openProcessEvents(): Events {
-  const listeners: Listeners = new Set();
+  const listeners = new Set<(user: User) => void>();
   return {
-    publish: (user) => tell(listeners, user),
-    subscribe: subscribeTo(listeners),
+    publish(user) {
+      for (const listener of listeners) listener(user);
+    },
+    subscribe(given) {
+      // A new function for each call, so that one listener can subscribe twice.
+      const listener = (user: User): void => given(user);
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
     health: () => ({ through: "process", connected: true }),
-    close: async () => undefined,
+    close: async () => listeners.clear(),
   };
 }
 
@@ -77,14 +69,14 @@ const CLOSE_TIMEOUT = 2_000;
 
 /** For replicas that share a store. Resolves once the existing users are known; see `Repair.begin`. */
 export async function openEvents({ through, open, store, log }: EventsOptions): Promise<Events> {
-  const listeners: Listeners = new Set();
+  const here = openProcessEvents();
   const delivered = new Set<string>();
   const deliver = (user: User): void => {
     if (delivered.has(user.id)) return;
     const [oldest] = delivered.size >= DELIVERED ? delivered : [];
     if (oldest !== undefined) delivered.delete(oldest);
     delivered.add(user.id);
-    tell(listeners, user);
+    here.publish(user);
   };
   const inFlight = new PendingWork();
   const send = (message: Message): Promise<void> => transport.publish(writeMessage(message));
@@ -147,10 +139,10 @@ export async function openEvents({ through, open, store, log }: EventsOptions): 
         .add(send({ created: user }).catch(() => repair.unsent(user.id)))
         .then(() => inFlight.size === 0 && drained());
     },
-    subscribe: subscribeTo(listeners),
+    subscribe: here.subscribe,
     health: () => ({ through, connected: transport.connected() }),
     async close() {
-      listeners.clear();
+      await here.close();
       const late = Promise.withResolvers<boolean>();
       const timer = setTimeout(late.resolve, CLOSE_TIMEOUT, false);
       const told = inFlight.settled().then(() => {

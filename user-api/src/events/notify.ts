@@ -1,6 +1,9 @@
 /** Messages through LISTEN and NOTIFY of Postgres, on a connection of its own beside the store's pool. */
+import { setTimeout as pause } from "node:timers/promises";
 import { Client } from "pg";
-import { HEARTBEAT, type OpenTransport, pause } from "./transport.ts";
+import { retryDelay } from "../redis-options.ts";
+import { batchQueries } from "../store/batch-queries.ts";
+import { HEARTBEAT, type OpenTransport } from "./transport.ts";
 
 export interface NotifyTransportOptions {
   /** `postgres://user:password@host:port/database`. */
@@ -17,20 +20,12 @@ const MAX_BATCH = 500;
 
 export function openNotify({ url, heartbeatMilliseconds = HEARTBEAT }: NotifyTransportOptions): OpenTransport {
   return (listener) => {
-    let current: { notify(text: string): Promise<unknown>; end(): Promise<void> } | undefined;
-    let timer: NodeJS.Timeout | undefined;
+    let current: { send(texts: readonly string[]): Promise<unknown>; end(): Promise<void> } | undefined;
     let failures = 0;
-    let closed = false;
+    const closing = new AbortController();
 
-    function again(error: Error): void {
-      current = undefined;
-      if (closed) return;
-      listener.lost(error);
-      failures += 1;
-      timer = setTimeout(connect, pause(failures)).unref();
-    }
-
-    function connect(): void {
+    /** Receives messages until the connection is lost; then it rejects. */
+    async function receive(): Promise<void> {
       const client = new Client({
         connectionString: url,
         application_name: "sluice-user-api events",
@@ -38,68 +33,61 @@ export function openNotify({ url, heartbeatMilliseconds = HEARTBEAT }: NotifyTra
         query_timeout: QUERY_TIMEOUT,
         keepAlive: true,
       });
-      // A pg client accepts one statement at a time.
-      let last: Promise<unknown> = Promise.resolve();
-      const runQuery = (text: string, values?: () => unknown[]): Promise<unknown> => {
-        const queried = last.then(() => client.query(text, values?.()));
-        // A new connection costs little, and the messages that this one lost are read from the store.
-        last = queried.catch(end);
-        return queried;
-      };
-      /** Collects messages for the next statement; one statement per message would be too slow for bursts. */
-      let next: { readonly texts: string[]; readonly sent: Promise<unknown> } | undefined;
-      const notify = (text: string): Promise<unknown> => {
-        if (next === undefined || next.texts.length >= MAX_BATCH) {
-          const texts: string[] = [];
-          const sent = runQuery("select pg_notify($1, text) from unnest($2::text[]) as text", () => {
-            next = undefined;
-            return [CHANNEL, texts];
-          });
-          next = { texts, sent };
-        }
-        next.texts.push(text);
-        return next.sent;
-      };
-      let over = false;
-      const end = (error: Error): void => {
-        if (over) return;
-        over = true;
-        clearInterval(heartbeat);
-        client.end().catch(() => undefined);
-        again(error);
-      };
-      const heartbeat = setInterval(
-        () => void runQuery("select 1").catch(() => undefined),
-        heartbeatMilliseconds,
-      ).unref();
-      client.on("error", end);
-      client.on("end", () => end(new Error("the connection to the database is closed")));
+      const { promise: lost, reject } = Promise.withResolvers<never>();
+      lost.catch(() => undefined);
+      client.on("error", reject);
+      client.on("end", () => reject(new Error("the connection to the database is closed")));
       client.on("notification", ({ payload }) => {
         if (payload !== undefined) listener.message(payload);
       });
-      client
-        .connect()
-        .then(() => runQuery(`listen ${CHANNEL}`))
-        .then(() => {
-          if (over) return;
-          if (closed) return end(new Error("closed"));
-          failures = 0;
-          current = { notify, end: () => client.end() };
-          listener.connected();
-        })
-        .catch(end);
+      // One statement per message would be too slow for bursts, and a pg client accepts one statement at a time.
+      const send = batchQueries(
+        async (texts) => {
+          const sent = client.query("select pg_notify($1, text) from unnest($2::text[]) as text", [CHANNEL, texts]);
+          // A new connection costs little, and the messages that this one lost are read from the store.
+          sent.catch(reject);
+          await sent;
+          return new Map<string, never>();
+        },
+        { maxQueries: 1, maxKeys: MAX_BATCH },
+      );
+      const heartbeat = setInterval(() => {
+        if (current !== undefined) send([]).catch(() => undefined);
+      }, heartbeatMilliseconds).unref();
+      try {
+        await client.connect();
+        await Promise.race([client.query(`listen ${CHANNEL}`), lost]);
+        if (closing.signal.aborted) return;
+        failures = 0;
+        current = { send, end: () => client.end() };
+        listener.connected();
+        await lost;
+      } finally {
+        current = undefined;
+        clearInterval(heartbeat);
+        client.end().catch(() => undefined);
+      }
     }
-    connect();
+
+    async function receiveAlways(): Promise<void> {
+      while (!closing.signal.aborted) {
+        await receive().catch((error: Error) => {
+          if (!closing.signal.aborted) listener.lost(error);
+        });
+        failures += 1;
+        await pause(retryDelay(failures), undefined, { ref: false, signal: closing.signal }).catch(() => undefined);
+      }
+    }
+    void receiveAlways();
 
     return {
       async publish(text) {
         if (current === undefined) throw new Error("there is no connection to the database");
-        await current.notify(text);
+        await current.send([text]);
       },
       connected: () => current !== undefined,
       async close() {
-        closed = true;
-        clearTimeout(timer);
+        closing.abort();
         await current?.end();
       },
     };

@@ -1,6 +1,7 @@
 /** Messages through publish and subscribe of Redis, which delivers to current subscribers and stores nothing. */
 import { Redis, type RedisOptions } from "ioredis";
-import { HEARTBEAT, type OpenTransport, pause } from "./transport.ts";
+import { failFast } from "../redis-options.ts";
+import { HEARTBEAT, type OpenTransport } from "./transport.ts";
 
 export interface RedisTransportOptions {
   /** `redis://user:password@host:port` or `rediss://…`. */
@@ -19,18 +20,7 @@ const COMMAND_TIMEOUT = 2_000;
 /** Uses two connections: one that subscribes cannot send other commands. */
 export function openRedis({ url, channel, heartbeatMilliseconds = HEARTBEAT }: RedisTransportOptions): OpenTransport {
   return (listener) => {
-    const options: RedisOptions = {
-      retryStrategy: pause,
-      connectTimeout: COMMAND_TIMEOUT,
-      commandTimeout: COMMAND_TIMEOUT,
-      // A graceful close waits for the other side, which may not respond; this bounds that wait too.
-      socketTimeout: COMMAND_TIMEOUT,
-      // Commands fail at once while disconnected: late messages are read from the store instead of being sent late.
-      enableOfflineQueue: false,
-      maxRetriesPerRequest: 0,
-      autoResendUnfulfilledCommands: false,
-      autoResubscribe: false,
-    };
+    const options: RedisOptions = { ...failFast(COMMAND_TIMEOUT), autoResubscribe: false };
     const publisher = new Redis(url, options);
     const subscriber = new Redis(url, options);
     let subscribed = false;

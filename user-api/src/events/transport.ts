@@ -25,9 +25,6 @@ export type OpenTransport = (listener: TransportListener) => Transport;
 /** Milliseconds between checks of a connection, because a connection can die without being closed. */
 export const HEARTBEAT = 5_000;
 
-/** The delay before the next attempt after `failures` failures in a row: 50 ms, doubling, at most 1 s. */
-export const pause = (failures: number): number => Math.min(1_000, 50 * 2 ** Math.min(failures, 10));
-
 /** A created user, or the id after which users were created without a message. */
 export type Message = { readonly created: User } | { readonly missedAfter: string };
 

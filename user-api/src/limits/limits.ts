@@ -2,78 +2,91 @@
 import type { GraphQLError } from "graphql";
 import { failure } from "../errors.ts";
 
-export interface Limits {
+/** A setting that is a number. */
+export interface NumberSetting {
+  /** The end of the variable's name. */
+  readonly suffix: string;
+  readonly standard: number;
+  readonly min: number;
+  readonly max: number;
+  /** Whether the text is a duration with a unit; the numbers are milliseconds. */
+  readonly duration?: boolean;
+}
+
+const GIB = 1024 * 1024 * 1024;
+
+/** The limits for one request. */
+export const limitSettings = {
   /** Tokens of a document; the standard introspection query has about 250. Prevents a stack overflow in the parser. */
-  readonly tokens: number;
+  tokens: { suffix: "TOKENS", standard: 1_000, min: 100, max: 10_000 },
   /** Nesting depth of fields: `{ users { name } }` has depth 2. Introspection does not count. */
-  readonly depth: number;
+  depth: { suffix: "DEPTH", standard: 8, min: 1, max: 100 },
   /** Aliased fields in a document. */
-  readonly aliases: number;
+  aliases: { suffix: "ALIASES", standard: 30, min: 0, max: 1_000 },
   /** Fields of the root type in one operation. */
-  readonly rootFields: number;
+  rootFields: { suffix: "ROOT_FIELDS", standard: 10, min: 1, max: 1_000 },
   /** Field values that a result may hold, as estimated in advance (see measures.ts). */
-  readonly cost: number;
+  cost: { suffix: "COST", standard: 50_000, min: 1, max: 1_000_000_000 },
   /** Nesting depth of lists and objects in the variables. */
-  readonly variablesDepth: number;
+  variablesDepth: { suffix: "VARIABLES_DEPTH", standard: 8, min: 1, max: 100 },
   /**
    * Bytes of a request body or a WebSocket message. Documents are cached by their text, so it bounds that memory too.
    */
-  readonly bytes: number;
+  bytes: { suffix: "REQUEST_BYTES", standard: 128 * 1024, min: 1_024, max: 16 * 1024 * 1024 },
   /** The time for a complete request to arrive; a slow or silent client's connection ends with 408. */
-  readonly receiveMilliseconds: number;
+  receiveMilliseconds: { suffix: "RECEIVE_TIMEOUT", standard: 30_000, min: 100, max: 600_000, duration: true },
   /** The time for executing an operation. Statements that run in the database have a limit of their own. */
-  readonly milliseconds: number;
+  milliseconds: { suffix: "TIMEOUT", standard: 10_000, min: 1, max: 600_000, duration: true },
   /** Users in one list. */
-  readonly page: number;
-}
+  page: { suffix: "PAGE", standard: 1_000, min: 1, max: 100_000 },
+} as const satisfies Record<string, NumberSetting>;
 
-export const defaultLimits: Limits = {
-  tokens: 1_000,
-  depth: 8,
-  aliases: 30,
-  rootFields: 10,
-  cost: 50_000,
-  variablesDepth: 8,
-  bytes: 128 * 1024,
-  receiveMilliseconds: 30_000,
-  milliseconds: 10_000,
-  page: 1_000,
-};
+/** Bounds on what subscribers may hold. */
+export const subscriptionLimitSettings = {
+  /** Sockets and event streams that may be open at a time. */
+  connections: { suffix: "CONNECTIONS", standard: 20_000, min: 0, max: 1_000_000 },
+  /**
+   * Sockets and event streams per client; 0: unlimited. All users behind one API key are one consumer, so it gets a
+   * quarter of all connections.
+   */
+  clientConnections: { suffix: "CLIENT_CONNECTIONS", standard: 5_000, min: 0, max: 1_000_000 },
+  /** Bytes of memory for the requests and documents of one client's operations. */
+  clientBytes: { suffix: "CLIENT_BYTES", standard: 8 * 1024 * 1024, min: 1_024, max: GIB },
+  /** Concurrent operations per socket. */
+  operations: { suffix: "SOCKET_OPERATIONS", standard: 100, min: 1, max: 10_000 },
+  /** Bytes that may be buffered for one operation of a socket. */
+  operationBytes: { suffix: "OPERATION_QUEUE_BYTES", standard: 256 * 1024, min: 1_024, max: GIB },
+  /** Bytes that may be buffered for one socket or event stream; a client with more is too slow. */
+  connectionBytes: { suffix: "QUEUE_BYTES", standard: 1024 * 1024, min: 1_024, max: GIB },
+  /** The time for a client to send `connection_init`. */
+  initMilliseconds: { suffix: "INIT_TIMEOUT", standard: 3_000, min: 1, max: 600_000, duration: true },
+  /**
+   * The interval of pings and comments by which both sides detect a dead connection. The client of a stream that has
+   * ended must read something of the buffered data within twice that time.
+   */
+  heartbeatMilliseconds: { suffix: "HEARTBEAT_INTERVAL", standard: 20_000, min: 100, max: 600_000, duration: true },
+} as const satisfies Record<string, NumberSetting>;
+
+type NumbersOf<Settings> = { readonly [Name in keyof Settings]: number };
+
+export type Limits = NumbersOf<typeof limitSettings>;
+export type SubscriptionLimits = NumbersOf<typeof subscriptionLimitSettings>;
+
+/** A number for each setting. */
+export const mapSettings = <Settings extends Readonly<Record<string, NumberSetting>>>(
+  settings: Settings,
+  read: (setting: NumberSetting) => number,
+): NumbersOf<Settings> =>
+  Object.fromEntries(Object.entries(settings).map(([name, setting]) => [name, read(setting)])) as NumbersOf<Settings>;
+
+export const defaultLimits: Limits = mapSettings(limitSettings, ({ standard }) => standard);
+export const defaultSubscriptionLimits: SubscriptionLimits = mapSettings(
+  subscriptionLimitSettings,
+  ({ standard }) => standard,
+);
 
 /** The error for a value beyond a limit; `unit` describes what was counted. */
 export function limitExceeded(limit: keyof Limits, limits: Limits, unit: string): GraphQLError {
   const maximum = limits[limit];
   return failure("LIMIT_EXCEEDED", `${unit}; the limit is ${maximum}`, { limit, maximum });
 }
-
-/** Bounds on what clients may hold. */
-export interface SubscriptionLimits {
-  /** Sockets and event streams that may be open at a time. */
-  readonly connections: number;
-  /** Sockets and event streams per client; 0: unlimited. */
-  readonly clientConnections: number;
-  /** Bytes of memory for the requests and documents of one client's operations. */
-  readonly clientBytes: number;
-  /** Concurrent operations per socket. */
-  readonly operations: number;
-  /** Bytes that may be buffered for one operation of a socket. */
-  readonly operationBytes: number;
-  /** Bytes that may be buffered for one socket or event stream. */
-  readonly connectionBytes: number;
-  /** The time for a client to send `connection_init`. */
-  readonly initMilliseconds: number;
-  /** The interval of pings and comments by which both sides detect a dead connection. */
-  readonly heartbeatMilliseconds: number;
-}
-
-export const defaultSubscriptionLimits: SubscriptionLimits = {
-  connections: 20_000,
-  // All users behind one API key are one consumer, so it gets a quarter of all connections.
-  clientConnections: 5_000,
-  clientBytes: 8 * 1024 * 1024,
-  operations: 100,
-  operationBytes: 256 * 1024,
-  connectionBytes: 1024 * 1024,
-  initMilliseconds: 3_000,
-  heartbeatMilliseconds: 20_000,
-};

@@ -3,15 +3,11 @@ import rateLimit, { normalizeIP, type RateLimitPluginOptions } from "@fastify/ra
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from "fastify";
 import { Redis, ReplyError } from "ioredis";
 import type { Caller } from "../policy/caller.ts";
-import { makeOutageLog, type OutageLog } from "./outage.ts";
+import { failFast } from "../redis-options.ts";
+import type { Settings } from "../settings.ts";
+import { makeOutageLog } from "./outage.ts";
 
-export interface RateOptions {
-  /** 0: unlimited. */
-  readonly requestsPerMinute: number;
-  /** Undefined: each process counts for itself. */
-  readonly redisUrl: string | undefined;
-  /** Prefix of the counters' names in Redis. */
-  readonly redisPrefix: string;
+export interface RateOptions extends Pick<Settings, "requestsPerMinute" | "redisUrl" | "redisPrefix"> {
   readonly log: FastifyBaseLogger;
 }
 
@@ -42,19 +38,28 @@ export async function countRequests(app: FastifyInstance, options: RateOptions):
   if (max === 0) return null;
   const here = await ownCounters(app, max);
   if (redisUrl === undefined) return here;
-  const connection = connect(redisUrl, log);
-  app.addHook("onClose", async () => connection.close());
-  const shared = await counter(app, { max, redis: connection.redis, nameSpace: `${redisPrefix}:rate:` });
+  const redis = new Redis(redisUrl, failFast(COMMAND_TIMEOUT));
+  const outage = makeOutageLog(log);
+  let cause: Error | undefined;
+  redis.on("error", (error) => {
+    cause = error;
+  });
+  redis.on("close", () => outage.failed(cause));
+  app.addHook("onClose", async () => {
+    outage.close();
+    redis.disconnect();
+  });
+  const shared = await counter(app, { max, redis, nameSpace: `${redisPrefix}:rate:` });
   return (request) =>
     shared(request).then(
       (seconds) => {
-        connection.recovered();
+        outage.recovered();
         return seconds;
       },
       (error: unknown) => {
         // An error reply (Redis is full or a replica) keeps the connection. A silent or absent Redis loses its
         // connection.
-        if (error instanceof ReplyError) connection.failed(error);
+        if (error instanceof ReplyError) outage.failed(error);
         return here(request);
       },
     );
@@ -95,37 +100,4 @@ async function counter(app: FastifyInstance, options: RateLimitPluginOptions): P
 /** The key of a client's counter. An IPv6 address counts as its /64, since one client usually has all of it. */
 export function keyOf({ consumer, address }: Caller): string {
   return consumer === null ? `address ${normalizeIP(address)}` : `consumer ${consumer.id}`;
-}
-
-interface Connection extends OutageLog {
-  readonly redis: Redis;
-}
-
-function connect(url: string, log: FastifyBaseLogger): Connection {
-  const redis = new Redis(url, {
-    connectTimeout: COMMAND_TIMEOUT,
-    commandTimeout: COMMAND_TIMEOUT,
-    // A Redis that hangs delays the first request. The connection is then closed, which ends the wait of all others;
-    // until there is a new connection, commands fail at once.
-    socketTimeout: COMMAND_TIMEOUT,
-    // A command that cannot be sent now is dropped, not sent later.
-    enableOfflineQueue: false,
-    autoResendUnfulfilledCommands: false,
-    maxRetriesPerRequest: 0,
-    retryStrategy: (attempt) => Math.min(1_000, 50 * attempt),
-  });
-  const outage = makeOutageLog(log);
-  let cause: Error | undefined;
-  redis.on("error", (error) => {
-    cause = error;
-  });
-  redis.on("close", () => outage.failed(cause));
-  return {
-    redis,
-    ...outage,
-    close() {
-      outage.close();
-      redis.disconnect();
-    },
-  };
 }

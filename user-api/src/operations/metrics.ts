@@ -32,35 +32,13 @@ export interface Metrics {
   limited(): void;
 }
 
-/** The counts of operations with one name and type. */
-interface Tally {
-  readonly operation: string;
-  readonly type: string;
-  ok: number;
-  error: number;
-}
-
-/** The counters of an operation, looked up once. */
-interface Known {
-  readonly tally: Tally;
-  readonly fields: readonly { count: number }[];
-}
-
 export function makeMetrics({ registry, subscriptions, events }: MetricsOptions): Metrics {
   const registers = [registry];
-  const tallies = new Map<string, Tally>();
-  new Counter({
+  const operations = new Counter({
     name: "sluice_user_api_operations_total",
     help: `Operations that were executed, by name (the first ${NAMES} names, then other; longer ones than ${LONGEST_NAME} too), type and outcome.`,
     labelNames: ["operation", "type", "outcome"] as const,
     registers,
-    collect() {
-      this.reset();
-      for (const { operation, type, ok, error } of tallies.values()) {
-        if (ok > 0) this.inc({ operation, type, outcome: "ok" }, ok);
-        if (error > 0) this.inc({ operation, type, outcome: "error" }, error);
-      }
-    },
   });
   const seconds = new Histogram({
     name: "sluice_user_api_operation_seconds",
@@ -69,16 +47,11 @@ export function makeMetrics({ registry, subscriptions, events }: MetricsOptions)
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers,
   });
-  const fields = new Map<string, { count: number }>();
-  new Counter({
+  const fields = new Counter({
     name: "sluice_user_api_fields_total",
     help: "Operations that select a field, by the field's name in the schema.",
     labelNames: ["field"] as const,
     registers,
-    collect() {
-      this.reset();
-      for (const [field, { count }] of fields) this.inc({ field }, count);
-    },
   });
   const errors = new Counter({
     name: "sluice_user_api_errors_total",
@@ -128,29 +101,17 @@ export function makeMetrics({ registry, subscriptions, events }: MetricsOptions)
     names.add(given);
     return given;
   }
-  /** Documents are cached, so most operations recur as the same object. */
-  const known = new WeakMap<Operation, Known>();
-  function lookUp(operation: Operation): Known {
-    const type = operation.node.operation;
-    const name = nameOf(operation.node.name?.value);
-    const tally = tallies.getOrInsertComputed(`${type} ${name}`, () => ({ operation: name, type, ok: 0, error: 0 }));
-    const found = {
-      tally,
-      fields: operation.fields.map((field) => fields.getOrInsertComputed(field, () => ({ count: 0 }))),
-    };
-    known.set(operation, found);
-    return found;
-  }
   const count = (codes: readonly unknown[]): void => {
     for (const code of codes) errors.inc({ code: isCode(code) ? code : "INTERNAL_SERVER_ERROR" });
   };
 
   return {
-    answered(operation, took, codes) {
-      const { tally, fields: selected } = known.get(operation) ?? lookUp(operation);
-      tally[codes.length === 0 ? "ok" : "error"] += 1;
-      if (took !== null) seconds.observe({ type: tally.type }, took);
-      for (const field of selected) field.count += 1;
+    answered({ node, fields: selected }, took, codes) {
+      const type = node.operation;
+      const outcome = codes.length === 0 ? "ok" : "error";
+      operations.inc({ operation: nameOf(node.name?.value), type, outcome });
+      if (took !== null) seconds.observe({ type }, took);
+      for (const field of selected) fields.inc({ field });
       count(codes);
     },
     refused: count,

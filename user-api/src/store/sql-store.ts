@@ -1,6 +1,6 @@
 /** The store on a database: the same SQL for a Postgres server and for PGlite. */
 
-import { type BatchOptions, batchLookups } from "./batch-lookups.ts";
+import { type BatchOptions, batchQueries } from "./batch-queries.ts";
 import type { Database, Row } from "./database.ts";
 import { emailKey, formerEmailKey } from "./email-key.ts";
 import { migrateTables, requireMigrated } from "./migrations.ts";
@@ -42,12 +42,12 @@ export async function openUserStore(database: Database, { migrate = true }: User
     throw error;
   }
 
-  const usersById = batchLookups<User>(async (ids) => {
+  const usersById = batchQueries<User>(async (ids) => {
     const rows = await database.query("select id, name, email from users where id = any($1::uuid[])", [ids]);
     return new Map(rows.map((row) => [String(row.id), toUser(row)]));
   }, BATCHED);
 
-  const usersWithPostsById = batchLookups<UserWithPosts>(async (ids) => {
+  const usersWithPostsById = batchQueries<UserWithPosts>(async (ids) => {
     const rows = await database.query(
       `select id, name, email, (select json_agg(title order by posts.id) from posts where user_id = users.id) as titles
        from users where id = any($1::uuid[])`,
@@ -56,7 +56,7 @@ export async function openUserStore(database: Database, { migrate = true }: User
     return new Map(rows.map((row) => [String(row.id), toUserWithPosts(row)]));
   }, BATCHED);
 
-  const postsByUser = batchLookups<readonly Post[]>(async (userIds) => {
+  const postsByUser = batchQueries<readonly Post[]>(async (userIds) => {
     // One row per user: three posts would otherwise be three rows, each with the user's id.
     const rows = await database.query(
       `select user_id, json_agg(title order by id) as titles from posts where user_id = any($1::uuid[]) group by user_id`,
@@ -67,9 +67,6 @@ export async function openUserStore(database: Database, { migrate = true }: User
 
   return {
     async users({ after, first } = {}) {
-      if (after === undefined && first === undefined) {
-        return (await database.query("select id, name, email from users order by id")).map(toUser);
-      }
       // `limit null` is no limit.
       const rows = await database.query("select id, name, email from users where id > $1 order by id limit $2", [
         after ?? FIRST_ID,

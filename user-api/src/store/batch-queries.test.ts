@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { type BatchOptions, batchLookups } from "./batch-lookups.ts";
+import { type BatchOptions, batchQueries } from "./batch-queries.ts";
 
 function rig(options: Partial<BatchOptions> = {}) {
   const asked: (readonly string[])[] = [];
   const open: PromiseWithResolvers<void>[] = [];
-  const find = batchLookups<string>(
+  const find = batchQueries<string>(
     async (keys) => {
       asked.push(keys);
       const gate = Promise.withResolvers<void>();

@@ -17,7 +17,7 @@ interface Waiting<Value> {
  * Under load a round trip to the database costs more than its result. A caller never gets the result of a query that
  * was sent before its lookup, so it reads its own writes. `query` gets each key once; all callers get the same map.
  */
-export function batchLookups<Value>(
+export function batchQueries<Value>(
   query: (keys: readonly string[]) => Promise<ReadonlyMap<string, Value>>,
   { maxQueries, maxKeys }: BatchOptions,
 ): (keys: readonly string[]) => Promise<ReadonlyMap<string, Value>> {

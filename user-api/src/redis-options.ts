@@ -1,0 +1,18 @@
+/** The options of all connections to Redis. */
+import type { RedisOptions } from "ioredis";
+
+/** The delay before the next attempt after `failures` failures in a row: 50 ms, doubling, at most 1 s. */
+export const retryDelay = (failures: number): number => Math.min(1_000, 50 * 2 ** Math.min(failures, 10));
+
+/** No command waits longer than this time, whether Redis is absent, silent or hangs. */
+export const failFast = (milliseconds: number): RedisOptions => ({
+  retryStrategy: retryDelay,
+  connectTimeout: milliseconds,
+  commandTimeout: milliseconds,
+  // The connection is closed then, which ends the wait of all commands. A graceful close is bounded by it too.
+  socketTimeout: milliseconds,
+  // Commands fail at once while disconnected: one that cannot be sent now is dropped, not sent later.
+  enableOfflineQueue: false,
+  autoResendUnfulfilledCommands: false,
+  maxRetriesPerRequest: 0,
+});
