@@ -1,12 +1,6 @@
 /** Resolves references to other resources by name; across namespaces only with a ReferenceGrant. */
 import type { NameRef, ResourceKind } from "@sluice/model";
-import type {
-  CrossNamespaceReference,
-  Path,
-  ReferencedResource,
-  ResourceViolation,
-  TranslateOptions,
-} from "./translation.ts";
+import type { CrossNamespaceReference, Path, ResourceViolation, TranslateOptions } from "./translation.ts";
 
 /** The referring resource and the position of the reference, such as `["spec", "serviceRef"]`. */
 export interface ReferenceOrigin {
@@ -14,32 +8,36 @@ export interface ReferenceOrigin {
   readonly path: Path;
 }
 
-export interface ResolvedReference {
-  /** `{}` when unresolved: every check rejects it, so that a missing target never widens an entity's scope. */
-  readonly reference: { readonly id?: string };
-  readonly violations: readonly ResourceViolation[];
-  /** The referenced resource, whether or not it exists; null if the reference is not allowed. */
-  readonly refersTo: ReferencedResource | null;
+interface ReferenceRequest {
+  readonly kind: ResourceKind;
+  readonly ref: NameRef;
+  /** The entity's member. */
+  readonly member: string;
 }
 
-export function resolveReference(
-  kind: ResourceKind,
-  ref: NameRef,
+/**
+ * The entity's member for a reference, and the referenced resource if the reference is allowed. An unresolved reference
+ * is `{}`: every check rejects it, so that a missing target never widens an entity's scope.
+ */
+export function referencePart(
+  { kind, ref, member }: ReferenceRequest,
   place: ReferenceOrigin,
   options: Pick<TranslateOptions, "resolve" | "isReferenceAllowed">,
-): ResolvedReference {
+) {
   const { name, namespace = place.from.namespace } = ref;
-  const refused = crossNamespaceViolation({ kind, namespace, name }, place, options);
-  if (refused) return { reference: {}, violations: [refused], refersTo: null };
   const refersTo = { kind, namespace, name };
-  const id = options.resolve(kind, namespace, name);
-  if (id !== undefined) return { reference: { id }, violations: [], refersTo };
-  const path = [...place.path, "name"];
-  const message = `there is no ${kind} ${name} in the namespace ${namespace}`;
+  const refused = crossNamespaceViolation(refersTo, place, options);
+  const id = refused ? undefined : options.resolve(kind, namespace, name);
+  const missing: ResourceViolation = {
+    path: [...place.path, "name"],
+    message: `there is no ${kind} ${name} in the namespace ${namespace}`,
+    condition: "ResolvedRefs",
+    reason: `${kind}NotFound`,
+  };
   return {
-    reference: {},
-    violations: [{ path, message, condition: "ResolvedRefs", reason: `${kind}NotFound` }],
-    refersTo,
+    members: { [member]: id === undefined ? {} : { id } },
+    violations: id === undefined ? [refused ?? missing] : [],
+    references: refused ? [] : [refersTo],
   };
 }
 

@@ -1,37 +1,21 @@
 /** Members of a plugin's config that are read from Secrets. */
-import type { ConfigFrom, SecretRef } from "@sluice/model";
+import type { PluginSpec, SecretRef } from "@sluice/model";
 import { isManaged, readSecret } from "../secrets.ts";
-import type { CrossNamespaceReference, Path, ResourceViolation, TranslateOptions } from "../translation.ts";
-import { invalidField } from "./translator-input.ts";
+import type { Path, ResourceViolation } from "../translation.ts";
+import { type EntityPart, invalidField, type TranslatorInput } from "./entity-part.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
-export interface ConfigWithSecrets {
-  readonly value: Members;
-  /** Paths into the plugin: `["config", "redis", "password"]`. */
-  readonly secretPaths: readonly Path[];
-  readonly violations: readonly ResourceViolation[];
-}
-
-interface Context {
-  /** The resource that has the config. */
-  readonly from: CrossNamespaceReference["from"];
-  readonly options: TranslateOptions;
-}
-
-export function configWithSecrets(
-  config: Members,
-  sources: readonly ConfigFrom[],
-  context: Context,
-): ConfigWithSecrets {
-  const { from, options } = context;
-  let value = config;
+/** The plugin's config, with members from Secrets. */
+export function configPart({ own, from, options }: TranslatorInput): EntityPart {
+  const { config = {}, configFrom = [] } = own as Partial<PluginSpec>;
+  let value: Members = Object(config);
   const secretPaths: Path[] = [];
   const violations: ResourceViolation[] = [];
-  for (const [index, { path, secretRef }] of sources.entries()) {
+  for (const [index, { path, secretRef }] of configFrom.entries()) {
     const place = ["spec", "configFrom", index];
     const steps = path.split(".");
-    if (options.audience === "admin" && !isShown(secretRef, context)) continue;
+    if (options.audience === "admin" && !isShown(secretRef, { from, options })) continue;
     const found = readSecret(secretRef, { from, path: [...place, "secretRef"] }, options);
     const written = "value" in found ? withMember(value, steps, found.value) : value;
     if (!("value" in found)) violations.push(found);
@@ -42,11 +26,14 @@ export function configWithSecrets(
       );
     value = written ?? value;
   }
-  return { value, secretPaths, violations };
+  return { members: { config: value }, secretPaths, violations };
 }
 
 /** The admin listener shows values that were written through it, and omits values from other Secrets. */
-function isShown({ name, namespace }: SecretRef, { from, options }: Context): boolean {
+function isShown(
+  { name, namespace }: SecretRef,
+  { from, options }: Pick<TranslatorInput, "from" | "options">,
+): boolean {
   if (namespace !== undefined && namespace !== from.namespace) return false;
   const secret = options.read("Secret", from.namespace, name);
   return secret !== undefined && isManaged(secret);

@@ -1,66 +1,24 @@
-/** Plugin -> plugin. */
+/** The name and the targets of a Plugin. */
 import { type PluginName, type PluginSpec, plugins, type TargetRef, targetMembers } from "@sluice/model";
-import { resolveReference } from "../resolve-reference.ts";
-import type {
-  Path,
-  ReferencedResource,
-  ResourceViolation,
-  TranslatedEntity,
-  TranslateOptions,
-} from "../translation.ts";
-import { configWithSecrets } from "./config-from.ts";
-import { invalidField, type TranslatorInput } from "./translator-input.ts";
+import { referencePart } from "../resolve-reference.ts";
+import type { ResourceViolation } from "../translation.ts";
+import { configPart } from "./config-from.ts";
+import { type EntityPart, invalidField, type TranslatorInput } from "./entity-part.ts";
 
-export function pluginEntity(reading: TranslatorInput, options: TranslateOptions): TranslatedEntity {
-  const { identity, times, members, namespace } = reading;
-  const spec = reading.own as Partial<PluginSpec>;
-  const name = givenName(reading);
-  const targets = targetsOf(reading, options);
-  const config = configWithSecrets(Object(spec.config ?? {}), spec.configFrom ?? [], {
-    from: { kind: identity.kind, namespace },
-    options,
-  });
-  return {
-    collection: "plugins",
-    item: {
-      ...times,
-      ...members,
-      ...targets.members,
-      id: identity.id,
-      ...(name !== undefined && { name }),
-      config: config.value,
-    },
-    basePath: ["spec"],
-    sourcePaths: { name: ["spec", "plugin"], ...targets.places },
-    violations: [
-      ...ownViolations(name, reading),
-      ...targets.violations,
-      ...config.violations,
-      ...globalPluginViolations(reading, options.homeNamespace),
-    ],
-    references: targets.refs,
-    ...(config.secretPaths.length > 0 && { secretPaths: config.secretPaths }),
-  };
-}
+export const pluginParts = (input: TranslatorInput): readonly EntityPart[] => [
+  namePart(input),
+  ...targetParts(input),
+  configPart(input),
+  { violations: globalPluginViolations(input) },
+];
 
 /**
  * Includes unknown names, such as a misspelt one: routes that the plugin was meant to protect answer 503 under that
  * name.
  */
-function givenName({ resource }: TranslatorInput): string | undefined {
+function namePart({ resource }: TranslatorInput): EntityPart {
   const name: unknown = resource.spec?.plugin;
-  return typeof name === "string" ? name : undefined;
-}
-
-/** If the name is a string, the check of the entity reports it better: it suggests the intended name. */
-const ownViolations = (name: string | undefined, { violations }: TranslatorInput): readonly ResourceViolation[] =>
-  name === undefined ? violations : violations.filter(({ path }) => path.join(".") !== "spec.plugin");
-
-interface Targets {
-  readonly members: Readonly<Record<string, { readonly id?: string }>>;
-  readonly places: Readonly<Record<string, Path>>;
-  readonly violations: readonly ResourceViolation[];
-  readonly refs: readonly ReferencedResource[];
+  return { members: typeof name === "string" ? { name } : {}, sourcePaths: { name: ["spec", "plugin"] } };
 }
 
 /**
@@ -69,35 +27,30 @@ interface Targets {
  *
  * The API server refuses two targets of one kind and targets that the plugin does not support; a directory does not.
  */
-function targetsOf({ namespace, resource, own, identity }: TranslatorInput, options: TranslateOptions): Targets {
+function targetParts({ from, resource, own, options }: TranslatorInput): readonly EntityPart[] {
   const given = givenTargets(resource);
-  const members: Record<string, { readonly id?: string }> = {};
-  const places: Record<string, Path> = {};
-  const violations: ResourceViolation[] = [];
-  const refs: ReferencedResource[] = [];
-  let told = false;
-  const from = { kind: identity.kind, namespace };
-  for (const [index, ref] of (Array.isArray(given) ? given : []).entries()) {
-    if (!isTargetRef(ref)) continue;
+  if (Array.isArray(given) && given.length === 0) return [];
+  const found = new Set<string>();
+  const parts = (Array.isArray(given) ? given : []).flatMap((ref: unknown, index): EntityPart[] => {
+    if (!isTargetRef(ref)) return [];
     const { kind } = ref;
     const member = targetMembers[kind];
-    const place = ["spec", "targetRefs", index];
+    const path = ["spec", "targetRefs", index];
+    const violations: ResourceViolation[] = [];
     if (refuses((own as Partial<PluginSpec>).plugin, member))
-      violations.push(invalidField([...place, "kind"], `${own.plugin} cannot be attached to a ${kind}`));
-    if (members[member]) {
-      violations.push(invalidField([...place, "kind"], `targetRefs already has a ${kind}: only one is allowed`));
-      continue;
+      violations.push(invalidField([...path, "kind"], `${own.plugin} cannot be attached to a ${kind}`));
+    if (found.has(member)) {
+      violations.push(invalidField([...path, "kind"], `targetRefs already has a ${kind}: only one is allowed`));
+      return [{ violations }];
     }
-    const resolved = resolveReference(kind, ref, { from, path: place }, options);
-    members[member] = resolved.reference;
-    places[member] = place;
-    violations.push(...resolved.violations);
-    if (resolved.refersTo) refs.push(resolved.refersTo);
-    told = true;
-  }
-  const untold = !told && !(Array.isArray(given) && given.length === 0);
-  if (untold) return { members: { service: {} }, places: { service: ["spec", "targetRefs"] }, violations, refs };
-  return { members, places, violations, refs };
+    found.add(member);
+    return [
+      { violations },
+      { ...referencePart({ kind, member, ref }, { from, path }, options), sourcePaths: { [member]: path } },
+    ];
+  });
+  const unresolvable = { members: { service: {} }, sourcePaths: { service: ["spec", "targetRefs"] } };
+  return found.size > 0 ? parts : [...parts, unresolvable];
 }
 
 /** Kong's spelling of targets is a violation, but must not turn the plugin into a global one. */
@@ -113,12 +66,10 @@ const refuses = (plugin: string | undefined, member: "service" | "route" | "cons
   plugin !== undefined && Object.hasOwn(plugins, plugin) && plugins[plugin as PluginName].refuses.includes(member);
 
 /** A global plugin affects all namespaces, so only the home namespace may define one. */
-function globalPluginViolations(
-  { namespace, resource }: TranslatorInput,
-  homeNamespace: string,
-): readonly ResourceViolation[] {
+function globalPluginViolations({ from, resource, options }: TranslatorInput): readonly ResourceViolation[] {
+  const { homeNamespace } = options;
   const refs = givenTargets(resource);
-  if (namespace === homeNamespace || !Array.isArray(refs) || refs.length > 0) return [];
+  if (from.namespace === homeNamespace || !Array.isArray(refs) || refs.length > 0) return [];
   const message = `set targetRefs: a plugin for all requests is only allowed in the namespace ${homeNamespace}`;
   return [{ path: ["spec", "targetRefs"], message, condition: "Accepted", reason: "NotAllowed" }];
 }

@@ -1,53 +1,23 @@
-/** Service -> service. */
+/** The address and the headers of a Service. */
 import type { ServiceSpec } from "@sluice/model";
 import { crossNamespaceViolation } from "../resolve-reference.ts";
-import type { BackendService, ResourceViolation, TranslatedEntity, TranslateOptions } from "../translation.ts";
-import { clientCertificate, entityName } from "./shared-members.ts";
-import { invalidField, type TranslatorInput } from "./translator-input.ts";
-import { headersWithSecrets } from "./upstream-headers.ts";
+import type { BackendService, ResourceViolation } from "../translation.ts";
+import { type EntityPart, invalidField, type TranslatorInput } from "./entity-part.ts";
+import { headersPart } from "./upstream-headers.ts";
 
-export function serviceEntity(reading: TranslatorInput, options: TranslateOptions): TranslatedEntity {
-  const { identity, times, members, namespace } = reading;
-  const { url, backendRef } = reading.own as ServiceSpec;
-  const backend: BackendService | undefined = backendRef && {
-    namespace: backendRef.namespace ?? namespace,
-    name: backendRef.name,
-    port: backendRef.port,
+export function serviceParts(input: TranslatorInput): readonly EntityPart[] {
+  const { url, backendRef } = input.own as ServiceSpec;
+  const path = ["spec", "url"];
+  const urlPart: EntityPart = {
+    members: { url },
+    sourcePaths: { protocol: path, host: path, port: path, path },
   };
-  const name = entityName(reading, options);
-  const certificate = clientCertificate(reading, options);
-  const headers = headersWithSecrets(reading, options);
-  const urlPlace = ["spec", "url"];
-  return {
-    collection: "services",
-    item: {
-      ...times,
-      ...members,
-      ...name.member,
-      ...certificate.member,
-      id: identity.id,
-      ...(url !== undefined && { url }),
-      ...(headers.value && { upstream_headers: headers.value }),
-      ...(backend && { host: `${backend.name}.${backend.namespace}.svc`, port: backend.port }),
-    },
-    basePath: ["spec"],
-    sourcePaths: {
-      ...name.places,
-      ...certificate.places,
-      ...(url !== undefined && { protocol: urlPlace, host: urlPlace, port: urlPlace, path: urlPlace }),
-      ...(backend && { host: ["spec", "backendRef", "name"], port: ["spec", "backendRef", "port"] }),
-    },
-    violations: [
-      ...reading.violations,
-      ...sourceViolations(reading),
-      ...certificate.violations,
-      ...headers.violations,
-      ...(backend && options.audience === "nodes" ? backendViolations(backend, reading, options) : []),
-    ],
-    references: certificate.references,
-    ...(backend && { backend }),
-    ...(headers.secretPaths.length > 0 && { secretPaths: headers.secretPaths }),
-  };
+  return [
+    { violations: sourceViolations(input) },
+    ...(url === undefined ? [] : [urlPart]),
+    headersPart(input),
+    ...(backendRef ? [backendPart({ namespace: input.from.namespace, ...backendRef }, input)] : []),
+  ];
 }
 
 /** The CRD has the same rules, but no API server validates resources in a directory. */
@@ -64,20 +34,23 @@ function sourceViolations({ members, resource: { spec = {} } }: TranslatorInput)
   ];
 }
 
-function backendViolations(
-  { namespace, name, port }: BackendService,
-  { identity, namespace: own }: TranslatorInput,
-  { read, isReferenceAllowed }: TranslateOptions,
-): readonly ResourceViolation[] {
-  const place = { from: { kind: identity.kind, namespace: own }, path: ["spec", "backendRef"] };
-  const refused = crossNamespaceViolation({ kind: "CoreService", namespace, name }, place, { isReferenceAllowed });
-  if (refused) return [refused];
-  const fault = (member: "name" | "port", message: string): readonly ResourceViolation[] => [
-    { path: ["spec", "backendRef", member], message, condition: "ResolvedRefs", reason: "BackendNotFound" },
-  ];
-  const service = read("CoreService", namespace, name);
+function backendPart({ namespace, name, port }: BackendService, { from, options }: TranslatorInput): EntityPart {
+  const path = ["spec", "backendRef"];
+  const part = {
+    backend: { namespace, name, port },
+    members: { host: `${name}.${namespace}.svc`, port },
+    sourcePaths: { host: [...path, "name"], port: [...path, "port"] },
+  };
+  if (options.audience === "admin") return part;
+  const refused = crossNamespaceViolation({ kind: "CoreService", namespace, name }, { from, path }, options);
+  if (refused) return { ...part, violations: [refused] };
+  const fault = (member: "name" | "port", message: string): EntityPart => ({
+    ...part,
+    violations: [{ path: [...path, member], message, condition: "ResolvedRefs", reason: "BackendNotFound" }],
+  });
+  const service = options.read("CoreService", namespace, name);
   if (!service) return fault("name", `there is no core Service ${name} in the namespace ${namespace}`);
   const ports = service.spec?.ports;
-  if (Array.isArray(ports) && ports.some((entry) => Object(entry).port === port)) return [];
+  if (Array.isArray(ports) && ports.some((entry) => Object(entry).port === port)) return part;
   return fault("port", `the core Service ${name} has no port ${port}`);
 }

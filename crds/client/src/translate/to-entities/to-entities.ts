@@ -1,26 +1,26 @@
 /** Translates a custom resource to its entities. Pure: other resources are looked up through the options. */
-import { kinds, type ResourceKind, readSpec } from "@sluice/model";
+import { type CertificateSpec, kinds, type NameRef, type ResourceKind, readSpec } from "@sluice/model";
 import type { Resource } from "../../resource.ts";
-import { identityOf } from "../identity.ts";
+import { identityOf, qualifiedName } from "../identity.ts";
+import { childLists, namedKinds, singleReferences } from "../kind-tables.ts";
+import { referencePart } from "../resolve-reference.ts";
 import { bornAt, createdAt, updatedAt } from "../timestamps.ts";
+import { readCertificate } from "../tls-secrets.ts";
 import type { TranslatedEntity, TranslateOptions } from "../translation.ts";
-import { certificateEntities } from "./certificate.ts";
-import { consumerEntities } from "./consumer.ts";
-import { pluginEntity } from "./plugin.ts";
-import { routeEntity } from "./route.ts";
-import { serviceEntity } from "./service.ts";
-import { invalidField, type TranslatorInput } from "./translator-input.ts";
-import { upstreamEntities } from "./upstream.ts";
+import { childEntities } from "./child-entities.ts";
+import { type EntityPart, entityOf, invalidField, type TranslatorInput } from "./entity-part.ts";
+import { pluginParts } from "./plugin.ts";
+import { serviceParts } from "./service.ts";
 
-type Translate = (reading: TranslatorInput, options: TranslateOptions) => readonly TranslatedEntity[];
-
-const translators: Readonly<Record<ResourceKind, Translate>> = {
-  Certificate: certificateEntities,
-  Upstream: upstreamEntities,
-  Service: (reading, options) => [serviceEntity(reading, options)],
-  Route: (reading, options) => [routeEntity(reading, options)],
-  Plugin: (reading, options) => [pluginEntity(reading, options)],
-  Consumer: consumerEntities,
+/** The members that only one kind has. */
+const ownParts: Readonly<Record<ResourceKind, (input: TranslatorInput) => readonly EntityPart[]>> = {
+  Certificate: certificateParts,
+  Upstream: upstreamNameParts,
+  Service: serviceParts,
+  Route: ({ from: { namespace }, options }) =>
+    options.audience === "nodes" ? [{ members: { _sluice: { namespace } } }] : [],
+  Plugin: pluginParts,
+  Consumer: () => [],
 };
 
 /**
@@ -31,20 +31,73 @@ const translators: Readonly<Record<ResourceKind, Translate>> = {
  */
 export function toEntities(resource: Resource, options: TranslateOptions): readonly TranslatedEntity[] {
   const identity = identityOf(resource, options.homeNamespace);
-  const { violations, ...parts } = readSpec(kinds[identity.kind].spec, resource.spec ?? {});
+  const { kind, collection, id } = identity;
+  const { violations, ...read } = readSpec(kinds[kind].spec, resource.spec ?? {});
   const { metadata } = resource;
   // Among routes that match the same requests the older wins. For nodes only the creationTimestamp decides the age.
   const created_at = (options.audience === "nodes" ? bornAt(metadata) : undefined) ?? createdAt(metadata);
-  const times = { created_at, updated_at: updatedAt(metadata) };
-  return translators[identity.kind](
-    {
-      ...parts,
-      resource,
-      identity,
-      namespace: resource.metadata.namespace,
-      times,
-      violations: violations.map(({ path, message }) => invalidField(["spec", ...path], message)),
-    },
+  const input: TranslatorInput = {
+    ...read,
+    resource,
+    identity,
+    from: { kind, namespace: metadata.namespace },
+    times: { created_at, updated_at: updatedAt(metadata) },
+    violations: violations.map(({ path, message }) => invalidField(["spec", ...path], message)),
     options,
+  };
+  const entity = entityOf({ collection, id, basePath: ["spec"] }, [
+    { members: { ...input.times, ...input.members }, violations: ownViolations(input) },
+    ...(namedKinds.has(kind) ? [namePart(input)] : []),
+    ...singleReferenceParts(input),
+    ...ownParts[kind](input),
+  ]);
+  return [entity, ...childEntities(input)];
+}
+
+/** Without those inside the entries of a list of children, and those that the check of the entity reports better. */
+function ownViolations({ identity: { kind }, resource, violations }: TranslatorInput): EntityPart["violations"] {
+  const list = childLists[kind]?.list;
+  // The check suggests the intended name of an unknown plugin.
+  const isPluginNamed = kind === "Plugin" && typeof resource.spec?.plugin === "string";
+  return violations.filter(
+    ({ path }) => !(path.length > 2 && path[1] === list) && !(isPluginNamed && path.join(".") === "spec.plugin"),
   );
+}
+
+/** An empty `spec.name` means that the entity has no name. */
+function namePart({ own, resource, options }: TranslatorInput): EntityPart {
+  const given = typeof own.name === "string" ? own.name : undefined;
+  return {
+    members: { name: given === "" ? null : (given ?? qualifiedName(resource, options.homeNamespace)) },
+    sourcePaths: { name: given === undefined ? ["metadata", "name"] : ["spec", "name"] },
+  };
+}
+
+function singleReferenceParts({ own, from, options }: TranslatorInput): readonly EntityPart[] {
+  const single = singleReferences[from.kind];
+  const ref = single && (own[single.ref] as NameRef | undefined);
+  if (!ref) return [];
+  const { kind, member } = single;
+  const path = ["spec", single.ref];
+  const part = referencePart({ kind, member, ref }, { from, path }, options);
+  return [{ ...part, sourcePaths: { [member]: [...path, "name"] } }];
+}
+
+function certificateParts({ own, from, options }: TranslatorInput): readonly EntityPart[] {
+  const { secretRef } = own as Partial<CertificateSpec>;
+  const path = ["spec", "secretRef"];
+  const place = [...path, "name"];
+  const found = secretRef && readCertificate(secretRef, { from, path }, options);
+  return [{ ...found, sourcePaths: { cert: place, key: place, cert_alt: place, key_alt: place } }];
+}
+
+/**
+ * Services of all namespaces send requests to the upstream whose name equals their host. Therefore only upstreams in
+ * the home namespace may have arbitrary names.
+ */
+function upstreamNameParts({ own: { name }, from: { namespace }, options }: TranslatorInput): readonly EntityPart[] {
+  const { homeNamespace } = options;
+  if (namespace === homeNamespace || typeof name !== "string" || name.startsWith(`${namespace}.`)) return [];
+  const message = `must begin with ${namespace}. - other names are allowed only in the namespace ${homeNamespace}`;
+  return [{ violations: [{ path: ["spec", "name"], message, condition: "Accepted", reason: "NotAllowed" }] }];
 }

@@ -1,25 +1,14 @@
 /** Headers of a Service, some of which are read from Secrets. */
 import type { SecretRef, ServiceSpec, UpstreamHeader, UpstreamHeaderEntry } from "@sluice/model";
 import { readSecret } from "../secrets.ts";
-import type { Path, ResourceViolation, TranslateOptions } from "../translation.ts";
-import { invalidField, type TranslatorInput } from "./translator-input.ts";
-
-interface HeadersWithSecrets {
-  /** Undefined: the resource does not set headers. */
-  readonly value: readonly UpstreamHeader[] | undefined;
-  /** Paths into the service: `["upstream_headers", 0]`. */
-  readonly secretPaths: readonly Path[];
-  readonly violations: readonly ResourceViolation[];
-}
+import type { Path, ResourceViolation } from "../translation.ts";
+import { type EntityPart, invalidField, type TranslatorInput } from "./entity-part.ts";
 
 /** Used for a missing value, so that indices stay correct; the violation keeps the service from being served. */
 const UNKNOWN = "unknown";
 
 /** For the admin listener, values from Secrets are omitted. */
-export function headersWithSecrets(
-  { own, namespace, identity: { kind } }: TranslatorInput,
-  options: TranslateOptions,
-): HeadersWithSecrets {
+export function headersPart({ own, from, options }: TranslatorInput): EntityPart {
   const { upstreamHeaders: entries } = own as ServiceSpec;
   const secretPaths: Path[] = [];
   const violations: ResourceViolation[] = [];
@@ -31,12 +20,12 @@ export function headersWithSecrets(
     if (secretRef === undefined) return [{ name, value: value ?? UNKNOWN }];
     if (options.audience === "admin") return [];
     secretPaths.push(["upstream_headers", index, "value"]);
-    const found = readSecret(secretRef, { from: { kind, namespace }, path: [...path, "secretRef"] }, options);
+    const found = readSecret(secretRef, { from, path: [...path, "secretRef"] }, options);
     if ("value" in found) return [{ name, value: found.value }];
     violations.push(found);
     return [{ name, value: UNKNOWN }];
   });
-  return { value, secretPaths, violations };
+  return { members: value && { upstream_headers: value }, secretPaths, violations };
 }
 
 /** The list as a member of the spec. Entries from Secrets stay, unless the entity has a header of the same name. */

@@ -9,6 +9,7 @@ import {
   withoutDefaults,
   writeSpec,
 } from "@sluice/model";
+import { childLists } from "../kind-tables.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -40,8 +41,6 @@ function memberAt(value: unknown, [step, ...rest]: readonly string[]): unknown {
   return memberAt((value as Members)[step], rest);
 }
 
-const lists = { Certificate: "snis", Upstream: "targets" } as const;
-
 /**
  * The list as a member of the spec; omitted when empty. Every entry has its id, so that the entity keeps it when it is
  * renamed.
@@ -50,11 +49,11 @@ const lists = { Certificate: "snis", Upstream: "targets" } as const;
  * @param before The previous spec.
  */
 export function writeChildren(
-  kind: keyof typeof lists,
+  kind: "Certificate" | "Upstream",
   children: readonly (Target | Sni)[] | undefined,
   before: Members,
 ): Members {
-  const list = lists[kind];
+  const list = childLists[kind]?.list ?? "";
   const given = before[list];
   const entriesBefore: readonly unknown[] = Array.isArray(given) ? given : [];
   if (children === undefined) return entriesBefore.length > 0 ? { [list]: entriesBefore } : {};

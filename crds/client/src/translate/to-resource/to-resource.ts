@@ -17,6 +17,7 @@ import {
   writeSpec,
 } from "@sluice/model";
 import type { Resource } from "../../resource.ts";
+import { namedKinds } from "../kind-tables.ts";
 import { CHILD_TIMES, CREATED_AT, UPDATED_AT, writeChildTimes } from "../timestamps.ts";
 import { writeHeaders } from "../to-entities/upstream-headers.ts";
 import { pluginParts, writeChildren } from "./kind-members.ts";
@@ -59,7 +60,7 @@ export function toResource<Name extends ResourceCollection>(
   const kind = kindOfCollection(collection);
   const { previous } = options;
   const before: Members = previous?.spec ?? {};
-  const references = writeReferences(collection, entity, options);
+  const references = writeReferences(kind, entity, options);
   if (references.violations.length > 0) return { violations: references.violations };
 
   const members: Members = { ...entity };
@@ -159,11 +160,8 @@ function keepBackend(entity: Members, { written, before, options }: Parts): Memb
   return { ...rest, backendRef: before.backendRef };
 }
 
-/** Kinds whose `spec.name` is the entity's name. The others have a different naming member or none. */
-const named: ReadonlySet<ResourceKind> = new Set(["Upstream", "Service", "Route"]);
-
 const nameMember = (kind: ResourceKind, entity: Members): Members =>
-  named.has(kind) ? { name: entity.name ?? "" } : {};
+  namedKinds.has(kind) ? { name: entity.name ?? "" } : {};
 
 /** Derived from the entity's name, or from its id if it has none. */
 function nameFor(kind: ResourceKind, entity: Members, id: string): string {

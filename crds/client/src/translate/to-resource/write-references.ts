@@ -1,6 +1,7 @@
 /** An entity's references in the form of the resource, and the namespace that they require. */
-import { type Collection, type NameRef, type ResourceKind, targetMembers, type Violation } from "@sluice/model";
+import { type NameRef, type ResourceKind, targetMembers, type Violation } from "@sluice/model";
 import type { Resource } from "../../resource.ts";
+import { singleReferences } from "../kind-tables.ts";
 
 /** The namespace and name of a resource. */
 export interface ResourceLocation {
@@ -26,12 +27,8 @@ interface WrittenReferences {
 
 type Members = Readonly<Record<string, unknown>>;
 
-export function writeReferences(
-  collection: Collection,
-  entity: object,
-  options: WriteReferencesOptions,
-): WrittenReferences {
-  const found = referencesOf(collection, entity as Members).map(({ kind, member, id }) => {
+export function writeReferences(of: ResourceKind, entity: object, options: WriteReferencesOptions): WrittenReferences {
+  const found = referencesOf(of, entity as Members).map(({ kind, member, id }) => {
     return { kind, member, place: options.locate(kind, id) };
   });
   const namespace =
@@ -50,17 +47,8 @@ export function writeReferences(
     name: place?.name ?? "",
     ...(place && place.namespace !== namespace && { namespace: place.namespace }),
   }));
-  return { spec: specOf(collection, refs), namespace, violations };
+  return { spec: specOf(of, refs), namespace, violations };
 }
-
-/** Members that refer to a resource, with the referenced kind and the resource's spelling. */
-const singleRefs: {
-  readonly [Name in Collection]?: { readonly member: string; readonly kind: ResourceKind; readonly ref: string };
-} = {
-  routes: { member: "service", kind: "Service", ref: "serviceRef" },
-  services: { member: "client_certificate", kind: "Certificate", ref: "clientCertificateRef" },
-  upstreams: { member: "client_certificate", kind: "Certificate", ref: "clientCertificateRef" },
-};
 
 /** An existing cross-namespace reference stays; the operator decides whether it is allowed. */
 function wasReferredTo(
@@ -76,10 +64,10 @@ function wasReferredTo(
   return refs.some((ref) => Object(ref).name === place.name && Object(ref).namespace === place.namespace);
 }
 
-function specOf(collection: Collection, refs: readonly ({ readonly kind: ResourceKind } & NameRef)[]): Members {
+function specOf(of: ResourceKind, refs: readonly ({ readonly kind: ResourceKind } & NameRef)[]): Members {
   const [first] = refs;
   if (!first) return {};
-  const single = singleRefs[collection];
+  const single = singleReferences[of];
   const { kind: _, ...ref } = first;
   return single ? { [single.ref]: ref } : { targetRefs: refs };
 }
@@ -90,9 +78,9 @@ interface Reference {
   readonly id: string;
 }
 
-function referencesOf(collection: Collection, entity: Members): readonly Reference[] {
-  const single = singleRefs[collection];
-  const targets = collection === "plugins" ? Object.entries(targetMembers) : [];
+function referencesOf(of: ResourceKind, entity: Members): readonly Reference[] {
+  const single = singleReferences[of];
+  const targets = of === "Plugin" ? Object.entries(targetMembers) : [];
   const members = single ? [[single.kind, single.member] as const] : targets;
   return members.flatMap(([kind, member]): Reference[] => {
     const { id } = Object(entity[member]) as { id?: unknown };

@@ -1,0 +1,37 @@
+/** Members of kinds that are translated alike, in both directions. */
+import type { Collection, ResourceKind } from "@sluice/model";
+
+/** Kinds whose `spec.name` is the entity's name. The others have a different naming member or none. */
+export const namedKinds: ReadonlySet<ResourceKind> = new Set(["Upstream", "Service", "Route"]);
+
+/** A member of a spec that refers to one resource, and the entity's member for it. */
+interface SingleReference {
+  readonly ref: string;
+  readonly kind: ResourceKind;
+  readonly member: string;
+}
+
+const clientCertificate: SingleReference = {
+  ref: "clientCertificateRef",
+  kind: "Certificate",
+  member: "client_certificate",
+};
+
+export const singleReferences: { readonly [Name in ResourceKind]?: SingleReference } = {
+  Route: { ref: "serviceRef", kind: "Service", member: "service" },
+  Service: clientCertificate,
+  Upstream: clientCertificate,
+};
+
+/** A list in a spec whose entries are entities of their own, and their member for the resource's entity. */
+interface ChildList {
+  readonly list: string;
+  readonly collection: Collection;
+  readonly parent: string;
+}
+
+export const childLists: Readonly<Partial<Record<ResourceKind, ChildList>>> = {
+  Certificate: { list: "snis", collection: "snis", parent: "certificate" },
+  Upstream: { list: "targets", collection: "targets", parent: "upstream" },
+  Consumer: { list: "keyAuth", collection: "keyauth_credentials", parent: "consumer" },
+};

@@ -1,0 +1,62 @@
+/** A parsed resource, and the parts of which its entity consists. */
+import type { SpecMembers } from "@sluice/model";
+import type { Resource } from "../../resource.ts";
+import type { Identity } from "../identity.ts";
+import type {
+  CrossNamespaceReference,
+  Path,
+  ReferencedResource,
+  ResourceViolation,
+  TranslatedEntity,
+  TranslateOptions,
+} from "../translation.ts";
+
+/** The input of the translation of every member. */
+export interface TranslatorInput extends SpecMembers {
+  readonly resource: Resource;
+  readonly identity: Identity;
+  /** The kind and namespace of the resource. */
+  readonly from: CrossNamespaceReference["from"];
+  /** `created_at` and `updated_at`, as far as the resource has them. */
+  readonly times: { readonly created_at?: number; readonly updated_at?: number };
+  readonly violations: readonly ResourceViolation[];
+  readonly options: TranslateOptions;
+}
+
+/** The contribution of some members of a spec to an entity. */
+export interface EntityPart
+  extends Partial<Pick<TranslatedEntity, "sourcePaths" | "violations" | "references" | "backend" | "secretPaths">> {
+  /** Members of the entity. */
+  readonly members?: Readonly<Record<string, unknown>>;
+}
+
+/** The entity of all parts; members of later parts replace those of earlier ones. */
+export function entityOf(
+  entity: Pick<TranslatedEntity, "collection" | "basePath"> & { readonly id: string },
+  parts: readonly EntityPart[],
+): TranslatedEntity {
+  const { collection, basePath, id } = entity;
+  const members: Record<string, unknown> = {};
+  const sourcePaths: Record<string, Path> = {};
+  const violations: ResourceViolation[] = [];
+  const references: ReferencedResource[] = [];
+  let backend: EntityPart["backend"];
+  let secretPaths: EntityPart["secretPaths"];
+  for (const part of parts) {
+    Object.assign(members, part.members);
+    Object.assign(sourcePaths, part.sourcePaths);
+    violations.push(...(part.violations ?? []));
+    references.push(...(part.references ?? []));
+    backend ??= part.backend;
+    secretPaths ??= part.secretPaths;
+  }
+  return { collection, basePath, item: { ...members, id }, sourcePaths, violations, references, backend, secretPaths };
+}
+
+/** A violation in the resource's own fields. */
+export const invalidField = (path: ResourceViolation["path"], message: string): ResourceViolation => ({
+  path,
+  message,
+  condition: "Accepted",
+  reason: "Invalid",
+});
