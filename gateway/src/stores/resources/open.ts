@@ -10,7 +10,6 @@ import {
 import { type AdminSettings, adminSettings } from "../../settings/admin.ts";
 import { SettingsError } from "../../settings/error.ts";
 import type { Fleet, FleetNode, OpenedStore } from "../opened-store.ts";
-import { awaitNodes } from "./await-nodes.ts";
 import { createResourceStore } from "./index.ts";
 import { createOperatorClient, type OperatorClient } from "./operator-client.ts";
 
@@ -26,7 +25,7 @@ export function openResourceStore(settings: AdminSettings, log: Log): OpenedStor
     namespaces: settings.namespaces,
     class: settings.class,
     log,
-    awaitNodes: (written, timeout) => awaitNodes(written, { ask: operator.wait, timeout }),
+    awaitNodes: operator.wait,
     signal,
   });
   return {

@@ -1,11 +1,11 @@
 /** The admin listener's client for the operator's listener. */
 import type { Log } from "@sluice/crds";
-import type { WaitRequest, WaitResponse } from "@sluice/model";
+import type { WaitRequest, WaitResponse, WrittenResource } from "@sluice/model";
 import { Agent, request } from "undici";
-import type { AskOperator } from "./await-nodes.ts";
 
 export interface OperatorClient {
-  readonly wait: AskOperator;
+  /** Whether the nodes serve what was written; null when the operator cannot be reached or does not answer. */
+  wait(written: readonly WrittenResource[], timeout: number): Promise<WaitResponse | null>;
   /** The body of its GET /status; null when it cannot be reached. */
   status(): Promise<Readonly<Record<string, unknown>> | null>;
 }
@@ -58,10 +58,11 @@ export function createOperatorClient({ url, log, signal }: OperatorClientOptions
   }
 
   return {
-    async wait(question: WaitRequest) {
-      const answer = await ask("/wait", question, (question.timeout ?? 0) + GRACE);
-      return answer && isWaitAnswer(answer) ? answer : null;
-    },
+    wait: (written, timeout) =>
+      awaitNodes(written, timeout, async (question) => {
+        const answer = await ask("/wait", question, timeout + GRACE);
+        return answer && isWaitAnswer(answer) ? answer : null;
+      }),
     status: () => ask("/status", null, STATUS_TIMEOUT),
   };
 }
@@ -69,4 +70,31 @@ export function createOperatorClient({ url, log, signal }: OperatorClientOptions
 function isWaitAnswer(body: object): body is WaitResponse {
   const { programmed, lagging, silent, problems } = body as Partial<Record<keyof WaitResponse, unknown>>;
   return typeof programmed === "boolean" && [lagging, silent, problems].every(Array.isArray);
+}
+
+/** Maximum resources per request. */
+const MAX_RESOURCES = 100;
+
+/** Sends as many requests as necessary and merges their answers. */
+export async function awaitNodes(
+  written: readonly WrittenResource[],
+  timeout: number,
+  ask: (request: WaitRequest) => Promise<WaitResponse | null>,
+): Promise<WaitResponse | null> {
+  const questions = Array.from({ length: Math.ceil(written.length / MAX_RESOURCES) }, (_, index) =>
+    ask({ resources: written.slice(index * MAX_RESOURCES, (index + 1) * MAX_RESOURCES), timeout }),
+  );
+  const answers = await Promise.all(questions);
+  const told = answers.filter((answer) => answer !== null);
+  if (told.length < answers.length) return null;
+  const nodes = (which: "lagging" | "silent") => [...new Set(told.flatMap((answer) => answer[which]))];
+  const lagging = nodes("lagging");
+  return {
+    programmed: told.every(({ programmed }) => programmed),
+    revision: Math.max(...told.map(({ revision }) => revision)),
+    acknowledged: (told[0]?.acknowledged ?? []).filter((node) => !lagging.includes(node)),
+    lagging,
+    silent: nodes("silent"),
+    problems: told.flatMap(({ problems }) => problems),
+  };
 }

@@ -9,14 +9,13 @@ import {
   batchMark,
   Conflict,
   type Kind,
-  type Metadata,
   type Ref,
   type Resource,
   type ResourceClient,
 } from "@sluice/crds";
 import { entities, entityNameOf, kinds, type ResourceKind, type WrittenResource } from "@sluice/model";
 import type { WriteFault } from "../../store.ts";
-import { ADMIN_MANAGER, divideByOwner } from "../plan/field-ownership.ts";
+import { ADMIN_MANAGER, type DesiredFields, divideByOwner } from "../plan/field-ownership.ts";
 import { refOfSecret } from "../plan/secrets.ts";
 import type { ResourceStep, ResourceWritePlan } from "../plan/write-plan.ts";
 import { hasOrderedVersion } from "../view/catch-up.ts";
@@ -84,12 +83,11 @@ class StepError extends Error {
 async function applySingle(client: ResourceClient, step: ResourceStep) {
   const { kind, resource } = step;
   if (step.op !== "remove") {
-    const written = await applyStep(client, step, { annotations: {}, without: [] });
+    const written = await applyStep(client, step);
     return { awaits: [writtenRecord(kind, written)], batch: [], alone: { kind, resource: written } };
   }
-  const { uid } = resource.metadata;
-  await client.remove(refOf(step), uid === undefined ? {} : { uid });
-  return { awaits: [removedRecord(kind, resource.metadata)], batch: [] };
+  await removeResource(client, step);
+  return { awaits: [{ ...recordOf(kind, resource), deleted: true }], batch: [] };
 }
 
 /**
@@ -100,14 +98,14 @@ async function applyBatch(client: ResourceClient, steps: readonly ResourceStep[]
   const id = randomUUID();
   const done = new Map<ResourceStep, MarkedMember>();
   const mark = async (step: ResourceStep, complete?: string): Promise<void> => {
-    const undoMember = step.op === "replace" ? step.division.undo : null;
+    const undoMember = step.op === "replace" ? step.undo : null;
     const annotations = {
       [BATCH]: `${id}/${steps.length}`,
       ...(step.op === "remove" ? { [BATCH_REMOVE]: id } : { [BATCH_UNDO]: JSON.stringify(undoMember) }),
       ...(complete !== undefined && { [BATCH_COMPLETE]: complete }),
     };
     try {
-      done.set(step, { kind: step.kind, resource: await applyStep(client, step, { annotations, without: [] }) });
+      done.set(step, { kind: step.kind, resource: await applyStep(client, step, annotations) });
     } catch (cause) {
       throw new StepError(step, cause);
     }
@@ -141,39 +139,49 @@ async function applyBatch(client: ResourceClient, steps: readonly ResourceStep[]
 /** Maximum attempts if status writes by others keep changing the resourceVersion. */
 const ATTEMPTS = 16;
 
-interface AnnotationChanges {
-  readonly annotations: Readonly<Record<string, string>>;
-  readonly without: readonly string[];
+/** Applies a step's resource with these annotations in addition; marks a resource to be removed. */
+async function applyStep(client: ResourceClient, step: ResourceStep, annotations: Annotations = {}): Promise<Resource> {
+  const { kind, resource } = step;
+  if (step.op === "create") {
+    const { metadata } = resource;
+    const marked = { ...resource, metadata: { ...metadata, annotations: { ...metadata.annotations, ...annotations } } };
+    return client.apply(kind, marked, { manager: ADMIN_MANAGER, expect: "absent" });
+  }
+  const wanted = step.op === "replace" ? step.wanted : undefined;
+  return changeResource(client, step, { ...wanted, annotations: { ...wanted?.annotations, ...annotations } });
 }
 
-/** Applies a step's resource with these annotations in addition. */
-async function applyStep(client: ResourceClient, step: ResourceStep, notes: AnnotationChanges): Promise<Resource> {
-  const { kind } = step;
-  if (step.op === "create") {
-    const { metadata } = step.resource;
-    const annotations = { ...metadata.annotations, ...notes.annotations };
-    const resource = { ...step.resource, metadata: { ...metadata, annotations } };
-    return client.apply(kind, resource, { manager: ADMIN_MANAGER, expect: "absent" });
-  }
-  let resource = step.resource;
+type Annotations = Readonly<Record<string, string>>;
+
+/** Changes to a resource; without a spec, the spec stays as it is. */
+type ResourceChanges = Pick<DesiredFields, "annotations" | "without"> & Partial<Pick<DesiredFields, "spec">>;
+
+/** Again if others have changed only the status or their annotations in the meantime. */
+const changeResource = (client: ResourceClient, member: MarkedMember, changes: ResourceChanges): Promise<Resource> =>
+  applyChanges<never>(client, member, changes, (fresh, error) => {
+    if (!fresh || !isSameSpecAndOwners(member.resource, fresh)) throw error;
+    return undefined;
+  });
+
+/** @param settle After a change by others: the result; undefined applies the changes to the fresh resource. */
+async function applyChanges<Other>(
+  client: ResourceClient,
+  { kind, resource }: MarkedMember,
+  changes: ResourceChanges,
+  settle: (fresh: Resource | null, error: Conflict) => Other | undefined,
+): Promise<Resource | Other> {
+  let read = resource;
   for (let attempt = 1; ; attempt++) {
-    const wanted = step.op === "replace" ? step.wanted : { spec: resource.spec ?? {}, annotations: {}, without: [] };
-    const { ours, managedFields } = divideByOwner(kind, resource, {
-      spec: wanted.spec,
-      annotations: { ...wanted.annotations, ...notes.annotations },
-      without: [...wanted.without, ...notes.without],
-    });
+    const { ours, managedFields } = divideByOwner(kind, read, { spec: read.spec ?? {}, ...changes });
+    const options = { ...expecting(read), ...(managedFields && { managedFields }) };
     try {
-      return await client.apply(
-        kind,
-        { ...head(resource), ...ours },
-        { ...expecting(resource), ...(managedFields && { managedFields }) },
-      );
+      return await client.apply(kind, { ...head(read), ...ours }, options);
     } catch (error) {
       if (!(error instanceof Conflict) || error.reason !== "changed" || attempt === ATTEMPTS) throw error;
       const fresh = await client.get(refOf({ kind, resource }));
-      if (!fresh || !isSameSpecAndOwners(resource, fresh)) throw error;
-      resource = fresh;
+      const settled = settle(fresh, error);
+      if (settled !== undefined || !fresh) return settled as Other;
+      read = fresh;
     }
   }
 }
@@ -204,30 +212,30 @@ const refOf = ({ kind, resource }: { readonly kind: ResourceKind; readonly resou
   name: resource.metadata.name,
 });
 
+const removeResource = (client: ResourceClient, { kind, resource }: MarkedMember): Promise<boolean> => {
+  const { uid } = resource.metadata;
+  return client.remove(refOf({ kind, resource }), uid === undefined ? {} : { uid });
+};
+
 const BATCH_ANNOTATIONS = [BATCH, BATCH_REMOVE, BATCH_COMPLETE, BATCH_UNDO];
 
 /** Finishes one resource of a complete batch. */
-export async function finishMember(client: ResourceClient, { kind, resource }: MarkedMember): Promise<void> {
-  const { annotations = {}, uid } = resource.metadata;
-  if (annotations[BATCH_REMOVE] !== undefined) {
-    await client.remove(refOf({ kind, resource }), uid === undefined ? {} : { uid });
-    return;
-  }
-  await removeMarks(client, { kind, resource });
-}
+export const finishMember = (client: ResourceClient, member: MarkedMember): Promise<unknown> =>
+  annotationOf(member.resource, BATCH_REMOVE) !== undefined
+    ? removeResource(client, member)
+    : removeMarks(client, member);
 
 /** Restores one resource of an incomplete batch to its previous state. */
-async function undo(client: ResourceClient, { kind, resource }: MarkedMember): Promise<void> {
-  const { annotations = {}, uid } = resource.metadata;
-  if (annotations[BATCH_REMOVE] !== undefined) return removeMarks(client, { kind, resource });
-  const before: unknown = JSON.parse(annotations[BATCH_UNDO] ?? "{}");
-  if (before === null) {
-    await client.remove(refOf({ kind, resource }), uid === undefined ? {} : { uid });
-    return;
-  }
-  const { metadata = resource.metadata, spec } = before as Partial<Pick<Resource, "metadata" | "spec">>;
-  if (!spec) return removeMarks(client, { kind, resource });
-  await client.apply(kind, { ...head(resource), metadata, spec }, expecting(resource));
+async function undo(client: ResourceClient, member: MarkedMember): Promise<unknown> {
+  const { kind, resource } = member;
+  if (annotationOf(resource, BATCH_REMOVE) !== undefined) return removeMarks(client, member);
+  const before: Partial<Pick<Resource, "metadata" | "spec">> | null = JSON.parse(
+    annotationOf(resource, BATCH_UNDO) ?? "{}",
+  );
+  if (before === null) return removeResource(client, member);
+  const { metadata = resource.metadata, spec } = before;
+  if (!spec) return removeMarks(client, member);
+  return client.apply(kind, { ...head(resource), metadata, spec }, expecting(resource));
 }
 
 const isComplete = (resource: Resource): boolean => batchMark(resource)?.completes === true;
@@ -241,26 +249,14 @@ const UNDONE = "undone";
  *
  * @returns the record after that; null: it is gone, or it belongs to no batch.
  */
-async function decideBatch(
-  client: ResourceClient,
-  { kind, resource }: MarkedMember,
-  decision: string,
-): Promise<Resource | null> {
-  let read = resource;
-  for (let attempt = 1; ; attempt++) {
-    const annotations = { [BATCH_COMPLETE]: decision };
-    const { ours } = divideByOwner(kind, read, { spec: read.spec ?? {}, annotations });
-    try {
-      return await client.apply(kind, { ...head(read), ...ours }, expecting(read));
-    } catch (error) {
-      if (!(error instanceof Conflict) || error.reason !== "changed" || attempt === ATTEMPTS) throw error;
-      const fresh = await client.get(refOf({ kind, resource }));
-      const isOfBatch = fresh && annotationOf(fresh, BATCH) === annotationOf(resource, BATCH);
-      if (!isOfBatch || fresh.metadata.uid !== resource.metadata.uid) return null;
-      if (annotationOf(fresh, BATCH_COMPLETE) !== annotationOf(resource, BATCH_COMPLETE)) return fresh;
-      read = fresh;
-    }
-  }
+function decideBatch(client: ResourceClient, member: MarkedMember, decision: string): Promise<Resource | null> {
+  const { resource } = member;
+  const changes = { annotations: { [BATCH_COMPLETE]: decision } };
+  return applyChanges<Resource | null>(client, member, changes, (fresh) => {
+    const isOfBatch = fresh && annotationOf(fresh, BATCH) === annotationOf(resource, BATCH);
+    if (!isOfBatch || fresh.metadata.uid !== resource.metadata.uid) return null;
+    return annotationOf(fresh, BATCH_COMPLETE) !== annotationOf(resource, BATCH_COMPLETE) ? fresh : undefined;
+  });
 }
 
 const annotationOf = ({ metadata }: Resource, name: string): string | undefined => metadata.annotations?.[name];
@@ -277,20 +273,8 @@ export async function undoBatch(client: ResourceClient, batch: readonly MarkedMe
   return false;
 }
 
-const removeMarks = async (client: ResourceClient, { kind, resource }: MarkedMember): Promise<void> => {
-  const step = {
-    op: "replace",
-    index: 0,
-    kind,
-    resource,
-    wanted: { spec: resource.spec ?? {}, annotations: {}, without: BATCH_ANNOTATIONS },
-  } as const;
-  await applyStep(
-    client,
-    { ...step, division: divideByOwner(kind, resource, step.wanted) },
-    { annotations: {}, without: [] },
-  );
-};
+const removeMarks = (client: ResourceClient, member: MarkedMember): Promise<Resource> =>
+  changeResource(client, member, { annotations: {}, without: BATCH_ANNOTATIONS });
 
 /** A resource's name derives from the entity's name, or from its id if it has none. */
 function alreadyExists(step: ResourceStep): WriteFault {
@@ -315,22 +299,17 @@ export async function inParallel<Item>(items: readonly Item[], run: (item: Item)
   if (errors.length > 0) throw errors[0];
 }
 
-/** A written resource in the form of the wait request. */
-function writtenRecord(kind: Kind, { metadata }: Resource): WrittenResource {
-  const { namespace, name, uid, generation, resourceVersion } = metadata;
-  return {
-    kind,
-    namespace,
-    name,
-    ...(uid !== undefined && { uid }),
-    // Status changes change the resourceVersion; Secrets have no generation.
-    ...(generation !== undefined ? { generation } : resourceVersion !== undefined && { resourceVersion }),
-  };
-}
+/** A resource in the form of the wait request. */
+const recordOf = (kind: Kind, { metadata: { namespace, name, uid } }: Resource): WrittenResource => ({
+  kind,
+  namespace,
+  name,
+  ...(uid !== undefined && { uid }),
+});
 
-function removedRecord(
-  kind: Kind,
-  { namespace, name, uid }: Pick<Metadata, "namespace" | "name" | "uid">,
-): WrittenResource {
-  return { kind, namespace, name, ...(uid !== undefined && { uid }), deleted: true };
+function writtenRecord(kind: Kind, resource: Resource): WrittenResource {
+  const { generation, resourceVersion } = resource.metadata;
+  // Status changes change the resourceVersion; Secrets have no generation.
+  const version = generation !== undefined ? { generation } : resourceVersion !== undefined && { resourceVersion };
+  return { ...recordOf(kind, resource), ...version };
 }

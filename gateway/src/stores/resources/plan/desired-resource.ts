@@ -21,6 +21,7 @@ import {
   type Violation,
 } from "@sluice/model";
 import type { Tables } from "../../tables/index.ts";
+import type { DesiredFields } from "./field-ownership.ts";
 import { changeEntries, childrenAfter, nestings } from "./nested-entries.ts";
 import { configFromOf, type PluginSecretOptions, splitConfig } from "./plugin-secrets.ts";
 import { type CollectedSecrets, certificatePairSecret, foreignNamespaceViolation, keySecret } from "./secrets.ts";
@@ -39,15 +40,8 @@ export interface DesiredResourceOptions extends PluginSecretOptions {
   readonly class: string | undefined;
 }
 
-export interface DesiredState {
-  readonly annotations: Readonly<Record<string, string>>;
-  /** Annotations to remove. */
-  readonly without: readonly string[];
-  readonly spec: Members;
-}
-
 type DesiredResource =
-  | (DesiredState & {
+  | (DesiredFields & {
       readonly resource: Resource;
       readonly secrets: readonly Resource[];
       readonly violations?: undefined;

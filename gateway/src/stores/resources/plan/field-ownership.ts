@@ -31,7 +31,7 @@ export interface OwnershipDivision {
   readonly managedFields?: ManagedFields;
 }
 
-interface DesiredFields {
+export interface DesiredFields {
   readonly annotations: Readonly<Record<string, string>>;
   /** Annotations to remove, if we own them. */
   readonly without?: readonly string[];

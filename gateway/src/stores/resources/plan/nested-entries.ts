@@ -1,12 +1,11 @@
 /** Entities that are entries in the resource of another one: keys, targets and SNIs. */
-import type { Resource } from "@sluice/crds";
-import type { Collection, Entity, ResourceKind } from "@sluice/model";
-import { referencedId } from "@sluice/model";
+import { kindOfCollection, type Resource, type ResourceCollection } from "@sluice/crds";
+import { type Collection, type Entity, type ResourceKind, referencedId, resourceKinds } from "@sluice/model";
 import type { Tables } from "../../tables/index.ts";
 import { referenceKey } from "../../tables/tables.ts";
 import type { ResourceView } from "../view/build-view.ts";
 
-export interface Nesting {
+interface Nesting {
   readonly child: Collection;
   /** The member of the child that refers to the parent. */
   readonly member: string;
@@ -20,24 +19,16 @@ export const nestings: Readonly<Partial<Record<ResourceKind, Nesting>>> = {
   Certificate: { child: "snis", member: "certificate", list: "snis" },
 };
 
-const parents: Readonly<Partial<Record<Collection, { readonly collection: Collection; readonly member: string }>>> = {
-  keyauth_credentials: { collection: "consumers", member: "consumer" },
-  targets: { collection: "upstreams", member: "upstream" },
-  snis: { collection: "certificates", member: "certificate" },
-};
-
-/** The entity whose resource contains an entity: the entity itself, or its parent. */
-export function ownerOf(
-  collection: Collection,
-  entity: Entity,
-): { readonly collection: Collection; readonly id: string } {
-  const parent = parents[collection];
-  return parent
-    ? { collection: parent.collection, id: referencedId(entity, parent.member) ?? "" }
-    : { collection, id: entity.id };
+/** The resource that contains an entity, by the id of its own entity: the entity itself, or its parent. */
+export function ownerOf(collection: Collection, entity: Entity): { readonly kind: ResourceKind; readonly id: string } {
+  for (const kind of resourceKinds) {
+    const nesting = nestings[kind];
+    if (nesting?.child === collection) return { kind, id: referencedId(entity, nesting.member) ?? "" };
+  }
+  return { kind: kindOfCollection(collection as ResourceCollection), id: entity.id };
 }
 
-export interface EntryChange {
+interface EntryChange {
   readonly nesting: Nesting;
   /** The parent's resource; undefined: it is to be created. */
   readonly resource: Resource | undefined;

@@ -1,11 +1,11 @@
 /** Plans a write to resources completely before anything is written. Pure except for the generated names of Secrets. */
 import { namespacedName, type Resource, type ResourceLocation } from "@sluice/crds";
-import { type Collection, type Entity, kinds, type ResourceKind, resourceKinds } from "@sluice/model";
+import { type Entity, kinds, type ResourceKind, resourceKinds } from "@sluice/model";
 import type { Effect, Write, WriteFault } from "../../store.ts";
 import { type TableWriteResult as TableWrite, write } from "../../tables/index.ts";
 import type { EntityInResource, ResourceView } from "../view/build-view.ts";
-import { type DesiredState, desiredResource } from "./desired-resource.ts";
-import { divideByOwner, type OwnershipDivision, otherOwners } from "./field-ownership.ts";
+import { desiredResource } from "./desired-resource.ts";
+import { type DesiredFields, divideByOwner, type OwnershipDivision, otherOwners } from "./field-ownership.ts";
 import { ownerOf } from "./nested-entries.ts";
 import { secretNames, unusedSecrets } from "./secrets.ts";
 
@@ -27,8 +27,9 @@ export type ResourceStep = {
   | {
       readonly op: "replace";
       readonly resource: Resource;
-      readonly wanted: DesiredState;
-      readonly division: OwnershipDivision;
+      readonly wanted: DesiredFields;
+      /** The fields to apply to restore the previous state. */
+      readonly undo: OwnershipDivision["undo"];
     }
   | { readonly op: "remove"; readonly resource: Resource }
 );
@@ -94,8 +95,6 @@ function newlyUnused(
 interface TouchedResource {
   readonly index: number;
   readonly kind: ResourceKind;
-  /** The collection of the resource's entity. */
-  readonly collection: Collection;
   readonly id: string;
   /** Undefined: the resource does not exist yet. */
   readonly held: EntityInResource | undefined;
@@ -105,23 +104,18 @@ interface TouchedResource {
 
 type Taken = Extract<TableWrite, { fault?: undefined }>;
 
-const kindOf = (collection: Collection): ResourceKind | undefined =>
-  resourceKinds.find((kind) => kinds[kind].collection === collection);
-
 /** The resources that change, each once. */
 function touchedBy(view: ResourceView, { effects }: Taken): readonly TouchedResource[] {
   const touched = new Map<string, TouchedResource>();
   for (const [index, { collection, before, after, along }] of effects.entries()) {
     const entities = [before, after].flatMap((entity) => (entity ? [{ collection, entity }] : []));
     for (const placed of [...entities, ...along]) {
-      const owner = ownerOf(placed.collection, placed.entity);
-      const kind = kindOf(owner.collection);
-      if (!kind) continue;
-      const key = `${owner.collection} ${owner.id}`;
+      const { kind, id } = ownerOf(placed.collection, placed.entity);
+      const key = `${kind} ${id}`;
       const known = touched.get(key);
-      const held = view.held(owner.collection, owner.id);
-      const goes = held?.isFaulty === true && placed.collection === owner.collection && !after;
-      touched.set(key, { ...owner, kind, held, index: known?.index ?? index, goes: goes || known?.goes === true });
+      const held = view.held(kinds[kind].collection, id);
+      const goes = held?.isFaulty === true && placed.collection === kinds[kind].collection && !after;
+      touched.set(key, { kind, id, held, index: known?.index ?? index, goes: goes || known?.goes === true });
     }
   }
   return [...touched.values()];
@@ -138,10 +132,10 @@ interface StepContext {
 }
 
 function planStep(
-  { index, kind, collection, id, held, goes }: TouchedResource,
+  { index, kind, id, held, goes }: TouchedResource,
   { view, written, options, placed, secrets }: StepContext,
 ): { readonly step: ResourceStep } | { readonly fault: WriteFault } | undefined {
-  const entity = written.tables.rows[collection].get(id);
+  const entity = written.tables.rows[kinds[kind].collection].get(id);
   if (held && !entity && (goes || !held.isFaulty)) {
     const { resource } = held;
     const owners = otherOwners(resource);
@@ -171,9 +165,9 @@ function planStep(
     return { step: { op: "create", index, kind, entity, resource: withFreeName(wanted.resource, { kind, id, view }) } };
   }
   const { resource } = held;
-  const division = divideByOwner(kind, resource, wanted);
-  if (division.owners.length > 0 && !options.force) return { fault: ownedFault(kind, resource, division.owners) };
-  return { step: { op: "replace", index, kind, resource, wanted, division } };
+  const { owners, undo } = divideByOwner(kind, resource, wanted);
+  if (owners.length > 0 && !options.force) return { fault: ownedFault(kind, resource, owners) };
+  return { step: { op: "replace", index, kind, resource, wanted, undo } };
 }
 
 const ownedFault = (kind: ResourceKind, { metadata }: Resource, owners: OwnershipDivision["owners"]): WriteFault => ({

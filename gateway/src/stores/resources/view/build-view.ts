@@ -58,11 +58,12 @@ export interface ResourceView {
   /** All entities of a resource. */
   readonly within: (resource: Resource) => readonly EntityInResource[];
   readonly marked: readonly MarkedResource[];
-  /** The state for the next incremental update; null when the next view must be built from scratch. */
-  readonly parts: ViewParts | null;
+  readonly parts: ViewParts;
+  /** There are conflicting claims or batches: the next view must be built from scratch. */
+  readonly isContested: boolean;
 }
 
-/** The part of each resource in a view without conflicting claims and without batches. */
+/** The part of each resource in a view: the state for the next incremental update. */
 export interface ViewParts {
   /** By `refKey`. */
   readonly byResource: BucketMap<ViewPart>;
@@ -135,20 +136,24 @@ export function buildResourceView(resources: Resources, context: ViewContext): R
       claimed.add(claim);
     }
   }
-  const within = new Map([...parts.values()].map(({ resource, held }) => [resource, held]));
+  const tables = createTables(
+    all.filter(({ isFaulty }) => !isFaulty),
+    faulty,
+  );
+  const state = { byResource: BucketMap.of(parts, byHash), byId: BucketMap.of(byId, byHash), dependencies };
+  return viewOf({ resources, tables, marked, parts: state, isContested: isContested || marked.length > 0 });
+}
+
+/** Adds the lookups. */
+export function viewOf(state: Omit<ResourceView, "held" | "within">): ResourceView {
+  const { byResource, byId } = state.parts;
   return {
-    resources,
-    tables: createTables(
-      all.filter(({ isFaulty }) => !isFaulty),
-      faulty,
-    ),
+    ...state,
     held: (collection, id) => byId.get(claimKey(collection, { id })),
-    within: (resource) => within.get(resource) ?? [],
-    marked,
-    parts:
-      isContested || marked.length > 0
-        ? null
-        : { byResource: BucketMap.of(parts, byHash), byId: BucketMap.of(byId, byHash), dependencies },
+    within(resource) {
+      const part = byResource.get(refKey({ kind: resource.kind as ResourceKind, ...resource.metadata }));
+      return part?.resource === resource ? part.held : [];
+    },
   };
 }
 

@@ -12,7 +12,11 @@ export const hasOrderedVersion = ({ resourceVersion = "" }: Pick<WrittenResource
 /** Lists all resources; returns the condition that `resources` has caught up with them. */
 export async function caughtUpCondition(
   client: ResourceClient,
-  { resources, namespaces, homeNamespace }: Pick<LiveResources, "resources" | "namespaces"> & HomeNamespace,
+  {
+    resources,
+    namespaces,
+    homeNamespace,
+  }: Pick<LiveResources, "resources" | "namespaces"> & { readonly homeNamespace: string },
 ): Promise<() => boolean> {
   const kinds = Object.keys(resources) as ViewedKind[];
   const known = new Map(kinds.map((kind) => [kind, new Set(resources[kind].keys())]));
@@ -38,10 +42,6 @@ export async function caughtUpCondition(
       ({ kind, there, gone }) =>
         [...there].every((one) => isThere(kind, one)) && gone.every((key) => !resources[kind].has(key)),
     );
-}
-
-interface HomeNamespace {
-  readonly homeNamespace: string;
 }
 
 async function listOurs(client: ResourceClient, kind: ViewedKind, namespaces: readonly string[]) {

@@ -109,21 +109,19 @@ export function followResources(options: LiveResourcesOptions): LiveResources {
     trouble: () => [...new Set([...ours.trouble(), ...secrets.trouble(), ...[classes.trouble() ?? []].flat()])],
     async until(condition, timeout) {
       if (condition()) return true;
-      return new Promise((resolve) => {
-        const leave = (holds: boolean): void => {
-          clearTimeout(timer);
-          waiting.delete(look);
-          signal.removeEventListener("abort", stop);
-          resolve(holds);
-        };
-        const look = (): void => {
-          if (condition()) leave(true);
-        };
-        const stop = () => leave(false);
-        const timer = setTimeout(stop, signal.aborted ? 0 : timeout);
-        signal.addEventListener("abort", stop);
-        waiting.add(look);
-      });
+      const { promise, resolve } = Promise.withResolvers<boolean>();
+      const look = (): void => {
+        if (condition()) resolve(true);
+      };
+      const stop = () => resolve(false);
+      const timer = setTimeout(stop, signal.aborted ? 0 : timeout);
+      signal.addEventListener("abort", stop);
+      waiting.add(look);
+      const held = await promise;
+      clearTimeout(timer);
+      waiting.delete(look);
+      signal.removeEventListener("abort", stop);
+      return held;
     },
   };
 }

@@ -2,9 +2,9 @@
  * Updates a view incrementally: it shares the unchanged part with the previous view, so a write costs the same among
  * thousands of resources as among ten.
  */
-import { batchMark, isFewChanges, parseRefKey, type Resource, refKey } from "@sluice/crds";
+import { batchMark, isFewChanges, parseRefKey, type Resource } from "@sluice/crds";
 import { type ResourceKind, resourceKinds } from "@sluice/model";
-import { claimKey, MapDraft, TablesDraft } from "../../tables/index.ts";
+import { MapDraft, TablesDraft } from "../../tables/index.ts";
 import {
   buildResourceView,
   claimsIn,
@@ -14,6 +14,7 @@ import {
   type ViewContext,
   type ViewPart,
   type ViewParts,
+  viewOf,
 } from "./build-view.ts";
 
 /**
@@ -22,8 +23,8 @@ import {
  * @param changed `refKey`s of all resources that were changed or removed since the previous view.
  */
 export function updateView(before: ResourceView, changed: ReadonlySet<string>, context: ViewContext): ResourceView {
-  const { resources, parts } = before;
-  if (!parts || !isFewChanges(changed.size, parts.byResource.size)) return buildResourceView(resources, context);
+  const { resources, parts, isContested } = before;
+  if (isContested || !isFewChanges(changed.size, parts.byResource.size)) return buildResourceView(resources, context);
   const { cache, lookups } = context;
   const hasNewId = (key: string): boolean =>
     parts.byResource.get(key)?.held[0]?.entity.id !== lookups.idOf(resourceOf(before, key)?.resource);
@@ -35,7 +36,7 @@ export function updateView(before: ResourceView, changed: ReadonlySet<string>, c
     const isOwn = lookups.idOf(found?.resource) !== undefined;
     news.set(key, found && isOwn ? translateForView(resources, found, context) : undefined);
   }
-  const draft = createViewDraft(before, parts);
+  const draft = createViewDraft(before);
   for (const [key, part] of news) {
     if (!part) cache.forget(key);
     // Most changes only concern the status: two of them follow every write.
@@ -57,7 +58,8 @@ function resourceOf({ resources }: ResourceView, key: string): { kind: ResourceK
   return resource && { kind, resource };
 }
 
-function createViewDraft(before: ResourceView, parts: ViewParts) {
+function createViewDraft(before: ResourceView) {
+  const { parts } = before;
   const tables = new TablesDraft(before.tables);
   const byResource = new MapDraft(parts.byResource);
   const byId = new MapDraft(parts.byId);
@@ -97,16 +99,7 @@ function createViewDraft(before: ResourceView, parts: ViewParts) {
 
   function finish(): ResourceView {
     const next: ViewParts = { byResource: byResource.finish(), byId: byId.finish(), dependencies };
-    return {
-      ...before,
-      tables: tables.finish(),
-      held: (collection, id) => next.byId.get(claimKey(collection, { id })),
-      within(resource) {
-        const part = next.byResource.get(refKey({ kind: resource.kind as ResourceKind, ...resource.metadata }));
-        return part?.resource === resource ? part.held : [];
-      },
-      parts: next,
-    };
+    return viewOf({ ...before, tables: tables.finish(), parts: next });
   }
 
   return { drop, move, put, finish };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { WaitResponse } from "@sluice/model";
-import { awaitNodes } from "./await-nodes.ts";
+import { awaitNodes } from "./operator-client.ts";
 
 const good: WaitResponse = {
   programmed: true,
@@ -15,12 +15,9 @@ const written = Array.from({ length: 250 }, (_, index) => ({ kind: "Plugin", nam
 
 test("waits for more than a hundred resources in several requests", async () => {
   const asked: number[] = [];
-  const answer = await awaitNodes(written, {
-    ask: async ({ resources }) => {
-      asked.push(resources.length);
-      return good;
-    },
-    timeout: 1,
+  const answer = await awaitNodes(written, 1, async ({ resources }) => {
+    asked.push(resources.length);
+    return good;
   });
   assert.deepEqual(answer, good);
   assert.deepEqual(asked, [100, 100, 50]);
@@ -28,11 +25,11 @@ test("waits for more than a hundred resources in several requests", async () => 
 
 test("a node that lags in one of several responses counts as lagging", async () => {
   const answers = [good, { ...good, programmed: false, acknowledged: [], lagging: ["a"] }, good];
-  const answer = await awaitNodes(written, { ask: async () => answers.shift() ?? null, timeout: 1 });
+  const answer = await awaitNodes(written, 1, async () => answers.shift() ?? null);
   assert.deepEqual(answer, { ...good, programmed: false, acknowledged: [], lagging: ["a"] });
 });
 
 test("the result is unknown if one of several requests fails", async () => {
   const answers = [good, null, good];
-  assert.equal(await awaitNodes(written, { ask: async () => answers.shift() ?? null, timeout: 1 }), null);
+  assert.equal(await awaitNodes(written, 1, async () => answers.shift() ?? null), null);
 });
