@@ -65,3 +65,36 @@ export class DatabaseUnreachable extends Error {
 
 /** The schema of all tables, unless a setting names another. */
 export const DEFAULT_SCHEMA = "sluice";
+
+const SQLSTATE = /^[0-9A-Z]{5}$/;
+
+/** The details of a database's error; undefined for other errors. Both clients use the same names for them. */
+export function sqlErrorDetails(error: unknown): SqlErrorDetails | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const { code, severity, table, constraint, detail, hint } = error as Error & Record<string, unknown>;
+  // Node's errors have codes too, such as ENOENT, but no severity.
+  if (typeof code !== "string" || !SQLSTATE.test(code) || typeof severity !== "string") return undefined;
+  const told = Object.entries({ table, constraint, detail, hint }).filter(([, value]) => typeof value === "string");
+  return { code, ...Object.fromEntries(told) };
+}
+
+/**
+ * BEGIN, `run`, COMMIT; or ROLLBACK when `run` rejects.
+ *
+ * @param isLost Whether the connection is lost, which has rolled back already.
+ */
+export async function inTransaction<Result>(
+  connection: DatabaseConnection,
+  run: (connection: DatabaseConnection) => Promise<Result>,
+  isLost: (error: unknown) => boolean,
+): Promise<Result> {
+  await connection.script("BEGIN");
+  try {
+    const result = await run(connection);
+    await connection.script("COMMIT");
+    return result;
+  } catch (error) {
+    if (!isLost(error)) await connection.script("ROLLBACK");
+    throw error;
+  }
+}

@@ -9,8 +9,9 @@ import {
   type DatabaseRow,
   DatabaseUnreachable,
   DEFAULT_SCHEMA,
+  inTransaction,
+  sqlErrorDetails,
 } from "./driver.ts";
-import { sqlErrorDetails } from "./fault-facts.ts";
 import { createPostgresListener } from "./postgres-listener.ts";
 
 export interface PostgresOptions {
@@ -95,19 +96,7 @@ export function openPostgres(options: PostgresOptions): Database {
     query: (text, values) => using((client) => connectionOf(client).query(text, values)),
     script: (text) => using((client) => connectionOf(client).script(text)),
     transaction: (run) =>
-      using(async (client) => {
-        const connection = connectionOf(client);
-        await connection.script("BEGIN");
-        try {
-          const result = await run(connection);
-          await connection.script("COMMIT");
-          return result;
-        } catch (error) {
-          // A lost connection has rolled back already.
-          if (!(error instanceof DatabaseUnreachable)) await connection.script("ROLLBACK");
-          throw error;
-        }
-      }),
+      using((client) => inTransaction(connectionOf(client), run, (error) => error instanceof DatabaseUnreachable)),
     listen: (channel, onSignal) =>
       listener.listen(channel, onSignal).catch((error: unknown) => {
         throw refusal(error);

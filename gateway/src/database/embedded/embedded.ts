@@ -10,6 +10,7 @@ import {
   type DatabaseRow,
   DatabaseUnreachable,
   DEFAULT_SCHEMA,
+  inTransaction,
 } from "../driver.ts";
 import { dataFolder, lockFolder } from "./folder.ts";
 import { startMaintenance } from "./maintenance.ts";
@@ -108,13 +109,7 @@ export async function openEmbedded({
     turn = promise;
     await before;
     try {
-      await call("script", "BEGIN");
-      const result = await run(connection);
-      await call("script", "COMMIT");
-      return result;
-    } catch (error) {
-      if (lost === undefined) await call("script", "ROLLBACK");
-      throw error;
+      return await inTransaction(connection, run, () => lost !== undefined);
     } finally {
       end();
     }

@@ -1,8 +1,7 @@
 /** Runs PGlite in a separate thread: it is Postgres in WebAssembly, and a statement blocks the thread that runs it. */
 import { parentPort, workerData } from "node:worker_threads";
 import { PGlite, types } from "@electric-sql/pglite";
-import type { DatabaseRow } from "../driver.ts";
-import { sqlErrorDetails } from "../fault-facts.ts";
+import { type DatabaseRow, sqlErrorDetails } from "../driver.ts";
 import { durableOptions, syncAll } from "./durable-files.ts";
 import { hasDatabase } from "./folder.ts";
 import { batchPerTurn, type EmbeddedCall, type EmbeddedReply, type EmbeddedStart } from "./protocol.ts";

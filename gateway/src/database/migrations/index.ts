@@ -1,9 +1,31 @@
 /** All migrations in order of execution. */
-import { base } from "./000-base.ts";
-import { upstreamHeadersMigration } from "./001-upstream-headers.ts";
-import { keyEnd } from "./002-key-end.ts";
-import type { Migration } from "./migration.ts";
+import { baseChanges } from "./base-changes.ts";
+import { baseCounters } from "./base-counters.ts";
+import { baseTables } from "./base-tables.ts";
+import { baseWrite, writeAllFunction } from "./base-write.ts";
 
-export const migrations: readonly Migration[] = [base, upstreamHeadersMigration, keyEnd];
+/** One schema migration. Never change a merged one: databases that ran it keep its result, and its name marks it as run. */
+export interface Migration {
+  /** Sorts after the previous ones: `001_what_it_does`. */
+  readonly name: string;
+  /**
+   * SQL that is compatible with nodes of the previous version, which share the database during an upgrade. They write
+   * null to columns that they do not know, whatever the column's default: a new column must be nullable.
+   */
+  readonly up: string;
+  /**
+   * SQL that is not compatible with them, such as dropping a column that they read. Run by `sluice migrations finish`.
+   */
+  readonly finish?: string;
+}
 
-export type { Migration };
+export const migrations: readonly Migration[] = [
+  { name: "000_base", up: [baseTables, baseChanges, baseWrite, baseCounters].join("\n") },
+  { name: "001_upstream_headers", up: "alter table services add column upstream_headers jsonb;" },
+  {
+    // `created_at` is truncated to whole seconds, so a key must end one second later than `created_at + ttl` to live for
+    // its full `ttl`.
+    name: "002_key_end",
+    up: writeAllFunction("create or replace", "created_at + ttl <= extract(epoch from clock_timestamp()) - 1"),
+  },
+];

@@ -3,10 +3,10 @@ import type { WaitResponse } from "@sluice/model";
 import { describeDatabaseError, isUnavailable } from "../../database/describe-error.ts";
 import type { Database } from "../../database/driver.ts";
 import { type EntityRow, entityOf } from "../../database/rows.ts";
-import { DatabaseUnavailable, type Store } from "../store.ts";
-import { createGroupCommit } from "./group-commit.ts";
+import { createGroupCommit } from "../group-commit.ts";
+import { DatabaseUnavailable, type Store, type Write } from "../store.ts";
 import { findStatement, listStatement, type Statement } from "./statements.ts";
-import { writeAll } from "./write-all.ts";
+import { type WriteAllResult, writeAll } from "./write-all.ts";
 
 export interface DatabaseStoreOptions {
   /** The caller closes it. */
@@ -22,7 +22,7 @@ export function createDatabaseStore({ database, awaitRevision }: DatabaseStoreOp
     return found.map(({ row }) => JSON.parse(String(row)) as EntityRow);
   }
 
-  const writeOne = createGroupCommit(database);
+  const writeOne = createGroupCommit({ commit: (group) => writeGroup(database, group), most: MOST });
 
   return {
     database: true,
@@ -51,6 +51,32 @@ export function createDatabaseStore({ database, awaitRevision }: DatabaseStoreOp
       return trouble === null ? [] : [trouble];
     },
   };
+}
+
+/**
+ * Maximum number of writes per transaction: each waits for all of them, and if one is rejected, all are repeated one by
+ * one.
+ */
+const MOST = 64;
+
+/**
+ * The database serializes writers anyway; together they need one statement, one commit and one notification to the
+ * nodes. When one of them is rejected, nothing was written: each is then done separately.
+ */
+async function writeGroup(database: Database, group: readonly (readonly Write[])[]) {
+  const together = group.length > 1 ? await writeAll(database, group.flat(), false) : undefined;
+  if (together?.effects) {
+    const { revision } = together;
+    const rest = [...together.effects];
+    return group.map((writes): WriteAllResult => ({ effects: rest.splice(0, writes.length), revision }));
+  }
+  const outcomes: Promise<WriteAllResult>[] = [];
+  for (const writes of group) {
+    const outcome = writeAll(database, writes, false);
+    outcomes.push(outcome);
+    await outcome.catch(() => undefined);
+  }
+  return outcomes;
 }
 
 function explain(error: unknown): never {

@@ -1,13 +1,11 @@
 /** Does many writes in one transaction, with as few statements as possible (migrations/base-write.ts). */
 import type { Collection, Entity } from "@sluice/model";
 import { type Database, type DatabaseConnection, DatabaseFault } from "../../database/driver.ts";
-import { type EntityRow, entityOf } from "../../database/rows.ts";
+import { type EntityRow, entityOf, rowOf } from "../../database/rows.ts";
 import type { Effect, Write, WriteFault } from "../store.ts";
 import { unstorableTexts } from "../unstorable-text.ts";
-import { createEntities } from "./create-entities.ts";
-import { splitIntoBatches, type WriteBatch } from "./write-batches.ts";
 import { type DatabaseFaultRow, databaseWriteFault } from "./write-faults.ts";
-import { toWriteRequests } from "./write-requests.ts";
+import { splitIntoBatches, toWriteRequests } from "./write-requests.ts";
 
 export type WriteAllResult =
   | { readonly effects: readonly Effect[]; readonly revision: number; readonly fault?: undefined }
@@ -56,14 +54,14 @@ function firstUnstorable(writes: readonly Write[]): WriteAllResult | undefined {
 
 async function writeBatches(
   connection: DatabaseConnection,
-  batches: readonly WriteBatch[],
+  batches: readonly (readonly Write[])[],
   plan: boolean,
 ): Promise<WriteAllResult> {
   const effects: Effect[] = [];
   let revision = 0;
   for (const batch of batches) {
     const done = await writeBatch(connection, batch);
-    if (done.fault) throw new RollBack(done);
+    if (done.fault) throw new RollBack({ ...done, index: effects.length + done.index });
     effects.push(...done.effects);
     revision = done.revision;
   }
@@ -82,21 +80,19 @@ interface ToldEffect {
   readonly along: readonly { readonly collection: Collection; readonly row: EntityRow }[];
 }
 
-async function writeBatch(connection: DatabaseConnection, batch: WriteBatch): Promise<WriteAllResult> {
+async function writeBatch(connection: DatabaseConnection, batch: readonly Write[]): Promise<WriteAllResult> {
   const requests = await toWriteRequests(connection, batch);
   const [row] = await connection.query("select write_all($1::jsonb)::text as told", [JSON.stringify(requests)]);
   const told = JSON.parse(String(row?.told)) as Told;
   if (told.fault) {
-    const failed = batch[told.fault.index];
-    if (!failed) throw new Error(`the database tells of a fault of no write: ${told.fault.message}`);
-    return { fault: databaseWriteFault(told.fault, failed.write), index: failed.index };
+    const { index } = told.fault;
+    return { fault: databaseWriteFault(told.fault, batch[index] as Write), index };
   }
-  const effects = told.effects.map((effect, place): Effect => effectOf(effect, batch[place]?.write.collection));
+  const effects = told.effects.map((effect, place): Effect => effectOf(effect, (batch[place] as Write).collection));
   return { effects, revision: told.revision };
 }
 
-function effectOf({ before, after, along }: ToldEffect, collection: Collection | undefined): Effect {
-  if (!collection) throw new Error("the database tells of an effect of no write");
+function effectOf({ before, after, along }: ToldEffect, collection: Collection): Effect {
   const entity = (row: EntityRow | null): Entity | null => (row === null ? null : entityOf(collection, row));
   return {
     collection,
@@ -105,3 +101,43 @@ function effectOf({ before, after, along }: ToldEffect, collection: Collection |
     along: along.map((one) => ({ collection: one.collection, entity: entityOf(one.collection, one.row) })),
   };
 }
+
+/**
+ * Creates entities of one collection, the most common write: a statement of its own needs a fraction of the time of
+ * write_all. Undefined when the writes are others, or when one is rejected: write_all then reports the reason.
+ */
+async function createEntities(
+  connection: DatabaseConnection,
+  writes: readonly Write[],
+): Promise<WriteAllResult | undefined> {
+  const collection = writes[0]?.collection;
+  const given = writes.flatMap((one) => (one.op === "create" && one.collection === collection ? [one.entity] : []));
+  if (!collection || given.length < writes.length) return undefined;
+  try {
+    const rows = given.map((entity) => rowOf(collection, entity));
+    const made = await connection.query(createStatement(collection), [JSON.stringify(rows)]);
+    const created = made.map(({ row }): Entity => entityOf(collection, JSON.parse(String(row)) as EntityRow));
+    const after = new Map(created.map((entity) => [entity.id, entity]));
+    const effects = given.map(({ id }): Effect => {
+      return { collection, before: null, after: after.get(id.toLowerCase()) as Entity, along: [] };
+    });
+    return { effects, revision: Number(made[0]?.revision) };
+  } catch (error) {
+    if (error instanceof DatabaseFault && REFUSED.test(error.facts.code)) return undefined;
+    throw error;
+  }
+}
+
+/** SQLSTATE classes that write_all reports as faults. */
+const REFUSED = /^(22|23|54)/;
+
+/** Takes the revision first, as all writers do: this serializes them. */
+const createStatement = (
+  collection: Collection,
+): string => `with taken as materialized (select take_revision() as number),
+  made as (
+    insert into "${collection}" select given.*
+      from taken, jsonb_populate_recordset(null::"${collection}", $1::jsonb) as given
+      returning to_json("${collection}")::text as row
+  )
+  select taken.number as revision, made.row from taken, made`;

@@ -1,25 +1,64 @@
-/** Converts writes to the arguments of the SQL function write_all. */
+/** Splits writes into statements, and converts them to the arguments of the SQL function write_all. */
 import { type Collection, collections } from "@sluice/model";
 import type { DatabaseConnection } from "../../database/driver.ts";
 import { type EntityRow, entityOf, rowOf } from "../../database/rows.ts";
 import { etagOf } from "../etag.ts";
 import type { Write } from "../store.ts";
-import { findStatement, lookUp } from "./statements.ts";
-import { idOf, isConditional, type WriteBatch } from "./write-batches.ts";
+import { findStatement, isUuid, lookUp } from "./statements.ts";
+
+/** Maximum writes per statement, so that it completes within the timeout. */
+const MOST = 500;
+
+/**
+ * In order. The expected row of a conditional write is read before its statement runs, so no earlier write of the same
+ * statement may change it.
+ */
+export function splitIntoBatches(writes: readonly Write[]): readonly (readonly Write[])[] {
+  const batches: Write[][] = [];
+  let written = new Set<string>();
+  for (const write of writes) {
+    const key = keyOf(write);
+    const open = batches.at(-1);
+    const clashes = isConditional(write) && (key === undefined || written.has(key));
+    if (!open || clashes || open.length === MOST) {
+      batches.push([write]);
+      written = new Set();
+    } else open.push(write);
+    if (key !== undefined) written.add(key);
+  }
+  return batches;
+}
+
+/** Whether the write has an etag that the entity must match. */
+const isConditional = (write: Write): boolean => write.op !== "create" && write.etag !== undefined;
+
+/** Undefined when the id is only known after the write. */
+function keyOf(write: Write): string | undefined {
+  const id = idOf(write);
+  return id === undefined ? undefined : `${write.collection} ${id}`;
+}
+
+function idOf(write: Write): string | undefined {
+  if (write.op !== "remove") return write.entity.id.toLowerCase();
+  return "id" in write.by && isUuid(write.by.id) ? write.by.id.toLowerCase() : undefined;
+}
 
 /** Matches no row: the write is rejected, as if the row had changed between the read and the write. */
 const NOTHING: EntityRow = {};
 
-export async function toWriteRequests(connection: DatabaseConnection, batch: WriteBatch): Promise<readonly object[]> {
+export async function toWriteRequests(
+  connection: DatabaseConnection,
+  batch: readonly Write[],
+): Promise<readonly object[]> {
   const rows = await conditionalRows(connection, batch);
   const requests: object[] = [];
-  for (const { write } of batch) {
+  for (const write of batch) {
     const { op, collection } = write;
     const what = op === "remove" ? target(write) : { row: rowOf(collection, write.entity) };
     if (op === "create" || write.etag === undefined) requests.push({ op, collection, ...what });
     else {
-      const id = idOf(write);
-      const row = id === undefined ? await rowBy(connection, write) : rows.get(`${collection} ${id}`);
+      const key = keyOf(write);
+      const row = key === undefined ? await rowBy(connection, write) : rows.get(key);
       const expected = row && etagOf(entityOf(collection, row)) === write.etag ? row : NOTHING;
       requests.push({ op, collection, ...what, expected });
     }
@@ -30,11 +69,11 @@ export async function toWriteRequests(connection: DatabaseConnection, batch: Wri
 /** The current rows, by collection and id: one query per collection. */
 async function conditionalRows(
   connection: DatabaseConnection,
-  batch: WriteBatch,
+  batch: readonly Write[],
 ): Promise<ReadonlyMap<string, EntityRow>> {
   const rows = new Map<string, EntityRow>();
   for (const collection of collections) {
-    const wanted = batch.flatMap(({ write }) =>
+    const wanted = batch.flatMap((write) =>
       write.collection === collection && isConditional(write) ? (idOf(write) ?? []) : [],
     );
     if (wanted.length === 0) continue;

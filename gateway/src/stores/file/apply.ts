@@ -1,5 +1,5 @@
 /** Applies writes to the content of a file, for readers and for nodes. Pure. */
-import { applyChange, type Change, type Checked, collections, type Entity, type Snapshot } from "@sluice/model";
+import { applyChange, type Checked, type Entity, perCollection, type Snapshot } from "@sluice/model";
 import type { Effect, Write, WriteOutcome } from "../store.ts";
 import { type PlacedEntity, type Tables, write } from "../tables/index.ts";
 import { type FileTree, nodeKey } from "./tree.ts";
@@ -11,47 +11,28 @@ export interface FileState {
   readonly snapshot: Snapshot;
 }
 
-export interface AppliedWrites {
-  readonly outcomes: readonly WriteOutcome[];
-  readonly tables: Tables;
-  readonly snapshot: Snapshot;
-}
-
 /** Each batch sees the ones before it; a batch with a fault changes nothing. */
-export function applyWrites(
-  { tables, snapshot, tree }: FileState,
-  batches: readonly (readonly Write[])[],
-): AppliedWrites {
-  const together = inTables(tables, batches);
-  const next = nextSnapshot(snapshot, tree, effectsOf(together.outcomes));
-  if (next.value) return { ...together, snapshot: next.value };
-  // Snapshots have rules that tables do not check. Applying one by one finds the write that violates them.
-  const done: { outcomes: WriteOutcome[]; tables: Tables; snapshot: Snapshot } = { outcomes: [], tables, snapshot };
-  for (const batch of batches) {
-    const one = inTables(done.tables, [batch]);
-    const { value, violations } = nextSnapshot(done.snapshot, tree, effectsOf(one.outcomes));
-    if (violations) done.outcomes.push({ fault: { kind: "invalid", violations: violations.map(inEntity) }, index: 0 });
-    else {
-      done.outcomes.push(...one.outcomes);
-      done.tables = one.tables;
-      done.snapshot = value;
-    }
-  }
-  return done;
-}
-
-function inTables(before: Tables, batches: readonly (readonly Write[])[]) {
+export function applyWrites({ tree, ...before }: FileState, batches: readonly (readonly Write[])[]) {
   const outcomes: WriteOutcome[] = [];
-  let tables = before;
+  let { tables, snapshot } = before;
   for (const writes of batches) {
     const written = write(tables, writes);
-    if (written.tables) tables = written.tables;
-    outcomes.push(written.tables ? { effects: written.effects } : written);
+    if (written.fault) {
+      outcomes.push(written);
+      continue;
+    }
+    const { effects } = written;
+    // Snapshots have rules that tables do not check.
+    const { value, violations } = nextSnapshot(snapshot, tree, effects);
+    if (violations) {
+      outcomes.push({ fault: { kind: "invalid", violations: violations.map(inEntity) }, index: 0 });
+      continue;
+    }
+    outcomes.push({ effects });
+    [tables, snapshot] = [written.tables, value];
   }
-  return { outcomes, tables };
+  return { outcomes, tables, snapshot };
 }
-
-const effectsOf = (outcomes: readonly WriteOutcome[]) => outcomes.flatMap(({ effects = [] }) => effects);
 
 /** Without the leading collection and index. */
 const inEntity = <Fault extends { readonly path: readonly (string | number)[] }>(fault: Fault): Fault => ({
@@ -61,28 +42,20 @@ const inEntity = <Fault extends { readonly path: readonly (string | number)[] }>
 
 /** The snapshot after the effects; of several effects on one entity, the last one counts. */
 function nextSnapshot(snapshot: Snapshot, tree: FileTree, effects: readonly Effect[]): Checked<Snapshot> {
-  const last = new Map<string, { readonly placed: PlacedEntity; readonly stays: boolean }>();
-  const note = (placed: PlacedEntity, stays: boolean) => {
-    last.set(nodeKey(placed.collection, placed.entity.id), { placed, stays });
+  const last = new Map<string, PlacedEntity & { readonly stays: boolean }>();
+  const note = (collection: PlacedEntity["collection"], entity: Entity | null, stays: boolean) => {
+    if (entity) last.set(nodeKey(collection, entity.id), { collection, entity, stays });
   };
   for (const { collection, before, after, along } of effects) {
-    for (const placed of along) note(placed, false);
-    const entity = after ?? before;
-    if (entity) note({ collection, entity }, after !== null);
+    for (const gone of along) note(gone.collection, gone.entity, false);
+    note(collection, after ?? before, after !== null);
   }
-  const of = (stays: boolean) => [...last.values()].flatMap((one) => (one.stays === stays ? one.placed : []));
-  const [stay, go] = [of(true), of(false)];
-  const change: Change = {
-    put: inCollections(stay, (placed) => withExtras(tree, placed)),
-    remove: inCollections(go, ({ entity }) => entity.id),
-  };
-  return applyChange(snapshot, change);
+  const changed = Map.groupBy(last.values(), ({ collection, stays }) => `${collection} ${stays}`);
+  return applyChange(snapshot, {
+    put: perCollection((name) => (changed.get(`${name} true`) ?? []).map((placed) => withExtras(tree, placed))),
+    remove: perCollection((name) => (changed.get(`${name} false`) ?? []).map(({ entity }) => entity.id)),
+  });
 }
-
-const inCollections = <Value>(placed: readonly PlacedEntity[], value: (one: PlacedEntity) => Value) =>
-  Object.fromEntries(
-    collections.map((name) => [name, placed.filter(({ collection }) => collection === name).map(value)]),
-  );
 
 /** The file's own `_sluice` is not a member of the entity and is preserved. */
 function withExtras(tree: FileTree, { collection, entity }: PlacedEntity): Entity {

@@ -4,10 +4,11 @@
 import { EditedConflict, writeAtomically } from "@sluice/crds/atomic";
 import type { FileSource } from "../../sources/file/file-source.ts";
 import type { LoadedData } from "../../sources/file/read-file.ts";
+import { createGroupCommit } from "../group-commit.ts";
 import { type Effect, type Store, StoreUnavailable, type Write, type WriteOutcome } from "../store.ts";
 import { systemReason } from "../system-error.ts";
 import { createTables, findInTables, listFromTables, type PlacedEntity, type Tables } from "../tables/index.ts";
-import { type AppliedWrites, applyWrites, type FileState } from "./apply.ts";
+import { applyWrites, type FileState } from "./apply.ts";
 import { editTree, type TouchedNodes } from "./edit.ts";
 import { createPrinter, type PrintFile } from "./print.ts";
 import { buildFileTree } from "./tree.ts";
@@ -27,12 +28,6 @@ interface State extends FileState {
   readonly print?: PrintFile;
 }
 
-interface Waiting {
-  readonly writes: readonly Write[];
-  readonly resolve: (outcome: WriteOutcome) => void;
-  readonly reject: (error: unknown) => void;
-}
-
 /** Maximum attempts of a write that is repeated because another process saved the file in between. */
 const ATTEMPTS = 8;
 
@@ -40,8 +35,6 @@ export function createFileStore({ file, source, writable, programmed }: FileStor
   let state: State | undefined;
   /** Readers see the last complete state, also while a write changes the tree. */
   let shown: Pick<State, "text" | "tables"> | undefined;
-  let waiting: Waiting[] = [];
-  let flushing = false;
 
   function current(): State {
     const taken = source.content();
@@ -55,24 +48,7 @@ export function createFileStore({ file, source, writable, programmed }: FileStor
   const tables = (): Tables => (shown && shown.text === source.content()?.text ? shown : current()).tables;
 
   /** Everything that queued up in the meantime is written at once: the disk is slower than the writers. */
-  async function flush(): Promise<void> {
-    if (flushing) return;
-    flushing = true;
-    while (waiting.length > 0) await source.exclusively(writeAll);
-    flushing = false;
-  }
-
-  async function writeAll(): Promise<void> {
-    const batch = waiting;
-    waiting = [];
-    try {
-      const outcomes = await write(batch.map(({ writes }) => writes));
-      for (const [index, { resolve }] of batch.entries()) resolve(outcomes[index] ?? { effects: [] });
-    } catch (error) {
-      state = undefined;
-      for (const { reject } of batch) reject(error);
-    }
-  }
+  const commit = createGroupCommit({ commit: (group) => source.exclusively(() => write(group)), most: Infinity });
 
   async function write(batch: readonly (readonly Write[])[]): Promise<readonly WriteOutcome[]> {
     const trouble = source.trouble();
@@ -85,7 +61,7 @@ export function createFileStore({ file, source, writable, programmed }: FileStor
     return done.outcomes.map((outcome) => (outcome.effects?.some(changes) ? { ...outcome, programmed } : outcome));
   }
 
-  async function save(before: State, done: AppliedWrites, effects: readonly Effect[]): Promise<void> {
+  async function save(before: State, done: Omit<FileState, "tree">, effects: readonly Effect[]): Promise<void> {
     // The tree is changed in place: until the file is written, the only state to return to is the file itself.
     state = undefined;
     const { tree } = before;
@@ -117,10 +93,8 @@ export function createFileStore({ file, source, writable, programmed }: FileStor
       if (plan) return applyWrites(current(), [writes]).outcomes[0] ?? { effects: [] };
       if (!writable && !whole) return { fault: { kind: "read-only" }, index: 0 };
       for (let attempt = 1; ; attempt++) {
-        const written = new Promise<WriteOutcome>((resolve, reject) => waiting.push({ writes, resolve, reject }));
-        void flush();
         try {
-          return await written;
+          return await commit(writes);
         } catch (error) {
           if (!(error instanceof EditedConflict) || attempt === ATTEMPTS) throw unavailable(file, error);
         }

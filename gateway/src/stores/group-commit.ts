@@ -1,0 +1,48 @@
+/** Group commit: writes that come while others are being committed are committed together after these. */
+import type { Write } from "./store.ts";
+
+interface Waiting<Outcome> {
+  readonly writes: readonly Write[];
+  readonly resolve: (outcome: Outcome | Promise<Outcome>) => void;
+}
+
+/** A single write starts at once; an error of `commit` is that of all writes of the group. */
+export interface GroupCommitOptions<Outcome> {
+  /** Does each of the lists completely or not at all; resolves to their outcomes. */
+  readonly commit: (group: readonly (readonly Write[])[]) => Promise<readonly (Outcome | Promise<Outcome>)[]>;
+  /** Maximum number of writes in a group of several lists. */
+  readonly most: number;
+}
+
+export function createGroupCommit<Outcome>({ commit, most }: GroupCommitOptions<Outcome>) {
+  const waiting: Waiting<Outcome>[] = [];
+  let working = false;
+
+  async function work(): Promise<void> {
+    working = true;
+    while (waiting.length > 0) {
+      const group = waiting.splice(0, groupSize(waiting, most));
+      const outcomes = await commit(group.map(({ writes }) => writes)).catch((error: unknown) =>
+        group.map(() => Promise.reject(error)),
+      );
+      for (const [index, { resolve }] of group.entries()) resolve(outcomes[index] as Outcome);
+    }
+    working = false;
+  }
+
+  return (writes: readonly Write[]): Promise<Outcome> =>
+    new Promise((resolve) => {
+      waiting.push({ writes, resolve });
+      if (!working) void work();
+    });
+}
+
+/** How many of the waiting lists go together; at least one. */
+function groupSize(waiting: readonly { readonly writes: readonly Write[] }[], most: number): number {
+  let writes = 0;
+  const next = waiting.findIndex((one) => {
+    writes += one.writes.length;
+    return writes > most;
+  });
+  return next < 0 ? waiting.length : Math.max(next, 1);
+}
