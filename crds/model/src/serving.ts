@@ -17,5 +17,5 @@ export * from "./settings/index.ts";
 export { adoptChange, adoptEdit } from "./snapshot/adopt.ts";
 export { BucketMap, byHash, byId, differences } from "./snapshot/bucket-map.ts";
 export { changeBetween } from "./snapshot/change.ts";
-export { emptySnapshot } from "./snapshot/make-snapshot.ts";
+export { emptySnapshot, hashTreeOf } from "./snapshot/make-snapshot.ts";
 export { suggestionFor } from "./suggest.ts";

@@ -6,14 +6,16 @@ import type { Snapshot } from "../snapshot.ts";
 import { BucketMap, byId } from "./bucket-map.ts";
 import { combineChange } from "./combine-change.ts";
 import { scanEntities } from "./entity-index.ts";
-import { type HashedSnapshot, makeSnapshotLean } from "./make-snapshot.ts";
+import type { HashTree } from "./hash-tree.ts";
+import { makeSnapshot, register, type SnapshotMaps } from "./make-snapshot.ts";
 import { freezeDeep, type StoredEntity } from "./stored-entity.ts";
 
 /**
- * Applies the result of `changeBetween` from another thread, with the hash of that thread's snapshot. Nothing is checked
- * and no digest is computed, so the cost is proportional to the change and no memory is needed for checking.
+ * Applies the result of `changeBetween` from another thread or process, with the hash of the snapshot there, or with
+ * the tree of its hashes if further edits will follow. Nothing is checked and no digest is computed, so the cost is
+ * proportional to the change and no memory is needed for checking.
  */
-export function adoptChange(previous: Snapshot, change: Change, hash: string): Snapshot {
+export function adoptChange(previous: Snapshot, change: Change, hash: string | HashTree): Snapshot {
   const maps = perCollection((collection) => {
     const removed = change.remove[collection] ?? [];
     const put = (change.put[collection] ?? []) as readonly StoredEntity[];
@@ -29,7 +31,8 @@ export function adoptChange(previous: Snapshot, change: Change, hash: string): S
   const before: Readonly<Record<string, unknown>> = { ...previous };
   const same = collections.every((collection) => maps[collection] === before[collection]);
   if (same && endpoints === previous.endpoints) return previous;
-  return Object.freeze({ hash, ...maps, endpoints }) as unknown as Snapshot;
+  const made = { ...maps, endpoints } as unknown as SnapshotMaps;
+  return typeof hash === "string" ? Object.freeze({ hash, ...made }) : register(made, hash);
 }
 
 /** Entities that were checked one by one, and the ids of removed entities. */
@@ -42,8 +45,7 @@ export interface CheckedEdit {
  * Null when the edit violates integrity or uniqueness, or when it renames an entity: other entities may reference it by
  * name. Conflicts with the remaining entities are found by one scan over them.
  */
-export function adoptEdit(before: HashedSnapshot, { put, remove }: CheckedEdit): HashedSnapshot | null {
-  const { snapshot: previous } = before;
+export function adoptEdit(previous: Snapshot, { put, remove }: CheckedEdit): Snapshot | null {
   const isRenamed = (collection: Collection, entity: StoredEntity): boolean => {
     const held = previous[collection].get(entity.id);
     return held !== undefined && entityNameOf(collection, held) !== entityNameOf(collection, entity);
@@ -63,5 +65,5 @@ export function adoptEdit(before: HashedSnapshot, { put, remove }: CheckedEdit):
     endpoints: new Map(),
     lookups: (collection) => scanEntities(collection, previous[collection], { claimants: put[collection], ids }),
   });
-  return violations.length > 0 ? null : makeSnapshotLean(before, maps);
+  return violations.length > 0 ? null : makeSnapshot(previous, maps);
 }

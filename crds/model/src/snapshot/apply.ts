@@ -15,7 +15,7 @@ import { checkEndpoints } from "./constraints/endpoints.ts";
 import { duplicateIdMessage } from "./constraints/uniqueness.ts";
 import { deriveEntityIndex, entityIndexOf, type GetEntityIndex } from "./entity-index.ts";
 import { digestOf } from "./hash-tree.ts";
-import { makeSnapshot } from "./make-snapshot.ts";
+import { makeSnapshot, sectionDifferences } from "./make-snapshot.ts";
 import { type EntityPut, type StoredEntity, toStoredEntity } from "./stored-entity.ts";
 
 export type ApplyChangeOptions = Pick<CheckOptions, "database" | "closePlugins">;
@@ -66,10 +66,10 @@ function advance({ previous, change, options }: Advance, removals: Removals): Ch
   const { maps, violations } = combineChange({ previous, puts, faulty, endpoints: endpoints.lists, removals, lookups });
   const all = [...faults, ...endpoints.violations, ...violations];
   if (all.length > 0) return { violations: all };
-  for (const collection of collections) {
-    deriveEntityIndex(collection, previous[collection], maps[collection] as ReadonlyMap<string, StoredEntity>);
-  }
-  return { value: makeSnapshot(previous, maps) };
+  const differing = sectionDifferences(previous, maps);
+  for (const { section, differences } of differing)
+    if (section !== "endpoints") deriveEntityIndex(section, { before: previous, after: maps, differences });
+  return { value: makeSnapshot(previous, maps, differing) };
 }
 
 function checkPuts({ previous, change, options }: Advance) {

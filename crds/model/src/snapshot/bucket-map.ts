@@ -98,8 +98,9 @@ export class BucketMap<Value> implements ReadonlyMap<string, Value> {
   }
 
   /** The entries whose keys have this hash. */
-  at(place: number): readonly (readonly [string, Value])[] {
-    return [...(this.buckets[place >> this.#shift] ?? none)].filter(([key]) => this.keyHash(key) === place);
+  at(place: number): Iterable<readonly [string, Value]> {
+    const bucket = this.buckets[place >> this.#shift] ?? none;
+    return this.#shift === 0 ? bucket : [...bucket].filter(([key]) => this.keyHash(key) === place);
   }
 
   *entries(): MapIterator<[string, Value]> {

@@ -4,8 +4,9 @@
  */
 import type { Collection } from "../entities/index.ts";
 import { references } from "../entities/index.ts";
-import { BucketMap, byHash, differences } from "./bucket-map.ts";
+import { BucketMap, byHash, type Difference, differences } from "./bucket-map.ts";
 import { uniqueClaims } from "./constraints/unique-claims.ts";
+import type { SnapshotMaps } from "./make-snapshot.ts";
 import { referencedId, type StoredEntity } from "./stored-entity.ts";
 
 export interface EntityIndex {
@@ -30,12 +31,12 @@ export const referenceIndexKey = (member: string, id: string): string => `${memb
 const empty: StoredIndex = { holders: new BucketMap(byHash), referrers: new BucketMap(byHash) };
 
 /** Indexes by the collection's map, which is immutable. */
-const known = new WeakMap<ReadonlyMap<string, StoredEntity>, StoredIndex>();
+const known = new WeakMap<ReadonlyMap<string, object>, StoredIndex>();
 
 export function entityIndexOf(collection: Collection, map: ReadonlyMap<string, StoredEntity>): StoredIndex {
   const before = known.get(map);
   if (before) return before;
-  const made = updateIndex(collection, empty, { before: new Map(), after: map });
+  const made = updateIndex(collection, empty, differences(new Map(), map));
   known.set(map, made);
   return made;
 }
@@ -71,25 +72,23 @@ export function scanEntities(
   return { holders, referrers };
 }
 
-/** Derives the index of the map after a change from the index of the map before it. */
-export function deriveEntityIndex(
-  collection: Collection,
-  before: ReadonlyMap<string, StoredEntity>,
-  after: ReadonlyMap<string, StoredEntity>,
-) {
-  if (before === after || known.has(after)) return;
-  known.set(after, updateIndex(collection, entityIndexOf(collection, before), { before, after }));
+interface IndexStep {
+  readonly before: SnapshotMaps;
+  readonly after: SnapshotMaps;
+  readonly differences: readonly Difference<object>[];
 }
 
-interface MapStep {
-  readonly before: ReadonlyMap<string, StoredEntity>;
-  readonly after: ReadonlyMap<string, StoredEntity>;
+/** Derives the index of the map after a change from the index of the map before it. */
+export function deriveEntityIndex(collection: Collection, { before, after, differences }: IndexStep) {
+  if (known.has(after[collection])) return;
+  const index = entityIndexOf(collection, before[collection]);
+  known.set(after[collection], updateIndex(collection, index, differences as readonly Difference<StoredEntity>[]));
 }
 
 function updateIndex(
   collection: Collection,
   { holders, referrers }: StoredIndex,
-  { before, after }: MapStep,
+  changes: readonly Difference<StoredEntity>[],
 ): StoredIndex {
   const held = new Map<string, readonly StoredEntity[] | undefined>();
   const counts = new Map<string, number | undefined>();
@@ -105,7 +104,7 @@ function updateIndex(
     }
   }
 
-  for (const { before: old, after: now } of differences(before, after)) {
+  for (const { before: old, after: now } of changes) {
     for (const [index, { claimed }] of uniqueClaims[collection].entries()) {
       const left = old && claimed(old);
       const taken = now && claimed(now);

@@ -1,41 +1,43 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { digestOf, emptyHashTree, type HashLeaf, hashOfTree, updateHashTree } from "./hash-tree.ts";
+import { byId } from "./bucket-map.ts";
+import { differingBuckets, digestOf, emptyHashTree, type HashTree, hashOfTree, updateHashTree } from "./hash-tree.ts";
 
-const leaves: readonly HashLeaf[] = Array.from({ length: 1000 }, (_, number) => ({
-  section: "services",
-  id: `${number.toString(16).padStart(4, "0").slice(1)}-${number}`,
-  digest: digestOf({ number }),
-}));
+type Leaf = readonly [section: string, id: string, value: object];
+
+const leaves: readonly Leaf[] = Array.from({ length: 1000 }, (_, number) => [
+  "services",
+  `${number.toString(16).padStart(4, "0").slice(1)}-${number}`,
+  { number },
+]);
+
+/** The tree after the buckets of `changed` got the content that they have among `all`. */
+function update(tree: HashTree, all: readonly Leaf[], changed: readonly Leaf[] = all): HashTree {
+  const contents = Map.groupBy(all, ([, id]) => byId(id));
+  return updateHashTree(tree, new Set(changed.map(([, id]) => byId(id))), (bucket) =>
+    (contents.get(bucket) ?? []).map(([section, id, value]) => `${section}/${id} ${digestOf(value)}`),
+  );
+}
 
 test("rehashes only the buckets that a change touches", () => {
-  const before = updateHashTree(emptyHashTree, leaves);
-  const [leaf] = leaves;
-  assert.ok(leaf);
-  const after = updateHashTree(before, [{ ...leaf, digest: digestOf({ number: -1 }) }]);
-  const others = after.filter((page, index) => page !== before[index]);
-  assert.equal(others.length, 1);
-  const buckets = after.flatMap((page) => page.buckets);
-  const bucketsBefore = before.flatMap((page) => page.buckets);
-  assert.equal(buckets.filter((bucket, index) => bucket !== bucketsBefore[index]).length, 1);
+  const before = update(emptyHashTree, leaves);
+  const [[section, id] = ["", ""], ...others] = leaves;
+  const leaf: Leaf = [section, id, { number: -1 }];
+  const after = update(before, [leaf, ...others], [leaf]);
+  const pages = after.filter((page, index) => page !== before[index]);
+  assert.equal(pages.length, 1);
+  assert.deepEqual([...differingBuckets(before, after)], [byId(id)]);
   assert.notEqual(hashOfTree(after), hashOfTree(before));
 });
 
 test("does not depend on order, and is unaffected by removed entries", () => {
-  const tree = updateHashTree(emptyHashTree, leaves);
-  assert.equal(hashOfTree(updateHashTree(emptyHashTree, leaves.toReversed())), hashOfTree(tree));
-  const emptied = updateHashTree(
-    tree,
-    leaves.map((leaf) => ({ ...leaf, digest: null })),
-  );
-  assert.equal(hashOfTree(emptied), hashOfTree(emptyHashTree));
+  const tree = update(emptyHashTree, leaves);
+  assert.equal(hashOfTree(update(emptyHashTree, leaves.toReversed())), hashOfTree(tree));
+  assert.equal(hashOfTree(update(tree, [], leaves)), hashOfTree(emptyHashTree));
 });
 
 test("distinguishes equal ids of different sections", () => {
-  const leaf = { id: "00", digest: digestOf({}) };
-  const roots = ["services", "routes"].map((section) =>
-    hashOfTree(updateHashTree(emptyHashTree, [{ ...leaf, section }])),
-  );
+  const roots = ["services", "routes"].map((section) => hashOfTree(update(emptyHashTree, [[section, "00", {}]])));
   assert.notEqual(roots[0], roots[1]);
 });
 

@@ -1,37 +1,24 @@
 /**
  * The content hash of a snapshot, kept incrementally: SHA-256 over 64 pages, each over 64 buckets, each over its
- * entities' digests in the order of their keys. A change costs the buckets that it touches, not the whole.
+ * values' digests in the order of their keys. A change costs the buckets that it touches, not the whole. The digests
+ * are not kept here: those of a hundred thousand entities take too much memory.
  */
 import { hash } from "node:crypto";
 import { canonicalJson } from "../ids.ts";
-import { byId } from "./bucket-map.ts";
 
 /** Buckets in a page, and pages in the tree. */
 const FAN = 64;
 
-interface Bucket {
-  readonly digests: ReadonlyMap<string, string>;
+/** The hash of an empty bucket, and of a page without values, is "". */
+interface HashPage {
+  readonly buckets: readonly string[];
   readonly hash: string;
 }
 
-interface Page {
-  readonly buckets: readonly Bucket[];
-  readonly hash: string;
-}
+/** Plain data; unchanged pages are shared between trees. `byId` returns the bucket of an id. */
+export type HashTree = readonly HashPage[];
 
-/** Immutable; unchanged pages are shared between trees. */
-export type HashTree = readonly Page[];
-
-/** The place of one value in the tree: its section (a collection, or endpoints) and its id. */
-export interface HashLeaf {
-  readonly section: string;
-  readonly id: string;
-  /** Null removes the value. */
-  readonly digest: string | null;
-}
-
-const empty: Bucket = Object.freeze({ digests: new Map<string, string>(), hash: "" });
-const emptyPage: Page = Object.freeze({ buckets: Array.from({ length: FAN }, () => empty), hash: "" });
+const emptyPage: HashPage = Object.freeze({ buckets: Array.from({ length: FAN }, () => ""), hash: "" });
 
 export const emptyHashTree: HashTree = Object.freeze(Array.from({ length: FAN }, () => emptyPage));
 
@@ -47,62 +34,31 @@ export function digestOf(value: object): string {
   return digest;
 }
 
-export function updateHashTree(tree: HashTree, leaves: Iterable<HashLeaf>): HashTree {
-  const touched = new Map<number, Map<string, string>>();
-  for (const { section, id, digest } of leaves) {
-    const place = byId(id);
-    const changed = touched.get(place) ?? new Map(tree[pageOf(place)]?.buckets[place % FAN]?.digests);
-    touched.set(place, changed);
-    if (digest === null) changed.delete(`${section}/${id}`);
-    else changed.set(`${section}/${id}`, digest);
-  }
+/** @param linesOf A line for each value of a bucket, in any order: its section, id and digest. */
+export function updateHashTree(
+  tree: HashTree,
+  touched: ReadonlySet<number>,
+  linesOf: (bucket: number) => string[],
+): HashTree {
   const next = tree.slice();
-  for (const [page, places] of Map.groupBy(touched.keys(), pageOf)) {
+  for (const [page, indexes] of Map.groupBy(touched, (index) => Math.floor(index / FAN))) {
     const buckets = (tree[page] ?? emptyPage).buckets.slice();
-    for (const place of places) {
-      const changed = touched.get(place) ?? empty.digests;
-      buckets[place % FAN] = { digests: changed, hash: hashBucket(changed) };
-    }
-    next[page] = { buckets, hash: hashPage(buckets) };
+    for (const index of indexes) buckets[index % FAN] = hashUnlessEmpty(linesOf(index).sort());
+    next[page] = { buckets, hash: buckets.every((bucket) => bucket === "") ? "" : hashAll(buckets) };
   }
-  return touched.size === 0 ? tree : next;
+  return next;
 }
 
-export const hashOfTree = (tree: HashTree): string => hashAll(tree);
+export const hashOfTree = (tree: HashTree): string => hashAll(tree.map((page) => page.hash));
 
-/**
- * The hashes of all buckets. Workers keep these instead of the tree, because the digests of a hundred thousand entities
- * take too much memory. `byId` returns the bucket of an id.
- */
-export type BucketHashes = readonly string[];
-
-export const bucketHashesOf = (tree: HashTree): BucketHashes =>
-  tree.flatMap(({ buckets }) => buckets.map((bucket) => bucket.hash));
-
-/** @param content All values of the bucket, by section and id: `routes/<id>`. */
-export const bucketHashOf = (content: ReadonlyMap<string, object>): string =>
-  hashBucket(new Map([...content].map(([key, value]) => [key, digestOf(value)])));
-
-/** Equals `hashOfTree` of the tree with these buckets. */
-export const hashOfBuckets = (hashes: BucketHashes): string =>
-  hashAll(
-    Array.from({ length: FAN }, (_, page) => ({
-      hash: hashPage(hashes.slice(page * FAN, (page + 1) * FAN).map((bucket) => ({ hash: bucket }))),
-    })),
+/** The buckets whose hashes differ. */
+export const differingBuckets = (one: HashTree, other: HashTree): ReadonlySet<number> =>
+  new Set(
+    one.flatMap(({ buckets }, page) =>
+      buckets.flatMap((bucket, index) => (bucket === other[page]?.buckets[index] ? [] : [page * FAN + index])),
+    ),
   );
 
-/** An emptied page has the same hash as a page that was always empty. */
-const hashPage = (buckets: readonly { readonly hash: string }[]): string =>
-  buckets.every((bucket) => bucket.hash === "") ? "" : hashAll(buckets);
+const hashAll = (hashes: readonly string[]): string => hash("sha256", hashes.join("\n"));
 
-const hashAll = (parts: readonly { readonly hash: string }[]): string =>
-  hash("sha256", parts.map((part) => part.hash).join("\n"));
-
-/** Ids are UUIDs, so their first digits distribute them evenly. */
-const pageOf = (place: number): number => Math.floor(place / FAN);
-
-function hashBucket(content: ReadonlyMap<string, string>): string {
-  if (content.size === 0) return "";
-  const lines = [...content].map(([key, digest]) => `${key} ${digest}`).sort();
-  return hash("sha256", lines.join("\n"));
-}
+const hashUnlessEmpty = (lines: readonly string[]): string => (lines.length === 0 ? "" : hashAll(lines));

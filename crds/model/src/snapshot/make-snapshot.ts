@@ -1,24 +1,14 @@
 /** Builds a snapshot and its content hash from maps. */
 import { collections, perCollection } from "../entities/index.ts";
 import type { Snapshot } from "../snapshot.ts";
-import { BucketMap, byId, differences } from "./bucket-map.ts";
-import {
-  type BucketHashes,
-  bucketHashesOf,
-  bucketHashOf,
-  digestOf,
-  emptyHashTree,
-  type HashLeaf,
-  type HashTree,
-  hashOfBuckets,
-  hashOfTree,
-  updateHashTree,
-} from "./hash-tree.ts";
+import { BucketMap, byId, type Difference, differences } from "./bucket-map.ts";
+import { digestOf, emptyHashTree, type HashTree, hashOfTree, updateHashTree } from "./hash-tree.ts";
 
 /** The contents of a snapshot without its hash. */
 export type SnapshotMaps = Omit<Snapshot, "hash">;
 
-const sections = [...collections, "endpoints"] as const;
+/** Sorted, because the lines of a bucket are sorted before they are hashed. */
+const sections = ([...collections, "endpoints"] as const).toSorted();
 
 /** Kept outside the snapshot, so that the snapshot has no internal members. */
 const trees = new WeakMap<Snapshot, HashTree>();
@@ -32,69 +22,50 @@ export const emptySnapshot: Snapshot = register(
   emptyHashTree,
 );
 
-/** The snapshot of these maps; `previous` itself when all maps are the same objects. Values must be frozen. */
-export function makeSnapshot(previous: Snapshot, maps: SnapshotMaps): Snapshot {
-  if (sections.every((section) => maps[section] === previous[section])) return previous;
-  return register(maps, updateHashTree(treeOf(previous), difference(previous, maps)));
+/** What differs in one collection, or in the endpoints. */
+export interface SectionDifferences {
+  readonly section: (typeof sections)[number];
+  readonly differences: readonly Difference<object>[];
 }
 
-function register(maps: SnapshotMaps, tree: HashTree): Snapshot {
+/** Without the sections whose maps are the same objects. */
+export const sectionDifferences = (from: SnapshotMaps, to: SnapshotMaps): readonly SectionDifferences[] =>
+  sections.flatMap((section) =>
+    from[section] === to[section] ? [] : [{ section, differences: differences<object>(from[section], to[section]) }],
+  );
+
+/** The snapshot of these maps; `previous` itself when nothing differs. Values must be frozen. */
+export function makeSnapshot(
+  previous: Snapshot,
+  maps: SnapshotMaps,
+  differing: readonly SectionDifferences[] = sectionDifferences(previous, maps),
+): Snapshot {
+  return differing.length === 0 ? previous : register(maps, treeAfter(hashTreeOf(previous), differing, maps));
+}
+
+/** The snapshot of these maps, whose tree is known. */
+export function register(maps: SnapshotMaps, tree: HashTree): Snapshot {
   const snapshot = Object.freeze({ hash: hashOfTree(tree), ...maps });
   trees.set(snapshot, tree);
   return snapshot;
 }
 
-/** The tree of a snapshot, computed now if the snapshot was not built by `makeSnapshot`. */
-function treeOf(snapshot: Snapshot): HashTree {
+/** The tree of a snapshot, computed now if the snapshot was made with its hash only. */
+export function hashTreeOf(snapshot: Snapshot): HashTree {
   const known = trees.get(snapshot);
   if (known !== undefined) return known;
-  const tree = updateHashTree(emptyHashTree, difference(emptySnapshot, snapshot));
+  const tree = treeAfter(emptyHashTree, sectionDifferences(emptySnapshot, snapshot), snapshot);
   trees.set(snapshot, tree);
   return tree;
 }
 
-function difference(from: SnapshotMaps, to: SnapshotMaps): readonly HashLeaf[] {
-  return sections.flatMap((section) =>
-    differences<object>(from[section], to[section]).map(({ key, after }) => ({
-      section,
-      id: key,
-      digest: after === undefined ? null : digestOf(after),
-    })),
-  );
-}
-
-/** The bucket hashes that `makeSnapshotLean` needs to continue from this snapshot. */
-export const hashesOf = (snapshot: Snapshot): BucketHashes => bucketHashesOf(treeOf(snapshot));
-
-/** A snapshot and the hashes of its buckets. */
-export interface HashedSnapshot {
-  readonly snapshot: Snapshot;
-  readonly hashes: BucketHashes;
-}
-
-/**
- * Like `makeSnapshot`, but keeps only the hashes of buckets instead of a tree, and recomputes the buckets that differ.
- * For a node that serves many entities and changes few.
- */
-export function makeSnapshotLean(
-  { snapshot: previous, hashes: before }: HashedSnapshot,
-  maps: SnapshotMaps,
-): HashedSnapshot {
-  const changed = sections.flatMap((section) => differences<object>(previous[section], maps[section]));
-  if (changed.length === 0) return { snapshot: previous, hashes: before };
-  const hashes = before.slice();
-  for (const place of new Set(changed.map(({ key }) => byId(key))))
-    hashes[place] = bucketHashOf(contentAt(maps, place));
-  return { snapshot: Object.freeze({ hash: hashOfBuckets(hashes), ...maps }), hashes };
-}
-
-/** All values in one bucket of the hash tree. */
-function contentAt(maps: SnapshotMaps, place: number): ReadonlyMap<string, object> {
-  return new Map(
-    sections.flatMap((section) =>
-      BucketMap.of<object>(maps[section], byId)
-        .at(place)
-        .map(([id, value]) => [`${section}/${id}`, value] as const),
-    ),
-  );
+function treeAfter(tree: HashTree, differing: readonly SectionDifferences[], to: SnapshotMaps): HashTree {
+  const touched = differing.flatMap(({ differences }) => differences.map(({ key }) => byId(key)));
+  const maps = sections.map((section) => ({ section, map: BucketMap.of<object>(to[section], byId) }));
+  return updateHashTree(tree, new Set(touched), (bucket) => {
+    const lines: string[] = [];
+    for (const { section, map } of maps)
+      for (const [id, value] of map.at(bucket)) lines.push(`${section}/${id} ${digestOf(value)}`);
+    return lines;
+  });
 }

@@ -10,6 +10,7 @@ import {
   type Checked,
   describeViolation,
   describeWarnings,
+  hashTreeOf,
   type NodeReport,
   type Snapshot,
   type Violation,
@@ -211,20 +212,20 @@ export function createFileSource(options: FileSourceOptions): FileSource {
     const { violations, value } = await reader.read({
       text,
       file,
-      before: served?.hashes ?? null,
+      before: served && hashTreeOf(served.snapshot),
       withData: keepContent,
     });
     if (violations) return { violations };
-    const { hash, hashes, isDivided, kept } = value;
+    const { hashes, isDivided, kept } = value;
     let loaded: LoadedData | undefined;
     let snapshot: Snapshot | undefined;
     const taken = await intake.update(revision + 1, (previous) => {
-      snapshot = adoptChange(previous, changeFromReading(previous, value), hash);
+      snapshot = adoptChange(previous, changeFromReading(previous, value), hashes);
       if (kept) loaded = { ...kept, snapshot };
       return mustPostpone(text, previous, snapshot) ? POSTPONED : { value: snapshot };
     });
     if (taken.violations) return taken;
-    served = snapshot && isDivided ? { text, snapshot, hashes } : null;
+    served = snapshot && isDivided ? { text, snapshot } : null;
     return { value: { state: taken.value, loaded, warnings: value.warnings } };
   }
 

@@ -3,15 +3,16 @@
  * can send to another.
  */
 import {
-  type BucketHashes,
   byId,
   type Change,
   type ChangedItems,
   type Checked,
   type Collection,
   collections,
+  differingBuckets,
   divideText,
-  hashesOf,
+  type HashTree,
+  hashTreeOf,
   type LoadedItems,
   type LoadedText,
   loadItems,
@@ -27,7 +28,7 @@ export interface ReadRequest {
   /** Named in errors. */
   readonly file: string;
   /** Hashes of the served snapshot; null: unknown, so the whole content is returned. */
-  readonly before: BucketHashes | null;
+  readonly before: HashTree | null;
   /** Whether the parsed document is wanted too. */
   readonly withData: boolean;
 }
@@ -58,10 +59,8 @@ export interface FileReading {
   >;
   /** The buckets that differ; null: all. */
   readonly places: ReadonlySet<number> | null;
-  /** Hash of the snapshot. */
-  readonly hash: string;
-  /** Passed to the next request as `before`. */
-  readonly hashes: BucketHashes;
+  /** Hashes of the snapshot. Passed to the next request as `before`. */
+  readonly hashes: HashTree;
   /** Whether the text can be divided into items, so that its edits can be read by themselves. */
   readonly isDivided: boolean;
   readonly kept: Omit<LoadedData, "snapshot"> | null;
@@ -72,9 +71,8 @@ export function readFileText({ text, file, before, withData }: ReadRequest): Che
   const { value, violations } = loadText(text, { file });
   if (violations) return { violations };
   const { snapshot, positionOf: _, ...data } = value;
-  const hashes = hashesOf(snapshot);
-  const places =
-    before === null ? null : new Set(hashes.flatMap((hash, place) => (hash === before[place] ? [] : [place])));
+  const hashes = hashTreeOf(snapshot);
+  const places = before && differingBuckets(hashes, before);
   const told = <Value>(map: ReadonlyMap<string, Value>) => [...map].filter(([id]) => places?.has(byId(id)) ?? true);
   const put = Object.fromEntries(
     collections.map((name) => [name, told<object>(snapshot[name]).map(([, entity]) => entity)]),
@@ -85,7 +83,6 @@ export function readFileText({ text, file, before, withData }: ReadRequest): Che
       put,
       endpoints,
       places,
-      hash: snapshot.hash,
       hashes,
       isDivided: divideText(text) !== null,
       kept: withData ? data : null,

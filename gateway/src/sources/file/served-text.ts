@@ -2,7 +2,6 @@
 import { isDeepStrictEqual } from "node:util";
 import {
   adoptEdit,
-  type BucketHashes,
   byId,
   type Change,
   type ChangedItems,
@@ -18,7 +17,6 @@ import { type EditReading, type EditRequest, type EntityReference, type FileRead
 export interface ServedText {
   readonly text: string;
   readonly snapshot: Snapshot;
-  readonly hashes: BucketHashes;
 }
 
 /** Reads items without the others; null when they have errors. */
@@ -43,8 +41,8 @@ export async function applyFileEdit(
   });
   if (put === null) return null;
   const remove = removals(snapshot, gone, put);
-  const next = remove && adoptEdit(served, { put, remove });
-  return next && { text, ...next };
+  const next = remove && adoptEdit(snapshot, { put, remove });
+  return next && { text, snapshot: next };
 }
 
 /** The entities of items. Their references to other items are resolved once they are known. */
