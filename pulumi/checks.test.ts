@@ -70,7 +70,7 @@ test("a variable that a value sets is refused in `env`, and so is one that other
   ]);
 });
 
-test("a label that chooses pods, or says whose an object is, is refused wherever labels are given", () => {
+test("a label by which pods are selected or objects are owned is refused wherever labels are given", () => {
   const labels = { "app.kubernetes.io/name": "shop", team: "a" };
   const monitoring = { dashboards: { labels: { "app.kubernetes.io/part-of": "shop" } } };
   assert.deepEqual(faultsOf({ values: { labels, monitoring } }), [
@@ -115,7 +115,7 @@ for (const [part, objectsOf] of Object.entries(parts))
     }
   });
 
-test("where there is no server of ours or of the values, its variables are the reader's to set", () => {
+test("without a configured server, its variables may be set in `env`", () => {
   const env = {
     SLUICE_USER_API_REDIS_URL: "redis://users:word@redis.example:6379/3",
     SLUICE_USER_API_REDIS_PREFIX: "users",

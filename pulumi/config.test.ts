@@ -35,7 +35,7 @@ const faultsOf = (values: Texts, secrets?: readonly string[]): readonly string[]
   }
 };
 
-test("a namespace is enough: all else is as in the chart", () => {
+test("a namespace is sufficient: all other values are the chart's", () => {
   const { release, ownNamespace, isPublic, timeout } = loaded({ namespace: "shop" });
   assert.deepEqual([release.name, release.namespace, release.version], ["sluice", "shop", "0.1.0"]);
   assert.equal(release.values.gateway.replicas, 2);
@@ -61,7 +61,7 @@ test("values are filled with the chart's, map by map", () => {
   });
 });
 
-test("secrets stay secrets, and parts are told where they are", async () => {
+test("secrets stay secrets, and parts get the names of their Secrets", async () => {
   const secrets = {
     databaseUrl: "postgres://users:pass@db.example/users",
     redisPassword: "letters1",

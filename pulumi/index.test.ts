@@ -24,20 +24,20 @@ before(async () => {
   await runtime.disconnect();
 });
 
-test("pods of the namespace must be restricted, and everything is found by the stack's label", () => {
+test("pods of the namespace must be restricted, and every object has the stack's label", () => {
   for (const name of ["shop", "shop-sluice-keys"])
     assert.equal(labelsOf(find("Namespace", name)?.inputs)?.["pod-security.kubernetes.io/enforce"], "restricted");
   for (const { inputs } of objects()) assert.equal(labelsOf(inputs)?.["sluice.dev/stack"], "dev", inputs.kind);
 });
 
-test("what others change of an object is taken back", () => {
+test("changes of an object by other clients are reverted", () => {
   for (const { inputs } of objects()) {
     const { annotations } = inputs.metadata as { annotations?: Readonly<Record<string, string>> };
     assert.equal(annotations?.["pulumi.com/patchForce"], "true", inputs.kind);
   }
 });
 
-test("what ends no pods is gone at once when it is deleted", () => {
+test("objects without pods are deleted in the background", () => {
   for (const { inputs } of objects()) {
     const { annotations } = inputs.metadata as { annotations?: Readonly<Record<string, string>> };
     const expected = ["Deployment", "StatefulSet", "Namespace"].includes(inputs.kind) ? undefined : "background";
@@ -87,7 +87,7 @@ test("the route is created after all plugins", () => {
   assert.ok(route > kinds.lastIndexOf("sluice.dev/v1alpha1:Plugin"));
 });
 
-test("how many nodes there are says the autoscaler", () => {
+test("with an autoscaler the Deployment has no replicas", () => {
   const spec = find("Deployment", "sluice-gateway")?.inputs.spec;
   assert.ok(typeof spec === "object" && spec !== null);
   assert.equal("replicas" in spec, false);

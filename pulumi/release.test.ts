@@ -5,7 +5,7 @@ import { checkRelease, releaseOf } from "./release.ts";
 
 const place = { name: "edge", namespace: "shop" };
 
-test("lists take the place of the chart's, maps are filled", () => {
+test("lists replace the chart's, maps are merged", () => {
   const { values } = releaseOf({
     ...place,
     values: { gateway: { env: { A: "1" } }, userApi: { route: { paths: ["/u"] } } },
@@ -15,7 +15,7 @@ test("lists take the place of the chart's, maps are filled", () => {
   assert.equal(values.gateway.workers, 1);
 });
 
-test("all faults are thrown as one, without a stack trace", () => {
+test("all errors are thrown as one, without a stack trace", () => {
   const name = "a".repeat(49);
   const wrong = () => releaseOf({ name, namespace: "shop", values: { namespaces: ["a"], namespaceSelector: "team" } });
   assert.throws(wrong, (error) => {
@@ -29,7 +29,7 @@ test("all faults are thrown as one, without a stack trace", () => {
   });
 });
 
-test("names that every object has are no values", () => {
+test("names of inherited properties are not values", () => {
   const values = JSON.parse('{"__proto__":{"replicas":1},"constructor":{}}');
   assert.deepEqual(
     checkRelease({ ...place, values }).faults.map(({ path }) => path),

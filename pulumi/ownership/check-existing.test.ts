@@ -29,7 +29,7 @@ const found = (name: string, stack: string, password = ""): Found => ({
   data: { password },
 });
 
-test("what the program makes once goes on as it is in the cluster, as a secret", async () => {
+test("a generated value is kept as it is in the cluster, as a secret", async () => {
   const registered = registerInto();
   await runtime.runInPulumiStack(async () => {
     const mayCreate = look([found("kept", "dev", "former"), found("given", "dev", "former")]);

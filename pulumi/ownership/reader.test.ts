@@ -39,7 +39,7 @@ function readerOf(config: Readonly<Record<string, string>>) {
   return (name: string) => read({ apiVersion: "v1", kind: "Secret", metadata: { name, namespace: "shop" } });
 }
 
-describe("what the cluster has", () => {
+describe("an existing object", () => {
   let port: number;
   before(async () => {
     server.listen(0, "127.0.0.1");
@@ -58,21 +58,21 @@ describe("what the cluster has", () => {
   });
 
   for (const status of [401, 403, 404])
-    test(`is nothing for an answer ${status}: of what is refused the provider tells`, async () => {
+    test(`counts as missing after a response ${status}: the provider reports refusals`, async () => {
       assert.equal(await readerOf({ kubeconfig: kubeconfig({ a: port }) })(`status-${status}`), null);
     });
 
   for (const status of [429, 500, 503])
-    test(`is not known after an answer ${status}, and is not taken for nothing`, async () => {
+    test(`is unknown after a response ${status}, and does not count as missing`, async () => {
       const reading = readerOf({ kubeconfig: kubeconfig({ a: port }) })(`status-${status}`);
       await assert.rejects(reading, (error) => RunError.isInstance(error) && error.message.includes(`${status}`));
     });
 
-  test("is nothing where there is no cluster", async () => {
+  test("counts as missing without a cluster", async () => {
     assert.equal(await readerOf({ kubeconfig: "/nowhere" })("status-200"), null);
   });
 
-  test("is asked of the cluster that the provider is told to use", async () => {
+  test("is read from the cluster that the provider uses", async () => {
     const other = { kubeconfig: kubeconfig({ a: 1, b: port }), cluster: "b" };
     assert.notEqual(await readerOf(other)("status-200"), null);
   });

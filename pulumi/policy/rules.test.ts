@@ -15,7 +15,7 @@ const release = releaseOf({
   values: { postgres: { enabled: true }, redis: { enabled: true } },
 });
 
-test("what we make breaks no rule", () => {
+test("Sluice's own objects break no rule", () => {
   const parts = [operatorObjects, gatewayObjects, adminObjects, userApiObjects, postgresObjects, redisObjects];
   assert.deepEqual(judge(parts.flatMap((objectsOf) => objectsOf(release))), []);
 });
@@ -43,7 +43,7 @@ const pod = (container: object, members: object = {}): KubernetesObject => ({
 const security = (members: object) => pod({ securityContext: { ...good.securityContext, ...members } });
 
 for (const { name, object, fault } of [
-  { name: "a pod as it should be", object: pod({}), fault: undefined },
+  { name: "a correct pod", object: pod({}), fault: undefined },
   { name: "a digest", object: pod({ image: `shop/app@sha256:${"a".repeat(64)}` }), fault: undefined },
   { name: "no tag, a port", object: pod({ image: "registry:5000/app" }), fault: /'registry:5000\/app' has no tag/ },
   {

@@ -10,7 +10,7 @@ describe("the owner of a definition", () => {
   for (const [what, metadata, owner] of [
     ["Helm by its label", { ...label("Helm"), annotations: release }, /release kinds in the namespace sluice: upgrade/],
     ["Helm even without its annotations", label("Helm"), /Helm's release \?/],
-    ["Pulumi by the name that it writes under", by("kubectl", "pulumi-kubernetes-7a3f"), /stack of Pulumi/],
+    ["Pulumi by its field manager", by("kubectl", "pulumi-kubernetes-7a3f"), /stack of Pulumi/],
     ["Pulumi by a label", label("pulumi"), /stack of Pulumi/],
   ] as const)
     test(`is ${what}`, () => {

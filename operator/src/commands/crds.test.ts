@@ -49,7 +49,7 @@ describe("sluice-operator crds", () => {
   });
 
   for (const args of [[], ["remove"], ["apply", "now"], ["print", "all"]])
-    test(`with '${args.join(" ")}' says how it is used`, async () => {
+    test(`with '${args.join(" ")}' prints its usage`, async () => {
       const { code, lines } = await run(args);
       assert.equal(code, 2);
       assert.match(lines.join("\n"), /^! usage: sluice-operator crds apply\|print/);
@@ -65,7 +65,7 @@ describe("sluice-operator crds", () => {
     ["has names that another has", { status: taken }, /its names are taken: "things" is already in use/],
     ["is not served in time", { status: {} }, /does not serve it yet/],
   ] as const)
-    test(`fails with the reason for what ${what}`, async () => {
+    test(`fails with the reason for a CRD that ${what}`, async () => {
       const { code, lines } = await run(["apply"], scene);
       assert.equal(code, 1);
       assert.match(lines.at(-1) ?? "", message);

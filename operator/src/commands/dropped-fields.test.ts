@@ -24,37 +24,37 @@ const table: readonly (readonly [
   dropped: readonly string[],
 ])[] = [
   ["the same members", object({ a: text }), object({ a: text }), []],
-  ["a member more", object({ a: text }), object({ a: text, b: text }), []],
-  ["a member less", object({ a: text, b: text }), object({ a: text }), ["spec.b"]],
-  ["an object less, which is named once", object({ a: object({ b: text, c: text }) }), object({}), ["spec.a"]],
-  ["a member less inside a member", object({ a: object({ b: text }) }), object({ a: object({}) }), ["spec.a.b"]],
+  ["an additional member", object({ a: text }), object({ a: text, b: text }), []],
+  ["a removed member", object({ a: text, b: text }), object({ a: text }), ["spec.b"]],
+  ["a removed object, which is named once", object({ a: object({ b: text, c: text }) }), object({}), ["spec.a"]],
+  ["a removed member inside a member", object({ a: object({ b: text }) }), object({ a: object({}) }), ["spec.a.b"]],
   [
-    "a member less inside a list",
+    "a removed member inside a list",
     object({ a: list(object({ b: text })) }),
     object({ a: list(object({})) }),
     ["spec.a[].b"],
   ],
   [
-    "a member less inside a map",
+    "a removed member inside a map",
     object({ a: map(object({ b: text })) }),
     object({ a: map(object({})) }),
     ["spec.a.*.b"],
   ],
   [
-    "a member of another type",
+    "a member with another type",
     object({ a: text }),
     object({ a: { type: "integer" } }),
     ["spec.a (string there, integer here)"],
   ],
-  ["members that are open here", object({ a: object({ b: text }) }), object({ a: open }), []],
+  ["members that are open in the new version", object({ a: object({ b: text }) }), object({ a: open }), []],
   [
-    "members that are open there only",
+    "members that are open only in the old version",
     object({ a: open }),
     object({ a: object({}) }),
     ["spec.a.* (any members there)"],
   ],
   ["a map in place of members", object({ a: object({ b: text }) }), object({ a: map(text) }), []],
-  ["a member that objects have by birth", object({ constructor: text }), object({}), ["spec.constructor"]],
+  ["a member with the name of an inherited property", object({ constructor: text }), object({}), ["spec.constructor"]],
 ];
 
 for (const [what, stored, ours, dropped] of table)

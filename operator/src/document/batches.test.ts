@@ -73,7 +73,7 @@ test("without a batch the cluster state is unchanged", () => {
   assert.equal(look().clusterState, clusterState);
 });
 
-test("a changed resource counts as before and a new one as absent until the batch is complete", () => {
+test("until a batch is complete, a changed resource is used in its previous version and a new one counts as absent", () => {
   const { write, look } = scene();
   write("Service", "a", "1");
   write("Service", "a", "2", { size: 3 });
@@ -87,7 +87,7 @@ test("a changed resource counts as before and a new one as absent until the batc
   assert.equal(look().held.size, 0);
 });
 
-test("a Secret that a batch changes counts as before too", () => {
+test("the previous version of a Secret is used until a batch that changes it is complete", () => {
   const { write, look } = scene();
   write("Secret", "s", "1");
   write("Secret", "s", "2", {});

@@ -36,13 +36,13 @@ test("without slices there are no nodes", () => {
 const [ours, other] = [slice("sluice-nodes", ["10.0.0.2"]), slice("other", ["10.0.0.9"])];
 for (const [what, before, now, isNews] of [
   ["of another Service", undefined, other, false],
-  ["of another Service that changes", other, other, false],
-  ["of another Service that goes", other, undefined, false],
+  ["of another Service, changed", other, other, false],
+  ["of another Service, removed", other, undefined, false],
   ["of the nodes", undefined, ours, true],
-  ["of the nodes that changes", ours, ours, true],
-  ["of the nodes that goes", ours, undefined, true],
-  ["that becomes the nodes'", other, ours, true],
-  ["that is the nodes' no more", ours, other, true],
+  ["of the nodes, changed", ours, ours, true],
+  ["of the nodes, removed", ours, undefined, true],
+  ["that becomes one of the nodes'", other, ours, true],
+  ["that no longer belongs to the nodes", ours, other, true],
 ] as const)
   test(`a slice ${what} is ${isNews ? "a reason" : "no reason"} to look for nodes`, () => {
     const slices = createNodeDiscovery(service);

@@ -302,8 +302,8 @@ test("a node with the same document learns a new term at once, by an empty chang
 
 const outranks: readonly (readonly [what: string, state: Partial<NodeReport>, told: readonly number[]])[] = [
   ["a later term", { term: 9 }, [9]],
-  ["a later revision of our term", { term: 5, revision: 30 }, [5]],
-  ["an earlier term, however many revisions it had", { term: 4, revision: 30 }, []],
+  ["a later revision of this operator's term", { term: 5, revision: 30 }, [5]],
+  ["an earlier term with a higher revision", { term: 4, revision: 30 }, []],
   ["no term", { revision: 30 }, []],
 ];
 for (const [what, state, told] of outranks)

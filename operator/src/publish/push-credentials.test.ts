@@ -63,9 +63,9 @@ test("changed certificate files are used from then on", async (t) => {
 const missing = `${import.meta.dirname}/nobody.pem`;
 const files = { SLUICE_PUSH_TLS_CERT: missing, SLUICE_PUSH_TLS_KEY: missing, SLUICE_PUSH_TLS_CA: missing };
 const faults: readonly (readonly [string, Readonly<Record<string, string>>, RegExp])[] = [
-  ["no proof at all", {}, /set SLUICE_PUSH_TOKEN, SLUICE_PUSH_SECRET, or SLUICE_PUSH_TLS_CERT/],
-  ["a certificate without its companions", { SLUICE_PUSH_TLS_CERT: missing }, /belong together: set all three/],
-  ["a certificate that is not there", files, /ENOENT: .*nobody\.pem/],
+  ["no credentials", {}, /set SLUICE_PUSH_TOKEN, SLUICE_PUSH_SECRET, or SLUICE_PUSH_TLS_CERT/],
+  ["a certificate without the other files", { SLUICE_PUSH_TLS_CERT: missing }, /belong together: set all three/],
+  ["a missing certificate", files, /ENOENT: .*nobody\.pem/],
   [
     "files and a Secret",
     { ...files, SLUICE_PUSH_SECRET: "push" },

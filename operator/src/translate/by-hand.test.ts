@@ -40,7 +40,7 @@ const written: readonly (readonly [kind: WatchedKind, member: string, (value: un
 ];
 
 for (const [kind, member, resourceWith] of written)
-  test(`whatever a file says for ${member} of a ${kind}, other resources are served`, () => {
+  test(`whatever value a file has for ${member} of a ${kind}, other resources are served`, () => {
     for (const value of junk) {
       const { clusterState, put } = testClusterState();
       put("CoreService", "core", { spec: { ports: [{ name: "http", port: 80 }] } });

@@ -247,7 +247,7 @@ function follow(steps: readonly (readonly Op[])[], keepsValid = false): { readon
 }
 
 for (const keepsValid of [false, true])
-  test(`a translation that is carried on is that of the whole, whatever changes${keepsValid ? ", with last valid versions" : ""}`, () => {
+  test(`an incremental translation equals a full one after any changes${keepsValid ? ", with last valid versions" : ""}`, () => {
     let carried = 0;
     let steps = 0;
     fc.assert(

@@ -83,7 +83,7 @@ function fill(
 const translated = (clusterState: TestClusterState["clusterState"]) =>
   createTranslate({ homeNamespace: "default", class: "sluice" })(clusterState);
 
-test("whatever resources hold, the rest is served, no plugin is for all requests outside of home, and order is nothing", () => {
+test("whatever some resources contain, the others are served, no plugin outside the home namespace is global, and order does not matter", () => {
   fc.assert(
     fc.property(resources, (made) => {
       const scene = testClusterState();
@@ -113,7 +113,7 @@ test("whatever resources hold, the rest is served, no plugin is for all requests
   );
 });
 
-test("a route with a key-auth that is not switched off is never open, whatever the key-auth holds", () => {
+test("a route with an enabled key-auth is never open, whatever the key-auth contains", () => {
   fc.assert(
     fc.property(spec, (members) => {
       const { clusterState, put } = testClusterState();

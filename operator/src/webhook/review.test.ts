@@ -29,7 +29,7 @@ function ask(object: unknown, request: object = {}): AdmissionResponse {
 
 const redis = { policy: "redis", minute: 5 };
 
-describe("what is refused, in the model's words", () => {
+describe("refused reviews, with the model's messages", () => {
   const table: readonly (readonly [what: string, kind: string, spec: object, message: string])[] = [
     [
       "an unknown member of config",
@@ -44,13 +44,13 @@ describe("what is refused, in the model's words", () => {
       "spec.config.max_age: expected an integer",
     ],
     [
-      "a regular expression that is none",
+      "an invalid regular expression",
       "Route",
       { paths: ["~/users/("] },
       "spec.paths[0]: not a valid regex: /users/( (missing closing ): `/users/(`)",
     ],
     [
-      "several faults, each on a line of its own",
+      "several errors, each on its own line",
       "Route",
       { paths: ["/a//b", "/b/../c"], hosts: ["a.*.b"] },
       "spec.hosts[0]: invalid wildcard: must be placed at leftmost or rightmost label\n" +
@@ -58,7 +58,7 @@ describe("what is refused, in the model's words", () => {
         "spec.paths[1]: non-normalized path, consider use '/c' instead",
     ],
     [
-      "a key's own fault",
+      "an error of a key",
       "Consumer",
       { username: "ann", keyAuth: [{ secretRef, ttl: -1 }] },
       "spec.keyAuth[0].ttl: value should be between 0 and 100000000",
@@ -76,21 +76,21 @@ describe("what is refused, in the model's words", () => {
   });
 });
 
-describe("what is accepted", () => {
+describe("accepted reviews", () => {
   const table: readonly (readonly [what: string, kind: string, spec: object, more?: object])[] = [
     ["a valid resource", "Service", url],
-    ["a reference to what is not there yet", "Route", { ...paths, serviceRef: { name: "later" } }],
-    ["a target that is not there yet", "Plugin", { plugin: "cors", targetRefs: [{ kind: "Route", name: "later" }] }],
-    ["a backend that is not there yet", "Service", { backendRef: { name: "later", port: 80 } }],
-    ["a key whose Secret is not there yet", "Consumer", { username: "ann", keyAuth: [{ secretRef }] }],
-    ["a certificate whose Secret is not there yet", "Certificate", { secretRef: { name: "later" } }],
+    ["a reference to a missing resource", "Route", { ...paths, serviceRef: { name: "later" } }],
+    ["a missing target", "Plugin", { plugin: "cors", targetRefs: [{ kind: "Route", name: "later" }] }],
+    ["a missing backend", "Service", { backendRef: { name: "later", port: 80 } }],
+    ["a key whose Secret is missing", "Consumer", { username: "ann", keyAuth: [{ secretRef }] }],
+    ["a certificate whose Secret is missing", "Certificate", { secretRef: { name: "later" } }],
     [
       "a required member of config that a Secret holds",
       "Plugin",
       { plugin: "rate-limiting", config: redis, configFrom: [{ path: "redis.host", secretRef }] },
     ],
-    ["a deletion of what is invalid", "Route", { paths: ["no"] }, { operation: "DELETE", object: null }],
-    ["a status of what is invalid", "Route", { paths: ["no"] }, { operation: "UPDATE", subResource: "status" }],
+    ["a deletion of an invalid resource", "Route", { paths: ["no"] }, { operation: "DELETE", object: null }],
+    ["a status of an invalid resource", "Route", { paths: ["no"] }, { operation: "UPDATE", subResource: "status" }],
   ];
   for (const [what, kind, spec, more] of table)
     test(what, () => assert.deepEqual(ask(resource(kind, spec), more), { uid, allowed: true }));
@@ -124,7 +124,7 @@ test("a member without effect causes a warning, except for a refused resource", 
   assert.equal(ask(resource("Route", { ...spec, hosts: ["a b"] })).warnings, undefined);
 });
 
-describe("what is no question of this version", () => {
+describe("requests that are not AdmissionReviews of this version", () => {
   const request = { uid, operation: "CREATE", object: resource("Service", url) };
   for (const [what, body, fault] of [
     ["no object", [], /expected an AdmissionReview/],

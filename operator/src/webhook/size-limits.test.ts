@@ -26,7 +26,7 @@ const table: readonly (readonly [kind: ResourceKind, spec: object, found: string
   ["Plugin", { config: { a: { b: many(600, () => [1]) } } }, "spec.config 1000 values"],
 ];
 
-describe("what is too much to look at", () => {
+describe("objects that are too large to check", () => {
   for (const [index, [kind, spec, expected]] of table.entries())
     test(`${index}: ${kind}: ${expected ?? "nothing"}`, () => {
       const found = sizeViolation(kinds[kind].spec, spec);

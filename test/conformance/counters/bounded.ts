@@ -41,7 +41,7 @@ export function boundedCountersSuite(name: string, open: (capacity: number) => r
   describe(name, () => {
     for (const [which, members] of victims)
       for (const times of [1.02, 3])
-        it(`keep an instance's counters ${which} while another counts ${times} times the capacity`, async () => {
+        it(`keep an instance's counters ${which} while another instance adds ${times} times the capacity`, async () => {
           const take = opened();
           const kept = countersOf("kept", capacity / 50, members);
           for (const one of kept) await take(one);
@@ -51,7 +51,7 @@ export function boundedCountersSuite(name: string, open: (capacity: number) => r
           assert.equal(reset.length, 0, `${reset.length} of ${kept.length} counters began again`);
         });
 
-    it("keep what fits into an instance's share while several others count more than theirs", async () => {
+    it("keep an instance's counters up to its share while several others exceed theirs", async () => {
       const take = opened();
       const kept = countersOf("kept", capacity / 20);
       for (const one of kept) await take(one);
@@ -60,7 +60,7 @@ export function boundedCountersSuite(name: string, open: (capacity: number) => r
       for (const one of kept) assert.equal(await take(one), 2, one.name);
     });
 
-    it("make room for an instance that begins when another has filled them", async () => {
+    it("make room for a new instance when another has filled them", async () => {
       const take = opened();
       const flood = countersOf("flood", capacity * 2);
       for (const one of flood.slice(0, capacity)) await take(one);
@@ -70,7 +70,7 @@ export function boundedCountersSuite(name: string, open: (capacity: number) => r
       for (const one of late) assert.equal(await take(one), 2, one.name);
     });
 
-    it("do not hold what is over against an instance whose counters go on", async () => {
+    it("do not count expired counters towards an instance's share", async () => {
       const take = opened();
       // A busy instance: its per-second counters fill half of the capacity and have expired when the flood begins.
       const over = { period: "second", windowStart: windowStart - 10 * SECOND, expires: windowStart - SECOND } as const;

@@ -12,7 +12,7 @@ countersSuite("local counters", async () => {
 
 boundedCountersSuite("local counters that are full", (capacity) => [new ThreadCounters({ capacity })]);
 
-it("keeps no more local counters than its capacity, and lets go of the oldest of the fullest window", () => {
+it("keeps no more local counters than its capacity, and drops the oldest one of the fullest window", () => {
   const counters = new ThreadCounters({ capacity: 3 });
   const hour = counter({ period: "hour" });
   const minutes = [counter(), counter(), counter()].map((each) => ({ ...each, windowStart: 0, expires: 60_000 }));
@@ -22,7 +22,7 @@ it("keeps no more local counters than its capacity, and lets go of the oldest of
   assert.deepEqual(counters.take([minutes[0] ?? hour]).counts, [1], "the oldest begins again");
 });
 
-it("replaces a local counter about as fast as it adds one, however many were replaced before", () => {
+it("replaces a local counter about as fast as it adds one, after any number of replacements", () => {
   const capacity = 100_000;
   const counters = new ThreadCounters({ capacity });
   const fill = () => {

@@ -42,7 +42,7 @@ const cases: readonly (readonly [
   trusts: boolean,
   reason: RegExp | null,
 ])[] = [
-  ["counts with the authority and a name of the certificate", {}, true, null],
+  ["is counted with the authority and a name of the certificate", {}, true, null],
   ["does not without the authority", {}, false, /unable to (?:verify|get)|self-signed/],
   ["counts without the authority when nothing is verified", { ssl_verify: false }, false, null],
   ["counts at an address by the server_name", { host: "127.0.0.1", server_name: "redis.internal" }, true, null],

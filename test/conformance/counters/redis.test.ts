@@ -72,14 +72,14 @@ describe("every counter in Redis", () => {
   }
 });
 
-describe("redis counters of requests that come together", () => {
+describe("redis counters of concurrent requests", () => {
   /** All in one window. */
   const { windowStart, expires } = counter();
   const named = (name: string, limit = 5) => counter({ name, limit, windowStart, expires });
   const many = (length: number, limit: number) =>
     Array.from({ length }, (_, index) => [named(`n${index % 7}`, limit), named(`m${index}`)]);
 
-  it("are counted in one round trip, each by its own limits, however many they are", async () => {
+  it("are counted in one round trip, each by its own limits", async () => {
     await admin.flushall();
     const counters = new RedisCounters({ warn: silent, connect });
     const config = configWith();
@@ -105,7 +105,7 @@ describe("redis counters of requests that come together", () => {
   });
 
   for (const sync_rate of [-1, 0.02]) {
-    it(`are counted one by one where a cluster has them in different slots, with sync_rate ${sync_rate}`, async () => {
+    it(`are counted one by one if a cluster has them in different slots, with sync_rate ${sync_rate}`, async () => {
       const cluster = await startRedis("--cluster-enabled", "yes", "--cluster-port", String(await freePort()));
       const client = new Redis(cluster.url);
       const counters = new RedisCounters({ warn: silent, connect });
@@ -143,7 +143,7 @@ describe("redis counters of several nodes", () => {
     await Promise.all(nodes.map((node) => node.close()));
   });
 
-  it("know what the others admitted after an exchange when they have a sync_rate", async () => {
+  it("know the counts of the other nodes after an exchange if they have a sync_rate", async () => {
     const [here, there] = [new RedisCounters({ warn: silent, connect }), new RedisCounters({ warn: silent, connect })];
     const one = counter({ limit: 1000 });
     const config = configWith({}, 0.05);
@@ -152,7 +152,7 @@ describe("redis counters of several nodes", () => {
     await Promise.all([here.close(), there.close()]);
   });
 
-  it("are counted for an instance while another has filled what may wait for Redis, and refuse that one's new counters", async () => {
+  it("are counted for one instance while another has filled its share of waiting counters, and new ones of that instance are refused", async () => {
     const counters = new SyncedCounters({
       client: async () => admin,
       interval: 3_600_000,
@@ -171,7 +171,7 @@ describe("redis counters of several nodes", () => {
     await counters.close();
   });
 
-  it("add what they counted before they close", async () => {
+  it("add their counts before they close", async () => {
     const node = new RedisCounters({ warn: silent, connect });
     const one = counter();
     await node.take([one], configWith({}, 3600));
@@ -204,7 +204,7 @@ describe("connections to Redis", () => {
     await counters.close();
   });
 
-  it("reject while the server is away and count again when it is back, with one warning for each", async () => {
+  it("reject while the server is unreachable and count again when it is back, with one warning each", async () => {
     const warnings: string[] = [];
     const counters = new RedisCounters({ connect, warn: (message) => void warnings.push(message) });
     const config = configWith();

@@ -61,7 +61,7 @@ export function countersSuite(name: string, open: () => Promise<CountersUnderTes
       );
     });
 
-    it("answers the values of all counters in the order in which they were given", async () => {
+    it("returns the values of all counters in the given order", async () => {
       const [minute, hour] = [counter({ name: "order" }), counter({ name: "order", period: "hour" })];
       await take(hour);
       await take(hour);
@@ -77,7 +77,7 @@ export function countersSuite(name: string, open: () => Promise<CountersUnderTes
       assert.deepEqual(await take(wide), { admitted: true, counts: [2] });
     });
 
-    it("keeps names, periods and windows apart", async () => {
+    it("distinguishes names, periods and windows", async () => {
       const first = counter();
       const apart: readonly Counter[] = [
         counter(),
@@ -88,7 +88,7 @@ export function countersSuite(name: string, open: () => Promise<CountersUnderTes
       for (const other of apart) assert.deepEqual(await take(other), { admitted: true, counts: [1] });
     });
 
-    it("takes a limit with a fraction for the next whole number", async () => {
+    it("rounds a fractional limit up", async () => {
       const half = counter({ limit: 0.5 });
       const more = counter({ limit: 1.5 });
       assert.deepEqual(
@@ -101,14 +101,14 @@ export function countersSuite(name: string, open: () => Promise<CountersUnderTes
       );
     });
 
-    it("goes by the limit that it is given, also when that changes within a window", async () => {
+    it("applies the given limit, also if it changes within a window", async () => {
       const one = counter({ limit: 1 });
       await take(one);
       assert.equal((await take(one)).admitted, false);
       assert.deepEqual(await take({ ...one, limit: 2 }), { admitted: true, counts: [2] });
     });
 
-    it("forgets a counter when its window is over", async () => {
+    it("drops a counter when its window is over", async () => {
       const brief = counter({ period: "second", expires: Date.now() + 200 });
       await take(brief);
       await until(async () => (await under.held()) === 1, "the counter is kept");

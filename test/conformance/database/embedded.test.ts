@@ -23,7 +23,7 @@ describeMigrations("the embedded database", async () => {
   return { database, close: () => database.close() };
 });
 
-test("an embedded database keeps what was written in its folder, which other users cannot read", async () => {
+test("an embedded database keeps its data in its folder, which other users cannot read", async () => {
   const folder = temporaryFolder("embedded");
   const path = join(folder.path, "database");
   try {
@@ -50,7 +50,7 @@ test("an embedded database keeps what was written in its folder, which other use
   }
 });
 
-test("an embedded database keeps what was committed when its process is killed", async () => {
+test("an embedded database keeps committed data when its process is killed", async () => {
   const folder = temporaryFolder("embedded");
   try {
     const path = await prepare("killed");
@@ -77,7 +77,7 @@ test("an embedded database keeps what was committed when its process is killed",
   }
 });
 
-test("an embedded database leaves the event loop free while it works", async () => {
+test("an embedded database does not block the event loop while it works", async () => {
   const database = await openEmbedded({ folder: await prepare("busy") });
   try {
     const working = database.query(
@@ -93,7 +93,7 @@ test("an embedded database leaves the event loop free while it works", async () 
   }
 });
 
-test("an embedded database writes a checkpoint after what was written, and none when nothing was", async () => {
+test("an embedded database writes a checkpoint after writes, and none without writes", async () => {
   const database = await openEmbedded({ folder: await prepare("checkpoints"), upkeep: 10 });
   const checkpoint = async () =>
     (await database.query("select redo_lsn::text as at from pg_control_checkpoint()"))[0]?.at;

@@ -50,7 +50,7 @@ export function describeMigrations(name: string, hold: () => Promise<DatabaseHol
       assert.deepEqual(await readMigrationState(database), expected);
     });
 
-    test("two that bootstrap at a time do it once", async () => {
+    test("two concurrent bootstraps run once", async () => {
       const results = await Promise.all([bootstrap(database), bootstrap(database), bootstrap(database)]);
       assert.deepEqual(results.map(({ ran }) => ran?.length).sort(), [0, 0, migrations.length]);
     });
@@ -71,7 +71,7 @@ export function describeMigrations(name: string, hold: () => Promise<DatabaseHol
       }
     });
 
-    test("up and finish run the two phases, and neither without the other", async () => {
+    test("up and finish run the two phases, and finish does not run without up", async () => {
       assert.equal((await up(database, [base])).fault, "needs bootstrap");
       assert.equal((await finish(database, [base])).fault, "needs bootstrap");
       await bootstrap(database, [base]);
@@ -96,7 +96,7 @@ export function describeMigrations(name: string, hold: () => Promise<DatabaseHol
       assert.deepEqual((await readMigrationState(database, [base, change])).pending, []);
     });
 
-    test("a reset drops all that is ours and nothing else, and it can be bootstrapped again", async () => {
+    test("a reset drops all objects of Sluice and no others, and the database can be bootstrapped again", async () => {
       assert.equal(await reset(database), false);
       await bootstrap(database);
       await database.script("create table theirs (a int)");

@@ -48,7 +48,7 @@ test("a lost listening connection is opened again, and listeners learn that noti
   }
 });
 
-test("a connection that is lost in the middle of a transaction fails it, and the next one has another", async () => {
+test("a transaction fails when its connection is lost, and the next one uses a new connection", async () => {
   const database = openPostgres(options({ poolSize: 1 }));
   const killer = openPostgres(options());
   try {
@@ -76,10 +76,10 @@ test("a statement that takes too long is ended", async () => {
 
 for (const [what, more, message] of [
   ["a wrong password", { password: "wrong" }, /password authentication failed/],
-  ["a database that is not there", { database: "nowhere" }, /database "nowhere" does not exist/],
-  ["TLS that the server does not speak", { tls: { verify: true } }, /does not support SSL/],
+  ["a missing database", { database: "nowhere" }, /database "nowhere" does not exist/],
+  ["TLS that the server does not support", { tls: { verify: true } }, /does not support SSL/],
 ] as const)
-  test(`${what} makes a database unreachable, with the server's words`, async () => {
+  test(`${what} makes a database unreachable, with the server's message`, async () => {
     const database = openPostgres(options(more));
     try {
       await assert.rejects(database.query("select 1"), (error) => {
@@ -97,7 +97,7 @@ for (const [what, more, message] of [
     }
   });
 
-test("a server that is not there makes a database unreachable", async () => {
+test("a missing server makes a database unreachable", async () => {
   const database = openPostgres(options({ port: await freePort() }));
   try {
     await assert.rejects(database.query("select 1"), /ECONNREFUSED/);

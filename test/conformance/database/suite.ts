@@ -26,7 +26,7 @@ export function describeDatabase(name: string, hold: () => Promise<DatabaseHolde
     const words = async () => (await database.query("select word from things order by id")).map(({ word }) => word);
     const insert = "insert into things values ($1, $2)";
 
-    test("gives numbers, texts, arrays and JSON as what they are", async () => {
+    test("returns numbers, texts, arrays and JSON with their types", async () => {
       const json = { a: [1, null, "x"], "b.c": { d: 1.5 } };
       const [row] = await database.query(
         `select 9007199254740991::int8 as big, 5::int4 as small, 1.5::float8 as fraction, true as flag, null as nothing,
@@ -46,13 +46,13 @@ export function describeDatabase(name: string, hold: () => Promise<DatabaseHolde
       });
     });
 
-    test("takes every value as a value", async () => {
+    test("treats every value as a value", async () => {
       const evil = "'); drop table things; --";
       await database.query(insert, [1, evil]);
       assert.deepEqual(await words(), [evil]);
     });
 
-    test("finds tables in the schema of its own", async () => {
+    test("finds tables in its own schema", async () => {
       const [row] = await database.query("select to_regclass('sluice.things') is not null as there");
       assert.equal(row?.there, true);
     });
@@ -70,13 +70,13 @@ export function describeDatabase(name: string, hold: () => Promise<DatabaseHolde
       assert.deepEqual(await words(), ["a"]);
     });
 
-    test("does all statements of a script or none", async () => {
+    test("executes all statements of a script or none", async () => {
       const script = "insert into things values (1, 'a'); insert into things values (1, 'b');";
       await assert.rejects(database.script(script), DatabaseFault);
       assert.deepEqual(await words(), []);
     });
 
-    test("keeps what a transaction did, or none of it when it rejects or is refused", async () => {
+    test("keeps all changes of a transaction, or none if it rejects or is refused", async () => {
       const result = await database.transaction(async (connection) => {
         await connection.query(insert, [1, "kept"]);
         return "done";
@@ -114,7 +114,7 @@ export function describeDatabase(name: string, hold: () => Promise<DatabaseHolde
       assert.deepEqual(await words(), ["slow", "slow", "other"]);
     });
 
-    test("answers many queries at a time", async () => {
+    test("answers many concurrent queries", async () => {
       const rows = await Promise.all(
         Array.from({ length: 50 }, (_, index) => database.query("select $1::int as n", [index])),
       );
@@ -142,6 +142,6 @@ export function describeDatabase(name: string, hold: () => Promise<DatabaseHolde
       assert.deepEqual(heard, { one: 1, two: 2, other: 0 });
     });
 
-    test("has no trouble", () => assert.equal(database.trouble(), null));
+    test("reports no trouble", () => assert.equal(database.trouble(), null));
   });
 }

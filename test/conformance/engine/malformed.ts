@@ -47,7 +47,7 @@ const requestDifferences: Readonly<Record<string, Differences>> = {
       status: 200,
       why: "the parser drops line ends before a request, and the request line is written anew",
     }),
-    ...same(["two spaces behind the method", "two spaces before the version"], {
+    ...same(["two spaces after the method", "two spaces before the version"], {
       status: 200,
       why: "a target has no spaces, so there is one reading; the request line is written anew",
     }),
@@ -55,9 +55,9 @@ const requestDifferences: Readonly<Record<string, Differences>> = {
       status: 400,
       why: `${REFUSED}: the parser does not tell why`,
     }),
-    "a line feed behind the target": { status: 505, why: `${REFUSED}: the parser reads HTTP/0.9` },
+    "a line feed after the target": { status: 505, why: `${REFUSED}: the parser reads HTTP/0.9` },
     "another protocol's request": { status: 404, why: `${REFUSED}: Fastify does not know the method` },
-    "a space behind the coding": { status: 200, why: "the parser reads `chunked`, and the body is framed anew" },
+    "a space after the coding": { status: 200, why: "the parser reads `chunked`, and the body is framed anew" },
     "gzip and chunks apart": { status: 501, why: `${REFUSED}: Node joins the lines` },
     ...same(["the largest size", "a size of 14 digits"], {
       status: 400,
@@ -74,18 +74,18 @@ const requestDifferences: Readonly<Record<string, Differences>> = {
       waits: true,
     },
     ...same(["too many", "one that is too large"], { status: 200, why: "trailers of requests are dropped" }),
-    ...same(["a request line that does not end", "a query that does not end", "whitespace that does not end"], {
+    ...same(["a request line without an end", "a query without an end", "whitespace without an end"], {
       status: 400,
       why: "the parser limits the head as a whole; nothing is forwarded before its end",
       waits: true,
     }),
-    "a method that does not end": { status: 400, why: `${REFUSED}: the parser knows no such method` },
+    "a method without an end": { status: 400, why: `${REFUSED}: the parser knows no such method` },
   },
 };
 
 /** Like `requestDifferences`, for responses of an upstream. */
 const responseDifferences: Readonly<Record<string, Differences>> = {
-  http1: same(["a chunk size that is none", "chunks that end with line feeds"], {
+  http1: same(["an invalid chunk size", "chunks that end with line feeds"], {
     status: 200,
     why: "the head was sent before the fault came; the client sees its connection break off",
   }),
@@ -97,7 +97,7 @@ const responseDifferences: Readonly<Record<string, Differences>> = {
     }),
     "an empty line before it": { status: 200, why: "the parser drops the line; the head is written anew" },
     "chunks in HTTP/1.0": { status: 200, why: "the parser reads the chunks, and the body is framed anew" },
-    ...same(["a chunk size that is none", "chunks that end with line feeds"], {
+    ...same(["an invalid chunk size", "chunks that end with line feeds"], {
       status: 0,
       why: "the head is held until the body comes; the client sees its connection break off",
     }),

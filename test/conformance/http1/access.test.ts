@@ -49,7 +49,7 @@ async function byNode(bytes: Buffer): Promise<IncomingMessage> {
   return request;
 }
 
-test("fields are read as Node's messages have them", async () => {
+test("fields are read as in Node's messages", async () => {
   const bytes = Buffer.from(text, "latin1");
   const request = await byNode(bytes);
   const head = new RequestHeadParser({ line: 100, fields: 10_000, count: 200 });
@@ -74,7 +74,7 @@ test("a name cannot reach the prototype", () => {
   ]);
 });
 
-test("a name that is not there has no value", () => {
+test("an absent name has no value", () => {
   const bytes = Buffer.from(
     "GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded_For: 1\r\nX-Anyway: 2\r\nX-Consumer-Name: 3\r\n\r\n",
   );

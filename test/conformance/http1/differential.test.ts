@@ -10,18 +10,18 @@ const CASES = 5_000;
 const directions: readonly Direction[] = ["requests", "responses"];
 
 for (const direction of directions) {
-  test(`${CASES} random connections of ${direction} are read as Node reads them, or a rule says why not`, () => {
+  test(`${CASES} random connections of ${direction} are read as Node reads them, or refused by a documented rule`, () => {
     const { agreed } = readsAsNodeDoes({ direction, cases: CASES, seed: SEED });
     assert.ok(agreed > CASES / 2, `both took only ${agreed} messages: the generator makes nothing that passes`);
   });
 
-  test(`random ${direction} are read the same in whatever pieces they come`, () => {
+  test(`random ${direction} are read the same, however they are split into pieces`, () => {
     readsPiecesAsTheWhole({ direction, cases: CASES / 5, seed: SEED });
   });
 }
 
 for (const [fault, { rule, example }] of Object.entries(stricterThanNode)) {
-  test(`we refuse (${fault}) what Node takes: ${rule}`, () => {
+  test(`the parser refuses (${fault}) a message that Node accepts: ${rule}`, () => {
     const direction = example.startsWith("HTTP/") || example.startsWith("\r\nHTTP/") ? "responses" : "requests";
     assert.deepEqual(compare(example, { direction }), { difference: null, agreed: 0, stricter: fault });
   });

@@ -69,7 +69,7 @@ describe("a real API server", () => {
     return true;
   };
 
-  test("names the manager that owns a field, and takes the field only by force", () =>
+  test("names the manager that owns a field, and takes over the field only by force", () =>
     using({}, async (client, namespace) => {
       const theirs = JSON.stringify(service("a", namespace, { retries: 1 }));
       await cluster.kubectl(["apply", "--server-side", "--field-manager=somebody", "-f", "-"], theirs);
@@ -86,7 +86,7 @@ describe("a real API server", () => {
       assert.deepEqual(managers, ["sluice-admin", "somebody"]);
     }));
 
-  test("refuses what the schema or CEL refuses, in its own words", () =>
+  test("returns the messages of the schema and of CEL rules", () =>
     using({}, async (client, namespace) => {
       const table: readonly (readonly [Record<string, unknown>, RegExp])[] = [
         [{ retries: -1 }, /spec\.retries/],
@@ -121,7 +121,7 @@ describe("a real API server", () => {
       await assert.rejects(homeless, rejection(/namespaces "nowhere" not found/));
     }));
 
-  test("waits for finalizers before it says that something is gone", () =>
+  test("waits for finalizers before it reports a deletion", () =>
     using({}, async (client, namespace) => {
       await client.apply("Service", service("a", namespace), { manager });
       const patch = (finalizers: readonly string[] | null) =>
@@ -160,7 +160,7 @@ describe("a real API server", () => {
       );
     }));
 
-  test("counts a kind without CRD as unknown, and recovers when it is back", () =>
+  test("treats a kind without a CRD as unknown, and recovers when the CRD is back", () =>
     using({}, async (client, namespace) => {
       const file = new URL("plugins.sluice.dev.yaml", crds).pathname;
       const [witness, stop] = [createWitness(), new AbortController()];
@@ -173,7 +173,7 @@ describe("a real API server", () => {
       await witness.sees(({ told }) => told.at(-1) === "replaced ", "the kind to be back");
     }));
 
-  test("misses nothing when the API server restarts", () =>
+  test("misses no change when the API server restarts", () =>
     using({}, async (client, namespace) => {
       const stop = new AbortController();
       const witnesses = [createWitness(), createWitness()];

@@ -47,7 +47,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
     const isConflict = (reason: Conflict["reason"]) => (error: unknown) =>
       error instanceof Conflict && error.reason === reason;
 
-    test("gives what was applied, with identity and versions", async () => {
+    test("returns the applied resource, with identity and versions", async () => {
       const applied = await put(service("users", { retries: 2 }));
       const got = await client.get(ref("users"));
       assert.deepEqual(got, applied);
@@ -60,7 +60,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       assert.ok(got?.metadata.resourceVersion);
     });
 
-    test("gives null for what is not there", async () => {
+    test("returns null for a missing resource", async () => {
       assert.equal(await client.get(ref("absent")), null);
       assert.equal(await client.get({ ...ref("absent"), namespace: "no-such-namespace" }), null);
     });
@@ -101,7 +101,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       }
     });
 
-    test("delivers the present resources to a watch at first, completely", async () => {
+    test("first delivers all present resources to a watch", async () => {
       for (const name of ["a", "b", "c"]) await put(service(name));
       assert.deepEqual((await follow()).told, ["replaced a,b,c"]);
     });
@@ -175,14 +175,14 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       assert.deepEqual(once.told, ["replaced "]);
     });
 
-    test("applies the manager's full set: what is left out goes", async () => {
+    test("applies the manager's full set: omitted fields are removed", async () => {
       await put(service("a", { retries: 1, tags: ["x"] }, { "sluice.dev/mark": "1" }));
       const after = await put(service("a", { tags: ["y"] }));
       assert.deepEqual(after.spec, { url: "http://a.example", tags: ["y"] });
       assert.equal(after.metadata.labels?.["sluice.dev/mark"], undefined);
     });
 
-    test("moves the generation with the spec, and the version with every write", async () => {
+    test("increases the generation with the spec, and changes the version with every write", async () => {
       const first = (await put(service("a"))).metadata;
       const same = (await put(service("a"))).metadata;
       assert.deepEqual(
@@ -196,7 +196,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       assert.equal(second.creationTimestamp, first.creationTimestamp);
     });
 
-    test("creates only what is absent, when asked so", async () => {
+    test("creates a resource only if it is absent, on request", async () => {
       await client.apply("Service", service("a"), { manager, expect: "absent" });
       await assert.rejects(
         client.apply("Service", service("a", { retries: 1 }), { manager, expect: "absent" }),
@@ -205,7 +205,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       assert.equal((await client.get(ref("a")))?.spec?.retries, undefined);
     });
 
-    test("creates exactly one of two at the same time", async () => {
+    test("creates exactly one of two resources with one name at the same time", async () => {
       const attempts = [1, 2, 3, 4].map((retries) =>
         client.apply("Service", service("a", { retries }), { manager, expect: "absent" }),
       );
@@ -214,7 +214,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       for (const result of results) if (result.status === "rejected") assert.ok(isConflict("exists")(result.reason));
     });
 
-    test("changes only the given object at the given version, when asked so", async () => {
+    test("changes only the given object at the given version, on request", async () => {
       const first = await put(service("a"));
       const expect = {
         uid: first.metadata.uid ?? "",
@@ -230,11 +230,11 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       assert.equal(await client.get(ref("a")), null);
     });
 
-    test("refuses names that no resource can have", async () => {
+    test("refuses invalid names", async () => {
       for (const name of ["../evil", "Upper", "a_b"]) await assert.rejects(put(service(name)), Rejected, name);
     });
 
-    test("removes, and reports whether there was anything", async () => {
+    test("removes a resource, and reports whether it existed", async () => {
       const { uid } = (await put(service("a"))).metadata;
       await assert.rejects(
         client.remove(ref("a"), { uid: "00000000-0000-4000-8000-000000000000" }),
@@ -263,7 +263,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       assert.equal(after.status?.conditions?.length, 1, "an apply never touches the status");
     });
 
-    test("keeps the conditions of other writers, and its own that are not mentioned", async () => {
+    test("keeps the conditions of other writers, and its own ones that are not given", async () => {
       await put(service("a"));
       await client.setConditions(ref("a"), [{ ...accepted, type: "Foreign" }], { manager: "somebody" });
       await client.setConditions(ref("a"), [accepted], { manager: "op" });
@@ -284,7 +284,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       assert.deepEqual(said?.sort(), ["Accepted Second", "Foreign Accepted"]);
     });
 
-    test("keeps the time of the transition while the status stays", async () => {
+    test("keeps the transition time while the status is unchanged", async () => {
       await put(service("a"));
       const time = async () => (await client.get(ref("a")))?.status?.conditions?.[0]?.lastTransitionTime;
       await client.setConditions(ref("a"), [accepted], { manager: "op" });
@@ -293,7 +293,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       assert.equal(await time(), first);
     });
 
-    test("writes no conditions when nothing changes, and none of what is gone", async () => {
+    test("writes no conditions if nothing changes, and none for a missing resource", async () => {
       await put(service("a"));
       await client.setConditions(ref("a"), [accepted, programmed], { manager: "op" });
       const version = (await client.get(ref("a")))?.metadata.resourceVersion;
@@ -326,7 +326,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       assert.equal(found?.type, "Opaque");
     });
 
-    test("finds Secrets that hold a TLS certificate by their type, though they carry no label of ours", async () => {
+    test("finds Secrets with a TLS certificate by their type, even without Sluice's label", async () => {
       const data = { "tls.crt": "Yw==", "tls.key": "aw==" };
       const secret = (name: string, type: string): Resource => ({
         apiVersion: "v1",
@@ -355,7 +355,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       }
     });
 
-    test("lets one process run after the other, and reports to a process whether another one ran since", async () => {
+    test("lets processes run one after the other, and reports to a process whether another one ran in between", async () => {
       const other = holder().client();
       const of = { namespace, name: "sluice-admin" };
       let running = 0;

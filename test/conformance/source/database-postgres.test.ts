@@ -55,7 +55,7 @@ test("writes during a connection loss are served once the connections are back",
   }
 });
 
-test("a node keeps serving when its server goes away, and reports the trouble", async () => {
+test("a node keeps serving when its server becomes unreachable, and reports the trouble", async () => {
   const own = await startPostgres();
   const database = open(own);
   await bootstrap(database);

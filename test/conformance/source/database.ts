@@ -125,7 +125,7 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
       return outcome.programmed?.(2000);
     };
 
-    test("rows of a newer version are served, and what they protect in a way that is not known is closed", () =>
+    test("rows of a newer version are served, and requests that they protect in an unknown way are answered 503", () =>
       withNodes(["a:1"], async ([node], write) => {
         const told = () =>
           [...(node?.served.at(-1)?.plugins.values() ?? [])].map(({ name, _sluice }) => [name, _sluice?.unavailable]);
@@ -161,7 +161,7 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
         for (const { served } of nodes) assert.equal(served.at(-1)?.services.size, 0);
       }));
 
-    test("a write takes less than 100 ms to every node", () =>
+    test("a write reaches every node within 100 ms", () =>
       withNodes(["a:1", "b:2"], async (nodes, write) => {
         await write(create("warm"));
         const times: number[] = [];
@@ -175,7 +175,7 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
         for (const { served } of nodes) assert.equal(served.at(-1)?.services.size, 10);
       }));
 
-    test("a change touches what it changes and nothing else", () =>
+    test("a change affects only the changed entities", () =>
       withNodes(["a:1"], async ([node], write) => {
         await write(create("users"), create("posts"));
         const before = node?.served.at(-1);
@@ -242,7 +242,7 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
       await node.stop();
     });
 
-    test("a node registers while it runs", async () => {
+    test("a node is registered while it runs", async () => {
       const node = await startNode("a:1");
       const [seen] = await readNodes(database);
       assert.equal(seen?.id, node.state().node);
@@ -252,7 +252,7 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
       assert.deepEqual(await readNodes(database), []);
     });
 
-    test("a log that does not go back far enough, or begins anew, is read as a whole", () =>
+    test("if the change log does not go back far enough, or starts again, all rows are read", () =>
       withNodes(["a:1"], async ([node], write) => {
         await write(create("users"));
         await database.script("update revision set complete_after = number + 1");
@@ -269,7 +269,7 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
         assert.equal(node?.trouble(), null);
       }));
 
-    test("rows written by hand with SQL are served, and rows that cannot be served are reported with their place", () =>
+    test("rows written by hand with SQL are served, and invalid rows are reported with their path", () =>
       withNodes(["a:1"], async ([node], write) => {
         await write(create("users"));
         await database.query("update services set port = -1");
@@ -280,7 +280,7 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
         assert.equal([...(node?.served.at(-1)?.services.values() ?? [])][0]?.port, 8080);
       }));
 
-    test("before the bootstrap a node does not start, and says which command to run", async () => {
+    test("before the bootstrap a node does not start, and names the command to run", async () => {
       await reset(database);
       try {
         await assert.rejects(startNode("a:1"), /run `sluice migrations bootstrap`/);

@@ -70,12 +70,12 @@ const faults: [string, (file: string) => void, RegExp][] = [
     (file) => writeFileSync(file, `${good}- name: [b\n- name: c\n`),
     /^sluice\.yaml:[56]:\d+: /,
   ],
-  ["a file that is gone", (file) => renameSync(file, `${file}.away`), /^sluice\.yaml: ENOENT/],
+  ["a missing file", (file) => renameSync(file, `${file}.away`), /^sluice\.yaml: ENOENT/],
 ];
 for (const [what, change, expected] of faults)
-  test(`the file source names ${what}`, async () => assert.match(await troubleAfter(good, change), expected));
+  test(`the file source reports ${what}`, async () => assert.match(await troubleAfter(good, change), expected));
 
-test("the file source does not take a file that is still being written, though what stands there is a document", async () => {
+test("the file source does not read a file that is still being written, even if its content is a document", async () => {
   const folder = temporaryFolder("source");
   const file = join(folder.path, "sluice.yaml");
   writeFileSync(file, good);
@@ -131,11 +131,15 @@ const movedAway = (file: string, text: string) => {
 };
 
 for (const [what, first, rest, begin = inPlace] of [
-  ["written anew in two parts, the plugin last", good + route, `${keyAuth}- name: cors\n`],
-  ["moved away and written anew in two parts", good + route, `${keyAuth}- name: cors\n`, movedAway],
-  ["cut and continued", good + route + keyAuth.slice(0, 9), `${keyAuth.slice(9)}- name: cors\n`],
-  ["longer than it was before the plugin comes", `# ${"x".repeat(500)}\n${good}${route}`, `${keyAuth}- name: cors\n`],
-  ["so long that it is read aside", `# ${"x".repeat(20_000)}\n${good}${route}`, `${keyAuth}- name: cors\n`],
+  ["rewritten in two parts, the plugin last", good + route, `${keyAuth}- name: cors\n`],
+  ["moved away and rewritten in two parts", good + route, `${keyAuth}- name: cors\n`, movedAway],
+  ["truncated and continued", good + route + keyAuth.slice(0, 9), `${keyAuth.slice(9)}- name: cors\n`],
+  [
+    "longer than before, when the plugin is still missing",
+    `# ${"x".repeat(500)}\n${good}${route}`,
+    `${keyAuth}- name: cors\n`,
+  ],
+  ["so long that the reader process reads it", `# ${"x".repeat(20_000)}\n${good}${route}`, `${keyAuth}- name: cors\n`],
 ] as const)
   test(`a file that is ${what} serves no route without its key-auth`, async (context) => {
     const { file, lines, served } = await protectedFile(context, { unprotectWait: LONG_WAIT });
@@ -149,7 +153,7 @@ for (const [what, first, rest, begin = inPlace] of [
     assert.ok(served.at(-1)?.includes("key-auth"));
   });
 
-test("a file that is emptied keeps its last content served", async (context) => {
+test("while a file is emptied, its last content stays served", async (context) => {
   const { file, lines, served } = await protectedFile(context, { unprotectWait: LONG_WAIT });
   writeFileSync(file, "");
   await waitFor(() => lines.some((line) => line.includes("the file is invalid")), {
@@ -158,7 +162,7 @@ test("a file that is emptied keeps its last content served", async (context) => 
   assert.deepEqual(served, [["key-auth"]]);
 });
 
-test("a plugin removed by writing into the file is dropped after the wait, and the log reports both", async (context) => {
+test("a plugin removed in place is dropped after the wait, and the log reports both", async (context) => {
   const { file, lines, served } = await protectedFile(context, { unprotectWait: 400 });
   const began = performance.now();
   writeFileSync(file, good + route);
@@ -182,9 +186,9 @@ for (const [what, change] of [
       renameSync(`${file}.new`, file);
     },
   ],
-  ["that takes the routes with their plugin", (file: string) => writeFileSync(file, good)],
+  ["that removes the routes together with their plugin", (file: string) => writeFileSync(file, good)],
   [
-    "that leaves the protection as it is",
+    "that does not affect the protection",
     (file: string) => writeFileSync(file, `${good}${route}${keyAuth}- name: cors\n`),
   ],
 ] as const)
@@ -222,7 +226,7 @@ test("the file source continues after a text that only an internal bug rejects",
   }
 });
 
-test("a file source with a broken file at the start reports every fault and does not start", async () => {
+test("a file source with an invalid file at the start reports every error and does not start", async () => {
   const folder = temporaryFolder("source");
   const file = join(folder.path, "sluice.yaml");
   writeFileSync(file, `_format_version: "3.0"\nservices:\n- name: a\n  port: x\n`);

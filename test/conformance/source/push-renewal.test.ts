@@ -75,7 +75,7 @@ async function scene(t: TestContext) {
   return { files, write, one, other, lines, operatorOf, shown, renewed };
 }
 
-test("a renewed certificate is shown to the next connection, and the existing connection ends gracefully", async (t) => {
+test("a renewed certificate is presented on the next connection, and the existing connection ends gracefully", async (t) => {
   const { write, one, operatorOf, shown, renewed } = await scene(t);
   const { ask } = await operatorOf(one);
   assert.deepEqual([await ask(), await ask()], Array(2).fill({ status: 200, closes: false }));
@@ -87,7 +87,7 @@ test("a renewed certificate is shown to the next connection, and the existing co
   assert.notEqual(await shown(), before);
 });
 
-test("through a rotation of the authority no request fails, and then only the new one's operator is let in", async (t) => {
+test("during a rotation of the authority no request fails, and afterwards only operators of the new one are accepted", async (t) => {
   const { write, one, other, operatorOf, renewed } = await scene(t);
   const [old, next] = [await operatorOf(one), await operatorOf(other)];
   await assert.rejects(next.ask(), "an unknown authority");
@@ -110,7 +110,7 @@ test("through a rotation of the authority no request fails, and then only the ne
   }, "the old authority's operator");
 });
 
-test("files that do not belong together change nothing, and are logged without their contents", async (t) => {
+test("files that do not match change nothing, and are logged without their contents", async (t) => {
   const { files, write, one, lines, operatorOf, shown, renewed } = await scene(t);
   const before = await shown();
   const { certificate } = await one.issue({ name: "node", sans: ["node"], usage: "server" });

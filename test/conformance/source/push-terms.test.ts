@@ -51,7 +51,7 @@ async function withNode(options: Partial<PushSourceOptions>, body: (node: Node) 
   }
 }
 
-test("an operator whose term is over changes nothing, and is shown both terms", () =>
+test("an operator whose term is over changes nothing, and receives both terms", () =>
   withNode({}, async ({ push, state, served }) => {
     await push(1, 8, ["old"]);
     const [status, { term, revision }] = await push(2, 1, ["new"]);
@@ -72,7 +72,7 @@ test("a push that was overtaken by a later one of the same operator changes noth
     assert.deepEqual(served, [["eight"]]);
   }));
 
-test("of pushes of two operators at the same time the higher term's stays", () =>
+test("of concurrent pushes of two operators the one with the higher term wins", () =>
   withNode({}, async ({ push, served }) => {
     const pushes = Array.from({ length: 20 }, (_, index) =>
       push(index % 2 ? 2 : 1, index, [index % 2 ? `leader-${index}` : `former-${index}`]),
@@ -108,7 +108,7 @@ test("the last pushed document is served after a start without an operator, and 
   });
 });
 
-test("the saved document is not served while the operator has time to push, nor once it has pushed", async () => {
+test("the saved document is not served while the operator may still push, nor after a push", async () => {
   const keptIn = file();
   const keep = () => createSnapshotJournal({ file: keptIn, log });
   await withNode({ journal: keep() }, async ({ push }) => void (await push(1, 1, ["kept"])));

@@ -79,7 +79,7 @@ for (const [what, headers] of [
       assert.match(((await response.json()) as { message: string }).message, /^not the operator: /);
     }));
 
-test("a change is taken on the hash that it starts from, and answers the hash and revision that the node runs", () =>
+test("a change is accepted on the hash on which it is based, and the response has the node's hash and revision", () =>
   withSource({ token }, async (source) => {
     const first = (await (await send(source, "PUT", { revision: 4, document: documentOf(["a"]) })).json()) as {
       hash: string;
@@ -96,7 +96,7 @@ test("a change is taken on the hash that it starts from, and answers the hash an
     assert.equal(whole.hash, hash, "equal content has an equal hash, however it came");
   }));
 
-test("a change on another hash answers 409 with what the node runs", () =>
+test("a change on another hash is answered 409 with the node's hash", () =>
   withSource({ token }, async (source) => {
     await send(source, "PUT", { revision: 1, document: documentOf(["a"]) });
     const response = await send(source, "PATCH", { revision: 2, base: "other", change: { put: {}, remove: {} } });
@@ -104,7 +104,7 @@ test("a change on another hash answers 409 with what the node runs", () =>
     assert.equal(((await response.json()) as { revision: number }).revision, 1);
   }));
 
-test("a refused document names its faults", () =>
+test("a refused document is answered with its violations", () =>
   withSource({ token }, async (source) => {
     const response = await send(source, "PUT", { revision: 1, document: documentOf(["a", "b"], true) });
     const { violations } = (await response.json()) as { violations: { path: unknown[]; message: string }[] };
@@ -117,7 +117,7 @@ test("a refused document names its faults", () =>
     );
   }));
 
-test("a document of a newer operator is served, and what it protects in a way that is not known is closed", () =>
+test("a document of a newer operator is served, and requests that it protects in an unknown way are answered 503", () =>
   withServed({ token }, async (source, served) => {
     const id = (digit: number) => `00000000-0000-4000-8000-00000000000${digit}`;
     const keyAuth = { id: id(2), name: "key-auth", route: { id: id(1) }, config: { key_names: ["k"] } };
@@ -147,7 +147,7 @@ test("a document of a newer operator is served, and what it protects in a way th
 
 for (const [what, body] of [
   ["collections of wrong types", { revision: 1, document: { services: {}, routes: 5, consumers: null } }],
-  ["a member of a version to come", { revision: 1, document: { consumer_groups: [] } }],
+  ["a member of a future version", { revision: 1, document: { consumer_groups: [] } }],
   ["no document", { revision: 1 }],
   ["a document that is a list", { revision: 1, document: [] }],
   ["no revision", { document: {} }],
@@ -161,17 +161,17 @@ const long = `{"revision":1,"document":{},"x":"${"y".repeat(2000)}"}`;
 const strange: readonly (readonly [string, string, string, Readonly<Record<string, string>>, string, number])[] = [
   ["another path", "GET", "/other", operator, "", 404],
   ["another method", "DELETE", "/document", operator, "", 404],
-  ["a body that is no JSON", "PUT", "/document", operator, '{"revision":', 400],
+  ["a body that is not JSON", "PUT", "/document", operator, '{"revision":', 400],
   ["no body", "PATCH", "/document", operator, "", 400],
   ["a body that is a list", "PUT", "/document", operator, "[]", 400],
   ["a revision that is a text", "PUT", "/document", operator, '{"revision":"1","document":{}}', 400],
-  ["a base that is no text", "PATCH", "/document", operator, '{"revision":1,"base":1,"change":{"put":{}}}', 400],
+  ["a base that is not a text", "PATCH", "/document", operator, '{"revision":1,"base":1,"change":{"put":{}}}', 400],
   ["a form", "PUT", "/document", { ...operator, "content-type": "text/plain" }, '{"revision":1,"document":{}}', 415],
   ["more than the limit", "PUT", "/document", operator, long, 413],
-  ["a bad token, before its body is looked at", "PUT", "/document", { authorization: "Bearer no" }, "{", 401],
+  ["a wrong token, before its body is checked", "PUT", "/document", { authorization: "Bearer no" }, "{", 401],
 ];
 for (const [what, method, path, headers, body, status] of strange)
-  test(`a request with ${what} is answered ${status}, and the next one well`, () =>
+  test(`a request with ${what} is answered ${status}, and the next one succeeds`, () =>
     withSource({ token, maxBytes: 1000 }, async (source) => {
       const url = new URL(path, base(source));
       const sent = { method, headers, ...(body && { body }) };
@@ -181,7 +181,7 @@ for (const [what, method, path, headers, body, status] of strange)
       assert.equal((await send(source, "PUT", { revision: 1, document: documentOf(["a"]) })).status, 200);
     }));
 
-test("a body of no known length is read no further than the limit", () =>
+test("a body of unknown length is read no further than the limit", () =>
   withSource({ token, maxBytes: 1000 }, async (source) => {
     async function* body() {
       for (let sent = 0; sent < 10; sent++) yield Buffer.from("x".repeat(500));
@@ -221,7 +221,7 @@ test("with mutual TLS only the operator's certificate may push", async () => {
       usage: "server",
     }),
     "another name of the same authority": await authority.issue({ name: "x", sans: ["admin"], usage: "client" }),
-    "the right name of another authority": await stranger.issue({
+    "the operator's name of another authority": await stranger.issue({
       name: "sluice-operator",
       sans: ["sluice-operator"],
       usage: "client",
@@ -251,11 +251,11 @@ const zip = (text: string) => new Uint8Array(gzipSync(text));
 const good = JSON.stringify({ revision: 1, document: documentOf(["a"]) });
 for (const [what, coding, body, status] of [
   ["zipped", "gzip", zip(good), 200],
-  ["zipped, and is no JSON", "gzip", zip("{"), 400],
-  ["said to be zipped, and is not", "gzip", good, 400],
-  ["cut off in the middle of the zip", "gzip", zip(good).slice(0, -10), 400],
-  ["zipped, and longer than the limit when it is not", "gzip", zip(long), 413],
-  ["coded in another way", "br", good, 415],
+  ["gzipped, and not JSON", "gzip", zip("{"), 400],
+  ["declared as gzip, and is not", "gzip", good, 400],
+  ["truncated inside the gzip", "gzip", zip(good).slice(0, -10), 400],
+  ["gzipped, and longer than the limit when decompressed", "gzip", zip(long), 413],
+  ["encoded in another way", "br", good, 415],
 ] as const)
   test(`a body that is ${what} is answered ${status}`, () =>
     withSource({ token, maxBytes: 1000 }, async (source) => {

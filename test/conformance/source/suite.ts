@@ -60,7 +60,7 @@ export function sourceSuite({ name, create }: SubjectFactory): void {
       assert.deepEqual(served.at(-1), []);
     }));
 
-  test(`${name}: a document with a fault changes nothing, and the next good one is served`, () =>
+  test(`${name}: an invalid document changes nothing, and the next valid one is served`, () =>
     withSubject(async ({ offer }, { served, state }) => {
       const { hash, revision } = state();
       await offer(["broken"], { broken: true });
@@ -81,7 +81,7 @@ export function sourceSuite({ name, create }: SubjectFactory): void {
       assert.notEqual(state().hash, hash);
     }));
 
-  test(`${name}: after a stop nothing is served any more`, async () => {
+  test(`${name}: after a stop no further document is served`, async () => {
     const subject = await create();
     const served: string[] = [];
     const intake = createIntake({ node: "n", version: "0", serve: (snapshot) => void served.push(snapshot.hash) });

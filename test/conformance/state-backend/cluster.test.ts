@@ -15,7 +15,7 @@ ownStoreSuite({
   open: (name) => createClusterStateBackend({ kubeconfig, namespace: "default", name }),
 });
 
-test("cluster: the operator's account may do all of it under its own name, and read no other Secret", async () => {
+test("cluster: the operator's account may do all of this with its own objects, and read no other Secret", async () => {
   await plane.kubectl(["apply", "--server-side", "-f", "-"], roleManifests("default"));
   const options = { kubeconfig: await plane.kubeconfigFor(users.operator), namespace: "default" };
   const store = createClusterStateBackend({ ...options, name: "sluice-operator-document" });
@@ -32,7 +32,7 @@ test("cluster: the operator's account may do all of it under its own name, and r
   }
 });
 
-test("cluster: a Lease is written only with its last version", async () => {
+test("cluster: a Lease is written only with its latest version", async () => {
   const signal = AbortSignal.timeout(20_000);
   const options = { kubeconfig: await plane.kubeconfigFor(users.operator), namespace: "default" };
   const [one, other] = [0, 1].map(() => createLeaseStore({ ...options, name: "sluice-operator" }));

@@ -47,7 +47,7 @@ async function one(): Promise<readonly Write[]> {
 const entityOf = (write: Write): Entity | undefined => (write.op === "remove" ? undefined : write.entity);
 
 export function batches(test: StoreTest): void {
-  test("writes many at once, each seeing those before it", async (its) => {
+  test("writes many entities at once, each write seeing those before it", async (its) => {
     const writes = await one();
     const effects = await its.write(writes);
     assert.deepEqual(
@@ -58,7 +58,7 @@ export function batches(test: StoreTest): void {
       assert.deepEqual(await its.store.find(collection, { id: after?.id ?? "" }), after);
   });
 
-  test("changes, moves and removes in one go", async (its) => {
+  test("changes, moves and removes entities in one batch", async (its) => {
     const users = await its.create("services", service("users"));
     const web = await its.create("routes", route({ name: "web", service: { id: users.id } }));
     const limit = await its.create("plugins", plugin("cors", { route: { id: web.id } }));
@@ -83,7 +83,7 @@ export function batches(test: StoreTest): void {
     assert.deepEqual((await its.all("services")).length, 2);
   });
 
-  test("leaves nothing of what came and went in one go", async (its) => {
+  test("leaves nothing of entities that were created and removed in one batch", async (its) => {
     const users = service("users");
     const bob = consumer("bob");
     const before = await its.everything();
@@ -97,7 +97,7 @@ export function batches(test: StoreTest): void {
     assert.deepEqual(await its.everything(), before);
   });
 
-  test("writes none of many when one is refused, and reports which", async (its) => {
+  test("writes nothing if one of many writes is refused, and reports which one", async (its) => {
     const users = await its.create("services", service("taken"));
     const writes = await one();
     const taken = await its.refused(
@@ -117,7 +117,7 @@ export function batches(test: StoreTest): void {
     assert.deepEqual([lost.index, lost.fault.kind], [0, "changed"]);
   });
 
-  test("plans without writing, and tells the same effects as the write", async (its) => {
+  test("plans without writing, and returns the same effects as the write", async (its) => {
     const [users, bob] = [
       await its.create("services", service("users")),
       await its.create("consumers", consumer("bob")),
@@ -141,7 +141,7 @@ export function batches(test: StoreTest): void {
     assert.equal(refused.fault?.kind, "primary-key");
   });
 
-  test("takes no writes for nothing to do", async (its) => {
+  test("accepts an empty list of writes", async (its) => {
     assert.deepEqual(await its.write([]), []);
   });
 }

@@ -50,7 +50,7 @@ describeCrashes("a cluster", async () => {
   return { ...opener, trouble, client, isOurs: ({ metadata }) => metadata.namespace === name };
 });
 
-describe("a cluster that people write to as well", () => {
+describe("a cluster with other writers", () => {
   interface Person {
     /** Applies a resource of the case's class like kubectl: client-side, or server-side with a field manager. */
     apply(kind: string, name: string, spec: object, manager?: string): Promise<string>;
@@ -107,7 +107,7 @@ describe("a cluster that people write to as well", () => {
     return fault?.kind === "owned" ? fault.owners : [];
   };
 
-  test("adds a key to a person's consumer and owns nothing else of it", () =>
+  test("adds a key to another writer's consumer and owns nothing else of it", () =>
     using(async (store, { apply, get }) => {
       await apply("Consumer", "ann", { username: "ann", tags: ["a"] }, "gitops");
       const ann = await found(store, "consumers", "username", "ann");
@@ -140,7 +140,7 @@ describe("a cluster that people write to as well", () => {
       assert.equal((await kubectl("get", "secrets", "-o", "name")).trim(), "secret/bob");
     }));
 
-  test("changes a member that another manager owns by force only, and takes no more than it changes", () =>
+  test("changes a member of another manager only by force, and takes over only the changed member", () =>
     using(async (store, { apply, get }) => {
       await apply("Service", "users", { url: "http://a", retries: 3, tags: ["a"] }, "gitops");
       const users = await found(store, "services", "name", "users");
@@ -164,7 +164,7 @@ describe("a cluster that people write to as well", () => {
       assert.equal((await replace(store, "services", { ...changed, read_timeout: 60_000 })).fault, undefined);
     }));
 
-  test("adds a target beside those of another manager, and changes theirs by force only", () =>
+  test("adds a target beside those of another manager, and changes theirs only by force", () =>
     using(async (store, { apply, get }) => {
       await apply(
         "Upstream",
@@ -192,7 +192,7 @@ describe("a cluster that people write to as well", () => {
       assert.equal(((await get("upstreams", "pool")).spec.targets as unknown[]).length, 1);
     }));
 
-  test("replaces a member by another in one step that every reader sees as a whole", () =>
+  test("replaces one member by another atomically", () =>
     using(async (store, { apply, get }) => {
       const generation = async (kind: string, name: string) => Number((await get(kind, name)).metadata.generation);
       await apply("Service", "users", { backendRef: { name: "core", port: 80 }, tags: ["a"] }, "gitops");
@@ -265,7 +265,7 @@ describe("a cluster that people write to as well", () => {
       assert.equal((await kubectl("get", "services.sluice.dev,routes.sluice.dev", "-o", "name")).trim(), "");
     }));
 
-  test("removes what another manager owns by force only", () =>
+  test("removes a resource of another manager only by force", () =>
     using(async (store, { apply, kubectl }) => {
       await apply("Service", "users", { url: "http://a" }, "gitops");
       const users = await found(store, "services", "name", "users");
@@ -278,7 +278,7 @@ describe("a cluster that people write to as well", () => {
       assert.equal((await kubectl("get", "services.sluice.dev,plugins.sluice.dev", "-o", "name")).trim(), "");
     }));
 
-  test("removes a route whose service was taken away, so that its name is free again", () =>
+  test("removes a route whose service was removed, so that its name is free again", () =>
     using(async (store, { kubectl }) => {
       const users = service("users");
       await create(store, "services", users);

@@ -116,7 +116,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         assert.deepEqual(await secrets(holder), []);
       }));
 
-    test("undoes a batch of which one is refused in the middle, and reports which", () =>
+    test("undoes a batch if a write in the middle is refused, and reports which one", () =>
       using(async (holder, all) => {
         const store = holder.open();
         const users = service("users", { tags: ["before"] });
@@ -177,7 +177,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         assert.deepEqual((await other.find("services", { id: users.id }))?.tags, ["before"]);
       }));
 
-    test("undoes what it could not undo at once before it writes again", () =>
+    test("undoes a batch that could not be undone at once before it writes again", () =>
       using(async (holder, all) => {
         const store = holder.open();
         const users = service("users");
@@ -250,7 +250,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         assert.equal((await all()).length, 3);
       }));
 
-    test("removes Secrets at the start that a dead writer left, and no others", () =>
+    test("removes the Secrets of a dead writer at the start, and no others", () =>
       using(async (holder) => {
         const store = holder.open();
         const bob = consumer("bob");
@@ -273,7 +273,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         assert.equal((await third.find("certificates", { id: pair.id }))?.key, pair.key);
       }));
 
-    test("removes the Secrets of what is removed or replaced", () =>
+    test("removes the Secrets of removed and replaced entities", () =>
       using(async (holder) => {
         const store = holder.open();
         const bob = consumer("bob");
@@ -291,7 +291,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         await waitFor(async () => (await secrets(holder)).length === 0, { what: "all to go" });
       }));
 
-    test("keeps a plugin's password in a Secret, and shows it", () =>
+    test("keeps a plugin's password in a Secret, and returns it", () =>
       using(async (holder, all) => {
         const store = holder.open();
         const redis = { host: "redis.example", password: "hidden" };

@@ -8,7 +8,7 @@ import { create, isAnswer, remove, type StoreTest } from "./suite.ts";
 const unknown = "11111111-1111-4111-8111-111111111111";
 
 export function creating(test: StoreTest): void {
-  test("takes a key, or an id, again when its time is over", async (its) => {
+  test("accepts a key or an id again when the old one has expired", async (its) => {
     const [ann, bob] = [await its.create("consumers", consumer("ann")), await its.create("consumers", consumer("bob"))];
     const hour = 3600;
     const over = { ttl: hour, created_at: Math.floor(Date.now() / 1000) - hour - 1 };
@@ -38,13 +38,13 @@ export function creating(test: StoreTest): void {
     assert.deepEqual([found?.id, found?.tags], [bob.id, ["a: b # c", "'; DROP TABLE x; --"]]);
   });
 
-  test("keeps when an entity was created", async (its) => {
+  test("keeps the creation time of an entity", async (its) => {
     const users = await its.create("services", service("users", { created_at: 1_500_000_000 }));
     assert.equal(users.created_at, 1_500_000_000);
     assert.ok(users.updated_at >= users.created_at);
   });
 
-  test("keeps many entities without names apart", async (its) => {
+  test("distinguishes many nameless entities", async (its) => {
     const users = await its.create("services", service("users"));
     await its.create("services", service("unnamed-1", { name: null, host: "a.example", id: unknown }));
     for (const path of ["/a", "/b"]) await its.create("routes", route({ paths: [path], service: { id: users.id } }));
@@ -53,7 +53,7 @@ export function creating(test: StoreTest): void {
     assert.equal((await its.store.find("services", { id: unknown }))?.name, null);
   });
 
-  test("refuses what another entity has already, and writes nothing", async (its) => {
+  test("refuses unique values of another entity, and writes nothing", async (its) => {
     const users = await its.create("services", service("users"));
     const bob = await its.create("consumers", consumer("bob", { custom_id: "42" }));
     const key = await its.create("keyauth_credentials", credential(bob, "secret"));
@@ -88,7 +88,7 @@ export function creating(test: StoreTest): void {
       assert.deepEqual((await its.refused(create(collection, made))).fault, fault);
   });
 
-  test("refuses references to what is not there", async (its) => {
+  test("refuses references to missing entities", async (its) => {
     const nowhere = { id: unknown };
     const tls = { protocol: "https", client_certificate: nowhere };
     const table: readonly (readonly [Collection, Entity, string, Collection])[] = [
@@ -108,7 +108,7 @@ export function creating(test: StoreTest): void {
     }
   });
 
-  test("waits for the nodes after a write, and has nothing to wait for when nothing was written", async (its) => {
+  test("waits for the nodes after a write, and does not wait if nothing was written", async (its) => {
     const users = service("users");
     const written = await its.store.write([create("services", users)]);
     assert.ok(written.programmed, "a write can be waited for");

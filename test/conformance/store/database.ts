@@ -73,7 +73,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
       return outcome.effects ?? [];
     };
 
-    test("SQL in every text of an entity is a text", async () => {
+    test("SQL in any text of an entity is stored as text", async () => {
       for (const text of evil) {
         // Not validated, because no check would accept it.
         const bob = { ...consumer("bob", { id: randomUUID() }), username: text, custom_id: text, tags: [text] };
@@ -100,7 +100,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
       assert.equal(await count("services"), evil.length);
     });
 
-    test("lookups by nonsense find nothing and write nothing", async () => {
+    test("lookups by invalid values find nothing and write nothing", async () => {
       await done(create("services", service("users")));
       const lookups = [
         { id: "' or true; --" },
@@ -129,7 +129,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
       assert.equal(await count("services"), 1);
     });
 
-    test("texts that Postgres cannot hold are violations, with their places", async () => {
+    test("texts that Postgres cannot store are violations, with their paths", async () => {
       const bad = { ...service("bad"), name: "a\0b", tags: ["fine", "\ud800"] } as Entities["services"];
       const limit = { ...plugin("cors"), config: { "a\0": 1, list: [{ x: "\0" }] } };
       const nul = "must not hold the character U+0000";
@@ -156,7 +156,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
       assert.equal(await count("services"), 0);
     });
 
-    test("all writes are done, each seeing those before it, or none of them", async () => {
+    test("either all writes are executed, each seeing those before it, or none", async () => {
       const [a, b] = [service("a"), service("b")];
       const web = route({ name: "web", service: { id: a.id } });
       const moved = { ...web, service: { id: b.id } };
@@ -259,7 +259,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
       assert.deepEqual(again.fault, { kind: "changed", message: "the service was removed in the meantime" });
     });
 
-    test("a key whose time is over makes room for another", async () => {
+    test("an expired key is replaced by a new one", async () => {
       const bob = consumer("bob");
       const past = Math.floor(Date.now() / 1000) - 60;
       await done(
@@ -297,7 +297,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
       ]);
     });
 
-    test("writes that come while one is under way share the next transaction", async () => {
+    test("writes that arrive during a transaction share the next one", async () => {
       const number = async () => Number((await database.query("select number from revision"))[0]?.number);
       const start = await number();
       const people = Array.from({ length: 10 }, (_, index) => consumer(`person ${index}`));
@@ -309,7 +309,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
       assert.equal(await number(), start + 2, "the first alone, the others together");
     });
 
-    test("of writes that share a transaction, the one that is refused takes no other along", async () => {
+    test("a refused write does not affect others in the same transaction", async () => {
       const all: readonly (readonly Write[])[] = [
         [create("consumers", consumer("alone"))],
         [create("consumers", consumer("twin"))],
@@ -326,7 +326,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
       assert.deepEqual(entities.map(({ username }) => username).sort(), ["alone", "twin"]);
     });
 
-    test("a page costs the same at the first and at the last of many rows", async () => {
+    test("the first and the last page of many rows cost the same", async () => {
       const body = JSON.stringify({ ...consumer("x"), tags: null });
       await database.query(
         `insert into consumers select (jsonb_populate_record(null::consumers,
@@ -359,7 +359,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
       }
     });
 
-    test("a database that ends is unavailable", async () => {
+    test("a closed database is unavailable", async () => {
       await keeper.close();
       await assert.rejects(store.find("services", { id: randomUUID() }), StoreUnavailable);
       await assert.rejects(store.write([create("services", service("users"))]), StoreUnavailable);

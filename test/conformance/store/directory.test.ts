@@ -52,7 +52,7 @@ describeCrashes("a directory", async () => {
   };
 });
 
-describe("a directory of people's files", () => {
+describe("a directory with files of users", () => {
   const using = async (
     run: (store: Store, holder: DirectoryHolder) => Promise<void>,
     files: Record<string, string>,
@@ -88,7 +88,7 @@ describe("a directory of people's files", () => {
       },
     ));
 
-  test("leaves out what is invalid or of another class, and shows everything else", () =>
+  test("omits resources that are invalid or of another class, and shows all others", () =>
     using(
       async (store) => {
         const { entities } = await store.list("services", { size: 10 });
@@ -109,7 +109,7 @@ describe("a directory of people's files", () => {
       },
     ));
 
-  test("refuses the name of what is faulty: its resource is older, and would push the new one out once it is mended", () =>
+  test("refuses the name of an invalid resource, which is older and would win once it is repaired", () =>
     using(
       async (store) => {
         const taken = await create(store, "services", service("bad", { id: randomUUID() }));
@@ -122,7 +122,7 @@ describe("a directory of people's files", () => {
       { "bad.yaml": `${head("Service", "bad")}spec: { url: "http://a", retries: -1 }\n` },
     ));
 
-  test("writes beside the resource that a reference leads to, and keys in the home namespace only", () =>
+  test("writes a resource into the namespace of the resource to which it refers, and keys only in the home namespace", () =>
     using(
       async (store, { directory, waited }) => {
         const cart = await store.find("services", { member: "name", value: "shop.cart" });
@@ -144,7 +144,7 @@ describe("a directory of people's files", () => {
       },
     ));
 
-  test("adds keys to a person's consumer and removes those that a person wrote, but not the person's Secret", () =>
+  test("adds keys to a user's consumer and removes keys that a user wrote, but not the user's Secret", () =>
     using(
       async (store, { directory }) => {
         const demo = await store.find("consumers", { member: "username", value: "demo" });
@@ -166,7 +166,7 @@ describe("a directory of people's files", () => {
       },
     ));
 
-  test("refuses the key that would be one too many, and keeps no Secret of it", () =>
+  test("refuses a key beyond the maximum, and keeps no Secret of it", () =>
     using(
       async (store, { directory }) => {
         const bob = await store.find("consumers", { member: "username", value: "bob" });
@@ -180,7 +180,7 @@ describe("a directory of people's files", () => {
       },
     ));
 
-  test("refuses to rewrite a broken file, and reports where it is broken", () =>
+  test("refuses to rewrite an invalid file, and reports the position of the error", () =>
     using(async (store, holder) => {
       const users = service("users");
       await create(store, "services", users);

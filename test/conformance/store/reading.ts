@@ -15,7 +15,7 @@ import {
 import type { StoreTest } from "./suite.ts";
 
 export function reading(test: StoreTest): void {
-  test("shows what was created at once, by id and by each unique member, with every member", async (its) => {
+  test("shows a created entity at once, by id and by each unique member, with all of its members", async (its) => {
     const users = await its.create("services", service("users", { tags: ["a b"], read_timeout: 5 }));
     const web = await its.create(
       "routes",
@@ -48,7 +48,7 @@ export function reading(test: StoreTest): void {
     assert.deepEqual(limit.config.redis, { ...Object(limit.config.redis), port: 6379, password: null });
   });
 
-  test("shows upstreams with targets and certificates with SNIs, with every member", async (its) => {
+  test("shows upstreams with targets and certificates with SNIs, with all of their members", async (its) => {
     const pair = await its.create("certificates", await certificate(0, { tags: ["tls"] }));
     const name = await its.create("snis", sni(pair, "*.example.com", { tags: ["wild"] }));
     const users = await its.create(
@@ -94,7 +94,7 @@ export function reading(test: StoreTest): void {
     );
   });
 
-  test("finds targets by their name within their upstream only", async (its) => {
+  test("finds targets by name only within their upstream", async (its) => {
     const [one, two] = [
       await its.create("upstreams", upstream("one.example")),
       await its.create("upstreams", upstream("two.example")),
@@ -110,14 +110,14 @@ export function reading(test: StoreTest): void {
     assert.equal(await find(two.id, "10.0.0.2:80"), undefined);
   });
 
-  test("gives null for what is not there", async (its) => {
+  test("returns null for a missing entity", async (its) => {
     await its.create("services", service("users"));
     for (const value of ["", "Users", "__proto__", "constructor", "' OR 1=1 --", "\u0000"])
       assert.equal(await its.store.find("services", { member: "name", value }), null, value);
     assert.equal(await its.store.find("services", { id: "11111111-1111-4111-8111-111111111111" }), null);
   });
 
-  test("lists in the order of ids, a page at a time, and only those that refer to something", async (its) => {
+  test("lists entities in the order of ids, in pages, or only those that refer to an entity", async (its) => {
     const [one, two] = [await its.create("services", service("one")), await its.create("services", service("two"))];
     const routes = [];
     for (let count = 0; count < 5; count++)
@@ -138,7 +138,7 @@ export function reading(test: StoreTest): void {
     assert.deepEqual(await its.store.list("routes", { size: 9, where: nowhere }), { entities: [], more: false });
   });
 
-  test("lists only those with tags, all of them or any", async (its) => {
+  test("lists entities by tags, with all or any of them", async (its) => {
     const made = [
       await its.create("services", service("a", { tags: ["x", "y z"] })),
       await its.create("services", service("b", { tags: ["y z"] })),
@@ -161,7 +161,7 @@ export function reading(test: StoreTest): void {
     assert.deepEqual([last.entities.map(({ id }) => id), last.more], [rest, false]);
   });
 
-  test("hides a key whose time is over", async (its) => {
+  test("hides an expired key", async (its) => {
     const bob = await its.create("consumers", consumer("bob"));
     const hour = 3600;
     const old = credential(bob, "old", { ttl: hour, created_at: Math.floor(Date.now() / 1000) - hour - 1 });

@@ -6,7 +6,7 @@ import { certificate, consumer, credential, plugin, route, service, sni, target,
 import { remove, type StoreTest } from "./suite.ts";
 
 export function removing(test: StoreTest): void {
-  test("removes what depends on an entity with it, and nothing else", async (its) => {
+  test("removes an entity with its dependents, and nothing else", async (its) => {
     const users = await its.create("services", service("users"));
     const web = await its.create("routes", route({ service: { id: users.id } }));
     const bob = await its.create("consumers", consumer("bob"));
@@ -72,7 +72,7 @@ export function removing(test: StoreTest): void {
     }
   });
 
-  test("removes by name, within a parent too", async (its) => {
+  test("removes an entity by name, also within a parent", async (its) => {
     const [one, two] = [
       await its.create("upstreams", upstream("one.example")),
       await its.create("upstreams", upstream("two.example")),
@@ -88,7 +88,7 @@ export function removing(test: StoreTest): void {
     assert.deepEqual(await its.ids("upstreams"), [one.id]);
   });
 
-  test("removes one key and leaves the consumer's others", async (its) => {
+  test("removes one key and keeps the consumer's others", async (its) => {
     const bob = await its.create("consumers", consumer("bob"));
     const keys = [];
     for (const key of ["a", "b", "c"]) keys.push(await its.create("keyauth_credentials", credential(bob, key)));

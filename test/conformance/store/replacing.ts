@@ -20,7 +20,7 @@ import { replace, type StoreTest } from "./suite.ts";
 const unknown = "11111111-1111-4111-8111-111111111111";
 
 export function replacing(test: StoreTest): void {
-  test("gives an entity the new form and nothing of the old, for every collection", async (its) => {
+  test("replaces an entity completely, in every collection", async (its) => {
     const users = await its.create("services", service("users", { path: "/a", tags: ["a"], retries: 1 }));
     const web = await its.create("routes", route({ name: "web", service: { id: users.id }, hosts: ["a.example"] }));
     const bob = await its.create("consumers", consumer("bob", { custom_id: "42", tags: ["a"] }));
@@ -53,7 +53,7 @@ export function replacing(test: StoreTest): void {
     }
   });
 
-  test("keeps id, time of creation and everything that refers to it when an entity is renamed", async (its) => {
+  test("keeps id, creation time and references when an entity is renamed", async (its) => {
     const users = await its.create("services", service("users"));
     const web = await its.create("routes", route({ service: { id: users.id } }));
     const renamed = await its.replace("services", { ...users, name: "people" });
@@ -70,7 +70,7 @@ export function replacing(test: StoreTest): void {
     assert.deepEqual((await its.store.find("keyauth_credentials", { id: key.id }))?.consumer, { id: bob.id });
   });
 
-  test("changes a key, and the old one opens nothing", async (its) => {
+  test("changes a key, and the old one is no longer found", async (its) => {
     const bob = await its.create("consumers", consumer("bob"));
     const key = await its.create("keyauth_credentials", credential(bob, "old"));
     const other = await its.create("keyauth_credentials", credential(bob, "other"));
@@ -81,7 +81,7 @@ export function replacing(test: StoreTest): void {
     await its.create("keyauth_credentials", credential(bob, "old"));
   });
 
-  test("moves what stands within another entity to a new one", async (its) => {
+  test("moves a nested entity to another parent", async (its) => {
     const [bob, eve] = [await its.create("consumers", consumer("bob")), await its.create("consumers", consumer("eve"))];
     const key = await its.create("keyauth_credentials", credential(bob, "secret"));
     const [one, two] = [
@@ -107,7 +107,7 @@ export function replacing(test: StoreTest): void {
     }
   });
 
-  test("refuses a replacement that would clash or lead nowhere", async (its) => {
+  test("refuses a replacement with a conflict or a reference to a missing entity", async (its) => {
     const users = await its.create("services", service("users"));
     await its.create("services", service("other"));
     const web = await its.create("routes", route({ service: { id: users.id } }));
@@ -123,7 +123,7 @@ export function replacing(test: StoreTest): void {
       assert.deepEqual((await its.refused(replace(collection, made))).fault, fault);
   });
 
-  test("replaces what is as it was read, and nothing else", async (its) => {
+  test("replaces an entity only if it is unchanged since it was read", async (its) => {
     const users = await its.create("services", service("users"));
     const etag = etagOf(users);
     const next = { ...users, retries: 1 };

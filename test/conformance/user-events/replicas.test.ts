@@ -56,7 +56,7 @@ describe("two processes on one database", () => {
     });
   }
 
-  it("lose no mutation while Redis is away, report the outage, and deliver all users when it is back", () =>
+  it("lose no mutation while Redis is unreachable, report the outage, and deliver all users when it is back", () =>
     outliveRedis(
       {
         redis,
@@ -99,7 +99,7 @@ describe("two processes on one database", () => {
     );
   });
 
-  it("end in time though the database no longer answers", { timeout: 30_000 }, async (context) => {
+  it("end in time although the database no longer answers", { timeout: 30_000 }, async (context) => {
     const address = new URL(postgres.url);
     const link = await openLink(Number(address.port));
     context.after(() => link.cut());
@@ -115,7 +115,7 @@ describe("two processes on one database", () => {
     await asked;
   });
 
-  it("let a client continue at the other when one of them is stopped", async (context) => {
+  it("let a client continue at the other process when one is stopped", async (context) => {
     const [one, other] = await startTwo("database");
     const socket = new WebSocket(`${one.url}/graphql`.replace("http", "ws"), "graphql-transport-ws");
     context.after(() => socket.terminate());

@@ -120,7 +120,7 @@ describe("the rates of two replicas with one Redis", () => {
     await says([replica], AWAY);
   });
 
-  it("are counted by each replica while Redis is away, which is reported once, and together afterwards", async (context) => {
+  it("are counted by each replica while Redis is unreachable, which is reported once, and together afterwards", async (context) => {
     const [one, other] = await Promise.all([open(), open()]);
     context.after(() => Promise.all([one, other].map(({ app }) => app.close())));
     await sharing(one, other);

@@ -81,7 +81,7 @@ describe("Postgres", () => {
     await app.close();
   });
 
-  it("loses its connections without ending the process, and has new ones", async () => {
+  it("survives the loss of its connections, and opens new ones", async () => {
     const [first, second] = [await open(), await open()];
     await first.query("select 1");
     await second.query(
@@ -93,7 +93,7 @@ describe("Postgres", () => {
     await Promise.all([first.close(), second.close()]);
   });
 
-  it("gives up queries to a silent server, and opens new connections when it answers again", async () => {
+  it("aborts queries to a server that does not answer, and opens new connections when it answers again", async () => {
     const link = await openLink(server.port);
     const url = server.url.replace(`:${server.port}/`, `:${link.port}/`);
     const database = openPostgres({ url, onLost: () => undefined, milliseconds: 200 });

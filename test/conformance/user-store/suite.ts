@@ -66,7 +66,7 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
       }
     });
 
-    it("takes an e-mail address once, regardless of case and of how an accent is written", async () => {
+    it("accepts an e-mail address once, regardless of case and of how an accent is written", async () => {
       const id = randomUUIDv7();
       assert.equal(await store.add(user({ email: `Zoé.${id}@Example.org` })), true);
       for (const email of [`Zoé.${id}@Example.org`, `ZOÉ.${id}@EXAMPLE.ORG`, `zoe\u0301.${id}@example.org`]) {
@@ -80,12 +80,12 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
 
     const pairs = [
       ["an accent that has no capital letter of its own", "ταΐζω", "ΤΑΪ\u0301ΖΩ"],
-      ["a letter that is written in two pieces as a capital one", "ǰan", "J\u030can"],
-      ["a letter that is two as capital ones", "straße", "STRASSE"],
+      ["a letter whose capital form is two code points", "ǰan", "J\u030can"],
+      ["a letter whose capital form is two letters", "straße", "STRASSE"],
       ["two letters with one capital letter", "ſam", "sam"],
     ] as const;
     for (const [what, one, other] of pairs) {
-      it(`takes an e-mail address once: ${what}`, async () => {
+      it(`accepts an e-mail address once: ${what}`, async () => {
         const id = randomUUIDv7();
         const address = (name: string): string => `${name}.${id}@example.org`.normalize("NFC");
         assert.equal(await store.add(user({ email: address(one) })), true);
@@ -95,7 +95,7 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
       });
     }
 
-    it("lets one of many simultaneous writers have an address", async () => {
+    it("lets one of many simultaneous writers take an address", async () => {
       const email = `${randomUUIDv7()}@example.org`;
       const won = await Promise.all(Array.from({ length: 8 }, () => store.add(user({ email }))));
       assert.equal(won.filter(Boolean).length, 1);
@@ -138,7 +138,7 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
       assert.deepEqual(await again.user(ann.id), ann);
     });
 
-    it("rebuilds the address keys that an older version made, and keeps all users", async () => {
+    it("rebuilds the address keys of an older version, and keeps all users", async () => {
       const tag = randomUUIDv7();
       const old = [
         ["Ann@Example.org", "ann@example.org"],
@@ -185,7 +185,7 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
       }
     });
 
-    it("refuses an address that a replica of the version before has taken since by the key of its own rule", async () => {
+    it("refuses an address that a replica of the previous version has taken in the meantime with its own form of the key", async () => {
       const domain = `exämple-${randomUUIDv7()}.org`;
       const values = [randomUUIDv7(), "Ann", `Ann@${domain}`, `ann@${domain}`];
       await database.query("insert into users (id, name, email, email_key) values ($1, $2, $3, $4)", values);
@@ -206,7 +206,7 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
       }
     });
 
-    it("rebuilds keys although another writer takes one between the read and the write", async () => {
+    it("rebuilds keys even if another writer takes one between the read and the write", async () => {
       const email = `straße.${randomUUIDv7()}@example.org`;
       const [before, key] = [email, email.replace("ß", "ss")];
       const insert = (key: string) =>
@@ -233,7 +233,7 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
       assert.equal(await migrated.add(user({ email })), false);
     });
 
-    it("runs a script as a whole or not at all", async () => {
+    it("runs a script completely or not at all", async () => {
       await assert.rejects(database.script("create table half (id int); select 1 / 0;"), /division by zero/);
       await assert.rejects(database.query("select * from half"), /"half" does not exist/);
     });

@@ -142,7 +142,7 @@ const cases: readonly (readonly [string, Collection, object, object, RegExp | nu
 ];
 
 for (const [what, collection, older, younger, told] of cases)
-  test(`${collection} that share ${what} are ${told ? "in each other's way" : "not in each other's way"}`, () => {
+  test(`${collection} that share ${what} ${told ? "conflict" : "do not conflict"}`, () => {
     const claims = createClaimTable(createClaimInterests());
     assert.equal(claims.claim(claimant(collection, older)), null);
     const answer = claims.claim(claimant(collection, younger, "younger"));

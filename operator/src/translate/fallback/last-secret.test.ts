@@ -48,7 +48,7 @@ const kept = /; the last valid one is shown until there is another$/;
 for (const how of ["the whole is translated", "the change is carried on"]) {
   const of = (...changed: readonly string[]) => (how === "the whole is translated" ? [] : changed);
 
-  test(`a certificate stays when its renewed Secret is broken, and the condition says why (${how})`, () => {
+  test(`a certificate stays served when its renewed Secret is invalid, and the condition gives the reason (${how})`, () => {
     const { put, remove, translate } = start();
     put("Secret", "a", tls(mixed));
     const broken = translate(...of("Secret/default/a"));
@@ -72,7 +72,7 @@ for (const how of ["the whole is translated", "the change is carried on"]) {
     assert.deepEqual(told(renewed), []);
   });
 
-  test(`a certificate goes when it is removed, and one of its name has nothing of it (${how})`, () => {
+  test(`a deleted certificate is no longer served, and a new one with its name does not inherit its Secret (${how})`, () => {
     const { put, remove, translate } = start();
     put("Secret", "a", tls(mixed));
     translate(...of("Secret/default/a"));
