@@ -53,21 +53,21 @@ function cloneOf(context: TestContext, version: string, installed: boolean): Clo
 }
 
 for (const file of ["tools/launch.sh", "gateway/bin/sluice"]) {
-  test(`${file} says in one sentence that npm ci comes first`, (context) => {
+  test(`${file} reports in one sentence that npm ci must run first`, (context) => {
     const { path, run } = cloneOf(context, "v20.20.2", false);
     const sentence = `Run 'npm ci' in ${path} first: it installs the packages and the Node 26 that this needs.\n`;
     assert.deepEqual(run(file, "version"), { status: 1, output: sentence });
   });
 
   for (const version of ["v20.20.2", "v25.9.9", "sh: node: not found"])
-    test(`${file} says in one sentence that ${version} does not do where npm ci brings no Node`, (context) => {
+    test(`${file} reports in one sentence that ${version} is too old if npm ci installs no Node`, (context) => {
       const { status, output } = cloneOf(context, `'${version}'`, true).run(file, "version");
       assert.equal(status, 1);
       assert.match(output, /^This needs Node 26 or newer, .*: put one first on the PATH \(found: [^\n]*\)\.\n$/);
     });
 }
 
-test("runs with a Node of the machine that is new enough: programs by node, commands by their first line", (context) => {
+test("runs with the machine's Node if it is new enough: programs with node, commands by their first line", (context) => {
   const { run } = cloneOf(context, "v26.0.0", true);
   assert.deepEqual(run("tools/launch.sh", "tools/stages/main.ts", "a b"), {
     status: 0,
@@ -94,7 +94,7 @@ test("the three programs have a command each", () => {
 });
 
 for (const [name, script] of Object.entries(manifest.scripts)) {
-  test(`npm run ${name} says what to do before npm ci`, () => {
+  test(`npm run ${name} reports that npm ci must run first`, () => {
     const [command, program = ""] = script.split(" ");
     if (name === "format") return assert.equal(command, "biome");
     assert.equal(command, "tools/launch.sh");
@@ -102,7 +102,7 @@ for (const [name, script] of Object.entries(manifest.scripts)) {
   });
 }
 
-test("npm ci is quiet on the oldest Node that the README names", (context) => {
+test("npm ci prints no warnings on the oldest Node that the README names", (context) => {
   const [, oldest = ""] = /^>=(\d+\.\d+)$/.exec(manifest.engines.node) ?? [];
   for (const page of ["README.md", "CONTRIBUTING.md"])
     assert.ok(readFileSync(join(root, page), "utf8").includes(`Node ${oldest} or newer`), `${page}: Node ${oldest}`);

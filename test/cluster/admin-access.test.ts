@@ -88,7 +88,7 @@ describe("the admin API in a cluster", () => {
     assert.deepEqual(await ask("not.a.token", "GET", "/services"), { status: 401, body: { message: "Unauthorized" } });
   });
 
-  test("lets a user write who may write the custom resources, and creates them", async () => {
+  test("lets a user write if RBAC allows the user to write the custom resources, and creates them", async () => {
     const { status, body } = await ask("writer", "POST", "/services", { name: "users", host: "users.example" });
     assert.equal(status, 201, JSON.stringify(body));
     const listed = await cluster.kubectl([
@@ -121,7 +121,7 @@ describe("the admin API in a cluster", () => {
     assert.match(body.message ?? "", /may not list secrets in the namespace default/);
   });
 
-  test("shows a user without rights nothing but that it runs", async () => {
+  test("shows a user without rights only that it runs", async () => {
     assert.equal((await ask("nobody", "GET", "/services")).status, 403);
     assert.equal((await ask("nobody", "GET", "/")).status, 200);
   });

@@ -77,7 +77,7 @@ function says(at: string, type: string, words: RegExp): Promise<unknown> {
 let dev: TestNode;
 let other: TestNode;
 
-test("an operator of its own class takes what has none in its home namespace and in one that a Lease gives to it", async () => {
+test("an operator with its own class serves resources without a class in its home namespace and in one that a Lease assigns to it", async () => {
   dev = await operator({ SLUICE_CLASS: "dev", SLUICE_HOME_NAMESPACE: "dev-home" });
   await serves(dev, ["given.web", "web"]);
   await says("dev-home/web", "Programmed", /^True/);
@@ -91,7 +91,7 @@ test("a resource whose class no operator serves gets a condition that lists the 
   assert.match(await plane.kubectl(["get", "events", "-n", "shop"]), /ClassNotServed/);
 });
 
-test("an operator of the default class takes what is left, and no resource is taken by two", async () => {
+test("an operator of the default class serves all other resources, and no resource is served by two", async () => {
   other = await operator({ SLUICE_HOME_NAMESPACE: "default" });
   await serves(other, ["shop.web"]);
   await says("shop/web", "Programmed", /^True/);
@@ -120,7 +120,7 @@ test("the admin API of a class lists what its operator serves", async () => {
   }
 });
 
-test("a namespace whose Lease is deleted goes to the default class", async () => {
+test("a namespace whose Lease is deleted is assigned to the default class", async () => {
   await plane.kubectl(["delete", "lease", "-n", "given", "classless"]);
   await serves(dev, ["web"]);
   await serves(other, ["given.web", "shop.web"]);

@@ -41,7 +41,7 @@ interface Running {
   close(): Promise<void>;
 }
 
-describe("the operator and what is not its own", { concurrency: false }, () => {
+describe("the operator and resources of other installations", { concurrency: false }, () => {
   let plane: ControlPlane;
   let operatorConfig: string;
   const folder = temporaryFolder("ownership");
@@ -134,7 +134,7 @@ describe("the operator and what is not its own", { concurrency: false }, () => {
   const says = (at: string, type: string, words: RegExp, timeout = 10_000) =>
     waitFor(async () => words.test(await condition(at, type)), { what: `${at} to say ${words}`, timeout });
 
-  test("two Sluices that differ in their class never touch each other's resources, and one may go from one to the other", async () => {
+  test("two installations with different classes never touch each other's resources, and a resource may move from one to the other", async () => {
     await namespace("classes");
     const mine = await operator();
     const theirs = await operator({ SLUICE_CLASS: "theirs" });
@@ -168,7 +168,7 @@ describe("the operator and what is not its own", { concurrency: false }, () => {
     await plane.kubectl(["delete", "namespace", "classes", "--wait=false"]);
   });
 
-  test("two Sluices of one class that watch different namespaces never touch each other's resources", async () => {
+  test("two installations of one class that watch different namespaces never touch each other's resources", async () => {
     const scopes = ["scope-a", "scope-b"];
     for (const name of scopes) await namespace(name);
     const [one, two] = await Promise.all(
@@ -195,7 +195,7 @@ describe("the operator and what is not its own", { concurrency: false }, () => {
     await plane.kubectl(["delete", "namespace", ...scopes, "--wait=false"]);
   });
 
-  test("a namespace comes and goes with its label, as a whole", async () => {
+  test("a namespace is added and removed completely with its label", async () => {
     const label = "sluice.test/gateway";
     await namespace("labelled", { [label]: "public" });
     await namespace("plain");
@@ -227,7 +227,7 @@ describe("the operator and what is not its own", { concurrency: false }, () => {
     await remove("gwroute", "default/home");
   });
 
-  test("a reference leaves its namespace only while a ReferenceGrant lets it, and never where the cluster has no such kind", async () => {
+  test("a reference to another namespace works only while a ReferenceGrant allows it, and never without the kind's CRD", async () => {
     for (const name of ["team", "shop"]) await namespace(name);
     await apply(
       service("shop/up"),

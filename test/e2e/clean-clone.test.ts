@@ -42,7 +42,7 @@ test("a clean clone installs and checks", async () => {
   assert.equal(await run("git", ["status", "--porcelain"], place), "", "install and check leave the clone as it was");
 });
 
-test("the README's tour answers what the README says, in its order", async () => {
+test("the README's tour prints the output that the README shows, in its order", async () => {
   const steps = stepsOf(readFileSync(join(clone, "README.md"), "utf8"), "A five-minute tour");
   assert.equal(steps.length, 3);
   const product = await startProcess("npm", ["start"], { ...place, name: "npm start" });
@@ -72,7 +72,7 @@ const servers = [
   "SLUICE_STORE=file SLUICE_FILE=kong.yml SLUICE_FILE_WRITABLE=true npx sluice start",
 ];
 
-test("the README's database and file are there, and take what Kong's scripts send", async () => {
+test("the README's database and file exist, and accept the requests of Kong's scripts", async () => {
   const page = readFileSync(join(clone, "README.md"), "utf8");
   const steps = stepsOf(page, "Without a cluster: a database or a file");
   assert.equal(steps.length, servers.length);

@@ -42,7 +42,7 @@ if (process.argv.includes("--write")) {
       assert.equal(printOutcome(resources.toReversed(), input), printOutcome(resources, input));
     });
 
-    test(`${name}: no value of a Secret stands in a condition or in a reason, and no consumer's key in the document`, () => {
+    test(`${name}: no value of a Secret is in a condition or in a reason, and no consumer's key in the document`, () => {
       const resources = readResources(input);
       const values = resources
         .filter(({ kind }) => kind === "Secret")

@@ -43,11 +43,11 @@ const inCluster = { KUBECONFIG: "/etc/kubeconfig", SLUICE_STORE: "cluster", SLUI
 const operator = { KUBECONFIG: "/etc/kubeconfig", SLUICE_OPERATOR_LISTEN: "127.0.0.1:0" };
 
 const commands: readonly Says[] = [
-  { image: "gateway", does: "says its version", words: ["version"], code: 0, says: /^\d+\.\d+\.\d+\n$/ },
-  { image: "gateway", does: "says which setting it lacks", words: ["gateway"], code: 1, says: /SLUICE_PUSH_TOKEN/ },
+  { image: "gateway", does: "prints its version", words: ["version"], code: 0, says: /^\d+\.\d+\.\d+\n$/ },
+  { image: "gateway", does: "reports the missing setting", words: ["gateway"], code: 1, says: /SLUICE_PUSH_TOKEN/ },
   {
     image: "gateway",
-    does: "says what it lacks for another command",
+    does: "reports the missing setting of another command",
     words: ["start"],
     env: { SLUICE_STORE: "file", SLUICE_FILE: "/tmp/sluice.json" },
     code: 1,
@@ -55,7 +55,7 @@ const commands: readonly Says[] = [
   },
   {
     image: "gateway",
-    does: "makes the tables of an embedded database",
+    does: "creates the tables of an embedded database",
     words: ["migrations", "bootstrap"],
     env: { SLUICE_DATABASE_DIR: "/tmp/database" },
     code: 0,
@@ -69,23 +69,23 @@ const commands: readonly Says[] = [
     code: 0,
     says: /^apiVersion: sluice\.dev\/v1alpha1\nkind: Service$/m,
   },
-  { image: "admin", does: "says that no API server answers", words: ["admin"], env: inCluster, ...noCluster },
-  { image: "operator", does: "says which setting it lacks", words: [], code: 1, says: /SLUICE_PUSH_TOKEN/ },
+  { image: "admin", does: "reports that no API server answers", words: ["admin"], env: inCluster, ...noCluster },
+  { image: "operator", does: "reports the missing setting", words: [], code: 1, says: /SLUICE_PUSH_TOKEN/ },
   {
     image: "operator",
-    does: "says that no API server answers",
+    does: "reports that no API server answers",
     words: [],
     env: { ...operator, SLUICE_PUSH_TOKEN: "t".repeat(40) },
     ...noCluster,
   },
   {
     image: "user-api",
-    does: "tells its commands",
+    does: "lists its commands",
     words: ["help"],
     code: 0,
     says: /usage: sluice-user-api \[COMMAND\]/,
   },
-  { image: "user-api", does: "says which setting it lacks", words: ["serve"], code: 1, says: /GATEWAY_SECRET must be/ },
+  { image: "user-api", does: "reports the missing setting", words: ["serve"], code: 1, says: /GATEWAY_SECRET must be/ },
 ];
 
 for (const { image, does, code, says, ...container } of commands) {
@@ -138,7 +138,7 @@ async function running(context: TestContext, image: ImageName, container: Omit<C
   return started;
 }
 
-test("gateway answers on its proxy and status ports, and ends in order", async (context) => {
+test("gateway answers on its proxy and status ports, and stops gracefully", async (context) => {
   const [proxy, status] = [await freePort(), await freePort()];
   const services = [{ name: "up", url: "http://127.0.0.1:9", routes: [{ name: "route", paths: ["/there"] }] }];
   const gateway = await running(context, "gateway", {
@@ -203,13 +203,13 @@ test("test-postgres creates its data once, admits clients with the password, and
   }
 });
 
-test("test-postgres says which variable it lacks", async (context) => {
+test("test-postgres reports the missing variable", async (context) => {
   const container = await running(context, "test-postgres", { volumes: { "/var/lib/postgresql": null, "/tmp": null } });
   assert.equal((await container.ended()).code, 1);
   assert.match(container.output(), /POSTGRES_PASSWORD or POSTGRES_PASSWORD_FILE/);
 });
 
-test("test-redis answers with the arguments that it is given", async (context) => {
+test("test-redis answers with the given arguments", async (context) => {
   const port = await freePort();
   const words = ["redis-server", "--port", `${port}`, "--requirepass", "secret", "--save", ""];
   await running(context, "test-redis", { ready: /Ready to accept connections/, words, volumes: { "/data": null } });

@@ -21,7 +21,7 @@ const stages = new Map(
 for (const workload of Object.values(workloads)) {
   const { name } = workload;
 
-  test(`the Dockerfile lays out the root of ${name} with the script that the image is made with`, () => {
+  test(`the Dockerfile creates the root of ${name} with the script that also builds the image`, () => {
     assert.deepEqual(stages.get(`${name}-root`), {
       base: "build",
       lines: [`RUN node_modules/.bin/node tools/images/main.ts --root /image ${name}`],

@@ -39,14 +39,14 @@ const unwanted: readonly [what: string, path: RegExp][] = [
 ];
 
 for (const { name, workspace, title } of Object.values(workloads)) {
-  test(`${name} takes less than 200 MB`, (context) => {
+  test(`${name} is smaller than 200 MB`, (context) => {
     const size = [...all[name].list.values()].reduce((total, listed) => total + listed.size, 0);
     context.diagnostic(`${name}: ${(size / 1e6).toFixed(1)} MB unpacked`);
     assert.ok(size < 200e6, `${size} bytes`);
   });
 
   for (const [what, pattern] of unwanted) {
-    test(`${name} has not ${what}`, () => {
+    test(`${name} does not contain ${what}`, () => {
       assert.deepEqual(
         [...all[name].list.keys()].filter((path) => pattern.test(path)),
         [],
@@ -54,7 +54,7 @@ for (const { name, workspace, title } of Object.values(workloads)) {
     });
   }
 
-  test(`${name} has Node, its own programs and nothing else at its top`, () => {
+  test(`${name} has Node, its own programs and nothing else at its top level`, () => {
     const top = new Set([...all[name].list.keys()].map((path) => path.split("/")[0]));
     assert.deepEqual([...top].toSorted(), ["etc", "lib", "lib64", "sluice", "tmp", "usr", "var"]);
     const run = [...all[name].list].filter(([path, { mode }]) => /^-.*x/.test(mode) && /^usr\//.test(path));
@@ -64,7 +64,7 @@ for (const { name, workspace, title } of Object.values(workloads)) {
     );
   });
 
-  test(`${name} says the same of every file: root's, undated, writable by root alone, of no other's rights`, () => {
+  test(`${name} has the same owner and time for all files, which only root can write`, () => {
     const open = ["tmp", "var/lib/sluice"];
     for (const [path, { mode, owner, time }] of all[name].list) {
       assert.deepEqual({ path, owner, time }, { path, owner: "0/0", time: "1970-01-01 00:00:00" });
@@ -82,7 +82,7 @@ for (const { name, workspace, title } of Object.values(workloads)) {
     );
   });
 
-  test(`the list of contents of ${name} names each package and each library that is there, and no other`, () => {
+  test(`the SBOM of ${name} lists exactly the packages and libraries that it contains`, () => {
     const { components }: { components: Component[] } = JSON.parse(textIn(all[name], sbomPlace));
     const npm = components.filter(({ purl }) => purl.startsWith("pkg:npm/"));
     const installed = npm.filter((one) => one["bom-ref"].includes("node_modules/"));
@@ -102,7 +102,7 @@ for (const { name, workspace, title } of Object.values(workloads)) {
     assert.deepEqual(files.toSorted(), libraries.toSorted());
   });
 
-  test(`${name} runs as a numbered user, and says what it is`, () => {
+  test(`${name} runs as a numeric user, and has labels that describe it`, () => {
     const { User, Labels } = all[name].runAs;
     assert.equal(User, "65532:65532");
     assert.match(textIn(all[name], "etc/passwd"), /^sluice:x:65532:65532:/m);
@@ -114,7 +114,7 @@ for (const { name, workspace, title } of Object.values(workloads)) {
     assert.match(label("revision") ?? "", /^[0-9a-f]{40}(-dirty)?$/);
   });
 
-  test(`${name} is started as the first line of its command says`, () => {
+  test(`${name} is started in the way of the first line of its command`, () => {
     const { Entrypoint, Env } = all[name].runAs;
     const command = Entrypoint.at(-1) ?? "";
     assert.ok(command.startsWith(`/sluice/${workspace}/build/`));
@@ -143,7 +143,7 @@ const absences: readonly [image: ImageName, path: string][] = [
   ["user-api", "undici"],
 ];
 for (const [image, name] of absences) {
-  test(`${image} has no ${name}`, () => {
+  test(`${image} does not contain ${name}`, () => {
     assert.deepEqual(
       packagesIn(all[image]).filter((path) => path.endsWith(`node_modules/${name}`)),
       [],
@@ -151,13 +151,13 @@ for (const [image, name] of absences) {
   });
 }
 
-test("the same sources give the same digest, and images share what they have in common", () => {
+test("the same sources give the same digest, and images share common layers", () => {
   const [first, second] = [makeKit(), makeKit()].map((kit) => imageOf(workloads["user-api"], kit));
   assert.equal(first?.digest, second?.digest);
   assert.equal(new Set(Object.values(workloads).map(({ name }) => all[name].layers[0])).size, 1);
 });
 
-test("a longer path than a tar header has room for comes out whole", () => {
+test("a path longer than a tar header's field is complete", () => {
   const files = [...all.gateway.list].filter(([path, { mode }]) => path.length > 100 && mode.startsWith("-"));
   assert.ok(files.length > 0);
   for (const [path] of files) {

@@ -45,11 +45,11 @@ before(() => assert.deepEqual(shown, [], "a good start says nothing but its gree
 
 provesBadInput({ nodes, put, conditions }, { refusedBySchema: false });
 
-test("a fault is on the terminal with its resource, too", async () => {
+test("an error is also on the terminal, with its resource", async () => {
   await isShown(/^operator: .*spec\.stripPaths: unknown field.*unknown-field/);
 });
 
-test("YAML that is broken in the middle of a file is reported with its place, and its last content stays served", async () => {
+test("invalid YAML in the middle of a file is reported with its position, and the last content stays served", async () => {
   const file = join(folder, "many.yaml");
   const good = (name: string, path: string) =>
     `apiVersion: sluice.dev/v1alpha1\nkind: Route\nmetadata:\n  name: ${name}\nspec:\n  serviceRef:\n    name: echo\n  paths:\n    - ${path}\n`;
@@ -72,7 +72,7 @@ test("YAML that is broken in the middle of a file is reported with its place, an
   await waitFor(async () => (await statusOf("/changed")) === 200, { what: "the mended file to be served" });
 });
 
-test("a file of a key-auth that is emptied, cut anywhere or written in two parts opens nothing", async () => {
+test("emptying, truncating or writing the file of a key-auth in two parts never removes its protection", async () => {
   await put(route("guarded", { serviceRef: { name: "echo" } }));
   const file = join(folder, "guard.yaml");
   const text =
@@ -92,12 +92,12 @@ test("a file of a key-auth that is emptied, cut anywhere or written in two parts
   await isShown(/^operator: .*guard\.yaml waits until the file has been unchanged for 2 s/);
 });
 
-test("a resource of an unknown kind is reported with its place", async () => {
+test("a resource of an unknown kind is reported with its position", async () => {
   await put({ apiVersion: "sluice.dev/v1alpha1", kind: "Rout", metadata: { name: "typo" } });
   await isShown(/^operator: .*\.yaml:1:1.*unknown kind Rout/);
 });
 
-test("while no node answers, Programmed names them; the one that comes back is enough", async () => {
+test("while no node answers, Programmed names the nodes; it becomes True when one of them is back", async () => {
   await Promise.all([product.kill9("gateway-1"), product.kill9("gateway-2")]);
   await put(route("waiting", { serviceRef: { name: "echo" } }));
   const programmed = async () => (await conditions("Route", "waiting")).find(({ type }) => type === "Programmed");

@@ -62,7 +62,7 @@ const cases: readonly Case[] = [
     refusal: /spec\.stripPath.*boolean/,
   },
   {
-    what: "an unknown field in the config of a plugin that protects: its route is closed",
+    what: "an unknown field in the config of a protecting plugin: its route answers 503",
     items: protectedRoute("unknown-config", { plugin: "rate-limiting", config: { minute: 5, minutes: 5 } }),
     kind: "Plugin",
     name: "unknown-config",
@@ -72,7 +72,7 @@ const cases: readonly Case[] = [
     answers: [["/unknown-config", 503]],
   },
   {
-    what: "a wrong type in the config of a plugin that protects: its route is closed",
+    what: "a wrong type in the config of a protecting plugin: its route answers 503",
     items: protectedRoute("wrong-config", { plugin: "rate-limiting", config: { minute: "sixty" } }),
     kind: "Plugin",
     name: "wrong-config",
@@ -82,7 +82,7 @@ const cases: readonly Case[] = [
     answers: [["/wrong-config", 503]],
   },
   {
-    what: "a misspelt plugin: its route is closed, with a key or without",
+    what: "a misspelt plugin: its route answers 503, with or without a key",
     items: [...consumer("misspelt", "misspelt"), ...protectedRoute("misspelt", { plugin: "key-atuh" })],
     kind: "Plugin",
     name: "misspelt",
@@ -96,7 +96,7 @@ const cases: readonly Case[] = [
     refusal: /Unsupported value: "key-atuh"/,
   },
   {
-    what: "a plugin that Sluice does not have: the routes of its service are closed",
+    what: "a plugin that Sluice does not have: the routes of its service answer 503",
     items: [
       resource("Service", "jwt", { url: "http://127.0.0.1:1" }),
       route("jwt", { serviceRef: { name: "jwt" } }),
@@ -111,7 +111,7 @@ const cases: readonly Case[] = [
     refusal: /Unsupported value: "jwt"/,
   },
   {
-    what: "an unknown plugin that is switched off: its route is served",
+    what: "an unknown plugin that is disabled: its route is served",
     items: protectedRoute("unknown-off", { plugin: "jwt", enabled: false }),
     kind: "Plugin",
     name: "unknown-off",
@@ -122,7 +122,7 @@ const cases: readonly Case[] = [
     refusal: /Unsupported value: "jwt"/,
   },
   {
-    what: "a wrong type in the config of a plugin that does not protect: its route is served without it",
+    what: "a wrong type in the config of another plugin: its route is served without the plugin",
     items: protectedRoute("wrong-cors", { plugin: "cors", config: { max_age: "long" } }),
     kind: "Plugin",
     name: "wrong-cors",
@@ -172,7 +172,7 @@ const cases: readonly Case[] = [
     ],
   },
   {
-    what: "two routes with the same match: the older one has the requests",
+    what: "two routes with the same match: the older one is served",
     items: [route("same-a", { ...echo, paths: ["/same"] }), route("same-b", { ...echo, paths: ["/same"] })],
     kind: "Route",
     name: "same-b",
@@ -182,7 +182,7 @@ const cases: readonly Case[] = [
     answers: [["/same", 200]],
   },
   {
-    what: "a key used twice: it stays the older consumer's",
+    what: "a key used twice: the older consumer keeps it",
     items: [...consumer("twin-a", "twin"), ...consumer("twin-b", "twin")],
     kind: "Consumer",
     name: "twin-b",

@@ -83,7 +83,7 @@ async function askFromPage(path: string, { key = "demo-key", credentials = "omit
   }
 }
 
-test("a page of any origin reads the answer of the samples' route, after a preflight", async () => {
+test("a page of any origin reads the response of the samples' route, after a preflight", async () => {
   const seen = await askFromPage("/users");
   assert.deepEqual(seen, { status: 200, body: '{"data":{"users":[]}}', id: null });
   const { body } = await get(`http://${chosen.status}/metrics`);
@@ -97,7 +97,7 @@ test("a page reads an error of the gateway, too", async () => {
   assert.equal(JSON.parse(seen.body ?? "").message, "Unauthorized");
 });
 
-test("a page of the chosen origin may send credentials and reads the exposed header", async () => {
+test("a page of the allowed origin may send credentials and reads the exposed header", async () => {
   const seen = await askFromPage("/chosen", { credentials: "include" });
   assert.deepEqual([seen.status, seen.error], [200, undefined]);
   assert.match(String(seen.id), /^[0-9a-f]{32}$/);

@@ -65,7 +65,7 @@ describe("several processes over one Postgres", () => {
     return { code, said: started.output() };
   };
 
-  test("nodes follow each other's writes, count together, and outlive the database", async () => {
+  test("nodes apply each other's writes, count together, and survive the loss of the database", async () => {
     const early = await run("gateway");
     assert.equal(early.code, 1);
     assert.match(early.said, /^sluice: the database needs bootstrapping: run `sluice migrations bootstrap`$/m);

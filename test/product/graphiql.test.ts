@@ -52,7 +52,7 @@ async function answered(document: string, text: string, then: () => Promise<unkn
   await page.close();
 }
 
-test("GraphiQL loads from the user API alone, within its policy, and runs a query", () =>
+test("GraphiQL loads only from the user API, within its content security policy, and runs a query", () =>
   answered("{ users { email } }", "ann@example.org"));
 
 test("GraphiQL follows a subscription", async () => {

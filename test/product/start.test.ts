@@ -89,7 +89,7 @@ async function followTour(printed: string): Promise<void> {
   for (const { title, command, output } of steps) assert.equal(await typeInShell(command), output, title);
 }
 
-test("the first start copies the samples, prints three commands that do what it says, and ends with Ctrl-C", async () => {
+test("the first start copies the samples, prints three commands that work as described, and stops on Ctrl-C", async () => {
   const began = performance.now();
   const product = await npmStart("first start");
   const printed = await greetingOf(product);
@@ -104,7 +104,7 @@ test("the first start copies the samples, prints three commands that do what it 
   await endsInOrder(product);
 });
 
-test("a later start keeps folder and users, drains what is under way at Ctrl-C, and its commands are true again", async () => {
+test("a later start keeps folder and users, completes requests in flight on Ctrl-C, and its commands work again", async () => {
   const product = await npmStart("second start");
   const printed = await greetingOf(product);
   assert.match(printed, /name=people-2/);

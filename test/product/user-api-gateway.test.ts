@@ -173,7 +173,7 @@ describe("the user API behind a node", () => {
     return { run, names, errors };
   }
 
-  test("subscriptions by WebSocket go through the node, with the caller's identity", async (context) => {
+  test("subscriptions over WebSocket pass through the node, with the caller's identity", async (context) => {
     const url = `ws://${proxy}/users/graphql`;
     const rita = follow(context, url, { apikey: "key-of-rita", ...FORGED });
     const walt = follow(context, url, { apikey: "key-of-walt" });

@@ -23,14 +23,14 @@ const commands: readonly [command: string, words: readonly string[], says: RegEx
 ];
 
 for (const [command, words, says] of commands) {
-  test(`${[command, ...words].join(" ")} runs without a source`, async () => {
+  test(`${[command, ...words].join(" ")} runs without sources`, async () => {
     const { promise, resolve } = Promise.withResolvers<string>();
     execFile(join(root, command), words, { env: { ...process.env, ...env } }, (_error, out, err) => resolve(out + err));
     assert.match(await promise, says);
   });
 }
 
-test("a built node serves a file that is read aside, by workers in threads", async (context) => {
+test("a built node serves a file that the reader process reads, with several workers", async (context) => {
   const upstream = createServer((_request, response) => response.end("here"));
   await new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve));
   context.after(() => upstream.close());

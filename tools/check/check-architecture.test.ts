@@ -36,7 +36,7 @@ for (const [text, fault] of refused) {
   test(`refuses a page: ${fault}`, () => assert.deepEqual(faultsOf(text), [fault]));
 }
 
-test("every page below docs must stand in the index, except decision records", () => {
+test("every page below docs must be in the index, except decision records", () => {
   const pages = ["docs/how-to/a.md", "docs/how-to/b.md", "docs/decisions/0001-c.md"].map((path) => ({
     path,
     text: "",

@@ -43,19 +43,19 @@ let f: import("f").F;
   );
 });
 
-test("knows the package of a specifier", () => {
+test("finds the package of a specifier", () => {
   const specifiers = ["a", "a/b.js", "@s/a", "@s/a/b/c.js", "node:fs", "./a.ts", "../a.ts"];
   assert.deepEqual(specifiers.map(packageOf), ["a", "a", "@s/a", "@s/a", undefined, undefined, undefined]);
 });
 
-test("the rule of the longest folder applies", () => {
+test("the rule with the longest folder applies", () => {
   assert.equal(roomOf("gateway/src/counters/redis-counters.ts")?.folder, "gateway/src/counters");
   assert.equal(roomOf("gateway/src/plugins/cors/handler.ts")?.folder, "gateway/src/plugins");
   assert.equal(roomOf("gateway/src/main.ts")?.folder, "gateway");
   assert.equal(roomOf("gateways/main.ts"), undefined);
 });
 
-test("every workspace has a room", () => {
+test("every workspace has an import rule", () => {
   for (const folder of workspaces)
     assert.ok(
       rooms.some((room) => room.folder === folder),
@@ -118,10 +118,10 @@ const taken: readonly [file: string, specifier: string][] = [
 ];
 
 for (const [file, specifier] of taken) {
-  test(`takes ${specifier} in ${file}`, () => assert.deepEqual(importing(file, specifier), []));
+  test(`accepts ${specifier} in ${file}`, () => assert.deepEqual(importing(file, specifier), []));
 }
 
-test("takes what a network module has that does not reach the network", () => {
+test("accepts members of a network module that do not reach the network", () => {
   const path = "gateway/src/compile/a.ts";
   const faults = (text: string) => checkImports(findImports([{ path, text }]), workspaces).length;
   assert.equal(faults('import { isIP } from "node:net";\nimport type { Server } from "node:http";'), 0);
@@ -129,7 +129,7 @@ test("takes what a network module has that does not reach the network", () => {
   assert.equal(faults('import * as net from "node:net";'), 1);
 });
 
-test("a package that is imported but not named is a fault, and one that is named but not imported", () => {
+test("a package that is imported but not declared is an error, and so is one that is declared but not imported", () => {
   const files = [
     { path: "operator/src/a.ts", text: 'import "pino";\nimport "yaml";\nimport type { A } from "fast-check";' },
     { path: "operator/src/a.test.ts", text: 'import "fast-check";' },
@@ -146,7 +146,7 @@ test("a package that is imported but not named is a fault, and one that is named
   ]);
 });
 
-test("a long source file is a fault, a generated one is not", () => {
+test("a long source file is an error, a generated one is not", () => {
   const long = "line\n".repeat(401);
   const files = [
     { path: "a.ts", text: long },
@@ -160,7 +160,7 @@ test("a long source file is a fault, a generated one is not", () => {
 /** An interpolation in a template literal. */
 const hole = (name: string) => `$\{${name}}`;
 
-test("a RegExp that is made of what is no constant of its file is a fault, outside of suites", () => {
+test("a RegExp that is not built from constants of its file is an error, except in suites", () => {
   const head = 'const word = "[a-z]+";\nconst both = word + "x";\nlet open = "a";\n';
   const bad = [
     "new RegExp(config.pattern)",
@@ -185,7 +185,7 @@ test("a RegExp that is made of what is no constant of its file is a fault, outsi
   assert.deepEqual(checkRegexes([{ path: "a.test.ts", text: "new RegExp(open)" }]), []);
 });
 
-test("hosts of registries and paths of machines are faults with their line", () => {
+test("hosts of registries and paths of machines are errors with their line", () => {
   // Assembled here, so that the check does not report this file.
   const host = ["registry", "npmjs", "org"].join(".");
   const folder = (...names: string[]) => `/${names.join("/")}`;

@@ -12,17 +12,17 @@ before(async () => {
 });
 after(() => cluster?.stop());
 
-test("is the Kubernetes that the binary says it is", async () => {
+test("has the Kubernetes version that the binary reports", async () => {
   assert.match(await cluster.kubectl(["version", "--output=json"]), /"gitVersion": "v1\.36\.3"/);
   assert.equal(await cluster.kubectl(["get", "--raw", "/readyz"]), "ok");
 });
 
-test("takes what kubectl applies", async () => {
+test("accepts resources that kubectl applies", async () => {
   const answer = await cluster.kubectl(["apply", "--server-side", "-f", "-"], configMap("applied"));
   assert.equal(answer.trim(), "configmap/applied serverside-applied");
 });
 
-test("refuses what kubectl may not do, with the server's words", async () => {
+test("refuses forbidden requests of kubectl, with the server's message", async () => {
   await assert.rejects(cluster.kubectl(["get", "configmap", "absent"]), /configmaps "absent" not found/);
 });
 
@@ -41,7 +41,7 @@ test("lets a user do what RBAC grants and nothing else", async () => {
   await assert.rejects(asUser("get", "secrets"), /Forbidden/);
 });
 
-test("collects what a deleted owner leaves, and removes namespaces", async () => {
+test("deletes the dependents of a deleted owner, and removes namespaces", async () => {
   await cluster.kubectl(["create", "namespace", "short-lived"]);
   const owner = await cluster.kubectl(["create", "configmap", "owner", "-o", "jsonpath={.metadata.uid}"]);
   const owned = JSON.parse(configMap("owned"));

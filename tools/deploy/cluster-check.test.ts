@@ -11,7 +11,7 @@ test("a stack of CRDs needs nothing else", () => {
   assert.deepEqual(needs({ creates: "crds" }), ["customresourcedefinitions"]);
 });
 
-test("a stack in a namespace of others, with Roles alone, needs nothing outside of it", () => {
+test("a stack in an existing namespace, with Roles alone, needs nothing outside of it", () => {
   const found = needs({ namespace: "shop", ownNamespace: "false", namespaces: '["a"]' });
   assert.ok(found.includes("deployments of shop"));
   assert.deepEqual(
@@ -20,7 +20,7 @@ test("a stack in a namespace of others, with Roles alone, needs nothing outside 
   );
 });
 
-test("a stack with a namespace of its own creates that, and what lies in none", () => {
+test("a stack with its own namespace creates it, and cluster-scoped objects", () => {
   const found = needs({ namespace: "shop", namespaces: "[]" });
   for (const need of ["namespaces", "clusterroles", "clusterrolebindings", "validatingwebhookconfigurations"]) {
     assert.ok(found.includes(need), need);

@@ -50,7 +50,7 @@ const metricsOf = ({ panels, presence }: Dashboard): readonly string[] => [
 
 describe("dashboards", () => {
   for (const [component, dashboard] of Object.entries(dashboards))
-    test(`that of ${component} shows only what ${component} measures`, async () => {
+    test(`the dashboard of ${component} shows only metrics of ${component}`, async () => {
       const known = new Set(await measured[component]?.());
       const shown = metricsOf(dashboard);
       assert.ok(shown.length > dashboard.panels.length);

@@ -13,7 +13,7 @@ async function runs(pid: number): Promise<boolean> {
   return (await ps.ended()).code === 0 && !ps.output().startsWith("Z");
 }
 
-test("answers when the output matches, and stops with TERM", async () => {
+test("is ready when the output matches, and stops with TERM", async () => {
   const code =
     "process.on('SIGTERM', () => { console.log('ending'); process.exit(3) }); setInterval(() => {}, 9e5); console.log('up')";
   const started = await startProcess(process.execPath, node(code), { name: "sleeper", ready: /up/ });
@@ -22,7 +22,7 @@ test("answers when the output matches, and stops with TERM", async () => {
   assert.match(started.output(), /up\nending/);
 });
 
-test("answers when an address does", async () => {
+test("is ready when an address answers", async () => {
   const port = await freePort();
   const code = `import { createServer } from "node:http"; createServer((_, r) => r.end()).listen(${port}, "127.0.0.1")`;
   const server = await startProcess(process.execPath, node(code), {
@@ -42,7 +42,7 @@ test("a process that ends early fails at once, with its output", async () => {
   await assert.rejects(failing, /failing ended before it was ready: exit code 7(.|\n)*no such setting/);
 });
 
-test("a process that does not get ready in time is ended", async () => {
+test("a process that is not ready in time is stopped", async () => {
   let pid = 0;
   const code = "console.log(process.pid); setInterval(() => {}, 9e5)";
   await assert.rejects(
@@ -55,7 +55,7 @@ test("a process that does not get ready in time is ended", async () => {
   assert.equal(await runs(pid), false);
 });
 
-test("a command that is not there is named", async () => {
+test("a missing command is named", async () => {
   await assert.rejects(startProcess("no-such-command", [], { name: "thing" }), /thing cannot start: .*no-such-command/);
 });
 
@@ -85,17 +85,17 @@ test("processes and folders end with a suite that is killed", async () => {
   await waitFor(() => !existsSync(folder), { what: "the folder that was left to go" });
 });
 
-test("a wait names what it waited for and the last error", async () => {
+test("a failed wait names its condition and the last error", async () => {
   const look = () => {
     throw new Error("still closed");
   };
   await assert.rejects(
-    waitFor(look, { what: "the door to open", timeout: 60, interval: 5 }),
-    /^Error: waited 0.06 s for the door to open \(last error: still closed\)$/,
+    waitFor(look, { what: "the condition to become true", timeout: 60, interval: 5 }),
+    /^Error: waited 0.06 s for the condition to become true \(last error: still closed\)$/,
   );
 });
 
-test("a wait ends although a look never does", async () => {
+test("a wait ends even if a check never does", async () => {
   await assert.rejects(
     waitFor(() => new Promise(() => {}), { what: "nothing", timeout: 30 }),
     /waited 0.03 s/,

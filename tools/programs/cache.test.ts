@@ -15,7 +15,7 @@ function put(name: string, text: string): string {
   return path;
 }
 
-test("a key depends on names, contents and settings, not on where a file lies or in which order it is named", () => {
+test("a key depends on names, contents and settings, not on the folder of a file or on the order of files", () => {
   const main = put("a/main.go", "package main");
   const sums = put("a/go.sum", "sums");
   const key = keyOf({ files: [main, sums], settings: ["-trimpath"] });
@@ -29,12 +29,12 @@ test("a key depends on names, contents and settings, not on where a file lies or
     "a flag split in two": keyOf({ files: [main, sums], settings: ["-trim", "path"] }),
     "another content": keyOf({ files: [main, put("c/go.sum", "sums!")], settings: ["-trimpath"] }),
     "another name": keyOf({ files: [main, put("c/go.mod", "sums")], settings: ["-trimpath"] }),
-    "a file less": keyOf({ files: [main], settings: ["-trimpath"] }),
+    "a removed file": keyOf({ files: [main], settings: ["-trimpath"] }),
   };
   assert.equal(new Set([key, ...Object.values(others)]).size, 7, JSON.stringify(others));
 });
 
-test("the cache lies where SLUICE_CACHE, else XDG_CACHE_HOME says", () => {
+test("the cache is in the folder SLUICE_CACHE, or in XDG_CACHE_HOME", () => {
   const own = join(folder.path, "own");
   const xdg = join(folder.path, "xdg");
   assert.equal(cacheFolder({ SLUICE_CACHE: own, XDG_CACHE_HOME: xdg }), own);

@@ -19,7 +19,7 @@ test("work of one name never overlaps, work of another name does not wait", asyn
   assert.deepEqual({ most, waits }, { most: 1, waits: 7 });
 });
 
-test("a failed work frees its turn", async () => {
+test("failed work releases the lock", async () => {
   const name = randomUUID();
   await assert.rejects(
     oneAtATime(name, () => Promise.reject(new Error("no"))),
@@ -28,7 +28,7 @@ test("a failed work frees its turn", async () => {
   assert.equal(await oneAtATime(name, async () => "next"), "next");
 });
 
-test("a process that is killed at work frees its turn", async () => {
+test("a killed process releases the lock", async () => {
   const name = randomUUID();
   const code = `
     import { oneAtATime } from ${JSON.stringify(join(import.meta.dirname, "one-at-a-time.ts"))};

@@ -18,7 +18,7 @@ const paths = [
   "tools/programs/h.test.ts",
 ];
 
-test("every test file belongs to exactly one stage, what no folder claims to unit", () => {
+test("every test file belongs to exactly one stage, and to unit if no folder of another stage contains it", () => {
   const all = suites.flatMap((stage) => testFiles(stage, paths));
   assert.deepEqual(all.toSorted(), paths.filter((path) => path.endsWith(".test.ts")).toSorted());
   const of = (name: string) =>
@@ -45,7 +45,7 @@ test("without arguments all stages run but e2e, with arguments those, in the ord
   assert.deepEqual(chosen(["units"], paths).unknown, ["units"]);
 });
 
-test("words after e2e are folders of it that have tests, and only their files run", () => {
+test("words after e2e select its folders that have tests, and only their files run", () => {
   const { names, folders, unknown } = chosen(["e2e", "admin"], paths);
   assert.deepEqual({ names, unknown }, { names: ["e2e"], unknown: [] });
   const files = suites
@@ -69,7 +69,7 @@ test("a run of one folder has the tools of its stage and of that folder, and of 
 });
 
 const counts: Counts = { tests: 2, passed: 2, cancelled: 0, skipped: 0, todo: 0 };
-test("what neither passed nor was skipped has failed", () => {
+test("a test that neither passed nor was skipped has failed", () => {
   assert.equal(failedOf({ tests: 9, passed: 4, cancelled: 1, skipped: 2, todo: 1 }), 2);
 });
 
@@ -86,12 +86,12 @@ const faults: readonly [what: string, counts: Counts | undefined, files: [string
     [/^b\.test\.ts reported no test$/],
   ],
   [
-    "a test is skipped and one is still to do",
+    "a test is skipped and one is a todo",
     { ...counts, skipped: 1, todo: 1 },
     [["a.test.ts", 4]],
     [/^1 skipped/, /^1 todo/],
   ],
-  ["the runner broke", undefined, [["a.test.ts", 2]], [/no summary/]],
+  ["the runner failed", undefined, [["a.test.ts", 2]], [/no summary/]],
 ];
 for (const [what, given, files, expected] of faults) {
   test(`reports when ${what}`, () => {

@@ -9,13 +9,13 @@ const cases: readonly (readonly [what: string, line: string, words: string | und
   ["information", '{"level":30,"msg":"up"}', undefined],
   ["a warning", '{"level":40,"time":1,"pid":2,"hostname":"h","name":"n","msg":"lost"}', "lost"],
   [
-    "an error with its facts",
+    "an error with its members",
     '{"level":50,"msg":"no","file":"a.yaml","lines":[1,2]}',
     "no (file: a.yaml, lines: [1,2])",
   ],
   ["an error with its cause", '{"level":50,"msg":"no","err":{"message":"why","stack":"s"}}', "no (cause: why)"],
-  ["what is no log line", "SyntaxError: here", "SyntaxError: here"],
-  ["JSON that is no log line", "42", "42"],
+  ["text that is not a log line", "SyntaxError: here", "SyntaxError: here"],
+  ["JSON that is not a log line", "42", "42"],
   ["an empty line", " ", undefined],
 ];
 for (const [what, line, words] of cases) {
@@ -24,7 +24,7 @@ for (const [what, line, words] of cases) {
   });
 }
 
-test("a line that comes in pieces is shown once, and the file has everything", async () => {
+test("a line that arrives in pieces is shown once, and the file contains everything", async () => {
   const folder = temporaryFolder("logs");
   after(() => folder.remove());
   const shown: string[] = [];

@@ -47,18 +47,28 @@ const serviceOf = (name: string) => ({ method: "PUT", path: `/services/${name}`,
 
 /** Bodies with references to missing entities, or with circular references. */
 const faultyReferences: readonly (readonly [what: string, method: string, path: string, json: object])[] = [
-  ["a route of no service", "POST", "/routes", { paths: ["/"], service: { id: unknown } }],
-  ["a route of no service, by name", "POST", "/routes", { paths: ["/"], service: { name: "none" } }],
+  ["a route of a missing service", "POST", "/routes", { paths: ["/"], service: { id: unknown } }],
+  ["a route of a missing service, by name", "POST", "/routes", { paths: ["/"], service: { name: "none" } }],
   ["a route that is its own service", "PUT", `/routes/${unknown}`, { paths: ["/"], service: { id: unknown } }],
-  ["a route of a consumer", "POST", "/routes", { paths: ["/"], service: { id: deriveId("consumers", "base") } }],
-  ["a service with no certificate", "PATCH", "/services/base", { client_certificate: { id: unknown } }],
-  ["an upstream with no certificate", "PATCH", "/upstreams/base.example", { client_certificate: { id: unknown } }],
-  ["a server name of no certificate", "POST", "/snis", { name: "a.example", certificate: { id: unknown } }],
-  ["a key of no consumer", "POST", "/key-auths", { key: "a", consumer: { id: unknown } }],
-  ["a plugin of no consumer", "POST", "/plugins", { name: "rate-limiting", consumer: { id: unknown } }],
-  ["a plugin of no route", "PATCH", "/plugins/base", { route: { id: unknown } }],
   [
-    "a circle of a batch",
+    "a route whose service is the id of a consumer",
+    "POST",
+    "/routes",
+    { paths: ["/"], service: { id: deriveId("consumers", "base") } },
+  ],
+  ["a service with a missing certificate", "PATCH", "/services/base", { client_certificate: { id: unknown } }],
+  [
+    "an upstream with a missing certificate",
+    "PATCH",
+    "/upstreams/base.example",
+    { client_certificate: { id: unknown } },
+  ],
+  ["a server name of a missing certificate", "POST", "/snis", { name: "a.example", certificate: { id: unknown } }],
+  ["a key of a missing consumer", "POST", "/key-auths", { key: "a", consumer: { id: unknown } }],
+  ["a plugin of a missing consumer", "POST", "/plugins", { name: "rate-limiting", consumer: { id: unknown } }],
+  ["a plugin of a missing route", "PATCH", "/plugins/base", { route: { id: unknown } }],
+  [
+    "circular references in a batch",
     "POST",
     "/batch",
     {
@@ -71,13 +81,13 @@ const faultyReferences: readonly (readonly [what: string, method: string, path: 
     },
   ],
   [
-    "a route of a batch before its service",
+    "a route before its service in a batch",
     "POST",
     "/batch",
     { writes: [routeOf({ paths: ["/"], service: { name: "late" } }), serviceOf("late")] },
   ],
   [
-    "a reference of a batch to what it takes away",
+    "a reference to an entity that the batch removes",
     "POST",
     "/batch",
     {
@@ -133,12 +143,12 @@ for (const store of writableStores) {
       assert.doesNotMatch(message, / at .*\.ts|node_modules|syntax error|unexpected error/, what);
     };
 
-    test("that refers to what is not there is refused", async () => {
+    test("that refers to missing entities is refused", async () => {
       for (const [what, method, path, json] of faultyReferences) isRefused(await ask(method, path, { json }), what);
       await isAsBefore();
     });
 
-    test("with SQL in any text keeps it as it stands, or is refused", async () => {
+    test("with SQL in any text is stored literally, or refused", async () => {
       for (const collection of collections) {
         const [path, body] = makings[collection];
         // The URL sets the parent within which a name is unique, whatever the body contains.
@@ -152,7 +162,7 @@ for (const store of writableStores) {
       await isAsBefore();
     });
 
-    test("with texts that mean something elsewhere keeps them as they stand, in names too", async () => {
+    test("with texts that have a meaning in other languages is stored literally, also in names", async () => {
       const writes = hostileTexts.map((text) => ({
         method: "POST",
         path: "/consumers",
@@ -171,7 +181,7 @@ for (const store of writableStores) {
       await isAsBefore();
     });
 
-    test("with names of members that objects have of their own keeps them, or is refused", async () => {
+    test("with names of inherited properties is stored, or refused", async () => {
       const headers = '{"__proto__":["a"],"constructor":["b"],"toString":["c"]}';
       const made = await ask("POST", "/routes", { json: `{"paths":["/own"],"headers":${headers}}` });
       if (made.status === 201) {
@@ -225,7 +235,7 @@ for (const store of writableStores) {
       await isAsBefore();
     });
 
-    test("of 5 MB is taken when it is good, and refused member by member when it is not", async () => {
+    test("of 5 MB is accepted if it is valid, and refused with each error otherwise", async () => {
       const routes = Array.from({ length: 25 }, (_, index) => largestRoute(index));
       const text = JSON.stringify({ writes: routes.map(routeOf) });
       assert.ok(text.length > 5_000_000, `${text.length}`);
@@ -252,7 +262,7 @@ for (const store of writableStores) {
       await isAsBefore();
     });
 
-    test("with a fault among many writes writes none of them", async () => {
+    test("with an error in one of many writes writes none of them", async () => {
       const good = Array.from({ length: 20 }, (_, index) => serviceOf(`good-${index}`));
       const faults: readonly object[] = [
         { method: "POST", path: "/services", body: { name: "base", host: "a" } },
@@ -271,7 +281,7 @@ for (const store of writableStores) {
       await isAsBefore();
     });
 
-    test("of two writers at once gives a name to one of them", async () => {
+    test("of two concurrent writers gives a name to one of them", async () => {
       for (const [path, json, fault] of races) {
         const replies = await Promise.all(Array.from({ length: 4 }, () => ask("POST", path, { json })));
         const won = replies.filter(({ status }) => status === 201);
@@ -285,7 +295,7 @@ for (const store of writableStores) {
       await isAsBefore();
     });
 
-    test("of two batches at once that want one name writes one of them, and nothing of the other", async () => {
+    test("of two concurrent batches with the same name writes one of them, and nothing of the other", async () => {
       const of = (who: string) => [
         ...Array.from({ length: 5 }, (_, index) => serviceOf(`${who}-${index}`)),
         { method: "POST", path: "/services", body: { name: "wanted", host: who } },
@@ -302,7 +312,7 @@ for (const store of writableStores) {
       await isAsBefore();
     });
 
-    test("of a client that hangs up is written as a whole or not at all", async () => {
+    test("of a client that disconnects is written completely or not at all", async () => {
       const names = Array.from({ length: 10 }, (_, index) => `left-${index}`);
       const body = JSON.stringify({ writes: names.map(serviceOf) });
       const length = Buffer.byteLength(body);

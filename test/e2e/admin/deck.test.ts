@@ -33,12 +33,12 @@ for (const store of writableStores) {
     });
     beforeEach(() => deck.reset());
 
-    test("ping finds a Kong of a version that it knows", async () => {
+    test("ping finds a Kong version that it knows", async () => {
       const said = "Successfully connected to Kong!\nKong version:  3.9.1\n";
       assert.deepEqual(await deck.run(["ping"]), { code: 0, stdout: said, stderr: "" });
     });
 
-    test("validate is content with a good file, and names every fault of a bad one", async () => {
+    test("validate accepts a valid file, and reports every error of an invalid one", async () => {
       assert.deepEqual(await deck.run(["validate"], file), { code: 0, stdout: "", stderr: "" });
       const services = [{ name: "bad", host: "bad host", routes: [{ name: "worse", paths: ["no-slash"] }] }];
       const { code, stderr } = await deck.run(["validate"], { ...empty, services });
@@ -57,7 +57,7 @@ for (const store of writableStores) {
       assert.equal((await deck.run(["diff", "--non-zero-exit-code"], file)).code, 0);
     });
 
-    test("dump is what was synced", async () => {
+    test("dump returns the synced configuration", async () => {
       await deck.change("sync", file);
       assert.deepEqual(comparable(await deck.dump(["--skip-defaults"])), comparable(file));
       const whole = await deck.dump();
@@ -65,7 +65,7 @@ for (const store of writableStores) {
     });
 
     for (const [what, config] of rateLimits) {
-      test(`a file with ${what} of rate-limiting makes no difference once it is synced`, async () => {
+      test(`a file with ${what} of rate-limiting causes no difference once it is synced`, async () => {
         const dumped: KongFile = { ...empty, plugins: [plugin("rate-limiting", config)] };
         assert.deepEqual((await deck.change("sync", dumped)).created, ["plugin rate-limiting (global)"]);
         assert.deepEqual(await deck.change("diff", dumped), nothing);
@@ -75,7 +75,7 @@ for (const store of writableStores) {
       });
     }
 
-    test("a dump with ids brings everything back with its ids", async () => {
+    test("a dump with ids restores everything with its ids", async () => {
       await deck.change("sync", file);
       const whole = await deck.dump(["--with-id"]);
       await deck.reset();
@@ -83,7 +83,7 @@ for (const store of writableStores) {
       assert.deepEqual(ordered(await deck.dump(["--with-id"])), ordered(whole));
     });
 
-    test("sync of a changed file makes these changes and no other", async () => {
+    test("sync of a changed file makes exactly these changes", async () => {
       await deck.change("sync", file);
       const changed = nextDay(file);
       const expected = {
@@ -119,7 +119,7 @@ for (const store of writableStores) {
       );
     });
 
-    test("with --select-tag everything of others is left alone", async () => {
+    test("with --select-tag entities without the tag are not changed", async () => {
       await deck.change("sync", file);
       const tag = ["--select-tag", "team-b"];
       const services = [{ name: "b", host: "b.test", routes: [{ name: "b", paths: ["/b"] }] }];
@@ -131,7 +131,7 @@ for (const store of writableStores) {
       assert.deepEqual(await deck.change("diff", file), nothing);
     });
 
-    test("headers of a service, of which decK knows nothing, stay when it changes the service", async () => {
+    test("upstream_headers, which decK does not know, stay when decK changes the service", async () => {
       await deck.change("sync", file);
       const url = `${running.admin}/services/users`;
       const upstream_headers = [{ name: "X-Gateway-Secret", value: "the-secret" }];
@@ -147,7 +147,7 @@ for (const store of writableStores) {
       assert.deepEqual([code, /Additional property upstream_headers is not allowed/.test(stderr)], [1, true], stderr);
     });
 
-    test("what is refused is told with Kong's words, and nothing of it is left", async () => {
+    test("a refused sync reports Kong's messages, and changes nothing", async () => {
       const services = [{ name: "bad", host: "bad host" }];
       const { code, stderr } = await deck.run(["sync"], { ...empty, services });
       assert.equal(code, 1);
@@ -155,7 +155,7 @@ for (const store of writableStores) {
       assert.deepEqual(countEntities(await deck.dump()), {});
     });
 
-    test("what was synced is served at once", async () => {
+    test("a synced configuration is served at once", async () => {
       const users = (key?: string) => get(`${running.proxy}/users/1`, key === undefined ? {} : { apikey: key });
       await deck.change("sync", file);
       assert.deepEqual((await users("key-of-ann")).body, { name: "users", path: "/1" });
@@ -164,7 +164,7 @@ for (const store of writableStores) {
       assert.equal((await users("key-of-ann")).status, 404);
     });
 
-    test(`a file of ${7 * large} entities is synced, compared, changed, dumped and taken away`, async (context) => {
+    test(`a file of ${7 * large} entities is synced, compared, changed, dumped and removed`, async (context) => {
       const whole = fileOfSize(large);
       const counts = {
         services: large,

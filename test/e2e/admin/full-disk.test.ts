@@ -83,7 +83,7 @@ for (const { name, size, settings, told, isDatabase } of stores) {
     const write = (service: string) =>
       admin.ask("POST", "/services", { json: { name: service, host: "a.example", tags: ["long".repeat(30)] } });
 
-    test("a write is refused with the reason, reads go on, and writes too when there is room again", async () => {
+    test("a write is refused with the reason, reads continue, and writes succeed again when there is space", async () => {
       assert.equal((await write("first")).status, 201);
       fill(ballast);
       let refused = await write("0");

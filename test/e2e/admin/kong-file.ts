@@ -42,7 +42,7 @@ export const rateLimits: readonly (readonly [what: string, config: object])[] = 
   ["both spellings and no Redis", { minute: 5, redis: { port: 6379 }, redis_host: null, redis_port: 6379 }],
   ["the deprecated spelling", { minute: 5, policy: "redis", ...former }],
   ["one deprecated member", { minute: 5, policy: "redis", redis_host: "redis.example.test" }],
-  ["the present spelling", { minute: 5, policy: "redis", redis }],
+  ["the current spelling", { minute: 5, policy: "redis", redis }],
 ];
 
 const list = <T>(length: number, make: (index: number) => T): readonly T[] =>

@@ -43,7 +43,7 @@ export function adminTests(scene: () => Scene): void {
     scene().callers.ask(`${admin}${path}`, { method: "DELETE", headers: await ownProof() });
   const upstream = `http://${release}-operator.${namespace}.svc.cluster.local:8080`;
 
-  test("a form that another pod posts to the admin API makes a route: kubectl shows it, and it is served", async () => {
+  test("a form that another pod posts to the admin API creates a route: kubectl shows it, and it is served", async () => {
     const { kubectl, callers } = scene();
     const proof = await ownProof();
     const service = await post("/services", { name: "formed", url: upstream }, proof);
@@ -62,7 +62,7 @@ export function adminTests(scene: () => Scene): void {
     assert.doesNotMatch(await kubectl("get", "routes.sluice.dev", "-o", "yaml"), /name: formed/);
   });
 
-  test("an account may do by the admin API what RBAC grants it, and gets an error for anything else", async () => {
+  test("an account may do through the admin API what RBAC grants it, and gets an error for anything else", async () => {
     const { cluster } = scene();
     await cluster.kubectl(["apply", "--filename", "-"], accounts);
     const proofOf = async (name: string) => {
@@ -88,11 +88,11 @@ export function adminTests(scene: () => Scene): void {
       ["patch", `route.sluice.dev/${release}-user-api`, "--subresource=status", "--type=merge", "--patch={}"],
     ],
     ["read Secrets of other namespaces", ["get", "secrets", "--namespace", callersNamespace]],
-    ["make pods", ["run", "pod", "--image=sluice/gateway:0.1.0"]],
+    ["create pods", ["run", "pod", "--image=sluice/gateway:0.1.0"]],
     ["change the operator's Lease", ["patch", `lease/${release}-operator`, "--type=merge", "--patch={}"]],
     ["change its own rights", ["patch", `clusterrole/${namespace}-${release}-admin`, "--type=merge", "--patch={}"]],
   ];
-  test("the admin API's own account is refused what it is not granted", async () => {
+  test("the admin API's own account is refused operations that it is not granted", async () => {
     const { kubectl } = scene();
     assert.match(await kubectl(`--as=${own}`, "get", "routes.sluice.dev", "--output=name"), /user-api/);
     for (const [what, args] of denied)

@@ -41,14 +41,14 @@ describe("the charts on an API server", () => {
     folder.remove();
   });
 
-  test("the chart sluice is refused while the cluster does not know its kinds, and nothing is left of the attempt", async () => {
+  test("the chart sluice is refused while the CRDs are missing, and nothing remains of the attempt", async () => {
     const { code, stderr } = await install(charts.sluice, [release, "-n", "sluice"]);
     assert.equal(code, 1);
     assert.match(stderr, /does not know the kind Certificate .*: install the chart sluice-crds first/);
     assert.equal(await plane.kubectl(["get", "deploy,secret,service", "-n", "sluice", "-o", "name"]), "");
   });
 
-  test("the chart sluice-crds is refused where `sluice-operator crds apply` has made the CRDs, until they are handed over", async () => {
+  test("the chart sluice-crds is refused if `sluice-operator crds apply` created the CRDs, until they are handed over", async () => {
     const { code: applied, said } = await crdsApply();
     assert.equal(applied, 0, said);
     const { code, stderr } = await install(charts.crds, ["sluice-crds", "-n", "sluice"]);
@@ -57,7 +57,7 @@ describe("the charts on an API server", () => {
     await handToHelm();
   });
 
-  test("the chart sluice-crds brings the kinds, is refused as a second release, and leaves them when it goes", async () => {
+  test("the chart sluice-crds installs the CRDs, is refused as a second release, and keeps them when it is uninstalled", async () => {
     const first = await install(charts.crds, ["sluice-crds", "-n", "sluice"]);
     assert.equal(first.code, 0, first.stderr);
     const again = await onPlane(["upgrade", "sluice-crds", charts.crds, "-n", "sluice"]);
@@ -80,7 +80,7 @@ describe("the charts on an API server", () => {
     await waitFor(() => plane.kubectl(["get", "routes.sluice.dev", "-A"]), { what: "the kinds to be served" });
   });
 
-  test("kubeconform finds no fault in any object, by the API server's own schemas", async () => {
+  test("kubeconform finds no error in any object, with the API server's own schemas", async () => {
     writeSchemas(folder.path, await plane.kubectl(["get", "--raw=/openapi/v2"]));
     for (const name of cases) {
       const faults = await conform(await renderCase(name), folder.path);
@@ -88,7 +88,7 @@ describe("the charts on an API server", () => {
     }
   });
 
-  test("kubeconform would find a fault", async () => {
+  test("kubeconform detects an error", async () => {
     const [object] = (await renderCase("default")).filter(({ kind }) => kind === "Deployment");
     const faulty = { ...object, spec: { ...Object(object?.spec), replica: 2 } } as Rendered;
     assert.match(await conform([faulty], folder.path), /replica/);
@@ -108,7 +108,7 @@ describe("the charts on an API server", () => {
     assert.match(stderr, /the cluster does not know ServiceMonitors: install the Prometheus operator first/);
   });
 
-  test("every pod is one that Pod Security lets into a restricted namespace", async () => {
+  test("Pod Security admits every pod to a restricted namespace", async () => {
     await plane.kubectl(["label", "namespace", "sluice", "pod-security.kubernetes.io/enforce=restricted"]);
     for (const name of cases) {
       const items = (await renderCase(name)).flatMap(podOf);

@@ -66,7 +66,7 @@ export function badInput(scene: () => Scene): void {
     await isServed();
   });
 
-  test("a port that is taken is reported by its number, nothing is changed, and the next upgrade completes", async () => {
+  test("a port in use is reported by its number, nothing is changed, and the next upgrade completes", async () => {
     const { cluster, kubectl, tryUpgrade, upgrade } = scene();
     const taken = ["nodeport", "taken", "--tcp=80", "--node-port=30080", "--namespace", callersNamespace];
     await cluster.kubectl(["create", "service", ...taken]);

@@ -35,7 +35,7 @@ const started = (scene: Scene, count: number, killed: readonly NodeProcess[]) =>
   });
 
 export function killedNode(scene: () => Scene): void {
-  test("of a node that is killed with -9 only what was under way in it fails, and its followers come again", async (t) => {
+  test("when a node is killed with -9, only its requests in flight fail, and its subscribers reconnect", async (t) => {
     const { cluster, callers, consumer, statusOf } = scene();
     await callers.serve();
     await waitFor(async () => (await statusOf("/slow")) === 200, { what: "the slow upstream to be served" });
@@ -101,7 +101,7 @@ export function killedNode(scene: () => Scene): void {
 
 /** Leaves the cluster without an API server: after its return parts of Kubernetes wait for up to half a minute. */
 export function awayFromEverybody(scene: () => Scene): void {
-  test("a node that is started again while operator and API server are away serves what it kept", async () => {
+  test("a node that restarts while operator and API server are unreachable serves its saved document", async () => {
     const { cluster, kubectl, statusOf } = scene();
     await kubectl("scale", `deployment/${release}-operator`, "--replicas=0");
     await kubectl("wait", "--for=delete", "pod", "-l", "app.kubernetes.io/component=operator", "--timeout=1m");

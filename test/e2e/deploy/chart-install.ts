@@ -22,7 +22,7 @@ export function installation(scene: () => Scene): void {
       assert.equal((await podsOf(component)).length, count, component);
   });
 
-  test("helm test finds that all parts answer each other", async () => {
+  test("helm test confirms that all parts answer each other", async () => {
     const { helm } = scene();
     const log = await helm("test", release, "--logs");
     assert.match(log, /ok the user API answers a query/);
@@ -61,7 +61,7 @@ spec: { plugin: cors, config: { orgins: ["*"] }, targetRefs: [{ kind: Service, n
     );
   });
 
-  test("an upgrade with a changed limit is live without a restart, keeps every Secret, and a rollback takes it back", async () => {
+  test("an upgrade with a changed limit takes effect without a restart, keeps every Secret, and a rollback reverts it", async () => {
     const { podsOf, kubectl, statusOf, consumer, upgrade, helm } = scene();
     const key = await consumer();
     const look = async () => ({
@@ -86,7 +86,7 @@ spec: { plugin: cors, config: { orgins: ["*"] }, targetRefs: [{ kind: Service, n
     await waitFor(async () => (await asked()) === 200, { what: "the limit to be gone", interval: 100 });
   });
 
-  test("an autoscaler that is switched on finds the nodes that there are, and so does every upgrade after that", async () => {
+  test("enabling the autoscaler keeps the present number of nodes, and so does every later upgrade", async () => {
     const { kubectl, podsOf, upgrade } = scene();
     const look = async () => ({
       replicas: await kubectl("get", `deployment/${release}-gateway`, "-o", "jsonpath={.spec.replicas}"),
@@ -116,7 +116,7 @@ export function removal(scene: () => Scene): void {
   const volumeName = () =>
     scene().kubectl("get", "pvc", `data-${release}-postgres-0`, "-o", "jsonpath={.spec.volumeName}");
 
-  test("uninstall takes all that is the release's, and leaves the kinds and other people's resources", async () => {
+  test("uninstall removes all objects of the release, and keeps the CRDs and the users' resources", async () => {
     const { helm, kubectl } = scene();
     await helm("uninstall", release, "--wait", "--timeout=3m");
     const kinds = "deployments,statefulsets,pods,services,serviceaccounts,roles,rolebindings,networkpolicies";
@@ -146,7 +146,7 @@ export function removal(scene: () => Scene): void {
     assert.deepEqual(theirs.trim().split("\n").sort(), ["route.sluice.dev/theirs", "service.sluice.dev/theirs"]);
   });
 
-  test("an installation after that takes up the database of before, and serves other people's resources again", async () => {
+  test("a later installation uses the previous database, and serves the users' resources again", async () => {
     const { upgrade, secret, statusOf } = scene();
     const [password, volume] = [await secret(`${release}-postgres`, "password"), await volumeName()];
     await upgrade();

@@ -4,7 +4,7 @@ import type { Scene } from "./chart-scene.ts";
 import { answersWhenPasted } from "./pages.ts";
 
 export function pastedBlocks(scene: () => Scene): void {
-  test("the block of the page, A trial with everything, is answered when it is pasted as a whole", async () => {
+  test("the commands of the page's section, A trial with everything, work when they are pasted at once", async () => {
     const { cluster } = scene();
     // The release is installed, with images that are on the node.
     const setUp = "helm() { :; }";

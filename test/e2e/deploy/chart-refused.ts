@@ -4,21 +4,25 @@ import { test } from "node:test";
 import { charts, helm, render } from "./helm.ts";
 
 const wrong: readonly (readonly [what: string, values: string, words: RegExp])[] = [
-  ["a name that the chart does not know", "gateway.replica=3", /'\/gateway': additional properties 'replica'/],
+  ["an unknown name", "gateway.replica=3", /'\/gateway': additional properties 'replica'/],
   ["too few replicas", "gateway.replicas=-1", /'\/gateway\/replicas': minimum/],
-  ["a word that is none of the possible", "logLevel=loud", /'\/logLevel': value must be one of 'debug'/],
+  ["an unknown word", "logLevel=loud", /'\/logLevel': value must be one of 'debug'/],
   ["a text for a list", "userApi.route.paths=/users", /'\/userApi\/route\/paths': got string, want array/],
-  ["a digest that is none", "operator.image.digest=abc", /'\/operator\/image\/digest': 'abc' does not match/],
+  ["an invalid digest", "operator.image.digest=abc", /'\/operator\/image\/digest': 'abc' does not match/],
   ["limits with a wrong name", "gateway.resources.limit.memory=1Gi", /additional properties 'limit'/],
-  ["a class that can be no label", "class=A b", /'\/class': 'A b' does not match/],
-  ["two ways to say namespaces", "namespaces={a},namespaceSelector=b=c", /set only one of them/],
+  ["a class that is not a label", "class=A b", /'\/class': 'A b' does not match/],
+  ["two ways to select namespaces", "namespaces={a},namespaceSelector=b=c", /set only one of them/],
   ["two databases", "postgres.enabled=true,postgres.existingSecret=x", /postgres.*: set only one of them/],
   ["two Redis servers", "redis.enabled=true,redis.host=x", /redis.*: set only one of them/],
   ["Kubernetes tokens without a ClusterRole", "namespaces={a},admin.kubernetes=true", /requires a ClusterRole/],
-  ["replicas that share no database", "userApi.replicas=2", /requires a Postgres server/],
-  ["a route to nothing", "userApi.enabled=false,userApi.route.enabled=true", /the route requires the user API/],
+  ["replicas without a shared database", "userApi.replicas=2", /requires a Postgres server/],
   [
-    "fewest above most",
+    "a route without the user API",
+    "userApi.enabled=false,userApi.route.enabled=true",
+    /the route requires the user API/,
+  ],
+  [
+    "a minimum above the maximum",
     "gateway.autoscaling.enabled=true,gateway.autoscaling.minReplicas=11",
     /minReplicas is more than maxReplicas/,
   ],
@@ -43,7 +47,7 @@ const wrong: readonly (readonly [what: string, values: string, words: RegExp])[]
     /: operator\.env\.SLUICE_IDENTITY: this variable is the chart's own: other objects rely on it/,
   ],
   [
-    "a label that chooses pods",
+    "a label that selects pods",
     "labels.app\\.kubernetes\\.io/name=shop",
     /: labels\.app\.kubernetes\.io\/name: this label is the chart's own: other objects rely on it/,
   ],
@@ -77,10 +81,10 @@ const template = (name: string, values: string) => helm(["template", name, chart
 
 export function refusedValues(): void {
   for (const [what, values, words] of wrong)
-    test(`are refused with a word: ${what}`, () => assert.rejects(render({ values: ["--set", values] }), words));
+    test(`are refused with a message: ${what}`, () => assert.rejects(render({ values: ["--set", values] }), words));
 
   for (const [name, values, words] of names)
-    test(`are refused with a word: the name ${name}${values && ` with ${values}`}`, async () => {
+    test(`are refused with a message: the name ${name}${values && ` with ${values}`}`, async () => {
       const { code, stderr } = await template(name, values);
       assert.equal(code, 1);
       assert.match(stderr, words);

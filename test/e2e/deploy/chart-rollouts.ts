@@ -87,7 +87,7 @@ export function rollouts(scene: () => Scene): void {
       interval: 500,
     });
 
-  test("a rollout of gateway, operator and user API at a time fails no query, and every subscription resumes", {
+  test("during a simultaneous rollout of gateway, operator and user API no query fails, and every subscription resumes", {
     timeout: 4 * minutes,
   }, async (t) => {
     const { kubectl } = scene();

@@ -27,7 +27,7 @@ if (process.argv.includes("--write")) {
       );
     });
 
-  test("no golden is left of values that are gone", () => {
+  test("no golden remains of removed values", () => {
     const outputs = readdirSync(folder).filter((file) => file.endsWith(".out.yaml"));
     assert.deepEqual(outputs.sort(), cases.map((name) => `${name}.out.yaml`).sort());
   });
@@ -38,9 +38,9 @@ if (process.argv.includes("--write")) {
       assert.equal(code, 0, stdout + stderr);
     });
 
-  describe("values that cannot be meant", refusedValues);
+  describe("invalid values", refusedValues);
 
-  test("Secrets are other ones in every release", async () => {
+  test("Secrets differ in every release", async () => {
     const secretsOf = (objects: readonly Rendered[]) => objects.filter(({ kind }) => kind === "Secret");
     const [first, second] = [secretsOf(byDefault), secretsOf(await renderCase("default"))];
     assert.equal(first.length, 2);
@@ -48,7 +48,7 @@ if (process.argv.includes("--write")) {
       assert.notDeepEqual(data, second[index]?.data, metadata.name);
   });
 
-  test("a digest takes the place of the tag, behind the registry", async () => {
+  test("a digest replaces the tag, after the registry", async () => {
     const digest = `sha256:${"0".repeat(64)}`;
     const values = ["--set", `image.registry=images.example.com,operator.image.digest=${digest}`];
     const operator = (await render({ values })).find(
@@ -58,7 +58,7 @@ if (process.argv.includes("--write")) {
   });
 
   for (const name of cases)
-    test(`${name}: no pod but those of the operator and the admin API has a token of Kubernetes`, async () => {
+    test(`${name}: only the pods of the operator and the admin API have a Kubernetes token`, async () => {
       const pods = (await renderCase(name)).flatMap(podsIn);
       assert.ok(pods.length > 0);
       for (const { owner, spec } of pods) {
@@ -67,7 +67,7 @@ if (process.argv.includes("--write")) {
       }
     });
 
-  test("with namespaces nothing lies outside of them", async () => {
+  test("with namespaces there are no cluster-scoped objects", async () => {
     const unscoped = (await renderCase("namespaced")).filter(({ metadata }) => metadata.namespace === undefined);
     assert.deepEqual(unscoped, []);
   });
@@ -79,14 +79,14 @@ if (process.argv.includes("--write")) {
   });
 
   for (const [what, values, expected] of [
-    ["without NetworkPolicies that they are off", [], /^Every pod of the cluster can connect to every part/m],
+    ["NetworkPolicies that are off", [], /^Every pod of the cluster can connect to every part/m],
     [
-      "with Roles alone what the admin API may read",
+      "the Secrets that the admin API can read, with Roles alone",
       ["namespaces={shop}"],
       /^The admin API can read the keys that sign/m,
     ],
   ] as const)
-    test(`the notes tell ${what}`, async () => {
+    test(`the notes warn of ${what}`, async () => {
       const notesOf = async (...more: readonly string[]) => {
         const sets = [...values, ...more].flatMap((value) => ["--set", value]);
         const { code, stdout, stderr } = await helm(["install", release, charts.sluice, "--dry-run=client", ...sets]);
@@ -123,7 +123,7 @@ if (process.argv.includes("--write")) {
     ["operator-role.yaml", "operator", 3],
     ["admin-role.yaml", "admin", 2],
   ] as const)
-    test(`the ${object}'s rights are those of ${file}, and no wildcard is among them`, async () => {
+    test(`the ${object}'s rights are those of ${file}, without wildcards`, async () => {
       const roles = (await renderCase("production")).filter(
         ({ kind, metadata }) => /^(Cluster)?Role$/.test(kind) && metadata.name.endsWith(`${release}-${object}`),
       );

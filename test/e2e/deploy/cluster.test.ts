@@ -23,7 +23,7 @@ const podNames = async () => {
   return names.split(" ").toSorted();
 };
 
-test("is one node of the Kubernetes that it says it is, Ready", async () => {
+test("has one Ready node of the documented Kubernetes version", async () => {
   const versions = "jsonpath={range .items[*]}{.metadata.name} {.status.nodeInfo.kubeletVersion}{'\\n'}{end}";
   assert.equal(await cluster.kubectl(["get", "nodes", "-o", versions]), "node v1.36.3\n");
   await cluster.kubectl(["wait", "--for=condition=Ready", "node/node", "--timeout=5s"]);
@@ -40,7 +40,7 @@ test("has two pods answer under the name of their Service, and keeps their logs"
   for (const name of names) assert.match(await cluster.kubectl(["logs", name]), /TXT IN who\./);
 });
 
-test("enforces what pods are limited to", async () => {
+test("enforces the limits of pods", async () => {
   const [name = ""] = await podNames();
   const uid = await cluster.kubectl(["get", "pod", name, "-o", "jsonpath={.metadata.uid}"]);
   const find = ["/sys/fs/cgroup/memory", "-path", `*/pod${uid}/memory.limit_in_bytes`];
@@ -52,7 +52,7 @@ test("gives a claim one of its volumes", async () => {
   await cluster.kubectl(["wait", "--for=jsonpath={.status.phase}=Bound", "pvc/who", "--timeout=60s"]);
 });
 
-test("says that an image is missing instead of waiting for it", async () => {
+test("reports a missing image instead of waiting for it", async () => {
   await cluster.kubectl(["run", "absent", "--image=sluice.test/absent:1"]);
   const reason = "jsonpath={.status.containerStatuses[0].state.waiting.reason}";
   await waitFor(
@@ -122,7 +122,7 @@ test("lets a user do what RBAC grants, and writes an audit log", async () => {
   assert.deepEqual([statuses[0], statuses.at(-1)], ["list default 403", "list default 200"]);
 });
 
-test("has pods answer while the API server is gone, and everything when it is back", async () => {
+test("has pods that answer while the API server is stopped, and works again when it is back", async () => {
   await cluster.stopComponent("api-server");
   await assert.rejects(cluster.kubectl(["get", "pods", "--request-timeout=1s"]), /refused/);
   const { code, stderr } = await cluster.run(process.execPath, program(askPods(2)));
@@ -133,7 +133,7 @@ test("has pods answer while the API server is gone, and everything when it is ba
   await rolledOut();
 });
 
-test("reports which of its parts has died, leaves nothing, and does not touch another cluster", async () => {
+test("reports which of its processes has died, leaves nothing, and does not touch another cluster", async () => {
   const other = await startCluster();
   try {
     assert.equal((await other.kubectl(["get", "deployments", "-o", "name"])).trim(), "");

@@ -8,7 +8,7 @@ import { leftBehind } from "./left-behind.ts";
 
 const root = join(import.meta.dirname, "../../..");
 
-test("prints commands for outside and inside, has our images, and ends with Ctrl-C without a trace", async () => {
+test("prints commands for outside and inside, has Sluice's images, and stops on Ctrl-C without a trace", async () => {
   const work = temporaryFolder("pods-command");
   after(() => work.remove());
   const command = await startProcess("npm", ["run", "cluster", "--", "--pods"], {

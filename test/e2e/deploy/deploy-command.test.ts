@@ -35,7 +35,7 @@ async function deploy(args: readonly string[], env: Readonly<Record<string, stri
   return { code, output: command.output() };
 }
 
-test("the README's commands bring the CRDs, find nothing to change, and leave them when the stack goes", async () => {
+test("the README's commands install the CRDs, find nothing to change, and keep them when the stack is destroyed", async () => {
   // A copy, as in a clone: Pulumi writes into the folder.
   const clone = join(folder.path, "clone");
   for (const name of ["pulumi", "charts", "crds"]) {
@@ -73,7 +73,7 @@ test("the README's commands bring the CRDs, find nothing to change, and leave th
   );
 });
 
-test("without a passphrase, a stack or a cluster it says what is missing", async () => {
+test("without a passphrase, a stack or a cluster it reports what is missing", async () => {
   const none = await deploy(["dev"], { KUBECONFIG: plane.kubeconfig, PULUMI_CONFIG_PASSPHRASE: undefined });
   assert.deepEqual([none.code, none.output.split(":")[0]], [1, "PULUMI_CONFIG_PASSPHRASE is not set"]);
   const unnamed = await deploy([], { KUBECONFIG: plane.kubeconfig });
@@ -101,7 +101,7 @@ test("a user without rights gets every missing verb", async () => {
   assert.match(output, / {2}create deployments\.apps in the namespace sluice-dev\n/);
 });
 
-test("without KUBECONFIG it starts a cluster of one node, leaves the user's own state alone, and ends with Ctrl-C", async () => {
+test("without KUBECONFIG it starts a cluster of one node, does not change the user's own state, and stops on Ctrl-C", async () => {
   const backend = join(folder.path, "backend");
   mkdirSync(backend);
   const command = await startProcess(process.execPath, [join(root, "tools/deploy/main.ts"), "dev", "--preview"], {

@@ -53,7 +53,7 @@ const third =
   (socket, asked) =>
     (asked.kept && asked.count === 3 ? serve : answer)(socket, asked);
 
-test("asks once more what a kept connection ended with no byte of an answer to, and tells of each such request", async () => {
+test("repeats a request once if a kept connection ends without a byte of a response, and reports each such request", async () => {
   const cut: string[] = [];
   const { statuses, failures, repeated, connections, seen } = await load(
     third((socket, { id }) => {
@@ -72,16 +72,16 @@ test("asks once more what a kept connection ended with no byte of an answer to, 
 
 const faults: Readonly<Record<string, readonly [Serve, RegExp]>> = {
   "silence on a kept connection": [third(() => {}), /^no answer within 0.2 s$/],
-  "the end of a kept connection within the head of an answer": [
+  "the end of a kept connection within the head of a response": [
     third((socket) => socket.end(ok.slice(0, 20))),
     /^socket hang up$/,
   ],
-  "the end of a kept connection within the body of an answer": [
+  "the end of a kept connection within the body of a response": [
     third((socket) => socket.end(ok.slice(0, -1))),
     /^aborted$/,
   ],
-  "what is no answer": [third((socket) => socket.end("none\r\n\r\n")), /^Parse Error/],
-  "a connection that ends before its first answer": [
+  "a malformed response": [third((socket) => socket.end("none\r\n\r\n")), /^Parse Error/],
+  "a connection that ends before its first response": [
     (socket, asked) => (asked.count === 1 && asked.kept ? socket.destroy() : answer(socket, asked)),
     /^socket hang up$|ECONNRESET/,
   ],
@@ -92,7 +92,7 @@ const faults: Readonly<Record<string, readonly [Serve, RegExp]>> = {
 };
 
 for (const [what, [serve, words]] of Object.entries(faults))
-  test(`counts as a failure, and does not ask again: ${what}`, async () => {
+  test(`counts as a failure, and does not repeat the request: ${what}`, async () => {
     const { failures, failed, repeated, seen } = await load(serve);
     assert.ok(failed.length > 0, "nothing failed");
     for (const failure of Object.keys(failures)) assert.match(failure, words);
@@ -100,7 +100,7 @@ for (const [what, [serve, words]] of Object.entries(faults))
     assert.equal(new Set(seen.map(({ id }) => id)).size, seen.length, "a request came twice");
   });
 
-test("a second end is a failure: what was asked again is not asked a third time", async () => {
+test("a second end is a failure: a repeated request is not sent a third time", async () => {
   const cut = new Set<string>();
   const { failed, repeated, seen } = await load((socket, asked) => {
     if (!cut.has(asked.id) && !(asked.kept && asked.count === 3)) return answer(socket, asked);

@@ -37,16 +37,16 @@ const monitors = async (values: readonly string[]): Promise<readonly Rendered[]>
 
 for (const [what, values, count] of [
   ["alone", monitored, 3],
-  ["with labels by which a Prometheus chooses them", labelled, 3],
-  ["that are read twice a second", frequent, 3],
+  ["with labels by which Prometheus selects them", labelled, 3],
+  ["that are scraped twice a second", frequent, 3],
   ["without a user API", small, 2],
 ] as const)
-  test(`the API server takes the chart's ServiceMonitors ${what}`, async () => {
+  test(`the API server accepts the chart's ServiceMonitors ${what}`, async () => {
     const names = (await create(await monitors(values))).trim().split("\n");
     assert.equal(names.length, count, names.join());
   });
 
-test("Helm brings them where their kind is known", async () => {
+test("Helm installs them if their CRD exists", async () => {
   const args = ["install", release, charts.sluice, "-n", "sluice", "--dry-run=server", ...monitored];
   const { code, stderr } = await helm(args, plane.kubeconfig);
   assert.equal(code, 0, stderr);
@@ -58,7 +58,7 @@ for (const [change, fault] of [
   [{ pth: "/metrics" }, /unknown field "(spec\.endpoints\[0\]\.)?pth"/],
   [{ honorLabels: "true" }, /honorLabels.*boolean/],
 ] as const)
-  test(`the API server would refuse one with ${JSON.stringify(change)}`, async () => {
+  test(`the API server refuses one with ${JSON.stringify(change)}`, async () => {
     const [monitor] = await monitors(monitored);
     assert.ok(monitor);
     const { endpoints, ...spec } = monitor.spec as { readonly endpoints: readonly object[] };

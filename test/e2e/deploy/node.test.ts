@@ -18,7 +18,7 @@ before(async () => {
 });
 after(() => node?.end());
 
-test("has a network, a host name and processes of its own", async () => {
+test("has its own network, host name and processes", async () => {
   const seen = async (script: string) => (await node.run("sh", ["-c", script])).stdout.trim().split("\n");
   assert.deepEqual(await seen("hostname"), ["node"]);
   assert.deepEqual(await seen("ip -4 -oneline address | awk '{ print $2, $4 }'"), [
@@ -33,7 +33,7 @@ test("has a network, a host name and processes of its own", async () => {
   assert.match(stderr, /unreachable/);
 });
 
-test("cannot change the machine, but for the folder of temporary files", async () => {
+test("cannot change the machine, except the folder of temporary files", async () => {
   const write = (path: string) => node.run("sh", ["-c", `echo x > ${path}`]);
   // The clone itself may be in that folder.
   const clone = relative(tmpdir(), root).startsWith("..") ? [join(root, "sluice-probe")] : [];
@@ -48,27 +48,27 @@ test("cannot change the machine, but for the folder of temporary files", async (
   assert.equal(readFileSync(join(node.folder, "home/probe"), "utf8"), "x\n");
 });
 
-test("runs commands in our folder, with their input, output, exit code and environment", async () => {
+test("runs commands in the caller's folder, with their input, output, exit code and environment", async () => {
   const script = "pwd; cat; echo $WORD $HOME >&2; exit 7";
   const answer = await node.run("sh", ["-c", script], { cwd: root, input: "in\n", env: { WORD: "there" } });
   assert.deepEqual(answer, { code: 7, stdout: `${root}\nin\n`, stderr: `there ${node.folder}/home\n` });
 });
 
-test("passes signals to a command, and what it ends with to us", async () => {
+test("passes signals to a command, and its exit status to the caller", async () => {
   const script = "trap 'echo bye; exit 3' TERM; echo ready; while :; do sleep 0.05; done";
   const started = await node.start("sh", ["-c", script], { name: "a patient command", ready: /ready/ });
   assert.deepEqual(await started.stop(), { code: 3, signal: null });
   assert.match(started.output(), /bye/);
 });
 
-test("kills a command that runs too long, with its last words in the error", async () => {
+test("kills a command that runs too long, with its last output in the error", async () => {
   const endless = node.run("sh", ["-c", "echo so far; sleep 1000"], { timeout: 300 });
   await assert.rejects(endless, /sleep 1000: still running after 0\.3 s\nso far/);
   const { stdout } = await node.run("ps", ["-e", "-o", "args="]);
   assert.doesNotMatch(stdout, /^sleep 1000/m);
 });
 
-test("removes what a run left behind that was killed", async () => {
+test("removes the files of a killed run", async () => {
   const script = `
     import { startNode } from "${join(root, "tools/cluster/pods/node.ts")}";
     import { writeFileSync } from "node:fs";
@@ -87,7 +87,7 @@ test("removes what a run left behind that was killed", async () => {
   assert.deepEqual((await node.run("true", [])).code, 0, "a living node was taken for a leftover");
 });
 
-test("leaves nothing when it ends", async () => {
+test("leaves no files when it ends", async () => {
   const ended = await startNode(await tool("pause"), prepare);
   await ended.start("sleep", ["1000"], { name: "sleep" });
   assert.notDeepEqual(leftBehind(ended.folder), []);
@@ -96,7 +96,7 @@ test("leaves nothing when it ends", async () => {
   await assert.rejects(ended.run("true", []), /the node has ended/);
 });
 
-test("refuses another user than root, and an unknown option, in one sentence", async () => {
+test("refuses a user other than root, and an unknown option, in one sentence", async () => {
   const command = await startProcess(process.execPath, [join(root, "tools/cluster/main.ts"), "--pods"], {
     name: "npm run cluster -- --pods",
     user: { uid: 65_534, gid: 65_534 },

@@ -64,7 +64,7 @@ async function installation(): Promise<string> {
   return root;
 }
 
-test("a program brings the stack of CRDs, reads what it did, and takes it away", async () => {
+test("a program creates the stack of CRDs, reads its result, and destroys it", async () => {
   const options = { pulumiCommand, envVars: project.env };
   const crds = await LocalWorkspace.createOrSelectStack({ stackName: "crds", workDir: project.folder }, options);
   const { summary, outputs } = await crds.up();
@@ -129,7 +129,7 @@ test("a user that may not create a program's objects gets the verb and the kind,
   assert.deepEqual([begun, pending], [[], []]);
 });
 
-test("the policy pack refuses what breaks a rule, in a preview and in an up, and nothing else", async () => {
+test("the policy pack refuses exactly the objects that break a rule, in a preview and in an up", async () => {
   shop.workspace.program = programOf({ limited: true, tag: "latest" });
   const refused =
     /\[mandatory\] +fixed-images +\(kubernetes:batch\/v1:CronJob: report\)[\s\S]*container report: .* the tag latest/;
@@ -139,7 +139,7 @@ test("the policy pack refuses what breaks a rule, in a preview and in an up, and
   await assert.rejects(plane.kubectl(["get", "cronjob/report", "--namespace=shop"]), /not found/);
 });
 
-test("the next up without the fault continues, and its outputs mark their secrets", async () => {
+test("the next up without the error continues, and its outputs mark their secrets", async () => {
   shop.workspace.program = programOf({ limited: true, tag: "1" });
   const { summary, outputs, stdout } = await shop.up({ policyPacks });
   assert.equal(summary.result, "succeeded");
@@ -150,7 +150,7 @@ test("the next up without the fault continues, and its outputs mark their secret
   await shop.preview({ policyPacks, expectNoChanges: true });
 });
 
-test("a Route without Plugins is reported, and refused where the pack's config enforces it", async () => {
+test("a Route without Plugins is reported, and refused if the pack's config enforces it", async () => {
   shop.workspace.program = programOf({ limited: false, tag: "1" });
   const told = await shop.preview({ policyPacks });
   assert.match(told.stdout, /\[advisory\] +no-bare-routes[\s\S]*Route orders: no Plugin acts on it/);

@@ -44,7 +44,7 @@ async function refused(stack: string): Promise<string> {
   return faults;
 }
 
-test("CRDs of kubectl and of the chart are left to them", async () => {
+test("CRDs of kubectl and of the chart are not changed", async () => {
   await selectStack(project, "crds");
   const crds = join(import.meta.dirname, "../../../crds");
   await plane.kubectl(["apply", "--filename", crds]);
@@ -70,7 +70,7 @@ async function configure(stack: string, texts: Readonly<Record<string, string>>)
   assert.equal(code, 0, output);
 }
 
-test("a namespace of another stack, or of none, is neither taken nor deleted", async () => {
+test("a namespace of another stack, or of none, is neither taken over nor deleted", async () => {
   const labels = { "sluice.dev/stack": "dev" };
   await apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: "of-dev", labels } });
   await apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: "shop" } });
@@ -89,7 +89,7 @@ test("a namespace of another stack, or of none, is neither taken nor deleted", a
   assert.equal(left, "Active Active");
 });
 
-test("a release of Helm with the same name stays Helm's, in a namespace that both live in", async () => {
+test("a Helm release with the same name stays Helm's in a shared namespace", async () => {
   const installed = await helm(["install", "sluice", charts.sluice, "--namespace=shop"], plane.kubeconfig);
   assert.equal(installed.code, 0, installed.stderr);
   await configure("qa", { namespace: "shop", ownNamespace: "false" });
@@ -109,7 +109,7 @@ test("a release of Helm with the same name stays Helm's, in a namespace that bot
   await plane.kubectl(["delete", "namespace", "shop-sluice-keys"]);
 });
 
-test("a password that a volume knows outlives the stack, and the next one goes on with it", async () => {
+test("a password that a volume contains outlives the stack, and the next stack uses it", async () => {
   const database = { "postgres.enabled": "true", "postgres.persistence.enabled": "true" };
   await configure("qa", { namespace: "shop", ownNamespace: "false", timeout: "1s", ...database });
   const password = () =>

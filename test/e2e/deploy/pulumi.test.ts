@@ -95,7 +95,7 @@ async function readyPods(namespace: string): Promise<readonly string[]> {
   });
 }
 
-test("npm run deploy brings the CRDs and dev from nothing: every pod is Ready, and the first request is answered", async (t) => {
+test("npm run deploy installs the CRDs and dev in an empty cluster: every pod is Ready, and the first request is answered", async (t) => {
   const began = performance.now();
   const command = await startProcess(process.execPath, [join(root, "tools/deploy/main.ts"), "dev"], {
     name: "npm run deploy",
@@ -122,7 +122,7 @@ test("npm run deploy brings the CRDs and dev from nothing: every pod is Ready, a
   assert.equal(namespace.metadata.labels["pod-security.kubernetes.io/enforce"], "restricted");
 });
 
-test("the block of the page, Use it, is answered by the user API when it is pasted as a whole", async () => {
+test("the commands of the page's section, Use it, are answered by the user API when they are pasted at once", async () => {
   const { PATH, KUBECONFIG: _outside, ...env } = project.env;
   const settings = Object.entries({ ...env, PATH: `${PATH}:$PATH` }).map(
     ([name, value]) => `export ${name}="${value}"`,
@@ -131,7 +131,7 @@ test("the block of the page, Use it, is answered by the user API when it is past
   await answersWhenPasted(cluster, { page: "deploy-with-pulumi.md", section: "Use it", setUp, cwd: folder.path });
 });
 
-test("a second preview finds nothing to change, after a look at the cluster too", async () => {
+test("a second preview finds nothing to change, also after a refresh", async () => {
   await pulumi("preview", "--expect-no-changes", "--stack", "dev");
   await pulumi("refresh", "--yes", "--expect-no-changes", "--stack", "dev");
   await pulumi("preview", "--expect-no-changes", "--stack", "dev");
@@ -154,7 +154,7 @@ test("another pod queries, changes and subscribes through the gateway's Service"
   assert.deepEqual(event, { data: { userCreated: { name: "Live" } } });
 });
 
-test("without a key 401, and pages of other origins are answered by CORS", async () => {
+test("requests without a key are answered 401, and pages of other origins by CORS", async () => {
   const { status } = await client.send(url, { ...graphql("{ users { name } }"), headers: json });
   assert.equal(status, 401);
   const preflight = await client.send(url, {
@@ -165,7 +165,7 @@ test("without a key 401, and pages of other origins are answered by CORS", async
   assert.equal(preflight.headers["access-control-allow-origin"], "*");
 });
 
-test("a limit that is changed holds without a restart, and one beyond it is 429", async () => {
+test("a changed limit takes effect without a restart, and a request beyond it is answered 429", async () => {
   const startTimes = async () => {
     const pods = JSON.parse(await inDev("get", "pods", "--output=json")).items;
     return pods.map(({ metadata, status }: { metadata: { name: string }; status: { startTime: string } }) => [
@@ -195,7 +195,7 @@ async function customResources(): Promise<readonly string[]> {
   );
 }
 
-test("an operator that does not start and a port that is taken are told in words; the next up brings the new operator, and all the time requests are answered", async () => {
+test("an operator that does not start and a port in use are reported; the next up starts the new operator, and requests are answered all the time", async () => {
   const before = await customResources();
   assert.equal(before.length, 7);
   const name = "docker.io/sluice/operator";
@@ -247,7 +247,7 @@ test("an operator that does not start and a port that is taken are told in words
   await pulumi("preview", "--refresh", "--expect-no-changes", "--stack", "dev");
 });
 
-test("what kubectl changed is found by refresh and repaired by up", async () => {
+test("changes by kubectl are found by refresh and reverted by up", async () => {
   await inDev("scale", "deployment/sluice-gateway", "--replicas=2");
   await inDev("set", "env", "deployment/sluice-admin", "SLUICE_LOG_LEVEL=debug");
   await inDev("delete", "poddisruptionbudget", "sluice-operator");
@@ -271,7 +271,7 @@ test("what kubectl changed is found by refresh and repaired by up", async () => 
   await pulumi("preview", "--expect-no-changes", "--stack", "dev");
 });
 
-test("prod comes up beside it with external servers, although the first run was killed halfway", async () => {
+test("prod is deployed beside it with external servers, although the first run was killed halfway", async () => {
   await startServers(cluster);
   await selectStack(project, "prod");
   // Its nodes request more processors than this machine has.
@@ -310,7 +310,7 @@ test("prod comes up beside it with external servers, although the first run was 
   await pulumi("preview", "--refresh", "--expect-no-changes", "--stack", "prod");
 });
 
-test("staging stands beside it in its own namespace, and destroy of dev leaves nothing of dev and all of staging", async () => {
+test("staging runs beside it in its own namespace, and destroying dev removes all of dev and nothing of staging", async () => {
   await selectStack(project, "staging");
   await configure("staging", small);
   await up("staging");

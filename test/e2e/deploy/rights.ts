@@ -79,7 +79,7 @@ export function rightsTests(scene: () => Scene): void {
   }
 
   const within = { timeout: 4 * minutes };
-  test("operator and admin use all that the chart grants them, and ask for nothing else", within, async () => {
+  test("operator and admin use all rights that the chart grants them, and request nothing else", within, async () => {
     const { cluster, kubectl } = scene();
     const here = await place();
     // A kind without a CRD cannot be watched.
@@ -121,7 +121,7 @@ export function rightsTests(scene: () => Scene): void {
     );
   });
 
-  test("no other part has a token, and none of their accounts asked the API server for anything", async () => {
+  test("no other part has a token, and none of their accounts sent a request to the API server", async () => {
     const { cluster, kubectl } = scene();
     const { items }: { items: readonly Pod[] } = JSON.parse(
       await kubectl("get", "pods", "-l", `app.kubernetes.io/instance=${release}`, "-o", "json"),

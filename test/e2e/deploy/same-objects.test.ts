@@ -10,7 +10,7 @@ const anyone = [{ podSelector: {} }];
 
 const cases: Readonly<Record<string, ReleaseArgs["values"]>> = {
   defaults: {},
-  "little of everything": {
+  "minimal values": {
     admin: { enabled: false },
     userApi: { enabled: false },
     webhook: { enabled: false },
@@ -18,19 +18,19 @@ const cases: Readonly<Record<string, ReleaseArgs["values"]>> = {
     push: { existingSecret: "own-push" },
     gateway: { endSeconds: 0, keptDocument: { enabled: false }, workers: "auto" },
   },
-  "a private namespace of others": { operator: { privateNamespace: { name: "vault", create: false } } },
-  "a private namespace that is the release's": { operator: { privateNamespace: { name: "sluice" } } },
+  "an existing private namespace": { operator: { privateNamespace: { name: "vault", create: false } } },
+  "the release's namespace as private namespace": { operator: { privateNamespace: { name: "sluice" } } },
   "named namespaces and a private one": { namespaces: ["shop"], operator: { privateNamespace: { name: "vault" } } },
   "resources without a class": { class: "edge", classlessNamespaces: ["shop", "2", "shop"] },
   "named namespaces": { namespaces: ["shop", "bank"], class: "shops" },
   "a selector of namespaces": { namespaceSelector: "team in (a,b)", class: "teams" },
-  "databases of its own": {
+  "its own databases": {
     postgres: { enabled: true, persistence: { enabled: true, size: "2Gi", storageClassName: "fast" } },
     redis: { enabled: true },
     userApi: { replicas: 2, route: { enabled: true } },
     networkPolicies: { enabled: true },
   },
-  "databases of others": {
+  "external databases": {
     postgres: { existingSecret: "users-database" },
     redis: { host: "redis.example.internal", port: 6380, tls: true, existingSecret: "redis-login" },
     userApi: { route: { enabled: true, hosts: ["users.example.com"], paths: ["/a", "/b"] } },
@@ -66,7 +66,8 @@ const cases: Readonly<Record<string, ReleaseArgs["values"]>> = {
 };
 
 for (const [name, values] of Object.entries(cases)) {
-  test(`chart and Pulumi make the same objects: ${name}`, () => compare({ name: "edge", namespace: "sluice", values }));
+  test(`chart and Pulumi create the same objects: ${name}`, () =>
+    compare({ name: "edge", namespace: "sluice", values }));
 }
 
 /** Words that YAML reads as strings only in quotes, wherever a name may be one. */
@@ -99,7 +100,7 @@ for (const word of words) {
   };
   // The name of a Service, and so that of the release, begins with a letter.
   const name = /^[a-z]/.test(word) ? word : `a${word}`;
-  test(`chart and Pulumi make the same objects: names that are ${word}`, async () => {
+  test(`chart and Pulumi create the same objects: names that are ${word}`, async () => {
     const databases = { postgres: other, redis: { host: word, ...other } };
     await compare({ name, namespace: word, values: { ...values, ...databases, namespaceSelector: word } });
     const servers = {
@@ -111,7 +112,7 @@ for (const word of words) {
 }
 
 for (const namespace of ["sluice-operator", "sluice-push", "sluice-webhook"])
-  test(`chart and Pulumi make the same objects: in a namespace that is called ${namespace}`, async () => {
+  test(`chart and Pulumi create the same objects: in a namespace called ${namespace}`, async () => {
     for (const name of ["sluice", "sluice-push", "sluice-operator"])
       for (const word of ["edge", "sluice", "sluice-push"]) await compare({ name, namespace, values: { class: word } });
   });
@@ -120,7 +121,7 @@ const pulumi = resolve(import.meta.dirname, "../../../pulumi");
 const stacks = readdirSync(pulumi).flatMap((file) => /^Pulumi\.(.+)\.yaml$/.exec(file)?.[1] ?? []);
 
 for (const stack of stacks.filter((name) => name !== "crds")) {
-  test(`chart and Pulumi make the same objects: the values of the stack ${stack}`, () => {
+  test(`chart and Pulumi create the same objects: the values of the stack ${stack}`, () => {
     const { config } = parse(readFileSync(resolve(pulumi, `Pulumi.${stack}.yaml`), "utf8"));
     const { "sluice:namespace": namespace, "sluice:public": _, ...sections } = config;
     const values = Object.fromEntries(

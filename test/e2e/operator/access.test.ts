@@ -28,7 +28,7 @@ async function issue(secret: string): Promise<void> {
   writeFileSync(tokenFile, token, { mode: 0o600 });
 }
 
-test("a token file that turns, and the old token is no longer good", async () => {
+test("a rotated token file, after which the old token is invalid", async () => {
   const { kubectl } = scene.plane;
   await kubectl(["create", "serviceaccount", "sluice-operator"]);
   for (const [kind, ...where] of [["clusterrolebinding"], ["rolebinding", "-n", "default"]] as const) {

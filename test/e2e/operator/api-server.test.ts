@@ -21,7 +21,7 @@ const isList = (asked: Asked) => asked.method === "GET" && ofRoutes(asked) && !i
 const SOON = 30_000;
 const unavailable = { status: 503, body: "the way is barred" } as const;
 
-test("without a fault the changes lead to what all faults are measured by", () =>
+test("without a fault the changes give the reference for all faults", () =>
   round(scene, { fault: (change) => change(), least: 5 }));
 
 test("the API server restarted", () =>
@@ -51,7 +51,7 @@ test("etcd compacted while the operator was cut off: its watches are too old, an
   assert.ok(own.slice(expired).some(isList));
 });
 
-test("the API server that answers 429 for five seconds: it is not asked more often than it wishes", async () => {
+test("an API server that answers 429 for five seconds: it receives no requests before Retry-After", async () => {
   const before = scene.api.asked.length;
   await round(scene, {
     async fault(change) {
@@ -71,7 +71,7 @@ test("the API server that answers 429 for five seconds: it is not asked more oft
   assert.ok((await scene.operator.metric("rest_client_requests_total", 'code="429"')) > 0);
 });
 
-test("a list that takes five seconds: nothing is published before it is there", async () => {
+test("a list that takes five seconds: nothing is published before it arrives", async () => {
   await round(scene, {
     async fault(change) {
       await scene.operator.process.kill9();
@@ -94,7 +94,7 @@ test("a list that takes five seconds: nothing is published before it is there", 
   });
 });
 
-test("a CRD deleted and made again: its resources went with it, and those that are applied again are served", async () => {
+test("a CRD deleted and created again: its resources were deleted with it, and those that are applied again are served", async () => {
   const { kubectl } = scene.plane;
   const crd = new URL("../../../crds/routes.sluice.dev.yaml", import.meta.url).pathname;
   await round(scene, {
@@ -119,7 +119,7 @@ test("a CRD deleted and made again: its resources went with it, and those that a
   });
 });
 
-test("a way that swallows everything for 12 s and leaves watches silent: the operator stops to lead, and opens other watches as soon as it leads again", () =>
+test("a network that drops everything for 12 s and leaves watches without events: the operator stops leading, and reopens its watches as soon as it leads again", () =>
   round(scene, {
     async fault(change) {
       scene.api.spoil(() => "silence");
@@ -153,9 +153,9 @@ test("an operator that is stopped while no API server answers releases its Lease
   }));
 
 for (const [what, leave, comeBack] of [
-  ["is gone", () => scene.api.leave(), () => scene.api.comeBack()],
+  ["is stopped", () => scene.api.leave(), () => scene.api.comeBack()],
   [
-    "swallows everything",
+    "does not respond",
     async () => {
       scene.api.spoil(() => "silence");
       scene.api.silence();

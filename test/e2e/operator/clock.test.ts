@@ -67,7 +67,7 @@ for (const [what, off] of [
     });
   });
 
-  test(`a node dies as the operator's clock becomes ten minutes ${what}: no wait takes longer than otherwise`, async () => {
+  test(`a node dies while the operator's clock becomes ten minutes ${what}: no wait takes longer than otherwise`, async () => {
     set(0);
     await round(scene, {
       loaded: [0],

@@ -157,7 +157,7 @@ function startAdmin(
 
 const of = (user: string) => plane.audited().filter((one) => one.user === user);
 
-test("accounts with a ClusterRole use all that it grants, and ask for nothing else", async () => {
+test("accounts with a ClusterRole use all rights that it grants, and request nothing else", async () => {
   const person = await tokenOf("default", "person");
   await plane.kubectl([
     "create",
@@ -229,7 +229,7 @@ test("the admin API's account may not read the signing keys of certificates or t
   );
 });
 
-test("accounts with Roles in a namespace alone use all that they grant, and ask for nothing else", async () => {
+test("accounts with only Roles in a namespace use all rights that these grant, and request nothing else", async () => {
   await plane.kubectl(["create", "namespace", "team"]);
   // It belongs to the home namespace of the other Sluice.
   await plane.kubectl(["delete", "validatingwebhookconfiguration", "sluice-webhook"]);

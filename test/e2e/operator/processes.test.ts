@@ -70,17 +70,17 @@ for (const after of [0, 5, 20]) {
 }
 
 const lies: readonly (readonly [what: string, answer: FalseNode["answer"]])[] = [
-  ["nothing that is JSON", { body: "<html>Welcome to nginx!</html>" }],
+  ["text that is not JSON", { body: "<html>Welcome to nginx!</html>" }],
   ["JSON of another shape", { body: '{"hello":"world"}' }],
-  ["numbers that are none", { body: '{"node":"x","hash":null,"revision":"many","term":-1,"version":"1"}' }],
+  ["invalid numbers", { body: '{"node":"x","hash":null,"revision":"many","term":-1,"version":"1"}' }],
   ["a list", { body: "[]" }],
   ["null", { body: "null" }],
-  ["500 and a stack", { status: 500, body: "Error: oops\n    at x" }],
-  ["an answer without an end", { endless: true }],
-  ["half an answer", { body: '{"node":"', cut: true }],
+  ["500 and a stack trace", { status: 500, body: "Error: oops\n    at x" }],
+  ["an endless response", { endless: true }],
+  ["half a response", { body: '{"node":"', cut: true }],
 ];
 for (const [what, answer] of lies)
-  test(`a node that answers ${what} is named, and delays no other node`, async () => {
+  test(`a node that answers ${what} is reported by name, and delays no other node`, async () => {
     await round(scene, {
       async fault(change) {
         falseNode.answer = answer;

@@ -47,7 +47,7 @@ function storm() {
   };
 }
 
-test("a storm of 5,000 deletes among other changes: what is left is served, and nothing of what is gone", async () => {
+test("5,000 deletes among other changes: the remaining resources are served, and no deleted one", async () => {
   const { make, remove, close } = storm();
   after(close);
   await round(scene, {

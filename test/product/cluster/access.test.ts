@@ -102,7 +102,7 @@ function review([, , verb, what, namespace]: (typeof cases)[number]): object {
 }
 
 for (const user of ["operator", "admin"] as const) {
-  test(`the ${user} may do what it does, and nothing else`, async () => {
+  test(`the ${user} has exactly the rights that it needs`, async () => {
     const own = cases.filter(([who]) => who === user);
     const questions = { apiVersion: "v1", kind: "List", items: own.map(review) };
     const columns = 'jsonpath={.status.allowed}{"\\n"}';
@@ -113,7 +113,7 @@ for (const user of ["operator", "admin"] as const) {
   });
 }
 
-test("the operator writes conditions and cannot touch a spec on the way", async () => {
+test("the operator writes conditions and cannot change a spec with them", async () => {
   await plane.kubectl(["create", "-f", "-"], JSON.stringify(service("kept", 4000)));
   const condition = {
     type: "Accepted",
@@ -143,7 +143,7 @@ const lease = (name: string): object => ({
   spec: { holderIdentity: "me" },
 });
 
-test("the admin listener's account writes resources and keys at home, and no key elsewhere", async () => {
+test("the admin API's account writes resources and keys in the home namespace, and no key in other namespaces", async () => {
   const apply = (item: object) =>
     asUser("admin", ["apply", "--server-side", "--field-manager=sluice-admin", "-f", "-"], JSON.stringify(item));
   await apply(resource("Consumer", "made", { username: "made" }));

@@ -61,7 +61,7 @@ test("a Service whose core Service is missing has a condition, and its route ans
   await waitFor(async () => (await get(url)).status === 503, { what: "the route to answer 503" });
 });
 
-test("requests go in turn to all addresses of the core Service", async () => {
+test("requests are sent in turn to all addresses of the core Service", async () => {
   const core = {
     apiVersion: "v1",
     kind: "Service",
@@ -73,7 +73,7 @@ test("requests go in turn to all addresses of the core Service", async () => {
   await answeredBy({ one: 5, two: 5 }, "both upstreams to be asked in turn");
 });
 
-test("an address that is not ready gets no requests, and none is lost when it goes and comes", async () => {
+test("an address that is not ready gets no requests, and none is lost when it becomes unready and ready", async () => {
   const loads = await underLoad([url], async () => {
     await suite.apply(slice("two", false));
     await answeredBy({ one: 10 }, "only the ready upstream to be asked");
@@ -85,7 +85,7 @@ test("an address that is not ready gets no requests, and none is lost when it go
   assert.deepEqual(loads[url]?.failures, []);
 });
 
-test("endpoints that come and go write no status", async () => {
+test("added and removed endpoints cause no status write", async () => {
   const version = () => suite.plane.kubectl(["get", "gwsvc/shop", "-o", "jsonpath={.metadata.resourceVersion}"]);
   const before = await version();
   await suite.apply(slice("one", false));

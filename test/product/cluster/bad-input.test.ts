@@ -29,7 +29,7 @@ async function conditions(kind: SluiceKind, name: string): Promise<readonly Cond
 
 provesBadInput({ nodes, put: suite.apply, conditions }, { refusedBySchema: true });
 
-test("a fault is an Event that kubectl describe shows", async () => {
+test("an error becomes an Event that kubectl describe shows", async () => {
   const said = await waitFor(
     async () =>
       /Warning +ServiceNotFound .*there is no Service lost/.exec(await kubectl(["describe", "gwroute", "lost"])),
@@ -38,18 +38,18 @@ test("a fault is an Event that kubectl describe shows", async () => {
   assert.match(said[0], /sluice-operator/);
 });
 
-test("kubectl get shows which resources are at fault, and why", async () => {
+test("kubectl get shows which resources have errors, and why", async () => {
   const rows = await kubectl(["get", "gwroute", "-o", "wide"]);
   assert.match(rows, /^same-b .* False +False .* matches the same requests/m);
 });
 
-test("what is missing and comes later is used without another word", async () => {
+test("a missing object is used without a further change when it is created", async () => {
   await suite.apply(service("lost", upstream.port));
   await suite.programmed("gwroute/lost");
   for (const node of nodes) assert.equal((await get(`${node}/lost`)).status, 200);
 });
 
-test("while no node answers, Programmed names them; the one that comes back is enough", async () => {
+test("while no node answers, Programmed names the nodes; it becomes True when one of them is back", async () => {
   await Promise.all([suite.kill9("gateway-1"), suite.kill9("gateway-2")]);
   await suite.apply(route("waiting", echo));
   const condition = async () => (await suite.condition("gwroute/waiting", "Programmed")) || undefined;
@@ -61,7 +61,7 @@ test("while no node answers, Programmed names them; the one that comes back is e
   assert.equal((await get(`${nodes[0]}/waiting`)).status, 200);
 });
 
-test("a write by the admin listener names the node that is down", async () => {
+test("the response to an admin write names the node that is down", async () => {
   const silent = async () => {
     const { body } = await get(`http://${chosen.operator}/status`);
     return (body as { silent: string[] }).silent.length === 1;

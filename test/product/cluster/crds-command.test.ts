@@ -67,12 +67,12 @@ test("the first apply creates all definitions and returns when their kinds are s
   await plane.kubectl(["create", "-f", "-"], JSON.stringify(resource("Route", "kept", { paths: ["/kept"] })));
 });
 
-test("the same again changes nothing", async () => {
+test("a second apply changes nothing", async () => {
   const { code, out } = await apply();
   assert.deepEqual([code, out], [0, [...names.map((name) => `${name} unchanged`), "all are served"]]);
 });
 
-test("an older definition is upgraded, whatever manager wrote it, and resources stay", async () => {
+test("an older definition is upgraded, whichever manager wrote it, and resources stay", async () => {
   const before = await spec();
   await patchRoutes(
     { op: "remove", path: member("pathHandling") },
@@ -88,7 +88,7 @@ test("an older definition is upgraded, whatever manager wrote it, and resources 
   assert.match(await plane.kubectl(["get", "gwroute", "kept"]), /kept/);
 });
 
-test("a newer definition is not downgraded: the fields that would be lost are named, and nothing at all is applied", async () => {
+test("a newer definition is not downgraded: the fields that would be lost are named, and nothing is applied", async () => {
   await plane.kubectl([
     "patch",
     "crd",
@@ -123,7 +123,7 @@ test("a user that may not write definitions gets the missing verb", async () => 
   assert.match(err.join("\n"), /User "nobody" cannot get resource "customresourcedefinitions"/);
 });
 
-test("print writes what apply would apply", async () => {
+test("print writes the definitions that apply would apply", async () => {
   const { code, out } = await run(["crds", "print"]);
   assert.equal(code, 0);
   const printed = parseAllDocuments(out.join("\n")).map((document) => document.toJS());

@@ -59,7 +59,7 @@ for (const [kind, rows] of Object.entries(tables) as [Kind, readonly Row[]][]) {
   });
 }
 
-test("every kind's table has rows for what is accepted and for what is refused", () => {
+test("every kind's table has rows of accepted and of refused specs", () => {
   for (const [kind, rows] of Object.entries(tables)) {
     const accepted = rows.filter(([, , refusal]) => refusal === null).length;
     assert.ok(accepted >= 10 && rows.length - accepted >= 10, `${kind}: ${accepted} of ${rows.length}`);
@@ -68,7 +68,7 @@ test("every kind's table has rows for what is accepted and for what is refused",
   }
 });
 
-test("status is no part of what is applied", async () => {
+test("a status in an applied resource is ignored", async () => {
   const conditions = [{ type: "Programmed", status: "True", reason: "Made", message: "up" }];
   const made = { ...resource("Service", "made-up", { url: "http://users:4000" }), status: { conditions } };
   await plane.kubectl(["create", "-f", "-"], JSON.stringify(made));
@@ -115,7 +115,7 @@ async function cellsOf(path: string): Promise<readonly (readonly [name: string, 
 
 describe("kubectl get", () => {
   for (const [kind, { spec, cells }] of Object.entries(shown) as [Kind, (typeof shown)[Kind]][])
-    test(`shows of a ${kind} what it is, whether it is accepted and served, and its age`, async () => {
+    test(`shows the purpose of a ${kind}, whether it is accepted and served, and its age`, async () => {
       const all = `/apis/sluice.dev/v1alpha1/namespaces/default/${kind.toLowerCase()}s`;
       assert.equal((await api.ask({ method: "POST", path: all, body: resource(kind, "shown", spec) })).status, 201);
       const before = await cellsOf(`${all}/shown`);
@@ -145,7 +145,7 @@ describe("kubectl get", () => {
       assert.match(after.at(-1)?.join(" ") ?? "", /^Age \d+s$/);
     });
 
-  test("lists every kind by the category, and tells with -o wide what is wrong", async () => {
+  test("lists every kind by the category, and shows errors with -o wide", async () => {
     const listed = await plane.kubectl(["get", "sluice", "-o", "name"]);
     for (const kind of Object.keys(shown))
       assert.match(listed, new RegExp(`^${kind.toLowerCase()}\\.sluice\\.dev/shown$`, "m"));
@@ -157,6 +157,6 @@ describe("kubectl get", () => {
   });
 });
 
-test("kubectl explain tells what a member means", async () => {
+test("kubectl explain describes every member", async () => {
   assert.match(await plane.kubectl(["explain", "routes.sluice.dev.spec.stripPath"]), /FIELD: stripPath <boolean>/);
 });

@@ -57,7 +57,7 @@ before(async () => {
   await suite.programmed("gwroute/echo", "gwroute/limited", "gwroute/guarded", "gwplugin/guard");
 });
 
-test("what is acknowledged is kept in parts of bounded size, and no password or key is in it", async () => {
+test("the acknowledged document is saved in parts of bounded size, without a readable password or key", async () => {
   const kept = await waitFor(async () => ((await manifest()).hash === (await hash()) ? manifest() : undefined), {
     what: "the document to be kept",
   });
@@ -84,7 +84,7 @@ test("a replaced key is used without a restart, and all data is encrypted again"
   assert.notEqual(secret.data.key, JSON.parse(data).data.key);
 });
 
-test("a route and a guard made invalid while no operator ran are served as they were, and the conditions say so", async () => {
+test("a route and a key-auth that became invalid while no operator ran are served in their last valid version, and the conditions report it", async () => {
   await suite.kill9("operator");
   await suite.kill9("gateway-2");
   const patch = (name: string, spec: object) =>
@@ -110,7 +110,7 @@ test("a route and a guard made invalid while no operator ran are served as they 
   }
 });
 
-test("a node that starts while operator and API server are gone serves what it had last", async () => {
+test("a node that starts while operator and API server are stopped serves its last document", async () => {
   const env = { SLUICE_KEPT_DOCUMENT: file, SLUICE_KEPT_DOCUMENT_WAIT: "500ms" };
   await suite.kill9("gateway-2");
   await suite.start("gateway-2", env);

@@ -107,7 +107,7 @@ async function withoutLoss(work: () => Promise<unknown>): Promise<void> {
     assert.deepEqual(failures.slice(0, 5), [], `${failures.length} of ${answered} requests to ${url} failed`);
 }
 
-test("one of two operators leads, and the other knows it and is ready", async () => {
+test("one of two operators leads, and the other one follows and is ready", async () => {
   const { leader, other, term } = await roles();
   const status = await waitFor(
     async () => {
@@ -127,7 +127,7 @@ test("one of two operators leads, and the other knows it and is ready", async ()
   assert.deepEqual(gauges, ["1", "0"]);
 });
 
-test("the leader ended in order: a change is live again within 3 s, and statuses are written", async () => {
+test("the leader shut down gracefully: a change takes effect within 3 s, and statuses are written", async () => {
   const { leader, other, term } = await roles();
   await withoutLoss(async () => {
     const ended = performance.now();
@@ -141,7 +141,7 @@ test("the leader ended in order: a change is live again within 3 s, and statuses
   await begin(leader);
 });
 
-test("the leader killed with -9: a change is live again within 20 s", async () => {
+test("the leader killed with -9: a change takes effect within 20 s", async () => {
   const { leader, other, term } = await roles();
   await withoutLoss(async () => {
     const killed = performance.now();
@@ -154,7 +154,7 @@ test("the leader killed with -9: a change is live again within 20 s", async () =
   await begin(leader);
 });
 
-test("a leader that is stopped for long and goes on is a follower, and no node goes back to it", async () => {
+test("a leader that is suspended for long and resumes is a follower, and no node accepts its pushes", async () => {
   const { leader, other, term } = await roles();
   leader.process.signal("SIGSTOP");
   try {
@@ -173,7 +173,7 @@ test("a leader that is stopped for long and goes on is a follower, and no node g
   assert.doesNotMatch(leader.process.output().slice(-5000), /"level":50/);
 });
 
-test("a stolen Lease: its leader stops, and one leads again once the thief's Lease has expired", async () => {
+test("a Lease that another holder overwrote: the leader stops, and an operator leads again once that Lease has expired", async () => {
   const { term } = await roles();
   const stolen = { spec: { holderIdentity: "thief", leaseTransitions: term + 5, leaseDurationSeconds: 5 } };
   await kubectl(["patch", "lease", "sluice-operator", "--type=merge", "-p", JSON.stringify(stolen)]);
@@ -184,7 +184,7 @@ test("a stolen Lease: its leader stops, and one leads again once the thief's Lea
   assert.equal((await roles()).term, term + 6);
 });
 
-test("a deleted Lease costs nothing: the next term is above the nodes' last one", async () => {
+test("a deleted Lease has no effect: the next term is above the nodes' last one", async () => {
   const { term } = await roles();
   await kubectl(["delete", "lease", "sluice-operator"]);
   await add("after-deletion");

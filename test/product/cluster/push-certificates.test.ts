@@ -142,7 +142,7 @@ async function underChanges(work: () => Promise<unknown>): Promise<void> {
 
 const pids = () => [...nodes, ...operators].map(({ process }) => [process.pid, process.exit()]);
 
-test("nodes get what they show and trust, and no key of the authority", async () => {
+test("nodes get their certificate and the trusted authorities, and no key of the authority", async () => {
   const [own, theirs] = [await textsOf("sluice-push-authority"), await textsOf("sluice-push")];
   assert.deepEqual(Object.keys(theirs ?? {}).sort(), ["ca.crt", "gateway.crt", "gateway.key"]);
   assert.deepEqual(Object.keys(own ?? {}).sort(), ["ca.crt", "ca.key", "operator.crt", "operator.key"]);
@@ -150,7 +150,7 @@ test("nodes get what they show and trust, and no key of the authority", async ()
   assert.ok(isSignedBy(own, "operator.crt", authority) && isSignedBy(theirs, "gateway.crt", authority));
 });
 
-test("certificates that are made anew are shown by nodes and operators without a restart or a failed push", async () => {
+test("renewed certificates are used by nodes and operators without a restart or a failed push", async () => {
   const started = pids();
   const before = [await textsOf("sluice-push"), await textsOf("sluice-push-authority")];
   await underChanges(async () => {
@@ -211,7 +211,7 @@ const pairIn = (texts: Texts | null, side: string) => ({
   key: texts?.[`${side}.key`] ?? "",
 });
 
-test("an authority that is deleted is followed by another without a restart or a failed push", async () => {
+test("a deleted authority is replaced without a restart or a failed push", async () => {
   const started = pids();
   const before = await textsOf("sluice-push-authority");
   const old = certificatesIn(before?.["ca.crt"])[0];
@@ -251,7 +251,7 @@ test("an authority that is deleted is followed by another without a restart or a
     assert.match(events, line);
 });
 
-test("strangers are refused, and so is a node that says it is the operator", async () => {
+test("unknown clients are refused, and so is a node that claims to be the operator", async () => {
   const own = await textsOf("sluice-push-authority");
   const stranger = await makeAuthority("sluice push authority");
   const { certificate, key } = await stranger.issue({ name: "x", sans: ["sluice-operator"], usage: "client" });
@@ -262,7 +262,7 @@ test("strangers are refused, and so is a node that says it is the operator", asy
   }
 });
 
-test("the other operator leads on with the same certificates", async () => {
+test("the other operator continues with the same certificates", async () => {
   const before = await textsOf("sluice-push-authority");
   const status = await Promise.all(operators.map(async (operator) => ({ operator, ...(await operator.status()) })));
   const leader = status.find(({ term }) => term !== null);
@@ -273,7 +273,7 @@ test("the other operator leads on with the same certificates", async () => {
   assert.deepEqual(await textsOf("sluice-push-authority"), before);
 });
 
-test("the operator asks for its own Secrets by name only, and for nothing that it may not", () => {
+test("the operator requests its own Secrets only by name, and nothing that it may not", () => {
   const mine = plane.audited().filter(({ user, resource }) => user === users.operator && resource === "secrets");
   const named = mine.filter(({ name }) => name?.startsWith("sluice-push"));
   assert.deepEqual([...new Set(named.map(({ verb }) => verb))].sort(), ["get", "patch"]);

@@ -29,15 +29,15 @@ test("kubectl applies the samples, and every kind becomes Programmed", async () 
   assert.equal(all.trim().split("\n").length, 7, all);
 });
 
-test("kubectl get shows where requests go and how the resource fares", async () => {
+test("kubectl get shows the upstream and the state of each resource", async () => {
   const rows = (await kubectl(["get", "gwroute"])).trim().split("\n");
   assert.match(String(rows[0]), /^NAME +HOSTS +PATHS +SERVICE +ACCEPTED +PROGRAMMED +AGE$/);
   assert.match(String(rows[1]), /^users +\["\/users"\] +users +True +True +\d+s$/);
 });
 
 const keys = [
-  ["the right key", "demo-key", 200, { data: { users: [] } }],
-  ["a wrong key", "other-key", 401, { message: "Unauthorized" }],
+  ["a valid key", "demo-key", 200, { data: { users: [] } }],
+  ["an invalid key", "other-key", 401, { message: "Unauthorized" }],
   ["no key", undefined, 401, { message: "No API key found in request" }],
 ] as const;
 for (const [name, proxy] of nodes) {
@@ -53,7 +53,7 @@ for (const [name, proxy] of nodes) {
   }
 }
 
-test("a node counts requests where Prometheus reads them", async () => {
+test("a node exports its request counts for Prometheus", async () => {
   for (const [, , status] of nodes) {
     const { body } = await get(`http://${status}/metrics`);
     const count = (code: number) =>
@@ -125,7 +125,7 @@ for (const [index, [where, url, headers]] of doors.entries()) {
   });
 }
 
-test("a socket without a key is refused before it is one", async () => {
+test("a WebSocket without a key is refused before the upgrade", async () => {
   const socket = new WebSocket(`ws://${chosen.proxy}/users/graphql`, ["graphql-transport-ws"]);
   const status = await new Promise((resolve) => {
     socket.on("unexpected-response", (_request, response) => resolve(response.statusCode));
@@ -151,7 +151,7 @@ test("the admin listener writes a custom resource that kubectl shows and both no
   assert.match(await kubectl(["get", "gwroute", "-o", columns]), /^people +\[\/people\]$/m);
 });
 
-test("what kubectl deletes is gone from both nodes", async () => {
+test("a resource that kubectl deletes is removed from both nodes", async () => {
   await kubectl(["delete", "-f", suite.samples]);
   for (const [, proxy] of nodes)
     await waitFor(async () => (await ask(proxy, { query: users, key: "demo-key" })).status === 404, {

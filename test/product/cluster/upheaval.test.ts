@@ -43,7 +43,7 @@ async function restarted(part: PartName): Promise<void> {
   await process.waitForOutput(/ is up"/, { timeout: 20_000 });
 }
 
-test("the operator killed with -9 and restarted: no request is lost, and what changed meanwhile is live afterwards", async () => {
+test("the operator killed with -9 and restarted: no request is lost, and changes in the meantime are served afterwards", async () => {
   const loads = await bothUnderLoad(async () => {
     await suite.kill9("operator");
     await suite.apply(route("added", { serviceRef: { name: "echo" } }));
@@ -55,7 +55,7 @@ test("the operator killed with -9 and restarted: no request is lost, and what ch
   nothingLost(loads);
 });
 
-test("a route deleted while the operator was down is gone afterwards, and nothing else is", async () => {
+test("a route deleted while the operator was down is removed afterwards, and nothing else is", async () => {
   const loads = await bothUnderLoad(async () => {
     await suite.kill9("operator");
     await kubectl(["delete", "gwroute", "added"]);
@@ -65,7 +65,7 @@ test("a route deleted while the operator was down is gone afterwards, and nothin
   nothingLost(loads);
 });
 
-test("the API server restarted in the middle: no request is lost, and changes go on arriving", async () => {
+test("the API server restarted in the middle: no request is lost, and changes continue to arrive", async () => {
   const loads = await bothUnderLoad(async () => {
     await suite.plane.restartApiServer();
     await suite.apply(route("after-restart", { serviceRef: { name: "echo" } }));
@@ -75,7 +75,7 @@ test("the API server restarted in the middle: no request is lost, and changes go
   nothingLost(loads);
 });
 
-test("a node killed with -9 has its document before it is ready, and the other node lost nothing", async () => {
+test("a node killed with -9 has its document before it is ready, and the other node loses no request", async () => {
   const loads = await underLoad([`${first}/echo`], async () => {
     await suite.kill9("gateway-2");
     await suite.apply(route("without-second", { serviceRef: { name: "echo" } }));
@@ -107,7 +107,7 @@ test("a node without an operator never becomes ready", async () => {
   await waitFor(async () => (await ready()).status === 200, { what: "the node to be ready", timeout: 20_000 });
 });
 
-test("a route edited 50 times under load: no request fails, and the last edit is what both nodes serve", async () => {
+test("a route edited 50 times under load: no request fails, and both nodes serve the last edit", async () => {
   const loads = await bothUnderLoad(async () => {
     for (let edit = 1; edit <= 50; edit++) {
       const patch = JSON.stringify({ spec: { paths: ["/echo", `/edit-${edit}`] } });

@@ -122,7 +122,7 @@ describe("kubectl apply", { concurrency: false }, () => {
     );
   });
 
-  test("is told a plugin's config, which the API server knows nothing of", async () => {
+  test("reports errors in a plugin's config, which the API server does not know", async () => {
     const plugin = resource("Plugin", "cors", { plugin: "cors", config: { max_age: "long", orgins: ["*"] } });
     const { status, body } = await api.ask({
       method: "POST",
@@ -133,7 +133,7 @@ describe("kubectl apply", { concurrency: false }, () => {
     assert.match(messageOf(body), /spec\.config\.orgins: unknown field\nspec\.config\.max_age: expected an integer$/);
   });
 
-  test("is warned of what has no effect, and stores it", async () => {
+  test("gets a warning for members without effect, and stores them", async () => {
     const { status, warnings } = await create("idle", { ...valid, regexPriority: 7 });
     assert.deepEqual(
       [status, warnings],
@@ -141,17 +141,17 @@ describe("kubectl apply", { concurrency: false }, () => {
     );
   });
 
-  test("stores what is valid without a word", async () => {
+  test("stores a valid resource without a message", async () => {
     const { status, warnings } = await create("good", valid);
     assert.deepEqual([status, warnings], [201, []]);
     assert.equal((await patch("good", { spec: invalid })).status, 422);
   });
 
-  test("is not asked about another Sluice's class", async () => {
+  test("is not called for the class of another installation", async () => {
     assert.equal((await create("foreign", { ...invalid, class: "other" })).status, 201);
   });
 
-  test("does not meet the webhook with a status", async () => {
+  test("does not call the webhook for a status", async () => {
     const conditions = [
       { type: "Accepted", status: "True", reason: "Made", message: "", lastTransitionTime: "2026-01-01T00:00:00Z" },
     ];
@@ -164,7 +164,7 @@ describe("kubectl apply", { concurrency: false }, () => {
     assert.equal(status, 200);
   });
 
-  test("may label, finalize and delete what was stored before the rule, but not change it into something invalid", async () => {
+  test("may label, finalize and delete resources that were stored before the webhook, but not change them into invalid ones", async () => {
     assert.equal(
       (await patch("old", { metadata: { labels: { a: "b" }, finalizers: ["example.org/wait"] } })).status,
       200,
@@ -177,11 +177,11 @@ describe("kubectl apply", { concurrency: false }, () => {
 });
 
 describe("the webhook's certificate", { concurrency: false }, () => {
-  test("is one authority's for all replicas", async () => {
+  test("is signed by the same authority for all replicas", async () => {
     for (const replica of replicas) await waitFor(() => isTrusted(replica), { what: "a replica to be trusted" });
   });
 
-  test("survives that its Secret is lost: all replicas show another one, and the API server trusts it", async () => {
+  test("is replaced when its Secret is lost: all replicas present another one, and the API server trusts it", async () => {
     const before = await bundle();
     await plane.kubectl(["delete", "secret", name]);
     await waitFor(async () => (await bundle()) !== before, { what: "another authority" });
@@ -189,7 +189,7 @@ describe("the webhook's certificate", { concurrency: false }, () => {
     await refused("the webhook to be asked again");
   });
 
-  test("survives that the configuration is made anew without an authority", async () => {
+  test("is trusted again when the configuration is created again without an authority", async () => {
     await plane.kubectl(["delete", "validatingwebhookconfiguration", name]);
     await plane.kubectl(["create", "-f", "-"], JSON.stringify(configuration(replicas[0]?.address.port ?? 0)));
     await waitFor(async () => (await bundle()) !== "", { what: "the authority in the configuration" });
@@ -211,13 +211,13 @@ describe("the webhook's certificate", { concurrency: false }, () => {
   });
 });
 
-test("while no operator answers, nothing is refused for that", async () => {
+test("while no operator answers, nothing is refused", async () => {
   await Promise.all(replicas.map((replica) => replica.stop()));
   replicas = [];
   assert.equal((await create("unseen", invalid)).status, 201);
 });
 
-test("the command sluice-operator opens it where SLUICE_WEBHOOK_LISTEN says", async () => {
+test("the command sluice-operator opens the webhook at SLUICE_WEBHOOK_LISTEN", async () => {
   const port = await freePort();
   const operator = await startProcess(process.execPath, [new URL("operator/src/main.ts", root).pathname], {
     name: "sluice-operator",

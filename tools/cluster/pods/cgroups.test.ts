@@ -21,7 +21,7 @@ test("finds the group of this process in every hierarchy of cgroup v1", () => {
   assert.equal(found.length, controllers.length + 1);
 });
 
-test("finds it where a mount shows only the part of the hierarchy that is the container's", () => {
+test("finds the group if a mount shows only the container's part of the hierarchy", () => {
   const mounts = controllers.map((name) => mountLine(name, { root: "/docker/1" })).join("\n");
   const found = hierarchies(groupLines(controllers, "/docker/1/x").join("\n"), mounts);
   assert.ok(typeof found !== "string");
@@ -64,7 +64,7 @@ const refused: readonly [what: string, groups: string, mounts: string, expected:
   ],
 ];
 for (const [what, groups, mounts, expected] of refused) {
-  test(`says in a sentence what is missing on a machine with ${what}`, () => {
+  test(`reports in a sentence what is missing on a machine with ${what}`, () => {
     const answer = hierarchies(groups, mounts);
     assert.ok(typeof answer === "string");
     assert.match(answer, expected);

@@ -11,7 +11,7 @@ export const consumer: readonly Row[] = [
   ["no name", {}, /set username, customId or both/],
   ...lengths("username", { from: 1, to: 256 }, (username) => ({ username })),
   ...lengths("customId", { from: 1, to: 256 }, (customId) => ({ customId })),
-  ["a username as number", { username: 7 }, /must be of type string/],
+  ["a username as a number", { username: 7 }, /must be of type string/],
   ["keys in Secrets", key({ ttl: 60, tags: ["a"], id: uuid }), null],
   ["a key in the resource", { ...ann, keyAuth: [{ key: "hunter2" }] }, /unknown field "spec\.keyAuth\[0\]\.key"/],
   ["a key without its Secret", { ...ann, keyAuth: [{ ttl: 1 }] }, /keyAuth\[0\]\.secretRef: Required value/],

@@ -18,7 +18,7 @@ const passive = (member: object) => ({ healthchecks: { passive: member } });
 export const upstream: readonly Row[] = [
   ...common({}),
   ["a name and targets", { name: "users.internal", targets: [{ target: "10.0.0.1:80" }, { target: "a" }] }, null],
-  ["nothing but its resource's name", {}, null],
+  ["only its resource's name", {}, null],
   ["a target with everything", { targets: [{ target: "[::1]:80", weight: 0, id: uuid, tags: ["a"] }] }, null],
   ["a target twice", { targets: [{ target: "a" }, { target: "a" }] }, /spec\.targets\[1\]: Duplicate value/],
   ["a target with a path", { targets: [{ target: "http://a/b" }] }, /spec\.targets\[0\]\.target/],
