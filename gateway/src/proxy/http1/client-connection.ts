@@ -20,7 +20,8 @@ import { NONE_DROPPED, passedLines } from "./head-text.ts";
 import { type Http1ClientSide, Http1Exchange, type Http1ExchangeContext } from "./http1-exchange.ts";
 import { CHUNK_DATA, CHUNK_END, ChunkedScanner } from "./parse/chunked.ts";
 import { CHUNKED_BODY, LENGTH_BODY, NO_BODY } from "./parse/framing.ts";
-import { type HeadLimits, RequestHeadParser } from "./parse/request-head.ts";
+import type { HeadLimits } from "./parse/head-parser.ts";
+import { RequestHeadParser } from "./parse/request-head.ts";
 import { gatewayResponseText } from "./response-text.ts";
 import { joinSockets, type Tunnel, type TunnelOptions } from "./tunnel.ts";
 

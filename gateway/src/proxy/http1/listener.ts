@@ -10,7 +10,7 @@ import { UpstreamSessions } from "../http2/upstream/upstream-sessions.ts";
 import { type ClientEngine, type EngineParts, startEngine } from "../listener/engine-listener.ts";
 import { clientSockets } from "../settings.ts";
 import { ClientConnection, type ConnectionContext } from "./client-connection.ts";
-import { defaultHeadLimits } from "./parse/request-head.ts";
+import { defaultHeadLimits } from "./parse/head-parser.ts";
 import { createResponseHeads } from "./response-text.ts";
 import { createUpstreamHeads } from "./upstream/upstream-head.ts";
 import { UpstreamPool } from "./upstream/upstream-pool.ts";

@@ -3,7 +3,7 @@
  * attack.
  */
 import type { ClientSessionOptions, ServerSessionOptions } from "node:http2";
-import type { HeadLimits } from "../http1/parse/request-head.ts";
+import type { HeadLimits } from "../http1/parse/head-parser.ts";
 
 /** Bytes of a body that the peer may send ahead of reading, per stream. */
 const WINDOW = 262_144;

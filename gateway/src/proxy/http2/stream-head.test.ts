@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ClientBody } from "../client/client-body.ts";
-import { defaultHeadLimits } from "../http1/parse/request-head.ts";
+import { defaultHeadLimits } from "../http1/parse/head-parser.ts";
 import { StreamHead } from "./stream-head.ts";
 
 const peer = {

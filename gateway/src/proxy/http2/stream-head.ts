@@ -5,7 +5,7 @@ import type { ClientBody } from "../client/client-body.ts";
 import type { ConnectionPeer } from "../client/connection-peer.ts";
 import { HOST, type RequestHead } from "../exchange/request.ts";
 import { onlyFirst } from "../http1/parse/access.ts";
-import type { HeadLimits } from "../http1/parse/request-head.ts";
+import type { HeadLimits } from "../http1/parse/head-parser.ts";
 import { connectionSpecific, isPseudo } from "./fields.ts";
 
 export interface StreamHeadOptions {

@@ -7,7 +7,7 @@ import fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import { peerAddressOf } from "../client/connection-peer.ts";
 import type { CreateProxy } from "../engine.ts";
-import { defaultHeadLimits } from "../http1/parse/request-head.ts";
+import { defaultHeadLimits } from "../http1/parse/head-parser.ts";
 import { createResponseHeads } from "../http1/response-text.ts";
 import { listedUpstreamHead } from "../http1/upstream/upstream-head.ts";
 import { UpstreamPool } from "../http1/upstream/upstream-pool.ts";

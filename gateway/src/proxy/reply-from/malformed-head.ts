@@ -4,7 +4,7 @@ import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import { HOST } from "../exchange/request.ts";
 import type { RawHeaders } from "../headers/client-headers.ts";
 import { connectionNames } from "../headers/header-names.ts";
-import { defaultHeadLimits } from "../http1/parse/request-head.ts";
+import { defaultHeadLimits } from "../http1/parse/head-parser.ts";
 
 /** As in the http1 engine: `keep-alive`, `close` and `upgrade` are not counted. */
 const MOST_CONNECTION_OPTIONS = 32;

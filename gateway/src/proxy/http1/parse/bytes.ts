@@ -55,9 +55,6 @@ export const REG_NAME = among(`-._~!$&'()*+,;=${DIGITS}${LETTERS}`);
 /** Digits, colons and dots of an IPv6 address. */
 export const IPV6 = among(`:.${DIGITS}abcdefABCDEF`);
 
-/** Bytes that a forwarded path keeps unchanged: no %, nothing to escape. */
-export const PLAIN_PATH = among(`-_.~!$&'()*+,;=:@/[]${DIGITS}${LETTERS}`);
-
 /** The value of a hexadecimal digit; NO_HEX for any other byte. */
 export const NO_HEX = 0xff;
 export const HEX = new Uint8Array(256).fill(NO_HEX);

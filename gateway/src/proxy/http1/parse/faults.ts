@@ -7,47 +7,8 @@ export interface ParseFault {
   readonly reason: string;
 }
 
-/** Negative results of the scans. */
-export const fault = {
-  method: -1,
-  requestLine: -2,
-  target: -3,
-  lineTooLong: -4,
-  versionSyntax: -5,
-  version: -6,
-  bareLf: -7,
-  bareCr: -8,
-  fieldName: -9,
-  spaceBeforeColon: -10,
-  obsoleteFold: -11,
-  fieldValue: -12,
-  tooManyFields: -13,
-  fieldsTooLarge: -14,
-  hostMissing: -15,
-  hostRepeated: -16,
-  hostSyntax: -17,
-  hostContradicts: -18,
-  lengthRepeated: -19,
-  lengthSyntax: -20,
-  lengthAndCoding: -21,
-  codingSyntax: -22,
-  codingUnknown: -23,
-  codingVersion: -24,
-  connection: -25,
-  statusLine: -26,
-  chunkSize: -27,
-  chunkExtension: -28,
-  chunkExtensionTooLong: -29,
-  chunkEnd: -30,
-  trailer: -31,
-  switching: -32,
-  connectBody: -33,
-  interimBody: -34,
-} as const;
-
-type FaultName = keyof typeof fault;
-
-const described: Readonly<Record<FaultName, ParseFault>> = {
+/** Every fault, in the order of its numbers: -1, -2 and so on. */
+const faults = {
   method: { status: 400, reason: "the method is no token" },
   requestLine: { status: 400, reason: "the request line is not made of method, target and version" },
   target: { status: 400, reason: "the request target has no form that goes with the method" },
@@ -79,18 +40,23 @@ const described: Readonly<Record<FaultName, ParseFault>> = {
   chunkExtensionTooLong: { status: 400, reason: "the chunk extensions are too long" },
   chunkEnd: { status: 400, reason: "a chunk does not end with its size" },
   trailer: { status: 400, reason: "Content-Length or Transfer-Encoding stands behind the body" },
-  interimBody: { status: 400, reason: "an interim answer declares a body" },
-  connectBody: { status: 400, reason: "CONNECT has a body" },
   switching: { status: 400, reason: "the answer 101 is not of HTTP/1.1, or does not name a protocol" },
-};
+  connectBody: { status: 400, reason: "CONNECT has a body" },
+  interimBody: { status: 400, reason: "an interim answer declares a body" },
+} satisfies Record<string, ParseFault>;
 
-const byCode: readonly ParseFault[] = (Object.keys(fault) as FaultName[])
-  .toSorted((a, b) => fault[b] - fault[a])
-  .map((name) => described[name]);
+type FaultName = keyof typeof faults;
+
+const byNumber: readonly ParseFault[] = Object.values(faults);
+
+/** Negative results of the scans. */
+export const fault = Object.fromEntries(Object.keys(faults).map((name, at) => [name, -at - 1])) as Readonly<
+  Record<FaultName, number>
+>;
 
 /** The fault that a negative result stands for. */
 export function parseErrorOf(result: number): ParseFault {
-  const found = byCode[-result - 1];
+  const found = byNumber[-result - 1];
   if (found === undefined) throw new RangeError(`${result} is no fault of a message`);
   return found;
 }

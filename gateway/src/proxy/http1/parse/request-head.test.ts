@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { valueAt } from "./access.ts";
+import { parseRequestTarget } from "../../exchange/request-target.ts";
+import { headerOf, valueAt } from "./access.ts";
 import { parseErrorOf } from "./faults.ts";
 import { DROP, PLAIN } from "./fields.ts";
 import { CHUNKED_BODY, LENGTH_BODY, NO_BODY } from "./framing.ts";
@@ -14,16 +15,14 @@ function parsed(text: string, head = new RequestHeadParser()): RequestHeadParser
   return head;
 }
 
-/** The parts of the target and the host as text. */
+/** The parts of the target as the pipeline reads them, and the host as text. */
 function parts(head: RequestHeadParser) {
   const text = (start: number, end: number) => head.fields.bytes.toString("latin1", start, end);
-  return {
-    path: text(head.pathStart, head.pathEnd),
-    query: text(head.pathEnd, head.targetEnd),
-    authority: text(head.authorityStart, head.authorityEnd),
-    host: text(head.hostStart, head.hostEnd),
-    plain: head.plainPath,
-  };
+  const read = parseRequestTarget(text(head.methodEnd + 1, head.targetEnd));
+  const target = typeof read === "string" ? { sentPath: "", query: "", plain: false } : read;
+  const authority = text(head.authority.start, head.authority.end);
+  const host = headerOf(head.fields, "host") ?? authority;
+  return { path: target.sentPath, query: target.query, authority, host, plain: target.plain };
 }
 
 const targets: readonly (readonly [
@@ -43,9 +42,9 @@ const targets: readonly (readonly [
   ["GET /a%20b", "h", "/a%20b", "", "", false],
   ['GET /a"b', "h", '/a"b', "", "", false],
   ["GET http://h/a?b", "h", "/a", "?b", "h", true],
-  ["GET https://H:443?b", "h", "", "?b", "H:443", true],
-  ["GET http://h", "h", "", "", "h", true],
-  ["OPTIONS *", "h", "", "*", "", false],
+  ["GET https://H:443?b", "h", "/", "?b", "H:443", true],
+  ["GET http://h", "h", "/", "", "h", true],
+  ["OPTIONS *", "h", "", "", "", false],
   ["CONNECT h:1", "h", "", "", "h:1", false],
 ];
 

@@ -1,180 +1,132 @@
-/** Parser of a request's head: one scan of its bytes, then framing and connection handling. */
-import { isWord } from "./bytes.ts";
+/** Parser of a request's head (RFC 9112 section 3). */
+import { CR, isWord, LF, SP, TARGET, TOKEN } from "./bytes.ts";
 import { fault } from "./faults.ts";
-import { FieldSection, STRIDE, scanFields } from "./fields.ts";
+import { STRIDE } from "./fields.ts";
 import { CHUNKED_BODY, CLOSE, findFraming, found, KEEP_ALIVE, LENGTH_BODY, NO_BODY, UPGRADE } from "./framing.ts";
-import type { RequestLineParts } from "./request-line.ts";
-import { NOT_YET, scanRequestLine } from "./request-line.ts";
-import { method } from "./start-line.ts";
-import { ABSOLUTE_FORM, hostEnd, ORIGIN_FORM, sameAuthority } from "./target.ts";
+import { HeadParser } from "./head-parser.ts";
+import { method, methodId, VERSION_LENGTH, versionAt } from "./start-line.ts";
+import { hostEnd, readTarget, sameAuthority, type TargetAuthority } from "./target.ts";
 
-export interface HeadLimits {
-  /** Maximum bytes of the first line: 414 for a request. */
-  readonly line: number;
-  /** Maximum bytes of all header lines with the empty line after them: 431. */
-  readonly fields: number;
-  /** Maximum number of header lines: 431. */
-  readonly count: number;
-}
+const NOT_YET = -1;
 
-export const defaultHeadLimits: HeadLimits = { line: 8_192, fields: 32_768, count: 100 };
-
-/**
- * Reused for every request of a connection, or of a process: it holds only the state of one head. All offsets are
- * absolute in `fields.bytes`. Members other than those of the scan are valid once `parse` returned more than 0.
- */
-export class RequestHeadParser implements RequestLineParts {
-  readonly fields: FieldSection;
-  readonly maxLine: number;
+export class RequestHeadParser extends HeadParser {
   methodStart = NOT_YET;
   methodEnd = NOT_YET;
   targetEnd = NOT_YET;
-  /** See methods.ts; 0 for a method without an id. */
+  /** See start-line.ts; 0 for a method without an id. */
   method = 0;
-  /** 1 for HTTP/1.1, 0 for HTTP/1.0 */
-  minorVersion = 1;
-  /** ORIGIN_FORM or another constant of target.ts. */
-  targetForm = ORIGIN_FORM;
-  /** Whether the scheme of an absolute-form target is https. */
-  secureTarget = false;
-  /** Path without the query. Empty for `*`, for CONNECT, and for `http://host` (which means `/`). */
-  pathStart = 0;
-  /** End of the path. The query with its `?` follows, up to `targetEnd`. */
-  pathEnd = 0;
-  /** Whether the path is already normal: nothing to decode, escape or merge. */
-  plainPath = false;
-  /** Host and port of the target; empty in origin and asterisk form. */
-  authorityStart = 0;
-  authorityEnd = 0;
-  /** The value of Host; without Host (HTTP/1.0) the target's authority. May be empty. */
-  hostStart = 0;
-  hostEnd = 0;
-  /** NO_BODY, LENGTH_BODY or CHUNKED_BODY. */
-  bodyKind = NO_BODY;
-  /** Content-Length; -1 when absent. */
-  contentLength = -1;
-  /** Whether the connection may be reused after this request. */
-  keepAlive = true;
   /** Whether the client expects `100 Continue`. */
   expectContinue = false;
   /** Whether the client sent any other expectation (417). */
   expectUnknown = false;
-  /** Whether the client asks for another protocol on this connection. */
-  upgrade = false;
-  /** Offset at which the scan of an incomplete first line continues. */
-  position = 0;
-  #start = 0;
-  #inFields = false;
-  #fresh = true;
+  /** Host and port of the target. */
+  readonly authority: TargetAuthority = { start: 0, end: 0, defaultPort: 0 };
 
-  constructor({ line, fields, count }: HeadLimits = defaultHeadLimits) {
-    this.maxLine = line;
-    this.fields = new FieldSection({ bytes: fields, count });
-  }
-
-  /** Prepares for the next head. Required only after `parse` returned 0. */
-  reset(): void {
-    this.#fresh = true;
-  }
-
-  /**
-   * Parses the head that begins at `start`. Returns the offset after it, or a fault (`parseErrorOf`), or 0 when the
-   * head is incomplete: call again with the same bytes and more after them (buffer and start may differ).
-   */
-  parse(bytes: Buffer, start: number, end: number): number {
-    if (this.#fresh) this.#begin(start);
-    else if (start !== this.#start) this.#move(start - this.#start);
-    if (!this.#inFields) {
-      const behind = scanRequestLine(this, bytes, end);
-      if (behind <= 0) return this.#done(behind);
-      this.#inFields = true;
-      this.fields.begin(behind);
-    }
-    const behind = scanFields(this.fields, bytes, end);
-    if (behind <= 0) return this.#done(behind);
-    const misfit = readRequestFraming(this);
-    return this.#done(misfit < 0 ? misfit : behind);
-  }
-
-  #begin(start: number): void {
-    this.#fresh = false;
-    this.#inFields = false;
-    this.#start = start;
-    this.position = start;
+  protected override begin(): void {
     this.methodStart = NOT_YET;
     this.methodEnd = NOT_YET;
     this.targetEnd = NOT_YET;
   }
 
-  #done(result: number): number {
-    this.#fresh = result !== 0;
-    return result;
-  }
-
-  #move(distance: number): void {
-    this.#start += distance;
-    this.position += distance;
+  protected override moveLine(distance: number): void {
     if (this.methodStart !== NOT_YET) this.methodStart += distance;
     if (this.methodEnd !== NOT_YET) this.methodEnd += distance;
     if (this.targetEnd !== NOT_YET) this.targetEnd += distance;
-    if (!this.#inFields) return;
-    this.pathStart += distance;
-    this.pathEnd += distance;
-    this.authorityStart += distance;
-    this.authorityEnd += distance;
-    this.fields.move(distance);
+    this.authority.start += distance;
+    this.authority.end += distance;
   }
-}
 
-/** Determines host, body and connection handling from the fields. Returns 0 or a fault. */
-function readRequestFraming(head: RequestHeadParser): number {
-  const { fields } = head;
-  const { bytes, offsets } = fields;
-  const misfit = findFraming(fields);
-  if (misfit < 0) return misfit;
-  const isNewest = head.minorVersion === 1;
-  const hostFault = readHost(head);
-  if (hostFault < 0) return hostFault;
-  if (found.chunked && !isNewest) return fault.codingVersion;
-  head.contentLength = found.length;
-  head.bodyKind = found.chunked ? CHUNKED_BODY : found.length > 0 ? LENGTH_BODY : NO_BODY;
-  const { connection } = found;
-  head.keepAlive = (connection & CLOSE) === 0 && (isNewest || (connection & KEEP_ALIVE) !== 0);
-  if (head.method === method.CONNECT && head.bodyKind !== NO_BODY) return fault.connectBody;
-  head.upgrade = isNewest && found.upgrade && (connection & UPGRADE) !== 0;
-  head.expectContinue = false;
-  head.expectUnknown = false;
-  // HTTP/1.0 has no expectations (RFC 9110 section 10.1.1).
-  if (found.expect >= 0 && isNewest) {
-    const at = found.expect * STRIDE;
-    head.expectContinue = isWord(bytes, offsets[at + 2] ?? 0, offsets[at + 3] ?? 0, "100-continue");
-    head.expectUnknown = !head.expectContinue;
+  /** Method, target and version with one space between them. */
+  protected override scanLine(bytes: Buffer, end: number): number {
+    let { position } = this;
+    if (this.methodStart === NOT_YET) {
+      // One empty line is allowed before a request: some clients send one after a body (RFC 9112 section 2.2).
+      if (position === end) return 0;
+      if (bytes[position] === CR) {
+        if (position + 1 === end) return 0;
+        if (bytes[position + 1] !== LF) return fault.bareCr;
+        position += 2;
+      }
+      this.methodStart = position;
+    }
+    const limit = this.methodStart + this.maxLine;
+    const stop = end < limit ? end : limit;
+    if (this.methodEnd === NOT_YET) {
+      while (position < stop && TOKEN[bytes[position] ?? 0] === 1) position++;
+      if (position >= stop) return this.#cut(position, stop === limit);
+      if (bytes[position] !== SP) return bytes[position] === LF ? fault.bareLf : fault.method;
+      if (position === this.methodStart) return fault.method;
+      this.methodEnd = position;
+      position++;
+    }
+    if (this.targetEnd === NOT_YET) {
+      while (position < stop && TARGET[bytes[position] ?? 0] === 1) position++;
+      if (position >= stop) return this.#cut(position, stop === limit);
+      if (position === this.methodEnd + 1) return fault.requestLine;
+      if (bytes[position] !== SP) {
+        if (bytes[position] !== CR) return bytes[position] === LF ? fault.bareLf : fault.target;
+        // A line without a version is an HTTP/0.9 request.
+        if (position + 1 === stop) return this.#cut(position, stop === limit);
+        return bytes[position + 1] === LF ? fault.version : fault.bareCr;
+      }
+      this.targetEnd = position;
+      position++;
+    }
+    const version = versionAt(bytes, position, stop);
+    if (version < 0) return version;
+    const behind = position + VERSION_LENGTH;
+    if (version === 0 || behind === stop) return this.#cut(position, stop === limit);
+    if (bytes[behind] !== CR) return bytes[behind] === LF ? fault.bareLf : fault.requestLine;
+    if (behind + 1 === stop) return this.#cut(position, stop === limit);
+    if (bytes[behind + 1] !== LF) return fault.bareCr;
+    this.minorVersion = version - 1;
+    this.method = methodId(bytes, this.methodStart, this.methodEnd);
+    const misfit = readTarget(this, bytes, this.authority);
+    return misfit < 0 ? misfit : behind + 2;
   }
-  return 0;
-}
 
-const HTTP_PORT = 80;
-const HTTPS_PORT = 443;
+  /** Result for a line that continues beyond the available bytes. */
+  #cut(position: number, isTooLong: boolean): number {
+    this.position = position;
+    return isTooLong ? fault.lineTooLong : 0;
+  }
 
-/**
- * One valid Host in HTTP/1.1, at most one in HTTP/1.0, and it must not contradict the target (RFC 9112 section 3.2).
- */
-function readHost(head: RequestHeadParser): number {
-  const { bytes, offsets } = head.fields;
-  if (found.hosts > 1) return fault.hostRepeated;
-  if (found.hosts === 0) {
-    if (head.minorVersion === 1) return fault.hostMissing;
-    head.hostStart = head.authorityStart;
-    head.hostEnd = head.authorityEnd;
+  protected override readFraming(): number {
+    const { bytes, offsets } = this.fields;
+    const misfit = findFraming(this.fields);
+    if (misfit < 0) return misfit;
+    const isNewest = this.minorVersion === 1;
+    const hostFault = this.#readHost();
+    if (hostFault < 0) return hostFault;
+    if (found.chunked && !isNewest) return fault.codingVersion;
+    this.contentLength = found.length;
+    this.bodyKind = found.chunked ? CHUNKED_BODY : found.length > 0 ? LENGTH_BODY : NO_BODY;
+    const { connection } = found;
+    this.keepAlive = (connection & CLOSE) === 0 && (isNewest || (connection & KEEP_ALIVE) !== 0);
+    if (this.method === method.CONNECT && this.bodyKind !== NO_BODY) return fault.connectBody;
+    this.upgrade = isNewest && found.upgrade && (connection & UPGRADE) !== 0;
+    this.expectContinue = false;
+    this.expectUnknown = false;
+    // HTTP/1.0 has no expectations (RFC 9110 section 10.1.1).
+    if (found.expect >= 0 && isNewest) {
+      const at = found.expect * STRIDE;
+      this.expectContinue = isWord(bytes, offsets[at + 2] ?? 0, offsets[at + 3] ?? 0, "100-continue");
+      this.expectUnknown = !this.expectContinue;
+    }
     return 0;
   }
-  const start = offsets[found.host * STRIDE + 2] ?? 0;
-  const end = offsets[found.host * STRIDE + 3] ?? 0;
-  head.hostStart = start;
-  head.hostEnd = end;
-  if (hostEnd(bytes, start, end) < 0) return fault.hostSyntax;
-  if (head.targetForm !== ABSOLUTE_FORM) return 0;
-  const authority = { start: head.authorityStart, end: head.authorityEnd };
-  const port = head.secureTarget ? HTTPS_PORT : HTTP_PORT;
-  return sameAuthority(bytes, authority, { start, end }, port) ? 0 : fault.hostContradicts;
+
+  /**
+   * One valid Host in HTTP/1.1, at most one in HTTP/1.0, and it must not contradict the target (RFC 9112 section 3.2).
+   */
+  #readHost(): number {
+    const { bytes, offsets } = this.fields;
+    if (found.hosts > 1) return fault.hostRepeated;
+    if (found.hosts === 0) return this.minorVersion === 1 ? fault.hostMissing : 0;
+    const start = offsets[found.host * STRIDE + 2] ?? 0;
+    const end = offsets[found.host * STRIDE + 3] ?? 0;
+    if (hostEnd(bytes, start, end) < 0) return fault.hostSyntax;
+    if (this.authority.defaultPort === 0) return 0;
+    return sameAuthority(bytes, this.authority, { start, end }) ? 0 : fault.hostContradicts;
+  }
 }

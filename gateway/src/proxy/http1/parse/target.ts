@@ -6,7 +6,6 @@ import {
   ASTERISK,
   CLOSE_BRACKET,
   COLON,
-  DOT,
   HEX,
   IPV6,
   isWord,
@@ -14,7 +13,6 @@ import {
   NO_HEX,
   OPEN_BRACKET,
   PERCENT,
-  PLAIN_PATH,
   QUESTION,
   REG_NAME,
   SLASH,
@@ -22,104 +20,57 @@ import {
   ZERO,
 } from "./bytes.ts";
 import { fault } from "./faults.ts";
-import { method, methodId } from "./start-line.ts";
+import { method } from "./start-line.ts";
 
-/** `/path?query` */
-export const ORIGIN_FORM = 0;
-/** `http://host:port/path?query` */
-export const ABSOLUTE_FORM = 1;
-/** `host:port`, for CONNECT only. */
-export const AUTHORITY_FORM = 2;
-/** `*`, for OPTIONS only. */
-export const ASTERISK_FORM = 3;
+/** Offsets of a target's host and port; equal in origin and asterisk form. */
+export interface TargetAuthority {
+  start: number;
+  end: number;
+  /** Port of an absolute-form target that names none; 0 in other forms. */
+  defaultPort: number;
+}
 
-/** The members of `RequestHeadParser` that describe its target, and the offsets from which they follow. */
-export interface RequestTargetParts {
-  readonly methodStart: number;
+interface ScannedLine {
+  readonly method: number;
   readonly methodEnd: number;
   readonly targetEnd: number;
-  method: number;
-  targetForm: number;
-  secureTarget: boolean;
-  pathStart: number;
-  pathEnd: number;
-  plainPath: boolean;
-  authorityStart: number;
-  authorityEnd: number;
 }
 
-/** Parses the target of a complete line. Returns 0 or a fault. */
-export function readTarget(head: RequestTargetParts, bytes: Buffer): number {
-  const start = head.methodEnd + 1;
-  const end = head.targetEnd;
-  const id = methodId(bytes, head.methodStart, head.methodEnd);
-  head.method = id;
-  head.authorityStart = start;
-  head.authorityEnd = start;
-  head.secureTarget = false;
-  if (id === method.CONNECT) return readAuthorityForm(head, bytes);
-  if (bytes[start] === SLASH) {
-    head.targetForm = ORIGIN_FORM;
-    readPath(head, bytes, start);
-    return 0;
+const HTTP_PORT = 80;
+const HTTPS_PORT = 443;
+
+/** Checks the target of a complete line, and sets its authority. Returns 0 or a fault. */
+export function readTarget(line: ScannedLine, bytes: Buffer, authority: TargetAuthority): number {
+  const start = line.methodEnd + 1;
+  const end = line.targetEnd;
+  authority.start = start;
+  authority.end = start;
+  authority.defaultPort = 0;
+  if (line.method === method.CONNECT) {
+    authority.end = end;
+    const colon = hostEnd(bytes, start, end);
+    return colon < 0 || colon + 1 >= end ? fault.target : 0;
   }
-  if (bytes[start] === ASTERISK && end === start + 1) {
-    head.targetForm = ASTERISK_FORM;
-    head.pathStart = start;
-    head.pathEnd = start;
-    head.plainPath = false;
-    return id === method.OPTIONS ? 0 : fault.target;
-  }
-  return readAbsoluteForm(head, bytes);
+  if (bytes[start] === SLASH) return 0;
+  if (bytes[start] === ASTERISK && end === start + 1) return line.method === method.OPTIONS ? 0 : fault.target;
+  return readAbsoluteForm(bytes, end, authority);
 }
 
-function readAuthorityForm(head: RequestTargetParts, bytes: Buffer): number {
-  const start = head.methodEnd + 1;
-  const end = head.targetEnd;
-  head.targetForm = AUTHORITY_FORM;
-  head.authorityEnd = end;
-  head.pathStart = end;
-  head.pathEnd = end;
-  head.plainPath = false;
-  const colon = hostEnd(bytes, start, end);
-  return colon < 0 || colon + 1 >= end ? fault.target : 0;
-}
-
-function readAbsoluteForm(head: RequestTargetParts, bytes: Buffer): number {
-  const start = head.methodEnd + 1;
-  const end = head.targetEnd;
+/** `http://host:port/path?query` */
+function readAbsoluteForm(bytes: Buffer, end: number, authority: TargetAuthority): number {
+  const { start } = authority;
   let colon = start;
   while (colon < end && bytes[colon] !== COLON) colon++;
-  head.secureTarget = isWord(bytes, start, colon, "https");
-  if (!head.secureTarget && !isWord(bytes, start, colon, "http")) return fault.target;
+  const isSecure = isWord(bytes, start, colon, "https");
+  if (!isSecure && !isWord(bytes, start, colon, "http")) return fault.target;
   if (colon + 2 >= end || bytes[colon + 1] !== SLASH || bytes[colon + 2] !== SLASH) return fault.target;
-  const authority = colon + 3;
-  let at = authority;
+  authority.start = colon + 3;
+  let at = authority.start;
   while (at < end && bytes[at] !== SLASH && bytes[at] !== QUESTION) at++;
-  if (at === authority) return fault.target;
-  if (hostEnd(bytes, authority, at) < 0) return fault.hostSyntax;
-  head.targetForm = ABSOLUTE_FORM;
-  head.authorityStart = authority;
-  head.authorityEnd = at;
-  readPath(head, bytes, at);
-  return 0;
-}
-
-/** Finds the end of the path, and whether it is plain: no escapes, empty segments or dot segments. */
-function readPath(head: RequestTargetParts, bytes: Buffer, start: number): void {
-  const end = head.targetEnd;
-  let plain = true;
-  let afterSlash = false;
-  let at = start;
-  for (; at < end; at++) {
-    const byte = bytes[at] ?? 0;
-    if (byte === QUESTION) break;
-    if (PLAIN_PATH[byte] !== 1 || (afterSlash && (byte === SLASH || byte === DOT))) plain = false;
-    afterSlash = byte === SLASH;
-  }
-  head.pathStart = start;
-  head.pathEnd = at;
-  head.plainPath = plain;
+  if (at === authority.start) return fault.target;
+  authority.end = at;
+  authority.defaultPort = isSecure ? HTTPS_PORT : HTTP_PORT;
+  return hostEnd(bytes, authority.start, at) < 0 ? fault.hostSyntax : 0;
 }
 
 const HIGHEST_PORT = 65_535;
@@ -152,7 +103,7 @@ const isEncoded = (bytes: Buffer, at: number, end: number): boolean =>
   at + 2 < end && HEX[bytes[at + 1] ?? 0] !== NO_HEX && HEX[bytes[at + 2] ?? 0] !== NO_HEX;
 
 /** The port after the colon at `colon`; 0 without digits, -1 when invalid. */
-export function portOf(bytes: Buffer, colon: number, end: number): number {
+function portOf(bytes: Buffer, colon: number, end: number): number {
   let port = 0;
   for (let at = colon + 1; at < end; at++) {
     const byte = bytes[at] ?? 0;
@@ -163,16 +114,15 @@ export function portOf(bytes: Buffer, colon: number, end: number): number {
   return port;
 }
 
-/** Whether two valid authorities name the same host and port; a missing port means `defaultPort`. */
+/** Whether a host names the host and port of a target; both are valid. */
 export function sameAuthority(
   bytes: Buffer,
-  first: { readonly start: number; readonly end: number },
-  second: { readonly start: number; readonly end: number },
-  defaultPort: number,
+  target: Readonly<TargetAuthority>,
+  host: { readonly start: number; readonly end: number },
 ): boolean {
-  const firstHost = hostEnd(bytes, first.start, first.end);
-  const secondHost = hostEnd(bytes, second.start, second.end);
-  if (!sameText(bytes, first.start, firstHost, second.start, secondHost)) return false;
-  const firstPort = portOf(bytes, firstHost, first.end) || defaultPort;
-  return firstPort === (portOf(bytes, secondHost, second.end) || defaultPort);
+  const targetColon = hostEnd(bytes, target.start, target.end);
+  const hostColon = hostEnd(bytes, host.start, host.end);
+  if (!sameText(bytes, target.start, targetColon, host.start, hostColon)) return false;
+  const port = portOf(bytes, targetColon, target.end) || target.defaultPort;
+  return port === (portOf(bytes, hostColon, host.end) || target.defaultPort);
 }

@@ -1,0 +1,93 @@
+/** Parser of a head: one scan of its bytes, which continues where it stopped, then framing and connection handling. */
+import { FieldSection, scanFields } from "./fields.ts";
+import { NO_BODY } from "./framing.ts";
+
+export interface HeadLimits {
+  /** Maximum bytes of the first line: 414 for a request. */
+  readonly line: number;
+  /** Maximum bytes of all header lines with the empty line after them: 431. */
+  readonly fields: number;
+  /** Maximum number of header lines: 431. */
+  readonly count: number;
+}
+
+export const defaultHeadLimits: HeadLimits = { line: 8_192, fields: 32_768, count: 100 };
+
+/**
+ * Reused for every head of a connection, or of a process: it holds only the state of one head. All offsets are absolute
+ * in `fields.bytes`. Members other than those of the scan are valid once `parse` returned more than 0.
+ */
+export abstract class HeadParser {
+  readonly fields: FieldSection;
+  readonly maxLine: number;
+  /** 1 for HTTP/1.1, 0 for HTTP/1.0 */
+  minorVersion = 1;
+  /** NO_BODY or another constant of framing.ts. */
+  bodyKind = NO_BODY;
+  /** Content-Length, also of responses without a body (HEAD, 304); -1 when absent. */
+  contentLength = -1;
+  /** Whether the connection may be reused after this message. */
+  keepAlive = true;
+  /** Request: the client asks for another protocol. Response: the connection switched protocols. */
+  upgrade = false;
+  /** Offset at which the scan of an incomplete first line continues. */
+  position = 0;
+  protected start = 0;
+  #inFields = false;
+  #fresh = true;
+
+  constructor({ line, fields, count }: HeadLimits = defaultHeadLimits) {
+    this.maxLine = line;
+    this.fields = new FieldSection({ bytes: fields, count });
+  }
+
+  /** Prepares the scan of the first line. */
+  protected abstract begin(): void;
+  /** Continues with the first line. Returns the offset after it, 0 when more bytes are needed, or a fault. */
+  protected abstract scanLine(bytes: Buffer, end: number): number;
+  /** Determines body and connection handling from the fields. Returns 0 or a fault. */
+  protected abstract readFraming(): number;
+  /** The first line has moved by `distance`. */
+  protected abstract moveLine(distance: number): void;
+
+  /** Prepares for the next head. Required only after `parse` returned 0. */
+  reset(): void {
+    this.#fresh = true;
+  }
+
+  /**
+   * Parses the head that begins at `start`. Returns the offset after it, or a fault (`parseErrorOf`), or 0 when the
+   * head is incomplete: call again with the same bytes and more after them (buffer and start may differ).
+   */
+  parse(bytes: Buffer, start: number, end: number): number {
+    if (this.#fresh) {
+      this.#inFields = false;
+      this.start = start;
+      this.position = start;
+      this.begin();
+    } else if (start !== this.start) this.#move(start - this.start);
+    const result = this.#scan(bytes, end);
+    this.#fresh = result !== 0;
+    return result;
+  }
+
+  #scan(bytes: Buffer, end: number): number {
+    if (!this.#inFields) {
+      const behind = this.scanLine(bytes, end);
+      if (behind <= 0) return behind;
+      this.#inFields = true;
+      this.fields.begin(behind);
+    }
+    const behind = scanFields(this.fields, bytes, end);
+    if (behind <= 0) return behind;
+    const misfit = this.readFraming();
+    return misfit < 0 ? misfit : behind;
+  }
+
+  #move(distance: number): void {
+    this.start += distance;
+    this.position += distance;
+    this.moveLine(distance);
+    if (this.#inFields) this.fields.move(distance);
+  }
+}
