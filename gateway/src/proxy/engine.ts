@@ -5,20 +5,16 @@ import type { GatewayErrorName } from "../exchange/gateway-errors.ts";
 import type { Connections } from "../metrics/metrics.ts";
 import type { Guard } from "../outbound/guard.ts";
 import type { RequestObserver } from "./observability/observer.ts";
-import type { ProxyLog } from "./pipeline.ts";
 import type { ListenAddress, ProxySettings } from "./settings.ts";
 
-export interface ProxyOptions {
-  readonly listen: ListenAddress;
-  /** Address of the TLS listener. Absent: no TLS. */
-  readonly listenTls?: ListenAddress;
-  /** Whether other threads listen on the same addresses, so that the kernel distributes connections. Default false. */
-  readonly reusePort?: boolean;
-  /** Connection slots for clients. Default: the listener's own, limited by the settings. */
-  readonly connectionSlots?: ConnectionSlots;
+/** The part of a logger that the proxy uses; pino's is one. */
+export interface ProxyLog {
+  warn(details: object, message: string): void;
+  error(details: object, message: string): void;
+}
+
+export interface PipelineOptions {
   readonly settings: ProxySettings;
-  /** Default: the listener's own, built from the settings. The listener adds its own addresses to it. */
-  readonly guard?: Guard;
   readonly log: ProxyLog;
   /** Default null: no access log and no tracing. */
   readonly observer?: RequestObserver | null;
@@ -26,6 +22,18 @@ export interface ProxyOptions {
   readonly onUnrouted?: (fault: GatewayErrorName) => void;
   /** Returns the runtime that a new request uses. */
   readonly runtime: () => Runtime;
+}
+
+export interface ProxyOptions extends PipelineOptions {
+  readonly listen: ListenAddress;
+  /** Address of the TLS listener. Absent: no TLS. */
+  readonly listenTls?: ListenAddress;
+  /** Whether other threads listen on the same addresses, so that the kernel distributes connections. Default false. */
+  readonly reusePort?: boolean;
+  /** Connection slots for clients. Default: the listener's own, limited by the settings. */
+  readonly connectionSlots?: ConnectionSlots;
+  /** Default: the listener's own, built from the settings. The listener adds its own addresses to it. */
+  readonly guard?: Guard;
 }
 
 /** Limits on client connections, in total and per client address, over all threads that share the slots. */

@@ -10,10 +10,10 @@ import type { PluginStep, Runtime } from "../compile/runtime.ts";
 import type { DirectResponse } from "../exchange/exchange.ts";
 import { errorAnswer, type GatewayErrorName, gatewayErrors } from "../exchange/gateway-errors.ts";
 import { BodyLostError } from "./client/client-body.ts";
-import { checkProtocol } from "./exchange/check-protocol.ts";
-import { type ForwardPlan, LiveExchange, type TrafficCounters } from "./exchange/live-exchange.ts";
+import type { PipelineOptions, ProxyLog } from "./engine.ts";
+import { type ForwardPlan, LiveExchange, newRequestId, type TrafficCounters } from "./exchange/live-exchange.ts";
+import { checkProtocol } from "./exchange/protocols.ts";
 import { IncomingRequest, type RequestHead } from "./exchange/request.ts";
-import { newRequestId } from "./exchange/request-id.ts";
 import { escapePath } from "./exchange/request-target.ts";
 import { createTrustedProxies } from "./exchange/trusted-proxies.ts";
 import { upstreamPath } from "./exchange/upstream-path.ts";
@@ -23,13 +23,6 @@ import { upstreamHeaders } from "./headers/upstream-headers.ts";
 import { LogLimiter } from "./observability/log-limiter.ts";
 import type { RequestObserver } from "./observability/observer.ts";
 import { createGatewayResponse, type GatewayResponse } from "./response/gateway-response.ts";
-import type { ProxySettings } from "./settings.ts";
-
-/** The part of a logger that the proxy uses; pino's is one. */
-export interface ProxyLog {
-  warn(details: object, message: string): void;
-  error(details: object, message: string): void;
-}
 
 /** A request that matched no route does not become an exchange: plugins do not see it. */
 export type OpenResult =
@@ -54,20 +47,11 @@ export class Pipeline {
   readonly #onUnrouted: (fault: GatewayErrorName) => void;
   readonly style: HeaderStyle;
 
-  constructor(options: {
-    readonly runtime: () => Runtime;
-    readonly settings: ProxySettings;
-    readonly log: ProxyLog;
-    /** Default null: no access log and no tracing. */
-    readonly observer?: RequestObserver | null;
-    /** Called for every request that is answered before a route matched. */
-    readonly onUnrouted?: (fault: GatewayErrorName) => void;
-  }) {
-    const { settings, observer = null, onUnrouted = () => {} } = options;
+  constructor({ runtime, settings, log, observer = null, onUnrouted = () => {} }: PipelineOptions) {
     this.#observer = observer;
     this.#onUnrouted = onUnrouted;
-    this.#runtime = options.runtime;
-    this.#log = options.log;
+    this.#runtime = runtime;
+    this.#log = log;
     this.#trust = createTrustedProxies(settings.trustedIps, settings.realIpHeader);
     this.style = headerStyle(settings);
   }

@@ -1,9 +1,9 @@
 /** The access log and tracing of a worker. Only the enabled ones are loaded. */
 import type { Snapshot } from "@sluice/model";
+import type { ProxyLog } from "../proxy/engine.ts";
 import type { AccessLogPlan } from "../proxy/observability/access-log/access-log.ts";
 import { combineObservers, type RequestObserver } from "../proxy/observability/observer.ts";
 import type { TracingPlan } from "../proxy/observability/tracing/tracing.ts";
-import type { ProxyLog } from "../proxy/pipeline.ts";
 
 /** Null: off. */
 export interface ObserversPlan {

@@ -7,8 +7,7 @@ import { compile } from "../compile/compile.ts";
 import type { Runtime } from "../compile/runtime.ts";
 import type { Guard } from "../outbound/guard.ts";
 import { handlers, type PluginServices } from "../plugins/index.ts";
-import type { ConnectionSlots, CreateProxy, ProxyListener } from "../proxy/engine.ts";
-import type { ProxyLog } from "../proxy/pipeline.ts";
+import type { ConnectionSlots, CreateProxy, ProxyListener, ProxyLog } from "../proxy/engine.ts";
 import type { ListenAddress, ProxySettings } from "../proxy/settings.ts";
 import { type ObserversPlan, openObservers } from "./observers.ts";
 

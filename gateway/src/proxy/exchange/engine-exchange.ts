@@ -4,7 +4,8 @@
  */
 import type { DirectResponse } from "../../exchange/exchange.ts";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
-import type { AccessResult, Pipeline, ProxyLog } from "../pipeline.ts";
+import type { ProxyLog } from "../engine.ts";
+import type { AccessResult, Pipeline } from "../pipeline.ts";
 import type { GatewayResponse } from "../response/gateway-response.ts";
 import { errorCodeOf } from "../upstream/failure.ts";
 import type { ForwardPlan, LiveExchange } from "./live-exchange.ts";

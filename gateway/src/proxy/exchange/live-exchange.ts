@@ -1,4 +1,5 @@
 /** A running exchange: the plugins' view (`Exchange`) and the state of the pipeline and the engine. */
+import { randomFillSync } from "node:crypto";
 import type { Consumer, Service, SnapshotCredential, SnapshotRoute } from "@sluice/model";
 import type {
   CompiledRoute,
@@ -13,7 +14,6 @@ import type { Exchange, HeaderEdits, Identities, Timings } from "../../exchange/
 import { HeaderEditList } from "../../exchange/header-edits.ts";
 import type { ClientBody } from "../client/client-body.ts";
 import type { IncomingRequest } from "./request.ts";
-import { newRequestId } from "./request-id.ts";
 
 /** Bytes read and written for the exchange so far, counted by the engine. */
 export interface TrafficCounters {
@@ -187,4 +187,18 @@ function parameterName(parameter: string): string {
   } catch {
     return name;
   }
+}
+
+const ID_BYTES = 16;
+const pool = Buffer.allocUnsafe(ID_BYTES * 256);
+let next = pool.length;
+
+/** 32 random hex digits. Random bytes are generated for many ids at a time. */
+export function newRequestId(): string {
+  if (next === pool.length) {
+    randomFillSync(pool);
+    next = 0;
+  }
+  next += ID_BYTES;
+  return pool.toString("hex", next - ID_BYTES, next);
 }

@@ -2,8 +2,7 @@
 
 import { CachedLineHeaderName } from "../../exchange/header-name.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
-import { connectionNames, type HeaderStyle, hopByHop } from "./header-names.ts";
-import { HeaderList, type HeaderSink } from "./header-sink.ts";
+import { connectionNames, HeaderList, type HeaderSink, type HeaderStyle, hopByHop } from "./header-names.ts";
 
 /** Flat list: name, value, name, value. Bytes are Latin-1, as Node's parsers return them. */
 export type RawHeaders = readonly (Buffer | string)[];

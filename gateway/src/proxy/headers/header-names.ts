@@ -1,4 +1,4 @@
-/** Header names that the proxy handles specially, in lower case. */
+/** Headers that the proxy handles specially. */
 
 import { CachedLineHeaderName, HeaderName } from "../../exchange/header-name.ts";
 import type { ProxySettings } from "../settings.ts";
@@ -58,3 +58,17 @@ export function connectionNames(connection: string | undefined): ReadonlySet<str
 }
 
 const usualConnections: ReadonlySet<string> = new Set(["keep-alive", "Keep-Alive", "close", "Upgrade", "upgrade"]);
+
+/** Receives headers one by one, as the text of a head or as a list. */
+export interface HeaderSink {
+  add(header: HeaderName, value: string): void;
+}
+
+/** Flat list: name, value, name, value. */
+export class HeaderList implements HeaderSink {
+  readonly headers: string[] = [];
+
+  add({ name }: HeaderName, value: string): void {
+    this.headers.push(name, value);
+  }
+}

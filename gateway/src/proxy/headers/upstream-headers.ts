@@ -6,8 +6,7 @@ import type { LiveExchange } from "../exchange/live-exchange.ts";
 import type { IncomingRequest } from "../exchange/request.ts";
 import { escapePath } from "../exchange/request-target.ts";
 import { VIA } from "./client-headers.ts";
-import { connectionNames, type HeaderStyle, hopByHop } from "./header-names.ts";
-import { HeaderList, type HeaderSink } from "./header-sink.ts";
+import { connectionNames, HeaderList, type HeaderSink, type HeaderStyle, hopByHop } from "./header-names.ts";
 
 /** The proxy sends these with values of its own, or not at all. */
 const strippedNames: ReadonlySet<string> = new Set([

@@ -1,7 +1,7 @@
 /** Heads as text to send: forwarded fields are copied from the received bytes, whole runs of lines at once. */
 import type { HeaderEditList } from "../../exchange/header-edits.ts";
 import type { HeaderName } from "../../exchange/header-name.ts";
-import type { HeaderSink } from "../headers/header-sink.ts";
+import type { HeaderSink } from "../headers/header-names.ts";
 import { nameAt, valueAt } from "./parse/access.ts";
 import { DROP, type FieldSection, ID, PLAIN, STRIDE } from "./parse/fields.ts";
 

@@ -1,7 +1,7 @@
 /** One exchange with a client's HTTP/2 stream: writes the response to the stream. */
 import { EngineExchange, type EngineExchangeContext } from "../exchange/engine-exchange.ts";
-import { grpcStatusOf, isGrpc, isGrpcService } from "../exchange/grpc.ts";
 import type { ForwardPlan, LiveExchange } from "../exchange/live-exchange.ts";
+import { grpcStatusOf, isGrpc, isGrpcService } from "../exchange/protocols.ts";
 import { passedFields } from "../http1/parse/access.ts";
 import { FieldSection } from "../http1/parse/fields.ts";
 import { Http1Call, type Http1CallListener } from "../http1/upstream/http1-call.ts";

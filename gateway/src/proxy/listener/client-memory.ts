@@ -8,7 +8,7 @@
  * is none, the stream is refused. The last quarter is reserved for responses of admitted streams.
  */
 
-import type { ProxyLog } from "../pipeline.ts";
+import type { ProxyLog } from "../engine.ts";
 
 /** Part of the limit that new connections and streams may use. */
 const ADMISSION = 3 / 4;

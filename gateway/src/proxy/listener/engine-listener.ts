@@ -1,14 +1,13 @@
 /** The listener of every engine: admits and counts clients, also behind TLS, and drains their connections. */
 import type { AddressInfo, Server, Socket } from "node:net";
 import { TLSSocket } from "node:tls";
-import type { Runtime } from "../../compile/runtime.ts";
 import type { Connections } from "../../metrics/metrics.ts";
 import { type Connect, connectBehind } from "../../outbound/connect.ts";
 import { createGuard } from "../../outbound/guard.ts";
 import { peerAddressOf } from "../client/connection-peer.ts";
-import type { ProxyListener, ProxyOptions } from "../engine.ts";
-import { Pipeline, type ProxyLog } from "../pipeline.ts";
-import { clientSockets, type ProxySettings } from "../settings.ts";
+import type { PipelineOptions, ProxyListener, ProxyOptions } from "../engine.ts";
+import { Pipeline } from "../pipeline.ts";
+import { clientSockets } from "../settings.ts";
 import type { MinRateLimits } from "../timers/min-rate-timer.ts";
 import { ClientMemory } from "./client-memory.ts";
 import { createLocalConnectionSlots } from "./local-connection-slots.ts";
@@ -16,10 +15,7 @@ import { startTlsListener, type TlsListener, type TlsListenerOptions } from "./t
 import { UnacknowledgedClients } from "./unacknowledged-clients.ts";
 
 /** Parts that an engine builds on. */
-export interface EngineParts {
-  readonly settings: ProxySettings;
-  readonly log: ProxyLog;
-  readonly runtime: () => Runtime;
+export interface EngineParts extends Pick<PipelineOptions, "settings" | "log" | "runtime"> {
   readonly connect: Connect;
   readonly pipeline: Pipeline;
   readonly memory: ClientMemory;

@@ -3,9 +3,8 @@ import type { Socket } from "node:net";
 import { Pool } from "undici";
 import type { Runtime, UpstreamTarget } from "../../compile/runtime.ts";
 import type { Connect } from "../../outbound/connect.ts";
-import { dialTarget } from "../upstream/dial.ts";
+import { dialTarget, TlsSessionCache } from "../upstream/dial.ts";
 import { TargetSweeper } from "../upstream/target-sweeper.ts";
-import { TlsSessionCache } from "../upstream/tls-sessions.ts";
 
 export interface UndiciPoolsOptions {
   readonly connect: Connect;

@@ -4,7 +4,6 @@ import type { DirectResponse } from "../../exchange/exchange.ts";
 import type { IncomingRequest } from "../exchange/request.ts";
 import { formatMilliseconds } from "../headers/client-headers.ts";
 import type { HeaderStyle } from "../headers/header-names.ts";
-import { chooseMessageFormat } from "./message-format.ts";
 
 export interface GatewayResponse {
   readonly status: number;
@@ -46,3 +45,129 @@ export function createGatewayResponse(
   headers.push(style.names.requestId.name, id);
   return { status: answer.status, headers, body };
 }
+
+interface ErrorMessage {
+  readonly status: number;
+  readonly text: string;
+  readonly requestId: string;
+}
+
+/** Format of a message in a media type. */
+interface MessageFormat {
+  readonly contentType: string;
+  /** Headers in addition to Content-Type. */
+  readonly headers?: (message: ErrorMessage) => Readonly<Record<string, string>>;
+  readonly render: (message: ErrorMessage) => string;
+}
+
+const json: MessageFormat = {
+  contentType: "application/json; charset=utf-8",
+  render: ({ text, requestId }) => JSON.stringify({ message: text, request_id: requestId }),
+};
+
+const plain: MessageFormat = {
+  contentType: "text/plain; charset=utf-8",
+  render: ({ text, requestId }) => `${text}\nrequest_id: ${requestId}\n`,
+};
+
+const html: MessageFormat = {
+  contentType: "text/html; charset=utf-8",
+  render: ({ text, requestId }) =>
+    `<!doctype html>
+<html>
+  <head>
+    <meta charset="utf-8">
+    <title>Error</title>
+  </head>
+  <body>
+    <h1>Error</h1>
+    <p>${escapeMarkup(text)}.</p>
+    <p>request_id: ${requestId}</p>
+  </body>
+</html>
+`,
+};
+
+const xml: MessageFormat = {
+  contentType: "application/xml; charset=utf-8",
+  render: ({ text, requestId }) =>
+    `<?xml version="1.0" encoding="UTF-8"?>
+<error>
+  <message>${escapeMarkup(text)}</message>
+  <requestid>${requestId}</requestid>
+</error>
+`,
+};
+
+/** gRPC clients read the status from headers; the codes are gRPC's own mapping from HTTP. */
+const grpc: MessageFormat = {
+  contentType: "application/grpc",
+  headers: ({ status, text }) => ({
+    "grpc-status": String(grpcCodes.get(status) ?? 2),
+    "grpc-message": percentEncoded(text),
+  }),
+  render: () => "",
+};
+
+/** The encoding of grpc-message (gRPC over HTTP/2): printable ASCII except `%` stays unchanged. */
+const percentEncoded = (text: string): string => text.toWellFormed().replace(/[^ -~]|%/gu, encodeURIComponent);
+
+const grpcCodes: ReadonlyMap<number, number> = new Map([
+  [400, 13],
+  [401, 16],
+  [403, 7],
+  [404, 12],
+  [429, 14],
+  [502, 14],
+  [503, 14],
+  [504, 14],
+]);
+
+const forms: ReadonlyMap<string, MessageFormat> = new Map([
+  ["application/json", json],
+  ["application/*", json],
+  ["*/*", json],
+  ["text/html", html],
+  ["text/*", html],
+  ["application/xhtml+xml", html],
+  ["text/plain", plain],
+  ["application/xml", xml],
+  ["text/xml", xml],
+  ["application/grpc", grpc],
+]);
+
+const escapeMarkup = (text: string): string =>
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
+
+interface FormatPreferences {
+  readonly accept: string | undefined;
+  readonly contentType: string | undefined;
+  /** True for errors that nginx generates in Kong. */
+  readonly transport: boolean;
+}
+
+/** JSON unless the client prefers another supported format, as in Kong. */
+function chooseMessageFormat({ accept, contentType, transport }: FormatPreferences): MessageFormat {
+  if (contentType?.startsWith("application/grpc")) return grpc;
+  if (accept === undefined || accept === "") {
+    return transport ? (forms.get(mediaType(contentType ?? "")) ?? plain) : json;
+  }
+  if (accept === "*/*") return json;
+  const wanted = accept
+    .split(",")
+    .map((range) => ({ type: mediaType(range), quality: qualityOf(range) }))
+    .filter(({ quality }) => quality > 0)
+    .sort((a, b) => b.quality - a.quality);
+  for (const { type } of wanted) {
+    const form = forms.get(type);
+    if (form) return form;
+  }
+  return json;
+}
+
+const mediaType = (range: string): string => (range.split(";", 1)[0] ?? "").trim().toLowerCase();
+
+const qualityOf = (range: string): number => {
+  const quality = Number(/;\s*q=([\d.]+)/i.exec(range)?.[1] ?? 1);
+  return Number.isNaN(quality) ? 0 : quality;
+};

@@ -1,10 +1,10 @@
 /** Connections to targets: subject to the guard, with a connect timeout, and with TLS for https targets. */
 import type { OnReadOpts, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
+import { LruCache } from "@sluice/model/serving";
 import type { UpstreamTarget } from "../../compile/runtime.ts";
 import type { Connect } from "../../outbound/connect.ts";
 import { closedEarly, connectTimeout } from "./failure.ts";
-import type { TlsSessionCache } from "./tls-sessions.ts";
 
 /** Callbacks of a dial. Exactly one is called, and never before `dialTarget` has returned. */
 export interface DialListener {
@@ -81,4 +81,31 @@ function dialTls(target: UpstreamTarget, { connect, protocol, sessions, onread }
   });
   sessions.saveFrom(key, socket);
   return socket;
+}
+
+/** Maximum number of targets with a session; the least recently used are evicted. */
+const MAX_SESSIONS = 1024;
+
+/**
+ * TLS sessions of https targets for resumption (RFC 8446 section 2.2), which saves certificates and signatures. A
+ * resumed session verifies no server name again, so a session is used only for targets with the same key.
+ */
+export class TlsSessionCache {
+  /** Keyed by the target's key. */
+  readonly #sessions = new LruCache<Buffer>(MAX_SESSIONS / 2);
+
+  /** The session to resume; undefined: a full handshake is required. */
+  get(key: string): Buffer | undefined {
+    return this.#sessions.get(key);
+  }
+
+  /** Stores the sessions that the server issues on this connection. */
+  saveFrom(key: string, socket: Socket): void {
+    socket.on("session", (session: Buffer) => this.#sessions.set(key, session));
+  }
+
+  /** Removes a session, such as one that the target did not accept. */
+  delete(key: string): void {
+    this.#sessions.delete(key);
+  }
 }

@@ -1,7 +1,7 @@
 /** One exchange with an HTTP/2 upstream: sends the request as a stream, and passes the response on. */
 import { type ClientHttp2Stream, constants, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http2";
 import type { UpstreamTarget } from "../../../compile/runtime.ts";
-import { isGrpc } from "../../exchange/grpc.ts";
+import { isGrpc } from "../../exchange/protocols.ts";
 import { withTargetHost } from "../../headers/upstream-headers.ts";
 import type { Pipeline } from "../../pipeline.ts";
 import { ByteView } from "../../sockets/byte-view.ts";

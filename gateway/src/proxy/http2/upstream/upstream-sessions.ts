@@ -5,10 +5,9 @@ import { TLSSocket } from "node:tls";
 import type { Runtime, UpstreamTarget } from "../../../compile/runtime.ts";
 import type { Connect } from "../../../outbound/connect.ts";
 import { IdleTimer } from "../../timers/idle-timer.ts";
-import { dialTarget } from "../../upstream/dial.ts";
+import { dialTarget, TlsSessionCache } from "../../upstream/dial.ts";
 import { unreadable } from "../../upstream/failure.ts";
 import { TargetSweeper } from "../../upstream/target-sweeper.ts";
-import { TlsSessionCache } from "../../upstream/tls-sessions.ts";
 import { CONNECTION_WINDOW, upstreamSessionOptions } from "../limits.ts";
 
 /** Receives the result of a session attempt. */

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { open } from "node:fs/promises";
 import type { Snapshot } from "@sluice/model";
 import { pino } from "pino";
-import type { ProxyLog } from "../../pipeline.ts";
+import type { ProxyLog } from "../../engine.ts";
 import type { RequestObserver } from "../observer.ts";
 import { withoutQuery, withQuery } from "./paths.ts";
 import { exchangeRecord, refusalRecord } from "./record.ts";

@@ -16,9 +16,9 @@ import {
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
 import { AlwaysOnSampler, BatchSpanProcessor, RandomIdGenerator, TracerProvider } from "@opentelemetry/sdk-trace";
-import { isServerFault } from "../../exchange/grpc.ts";
+import type { ProxyLog } from "../../engine.ts";
 import type { LiveExchange } from "../../exchange/live-exchange.ts";
-import type { ProxyLog } from "../../pipeline.ts";
+import { isServerFault } from "../../exchange/protocols.ts";
 import { errorCodeOf } from "../../upstream/failure.ts";
 import type { RequestObserver } from "../observer.ts";
 import { clientAttributes, clientName, serverAttributes, spanName } from "./attributes.ts";
