@@ -1,12 +1,12 @@
-/** Backpressure of one client connection: minimum read rate, pipelining limit, and memory accounting. */
+/** Backpressure of one HTTP/1.1 client: minimum read rate, pipelining limit, and memory accounting. */
 import type { Socket } from "node:net";
 import type { ClientMemory, MemoryAccount } from "../listener/client-memory.ts";
-import type { WriteQueue } from "../sockets/write-queue.ts";
 import { IdleTimer } from "../timers/idle-timer.ts";
 import { type MinRateLimits, MinRateTimer } from "../timers/min-rate-timer.ts";
 
 export interface ClientBackpressureOptions {
-  readonly out: WriteQueue;
+  /** Counts the bytes written to the socket so far. */
+  readonly out: { readonly written: number };
   readonly limits: MinRateLimits;
   readonly memory: ClientMemory;
   /** Closes the connection. */
@@ -20,7 +20,7 @@ const MIN_COUNTED = 4096;
 
 export class ClientBackpressure {
   readonly #socket: Socket;
-  readonly #out: WriteQueue;
+  readonly #out: ClientBackpressureOptions["out"];
   /** Runs while the client does not read. */
   readonly #stall: IdleTimer;
   readonly #pace: MinRateTimer;

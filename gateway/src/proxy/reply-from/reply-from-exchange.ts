@@ -5,11 +5,11 @@ import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import { EngineExchange, type EngineExchangeContext } from "../exchange/engine-exchange.ts";
 import type { ForwardPlan, LiveExchange } from "../exchange/live-exchange.ts";
 import type { RawHeaders } from "../headers/client-headers.ts";
-import type { ClientMemory, MemoryAccount } from "../listener/client-memory.ts";
+import { ClientBackpressure } from "../http1/client-backpressure.ts";
+import type { ClientMemory } from "../listener/client-memory.ts";
 import type { GatewayResponse } from "../response/gateway-response.ts";
 import type { ByteView } from "../sockets/byte-view.ts";
-import { IdleTimer } from "../timers/idle-timer.ts";
-import { type MinRateLimits, MinRateTimer } from "../timers/min-rate-timer.ts";
+import type { MinRateLimits } from "../timers/min-rate-timer.ts";
 import type { SocketTraffic } from "./head.ts";
 import { linger, writeHead, writeOwn } from "./node-response.ts";
 import { RequestBodyTimer } from "./request-body-timer.ts";
@@ -38,13 +38,6 @@ export type Answered = (
   response?: { readonly statusCode: number; readonly headers: object; readonly body: ReplyFromExchange },
 ) => void;
 
-/** State of a response that its client reads slowly. */
-interface Taking {
-  readonly pace: MinRateTimer;
-  readonly stall: IdleTimer;
-  readonly account: MemoryAccount;
-}
-
 export interface ReplyFromExchangeOptions {
   readonly exchange: LiveExchange;
   readonly traffic: SocketTraffic;
@@ -66,7 +59,7 @@ export class ReplyFromExchange
   #response: UndiciResponse | null = null;
   #isLast = false;
   /** Set once the client has left data unread. */
-  #taking: Taking | null = null;
+  #taking: ClientBackpressure | null = null;
 
   constructor(context: ReplyFromExchangeContext, { exchange, traffic, reply, send }: ReplyFromExchangeOptions) {
     super(context, exchange);
@@ -120,27 +113,6 @@ export class ReplyFromExchange
     return false;
   }
 
-  #slow(): Taking {
-    if (this.#taking === null) {
-      const stall = new IdleTimer(() => this.#raw.destroy());
-      const pace = new MinRateTimer(stall, this.context.sendPace);
-      const account = this.context.memory.account(() => this.#raw.destroy());
-      this.#taking = { pace, stall, account };
-      this.#raw.on("drain", () => {
-        pace.pause(this.#taken);
-        account.taken(account.waiting);
-        this.call?.resume();
-      });
-    }
-    return this.#taking;
-  }
-
-  /** Bytes that the kernel has accepted so far. */
-  get #taken(): number {
-    const { bytesWritten, writableLength } = this.#incoming.socket;
-    return bytesWritten - writableLength;
-  }
-
   end(trailers: RawHeaders): void {
     if (trailers.length > 0 && this.exchange.request.takesTrailers) this.#raw.addTrailers(pairs(trailers));
     this.#raw.end();
@@ -150,9 +122,26 @@ export class ReplyFromExchange
   }
 
   #wait(): void {
-    const { pace, account } = this.#slow();
-    pace.resume(this.#taken);
-    account.wait(Math.max(this.#raw.writableLength, this.#incoming.socket.writableLength) - account.waiting);
+    this.#taking ??= this.#watchClient();
+    this.#taking.wait(0);
+  }
+
+  #watchClient(): ClientBackpressure {
+    const { socket } = this.#incoming;
+    const { sendPace: limits, memory } = this.context;
+    const taking = new ClientBackpressure(socket, {
+      out: {
+        get written() {
+          return socket.bytesWritten;
+        },
+      },
+      ...{ limits, memory, onLate: () => this.#raw.destroy() },
+    });
+    this.#raw.on("drain", () => {
+      taking.drained();
+      this.drained();
+    });
+    return taking;
   }
 
   /** Called by reply-from to discard the response, because the client disconnected. */
@@ -185,8 +174,7 @@ export class ReplyFromExchange
   }
 
   #close(): void {
-    this.#taking?.stall.close();
-    this.#taking?.account.close();
+    this.#taking?.leave();
     linger(this.#incoming, this.context.lingering);
     if (this.#raw.writableFinished) this.finish();
     else this.abort();

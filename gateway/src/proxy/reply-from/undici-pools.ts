@@ -32,19 +32,32 @@ export class UndiciPools {
     this.#options = options;
   }
 
-  get size(): number {
-    return this.#pools.size;
-  }
-
   of(target: UpstreamTarget): Pool {
     const known = this.#pools.get(target.key);
     if (known !== undefined) return known.pool;
-    const pool: Pool = poolOf(target, {
-      ...this.#options,
-      sessions: this.#sessions,
-      onConnection: () => this.#connected.set(pool, performance.now()),
-    });
+    const pool = this.#open(target);
     this.#pools.set(target.key, { target, pool });
+    return pool;
+  }
+
+  #open(target: UpstreamTarget): Pool {
+    const { host, port, scheme } = target;
+    const { connect, keepAlive } = this.#options;
+    const pool: Pool = new Pool(`${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`, {
+      pipelining: 1,
+      keepAliveTimeout: keepAlive,
+      keepAliveMaxTimeout: keepAlive,
+      connect: (_options, done) => {
+        const dialListener = {
+          connected: (socket: Socket) => {
+            this.#connected.set(pool, performance.now());
+            done(null, socket);
+          },
+          failed: (error: Error) => done(error, null),
+        };
+        dialTarget(target, dialListener, { connect, sessions: this.#sessions, protocol: "http/1.1" });
+      },
+    });
     return pool;
   }
 
@@ -70,28 +83,4 @@ export class UndiciPools {
 interface Kept {
   readonly target: UpstreamTarget;
   readonly pool: Pool;
-}
-
-interface PoolOptions extends UndiciPoolsOptions {
-  readonly sessions: TlsSessionCache;
-  readonly onConnection: () => void;
-}
-
-function poolOf(target: UpstreamTarget, { connect, sessions, keepAlive, onConnection }: PoolOptions): Pool {
-  const { host, port, scheme } = target;
-  return new Pool(`${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`, {
-    pipelining: 1,
-    keepAliveTimeout: keepAlive,
-    keepAliveMaxTimeout: keepAlive,
-    connect(_options, done) {
-      const dialListener = {
-        connected(socket: Socket) {
-          onConnection();
-          done(null, socket);
-        },
-        failed: (error: Error) => done(error, null),
-      };
-      dialTarget(target, dialListener, { connect, sessions, protocol: "http/1.1" });
-    },
-  });
 }
