@@ -2,7 +2,15 @@
 import type { CompletedRequest } from "@sluice/crds";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { PushOutcome } from "./publish/node-loop.ts";
-import { type ControllerName, createWorkMetrics, type QueueGauges, registerQueueGauges } from "./work-metrics.ts";
+import { type ControllerName, controllers, createWorkMetrics } from "./work-metrics.ts";
+
+/** Values of one controller's queue that are read on each scrape. */
+interface QueueGauges {
+  /** Number of queued items. */
+  readonly queued: () => number;
+  /** Maximum number of items that the controller processes concurrently. */
+  readonly workers: number;
+}
 
 /** Values that are read on each scrape. Each stage provides its own. */
 export interface OperatorGauges extends Readonly<Record<ControllerName, QueueGauges>> {
@@ -52,68 +60,79 @@ export function createOperatorMetrics(registry = new Registry()) {
 
 export type OperatorMetrics = ReturnType<typeof createOperatorMetrics>;
 
+interface ScrapedGauge {
+  readonly name: string;
+  readonly help: string;
+  /** Absent: there is a single value. */
+  readonly labels?: readonly string[];
+  /** Called on each scrape: the value, or the values by that of all labels. */
+  readonly read: () => number | Readonly<Record<string, number>>;
+}
+
 export function registerOperatorGauges(registry: Registry, gauges: OperatorGauges): void {
-  const registers = [registry];
-  registerQueueGauges(registry, gauges);
-  new Gauge({
-    name: "sluice_operator_revision",
-    help: "Revision of the document that was published last.",
-    registers,
-    collect() {
-      this.set(gauges.revision());
+  const ofControllers = (read: (controller: QueueGauges) => number) => () =>
+    Object.fromEntries(controllers.map((controller) => [controller, read(gauges[controller])]));
+  const scraped: readonly ScrapedGauge[] = [
+    {
+      name: "workqueue_depth",
+      help: "Queued items.",
+      labels: ["name", "controller"],
+      read: ofControllers(({ queued }) => queued()),
     },
-  });
-  new Gauge({
-    name: "sluice_operator_resources",
-    help: "Resources that the operator reads, by kind.",
-    labelNames: ["kind"],
-    registers,
-    collect() {
-      for (const [kind, count] of Object.entries(gauges.resources())) this.set({ kind }, count);
+    {
+      name: "controller_runtime_max_concurrent_reconciles",
+      help: "Maximum number of items that are processed concurrently.",
+      labels: ["controller"],
+      read: ofControllers(({ workers }) => workers),
     },
-  });
-  new Gauge({
-    name: "sluice_operator_resources_with_problems",
-    help: "Resources with a condition that is False.",
-    registers,
-    collect() {
-      this.set(gauges.problems());
+    {
+      name: "sluice_operator_revision",
+      help: "Revision of the document that was published last.",
+      read: gauges.revision,
     },
-  });
-  new Gauge({
-    name: "leader_election_master_status",
-    help: "1 for the leader, 0 for the other operators. The name is controller-runtime's.",
-    labelNames: ["name"],
-    registers,
-    collect() {
-      this.set({ name: gauges.lease }, gauges.term() === null ? 0 : 1);
+    {
+      name: "sluice_operator_resources",
+      help: "Resources that the operator reads, by kind.",
+      labels: ["kind"],
+      read: gauges.resources,
     },
-  });
-  new Gauge({
-    name: "sluice_operator_term",
-    help: "The term in which this operator leads; 0 while another leads.",
-    registers,
-    collect() {
-      this.set(gauges.term() ?? 0);
+    {
+      name: "sluice_operator_resources_with_problems",
+      help: "Resources with a condition that is False.",
+      read: gauges.problems,
     },
-  });
-  new Gauge({
-    name: "sluice_operator_document_kept_timestamp_seconds",
-    help: "When this process last saved the acknowledged state; 0: it has not.",
-    registers,
-    collect() {
-      this.set((gauges.savedAt() ?? 0) / 1000);
+    {
+      name: "leader_election_master_status",
+      help: "1 for the leader, 0 for the other operators. The name is controller-runtime's.",
+      labels: ["name"],
+      read: () => ({ [gauges.lease]: gauges.term() === null ? 0 : 1 }),
     },
-  });
-  new Gauge({
-    name: "sluice_operator_nodes",
-    help: "Gateway nodes: current run the published document, lagging do not yet, silent have not answered for 2 s.",
-    labelNames: ["state"],
-    registers,
-    collect() {
-      for (const [state, count] of Object.entries(gauges.nodes())) this.set({ state }, count);
+    {
+      name: "sluice_operator_term",
+      help: "The term in which this operator leads; 0 while another leads.",
+      read: () => gauges.term() ?? 0,
     },
-  });
+    {
+      name: "sluice_operator_document_kept_timestamp_seconds",
+      help: "When this process last saved the acknowledged state; 0: it has not.",
+      read: () => (gauges.savedAt() ?? 0) / 1000,
+    },
+    {
+      name: "sluice_operator_nodes",
+      help: "Gateway nodes: current run the published document, lagging do not yet, silent have not answered for 2 s.",
+      labels: ["state"],
+      read: gauges.nodes,
+    },
+  ];
+  for (const { name, help, labels = [], read } of scraped) {
+    const collect = function (this: Gauge) {
+      const found = read();
+      if (typeof found === "number") return this.set(found);
+      for (const [key, value] of Object.entries(found))
+        this.set(Object.fromEntries(labels.map((label) => [label, key])), value);
+    };
+    new Gauge({ name, help, labelNames: labels, registers: [registry], collect });
+  }
 }
 
 /**

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Registry } from "prom-client";
-import { createRestMetrics } from "./metrics.ts";
-import { createWorkMetrics, registerQueueGauges } from "./work-metrics.ts";
+import { createRestMetrics, registerOperatorGauges } from "./metrics.ts";
+import { createWorkMetrics } from "./work-metrics.ts";
 
 /** The lines of a registry that tell values, without buckets. */
 async function told(registry: Registry): Promise<readonly string[]> {
@@ -13,9 +13,17 @@ async function told(registry: Registry): Promise<readonly string[]> {
 test("queue items are counted with controller-runtime's metric names", async () => {
   const registry = new Registry();
   const { status } = createWorkMetrics(registry);
-  registerQueueGauges(registry, {
-    document: { queued: () => 0, workers: 1 },
+  const none = () => 0;
+  registerOperatorGauges(registry, {
+    revision: none,
+    resources: () => ({}),
+    problems: none,
+    document: { queued: none, workers: 1 },
     status: { queued: () => 3, workers: 8 },
+    lease: "sluice-operator",
+    term: none,
+    savedAt: none,
+    nodes: () => ({ current: 0, lagging: 0, silent: 0 }),
   });
   for (let at = 0; at < 3; at++) status.added();
   status.started(0.5);

@@ -5,7 +5,7 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
 /** `document`: translates and publishes changes. `status`: writes conditions, one resource at a time. */
-const controllers = ["document", "status"] as const;
+export const controllers = ["document", "status"] as const;
 export type ControllerName = (typeof controllers)[number];
 
 /** Events of one controller's queue. */
@@ -20,39 +20,9 @@ export interface WorkQueueMetrics {
   retried(): void;
 }
 
-/** Values of one controller's queue that are read on each scrape. */
-export interface QueueGauges {
-  /** Number of queued items. */
-  readonly queued: () => number;
-  /** Maximum number of items that the controller processes concurrently. */
-  readonly workers: number;
-}
-
 const seconds = [0.0001, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
 
 const queue = (controller: ControllerName) => ({ name: controller, controller });
-
-export function registerQueueGauges(registry: Registry, gauges: Readonly<Record<ControllerName, QueueGauges>>): void {
-  const registers = [registry];
-  new Gauge({
-    name: "workqueue_depth",
-    help: "Queued items.",
-    labelNames: ["name", "controller"],
-    registers,
-    collect() {
-      for (const controller of controllers) this.set(queue(controller), gauges[controller].queued());
-    },
-  });
-  new Gauge({
-    name: "controller_runtime_max_concurrent_reconciles",
-    help: "Maximum number of items that are processed concurrently.",
-    labelNames: ["controller"],
-    registers,
-    collect() {
-      for (const controller of controllers) this.set({ controller }, gauges[controller].workers);
-    },
-  });
-}
 
 export function createWorkMetrics(registry: Registry): Readonly<Record<ControllerName, WorkQueueMetrics>> {
   const registers = [registry];

@@ -1,20 +1,9 @@
 /** Applies a large change in slices, so that it need not run in one turn of the event loop. The result is the same. */
-import {
-  applyChange,
-  type Change,
-  type Checked,
-  type Collection,
-  collections,
-  references,
-  type Snapshot,
-} from "@sluice/model";
+import { applyChange, type Change, type Checked, type Collection, collections, type Snapshot } from "@sluice/model";
 import type { TimeSliced } from "../time-slicing.ts";
 
 /** Entities put per slice. */
 const ENTITIES_PER_SLICE = 200;
-
-/** Referenced entities come before those that refer to them. */
-const order: readonly Collection[] = parentsFirst();
 
 export function* applyChangeSliced(previous: Snapshot, change: Change): TimeSliced<Checked<Snapshot>> {
   const parts = [...slicesOf(change)];
@@ -32,7 +21,8 @@ export function* applyChangeSliced(previous: Snapshot, change: Change): TimeSlic
 function* slicesOf({ put, remove, endpoints }: Change): Generator<Change> {
   let waiting: Partial<Record<Collection, readonly unknown[]>> = {};
   let room = ENTITIES_PER_SLICE;
-  for (const collection of order) {
+  // In the order of the collections, parents come before children.
+  for (const collection of collections) {
     const items = put[collection] ?? [];
     for (let at = 0; at < items.length; ) {
       const some = items.slice(at, at + room);
@@ -46,17 +36,4 @@ function* slicesOf({ put, remove, endpoints }: Change): Generator<Change> {
     }
   }
   yield { put: waiting, remove, ...(endpoints && { endpoints }) };
-}
-
-function parentsFirst(): readonly Collection[] {
-  const seen = new Set<Collection>();
-  const found: Collection[] = [];
-  const add = (collection: Collection): void => {
-    if (seen.has(collection)) return;
-    seen.add(collection);
-    for (const { to } of references[collection]) add(to);
-    found.push(collection);
-  };
-  for (const collection of collections) add(collection);
-  return found;
 }

@@ -10,13 +10,12 @@ import {
   classOf as byItself,
   isSluiceKind,
   type Kind,
-  namespacedName,
   type Resource,
   resourceKey,
 } from "@sluice/crds";
 import { BucketMap, byHash } from "@sluice/model";
 import type { Problem } from "../status/conditions.ts";
-import { type Owner, ownerKey, type Translation } from "../translate/translation.ts";
+import type { Owner, Translation } from "../translate/translation.ts";
 import type { ClusterState, WatchedKind } from "../watch/cluster-state.ts";
 
 export const BATCH_INCOMPLETE = "BatchIncomplete";
@@ -43,14 +42,22 @@ export interface HeldBack {
 
 interface MarkedResource {
   readonly kind: WatchedKind;
+  /** `namespace/name`. */
   readonly key: string;
   readonly id: string;
   readonly before: Resource | null | undefined;
 }
 
 interface BatchMember extends MarkedResource {
+  /** Its `ownerKey`. */
+  readonly name: string;
   readonly resource: Resource;
   readonly mark: BatchMark;
+}
+
+interface HeldBackMember extends BatchMember {
+  /** The version that counts; null: the resource counts as absent. */
+  readonly effective: Resource | null;
 }
 
 interface BatchProgress {
@@ -72,6 +79,7 @@ interface BatchesOptions {
 export function createBatches(options: BatchesOptions) {
   const { classOf = byItself, now = () => performance.now() } = options;
   const isOwn = (resource: Resource) => classOf(resource) === options.class;
+  /** By `ownerKey`. */
   const marked = new Map<string, MarkedResource>();
   const progressById = new Map<string, BatchProgress>();
 
@@ -89,19 +97,14 @@ export function createBatches(options: BatchesOptions) {
 
   /** The members of each batch. Progress of batches without members is dropped. */
   function membersByBatch(clusterState: ClusterState): ReadonlyMap<string, readonly BatchMember[]> {
-    const batches = new Map<string, BatchMember[]>();
+    const members: BatchMember[] = [];
     for (const [name, entry] of marked) {
       const resource = clusterState[entry.kind].get(entry.key);
       const mark = resource && batchMark(resource);
-      if (!mark) {
-        marked.delete(name);
-        continue;
-      }
-      const members = batches.get(mark.id);
-      const member = { ...entry, resource, mark };
-      if (members) members.push(member);
-      else batches.set(mark.id, [member]);
+      if (mark) members.push({ ...entry, name, resource, mark });
+      else marked.delete(name);
     }
+    const batches = Map.groupBy(members, ({ mark }) => mark.id);
     for (const id of progressById.keys()) if (!batches.has(id)) progressById.delete(id);
     return batches;
   }
@@ -125,7 +128,7 @@ export function createBatches(options: BatchesOptions) {
     observe,
     holdBack(clusterState: ClusterState): HeldBack {
       if (marked.size === 0) return { clusterState, held: new Set(), problems: new Map(), recheckAfter: null };
-      const changes: HeldBackChange[] = [];
+      const changes: HeldBackMember[] = [];
       const problems = new Map<string, { readonly owner: Owner; readonly problem: Problem }>();
       const deadlines: number[] = [];
       for (const [id, members] of membersByBatch(clusterState)) {
@@ -142,12 +145,12 @@ export function createBatches(options: BatchesOptions) {
           if (effective !== member.resource) changes.push({ ...member, effective });
           const owner = ownerOf(member, isOwn);
           if (overdue && owner)
-            problems.set(nameOf(member), { owner, problem: problemOf(member, effective, members.length) });
+            problems.set(member.name, { owner, problem: problemOf(member, effective, members.length) });
         }
       }
       return {
         clusterState: withChanges(clusterState, changes),
-        held: new Set(changes.map(nameOf)),
+        held: new Set(changes.map(({ name }) => name)),
         problems,
         recheckAfter: deadlines.length > 0 ? Math.max(0, Math.min(...deadlines) - now()) : null,
       };
@@ -182,15 +185,6 @@ export function withHeldBack(
     problems: translation.problems.with(problems),
   };
 }
-
-interface HeldBackChange extends Pick<MarkedResource, "kind" | "key"> {
-  readonly resource: Resource;
-  /** null: the resource counts as absent. */
-  readonly effective: Resource | null;
-}
-
-const nameOf = ({ kind, resource: { metadata } }: Pick<HeldBackChange, "kind" | "resource">): string =>
-  ownerKey({ kind, namespace: metadata.namespace, name: metadata.name });
 
 /** Undefined for resources without a status of this operator: Secrets, and resources of another class. */
 function ownerOf({ kind, resource }: BatchMember, isMeant: (resource: Resource) => boolean): Owner | undefined {
@@ -227,18 +221,11 @@ function problemOf({ resource, mark }: BatchMember, effective: Resource | null, 
   return { condition: "Accepted", reason: BATCH_INCOMPLETE, message };
 }
 
-function withChanges(clusterState: ClusterState, changes: readonly HeldBackChange[]): ClusterState {
-  const over: Partial<Record<WatchedKind, Map<string, Resource | undefined>>> = {};
-  for (const { kind, resource, effective } of changes) {
-    const ofKind = over[kind] ?? new Map<string, Resource | undefined>();
-    over[kind] = ofKind.set(
-      namespacedName(resource.metadata.namespace, resource.metadata.name),
-      effective ?? undefined,
-    );
-  }
-  const kinds = Object.entries(over) as [WatchedKind, Map<string, Resource | undefined>][];
-  return {
-    ...clusterState,
-    ...Object.fromEntries(kinds.map(([kind, ofKind]) => [kind, BucketMap.of(clusterState[kind], byHash).with(ofKind)])),
-  };
+function withChanges(clusterState: ClusterState, changes: readonly HeldBackMember[]): ClusterState {
+  const byKind = Map.groupBy(changes, ({ kind }) => kind);
+  const changed = [...byKind].map(([kind, members]) => {
+    const versions = new Map(members.map(({ key, effective }) => [key, effective ?? undefined]));
+    return [kind, BucketMap.of(clusterState[kind], byHash).with(versions)] as const;
+  });
+  return { ...clusterState, ...Object.fromEntries(changed) };
 }

@@ -8,8 +8,11 @@ import {
   differences,
   emptySnapshot,
   mayProtect,
+  perCollection,
+  references,
   type ServiceEndpoint,
   type Snapshot,
+  type Violation,
 } from "@sluice/model";
 import type { Problem } from "../status/conditions.ts";
 import { runToCompletion, type TimeSliced } from "../time-slicing.ts";
@@ -17,7 +20,9 @@ import { closedOutcome, NOT_SERVED } from "../translate/fallback/outcome.ts";
 import { reasonFor } from "../translate/fallback/unavailable-entities.ts";
 import { type Item, ownerKey } from "../translate/translation.ts";
 import { applyChangeSliced } from "./apply-in-slices.ts";
-import { type ItemsById, violationOwnersOf } from "./violation-owners.ts";
+
+/** The items of a translation by collection and id. */
+type ItemsById = Readonly<Record<Collection, ReadonlyMap<string, Item>>>;
 
 /** The last result, on which the next build is based. */
 export interface SnapshotBuild {
@@ -29,9 +34,7 @@ export interface SnapshotBuild {
 /** What the first build starts from: an empty snapshot. */
 export const emptyBuild: SnapshotBuild = {
   snapshot: emptySnapshot,
-  items: Object.fromEntries(
-    collections.map((collection) => [collection, new Map()]),
-  ) as unknown as SnapshotBuild["items"],
+  items: perCollection(() => new Map<string, Item>()),
   endpoints: new Map(),
 };
 
@@ -119,4 +122,42 @@ function unavailableItem(collection: Collection, { owner, entity }: Item, messag
   if (collection === "plugins" && mayProtect(entity.name))
     return { owner, entity: { ...entity, config: {}, _sluice: closed } };
   return undefined;
+}
+
+/**
+ * Returns the invalid items and why, and the Services (ids) whose addresses are invalid and why.
+ *
+ * @param violations With paths as `applyChange` reports them.
+ */
+function violationOwnersOf(violations: readonly Violation[], change: Change, items: ItemsById) {
+  const found = new Map<Item, { collection: Collection; message: string }>();
+  const addresses = new Map<string, string>();
+  const add = (collection: Collection, item: Item | undefined, message: string): void => {
+    if (item && !found.has(item)) found.set(item, { collection, message });
+  };
+  for (const violation of violations) {
+    const [first, second, third] = violation.path as [string, string | number, string | number];
+    if (first === "_sluice") addresses.set(`${third}`, describeViolation(violation));
+    else if (first === "remove") {
+      const { message } = violation;
+      const id = change.remove[second as Collection]?.[Number(third)];
+      for (const [collection, item] of id === undefined ? [] : dependents(items, second as Collection, id))
+        add(collection, item, message);
+    } else {
+      const collection = first as Collection;
+      const entity = change.put[collection]?.[Number(second)] as { readonly id?: string } | undefined;
+      const message = describeViolation({ ...violation, path: violation.path.slice(2) });
+      add(collection, entity?.id === undefined ? undefined : items[collection].get(entity.id), message);
+    }
+  }
+  return { items: found, addresses };
+}
+
+/** The items that refer to an entity: they are invalid when it is removed. */
+function* dependents(items: ItemsById, parent: Collection, id: string): Generator<readonly [Collection, Item]> {
+  for (const collection of collections)
+    for (const { member, to } of references[collection])
+      if (to === parent)
+        for (const item of items[collection].values())
+          if ((item.entity[member] as { readonly id?: string } | null | undefined)?.id === id) yield [collection, item];
 }
