@@ -3,7 +3,6 @@ import { Config, getStack, type Output, RunError, runtime } from "@pulumi/pulumi
 import type { Release } from "./objects/names.ts";
 import { checkRelease, type Fault } from "./release.ts";
 
-/** A stack with a complete Sluice. */
 export interface SluiceConfig {
   readonly creates: "sluice";
   readonly release: Release;
@@ -21,7 +20,6 @@ export interface SluiceConfig {
   readonly redisPassword?: Output<string>;
 }
 
-/** A stack with only the CRDs. */
 export interface CrdsConfig {
   readonly creates: "crds";
 }

@@ -60,7 +60,6 @@ export interface Outputs {
   readonly forward: Output<string>;
 }
 
-/** Creates all resources of the config and returns the outputs of the stack. */
 export function createSluice({ release, ownNamespace, ...secrets }: SluiceConfig): Outputs {
   const { name, namespace, values } = release;
   const dependsOn = ownNamespace ? [createObject(namespaceOf(release))] : [];

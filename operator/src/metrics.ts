@@ -6,7 +6,6 @@ import { type ControllerName, controllers, createWorkMetrics } from "./work-metr
 
 /** Values of one controller's queue that are read on each scrape. */
 interface QueueGauges {
-  /** Number of queued items. */
   readonly queued: () => number;
   /** Maximum number of items that the controller processes concurrently. */
   readonly workers: number;
@@ -26,7 +25,6 @@ export interface OperatorGauges extends Readonly<Record<ControllerName, QueueGau
   readonly nodes: () => { readonly current: number; readonly lagging: number; readonly silent: number };
 }
 
-/** @param registry Registry to which the metrics are added. */
 export function createOperatorMetrics(registry = new Registry()) {
   const registers = [registry];
   collectDefaultMetrics({ register: registry });

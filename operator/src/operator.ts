@@ -39,14 +39,12 @@ export interface OperatorOptions {
   readonly privateSecrets?: PrivateSecrets;
   /** Where acknowledged state is saved; closed with the operator. */
   readonly store: StateBackend;
-  /** Registry to which metrics are added. Default: a new one. */
   readonly registry?: Registry;
   readonly log: Logger;
 }
 
 export interface Operator {
   readonly address: { readonly host: string; readonly port: number };
-  /** Whether the resource is of the operator's class. */
   isOwn(resource: Resource): boolean;
   /** Stops watching, pushing and answering; the nodes keep their documents. Repeated calls wait for the same end. */
   close(): Promise<void>;

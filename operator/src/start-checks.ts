@@ -37,7 +37,6 @@ export function ownObjectName({ class: className }: OperatorSettings): string {
   return className === DEFAULT_CLASS ? "sluice-operator" : `sluice-operator-${className}`;
 }
 
-/** Whether the operator reads resources of all namespaces. */
 export const readsAllNamespaces = ({
   namespaces,
   namespaceSelector,

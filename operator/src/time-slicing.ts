@@ -10,7 +10,6 @@ export type TimeSliced<Result> = Generator<void, Result, void>;
 /** Milliseconds of a slice, as far as the steps are short. */
 const SLICE_MS = 8;
 
-/** Runs all steps at once. */
 export function runToCompletion<Result>(steps: TimeSliced<Result>): Result {
   for (;;) {
     const { done, value } = steps.next();

@@ -9,9 +9,7 @@ import { createObject, type KubernetesObject } from "../objects/create.ts";
 import { type Component, metadataOf, type Release, selectorOf } from "../objects/names.ts";
 import { networkPolicy } from "../objects/network-policies.ts";
 
-/** A part of a Sluice with all its objects. */
 export abstract class SluiceComponent extends ComponentResource {
-  /** Creates the objects as children of this component. */
   protected create(
     objects: readonly KubernetesObject[],
     options: CustomResourceOptions = {},

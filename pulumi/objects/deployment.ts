@@ -79,7 +79,6 @@ export function serviceOf(release: Release, parts: ServiceParts) {
   };
 }
 
-/** Ports of a container, by name. */
 export const containerPorts = (ports: Readonly<Record<string, number>>) =>
   Object.entries(ports).map(([name, containerPort]) => ({ name, containerPort }));
 

@@ -8,7 +8,6 @@ export type Workload = Omit<Values["operator"], "privateNamespace">;
 export interface Release {
   /** The prefix of all objects' names. */
   readonly name: string;
-  /** The home namespace. */
   readonly namespace: string;
   /** The version of the images, unless a part sets a tag. */
   readonly version: string;

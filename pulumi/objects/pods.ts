@@ -79,7 +79,6 @@ export const envOf = (env: Workload["env"]) =>
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, value]) => ({ name, value: String(value) }));
 
-/** A variable from a Secret. */
 export const secretEnv = (name: string, secretKeyRef: { readonly name: string; readonly key: string }) => ({
   name,
   valueFrom: { secretKeyRef },
@@ -93,7 +92,6 @@ export interface Probe {
   readonly failures: number;
 }
 
-/** An HTTP probe. */
 export const probe = ({ path, port, period, failures }: Probe) => ({
   httpGet: { path, port },
   periodSeconds: period,

@@ -6,7 +6,6 @@ import { ApiException, KubeConfig, KubernetesObjectApi } from "@kubernetes/clien
 import { Config, RunError } from "@pulumi/pulumi";
 import type { Found } from "./owner.ts";
 
-/** The identifying members of an object. */
 export interface ObjectIdentity {
   readonly apiVersion: string;
   readonly kind: string;

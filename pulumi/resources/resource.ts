@@ -52,6 +52,5 @@ export abstract class SluiceResource<Kind extends ResourceKind> extends Componen
 /** A resource of the same namespace: its component, or its metadata.name if this program does not create it. */
 export type ComponentReference<Kind extends ResourceKind> = SluiceResource<Kind> | Input<string>;
 
-/** The name in a reference. */
 export const referencedName = (reference: ComponentReference<ResourceKind>): Input<string> =>
   reference instanceof SluiceResource ? reference.resourceName : reference;

@@ -26,7 +26,6 @@ async function loadX509() {
   return x509;
 }
 
-/** Creates a self-signed certificate authority. */
 export async function createAuthority(name: string, { from, until }: Validity): Promise<CertificatePair> {
   const x509 = await loadX509();
   const keys = await keyPair();
@@ -46,7 +45,6 @@ export async function createAuthority(name: string, { from, until }: Validity): 
   return { certificate: certificate.toString("pem"), key: pemOf(keys.privateKey) };
 }
 
-/** The purpose of a certificate. */
 export interface CertificatePurpose {
   /** Host names and addresses, at least one; the first is its common name. */
   readonly names: readonly string[];

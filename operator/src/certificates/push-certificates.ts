@@ -67,7 +67,6 @@ export function findNodesFault(stored: PushCertificates | null, nodes: Resource 
   return isValidPair(pairIn(nodes, "gateway"), authorities) ? null : INVALID_PAIR;
 }
 
-/** The entries of both Secrets. */
 export function secretTextsOf({ authorities, authorityKeys, certificates: { operator, gateway } }: PushCertificates) {
   return {
     authority: {

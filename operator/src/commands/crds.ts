@@ -16,7 +16,6 @@ export interface CrdsOptions {
   /** Called only by commands that need a cluster. */
   readonly connect: () => ClusterObjects;
   readonly print: (line: string) => void;
-  /** Prints errors. */
   readonly warn: (line: string) => void;
   /** The CRDs to apply. Default: those of this version. */
   readonly definitions?: ReadonlyMap<string, unknown>;

@@ -2,7 +2,6 @@
 import { applyChange, type Change, type Checked, type Collection, collections, type Snapshot } from "@sluice/model";
 import type { TimeSliced } from "../time-slicing.ts";
 
-/** Entities put per slice. */
 const ENTITIES_PER_SLICE = 200;
 
 export function* applyChangeSliced(previous: Snapshot, change: Change): TimeSliced<Checked<Snapshot>> {

@@ -62,7 +62,6 @@ interface HeldBackMember extends BatchMember {
 
 interface BatchProgress {
   readonly since: number;
-  /** When the end of the batch was seen. */
   endSeenAt?: number;
   complete: boolean;
 }

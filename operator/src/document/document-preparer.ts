@@ -10,7 +10,6 @@ import { type Batches, type HeldBack, withHeldBack } from "./batches.ts";
 import { buildSnapshotSliced, emptyBuild, type SnapshotBuild } from "./build-snapshot.ts";
 
 export interface DocumentPreparerOptions {
-  /** Every resource in its current version. */
   readonly clusterState: ClusterState;
   readonly batches: Batches;
   readonly translator: Translator;

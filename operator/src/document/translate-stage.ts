@@ -17,7 +17,6 @@ import type { ClusterChange, WatchStage } from "../watch/watch-stage.ts";
 import { createBatches } from "./batches.ts";
 import { createDocumentPreparer, type PreparedDocument } from "./document-preparer.ts";
 
-/** Output of the stage. */
 export interface TranslatedDocument extends PreparedDocument {
   /** Whether it is the first one since this process started. */
   readonly isFirst: boolean;
@@ -91,7 +90,6 @@ export function createTranslateStage(options: TranslateStageOptions): TranslateS
   let closed = false;
   let scheduled: Disposable | undefined;
   let restsUntil = 0;
-  /** The number of changes when the last translation was started. */
   let startedCount = 0;
   let changedAt = Number.NEGATIVE_INFINITY;
   let scheduledAt = 0;

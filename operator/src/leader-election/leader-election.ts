@@ -60,11 +60,9 @@ export function createLeadership(signal: AbortSignal) {
   return {
     /** The term in which this operator leads; null before the election has started, and while another leads. */
     term: () => election?.term() ?? null,
-    /** The identity of the leader, if known. */
     leader: () => election?.leader() ?? null,
     /** The new result of `term()` after each change. */
     terms,
-    /** Reports the term of a node that rejects this operator. */
     observeTerm: (term: number) => election?.observeTerm(term),
     /** Called once the listener has started: a process that fails to start must not lead. */
     start(startElection: StartLeaderElection, hooks: Omit<LeaderElectionHooks, "onTerm">) {

@@ -36,7 +36,6 @@ export interface NodeCredentials {
 }
 
 export interface ConnectOptions {
-  /** Aborts calls in progress. */
   readonly signal: AbortSignal;
   /** Called when a connection to the node has closed, also between calls. */
   readonly onDisconnect?: () => void;
@@ -64,7 +63,6 @@ async function* inChunks(bytes: Buffer): AsyncGenerator<Buffer> {
 
 /** Connections are kept alive and shared by all nodes. */
 export function createNodeConnector({ token, tls, timeout = 2000 }: NodeCredentials) {
-  /** Callbacks for closed connections, by the node's origin. */
   const onDisconnectByOrigin = new Map<string, () => void>();
   const agentFor = (own: NodeTls | undefined) =>
     new Agent({
@@ -139,7 +137,6 @@ export function createNodeConnector({ token, tls, timeout = 2000 }: NodeCredenti
       drainingDispatchers.add(before);
       void before.finally(() => drainingDispatchers.delete(before));
     },
-    /** Closes the connections. */
     async close() {
       await Promise.all([...drainingDispatchers, dispatcher?.close()]);
     },

@@ -36,7 +36,6 @@ export interface NodeLoopOptions {
   /** The term in which this operator leads; null while another operator does. */
   readonly term: () => number | null;
   readonly signal: AbortSignal;
-  /** Called after every change of what is known about the node. */
   readonly onStatus: (view: NodeStatus) => void;
   readonly onPush?: (outcome: PushOutcome, seconds: number) => void;
   /** Milliseconds until the next poll of a node that has the newest document. Default 500. */
@@ -58,7 +57,6 @@ interface NodeRefusal {
   readonly reason: string;
 }
 
-/** The next push to a node. */
 interface PendingPush {
   readonly target: PublishedSnapshot;
   readonly term: number;

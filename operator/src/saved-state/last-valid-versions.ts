@@ -46,14 +46,12 @@ export function createLastValidVersions() {
       if (resource.metadata.uid === uid && resource.metadata.generation === generation) versions.set(key, resource);
     },
     forget,
-    /** Removes the entries of all other resources. */
     keepOnly(keys: ReadonlyMap<string, unknown>) {
       for (const [key, resource] of versions) {
         const owner = ownerKeyOf(key, resource);
         if (!keys.has(owner)) forget(owner);
       }
     },
-    /** By `ownerKey`. The key of a Secret is the key of its Certificate with a suffix. */
     all: (): ReadonlyMap<string, Resource> => new Map(versions),
     /**
      * Grows on a change that has to be saved although the document may not change: another object with the same name and

@@ -57,11 +57,9 @@ export function createPublishGate({ leadership, savedState }: PublishGateOptions
       if (isNews) [isStale, includesRestored] = [true, false];
       tryOpen();
     },
-    /** A translation of the current state has started. */
     translationStarted() {
       includesRestored = true;
     },
-    /** The last started translation is published. */
     translationPublished: translationEnded,
     /** The last started translation failed because of a bug. Publishing the existing document is better than nothing. */
     translationFailed: translationEnded,

@@ -9,7 +9,6 @@ import type { StateStore } from "./state-store.ts";
 export interface StateReaderOptions {
   readonly store: Pick<StateStore, "read" | "term">;
   readonly leadership: Pick<Leadership, "terms">;
-  /** Ends reading. */
   readonly signal: AbortSignal;
   readonly log: Pick<Logger, "info" | "warn">;
   /** Milliseconds between attempts to read. Default: 1000. */
@@ -45,7 +44,6 @@ export function createStateReader({
     void read();
   });
 
-  /** Whether another attempt may succeed. */
   function isRetryable(error: unknown): boolean {
     if (isNoAnswer(error)) {
       refusedSince = null;

@@ -30,7 +30,6 @@ export function createStateSaver(options: StateSaverOptions) {
   let savedHash: string | null = null;
   let savedVersion = 0;
   let savedAt: number | null = null;
-  /** How often leadership has changed. */
   let leadershipChanges = 0;
   let triedAt = Number.NEGATIVE_INFINITY;
   let timer: NodeJS.Timeout | undefined;

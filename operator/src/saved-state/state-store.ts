@@ -8,7 +8,6 @@ import type { Logger } from "pino";
 import { createPartCipher, type PartCipher } from "./part-cipher.ts";
 import { decodePart, encodePart, MAX_PART_BYTES, partCount, type StateParts, splitIntoParts } from "./state-parts.ts";
 
-/** The state that the nodes acknowledged. */
 export interface AcknowledgedState {
   readonly term: number;
   readonly revision: number;
@@ -27,7 +26,6 @@ interface Manifest {
 
 export function createStateStore({ store, log }: { readonly store: StateBackend; readonly log: Pick<Logger, "warn"> }) {
   let cipher: PartCipher | undefined;
-  /** The key of the cipher. */
   let key: Buffer | undefined;
   /** The encoded parts with their resources: an unchanged part is not encoded again. */
   let encodedParts: readonly { readonly part: StateParts[number]; readonly name: string }[] = [];

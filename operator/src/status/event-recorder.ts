@@ -6,7 +6,6 @@ import type { Problem } from "./conditions.ts";
 
 export interface EventRecorderOptions {
   readonly client: Pick<ResourceClient, "recordEvent">;
-  /** The reporting component of the Events. */
   readonly reporter: string;
   readonly log: Pick<Logger, "warn">;
   /** Events written concurrently. Default 4. */

@@ -24,7 +24,6 @@ export interface SyncResult {
   readonly hasMore: boolean;
 }
 
-/** Maximum number of resources per sync. */
 const MAX_PER_SYNC = 300;
 /** Milliseconds of waiting for nodes before very many resources are reported as waiting, each by a write. */
 export const PENDING_GRACE_FOR_MANY = 10_000;
@@ -36,7 +35,6 @@ interface ConditionUpdate {
   readonly message: string;
 }
 
-/** Maximum number of nodes named in a message. */
 const MAX_NAMED_NODES = 10;
 
 export function createStatusSync(options: StatusSyncOptions) {
@@ -51,7 +49,6 @@ export function createStatusSync(options: StatusSyncOptions) {
   const waitingForNodes = new Set<string>();
   /** Waiting resources of which nothing was written yet. */
   const withheld = new Set<string>();
-  /** The acknowledged revision at the last sync. */
   let acknowledged = 0;
 
   const resourceOf = ({ kind, namespace, name }: Owner): Resource | undefined =>
@@ -145,7 +142,6 @@ export function createStatusSync(options: StatusSyncOptions) {
       const hasMore = !syncKeys(due.single, () => true) || !syncKeys(due.many, hasRoom);
       return { tooEarly: withheld.size > 0, hasMore };
     },
-    /** Number of queued resources. */
     queuedCount: () => due.single.size + due.many.size,
   };
 }

@@ -15,7 +15,6 @@ export interface StatusWriterOptions {
   readonly log: Pick<Logger, "warn">;
   /** Called some time after failed writes, with `ownerKey`s: the caller repeats the conditions of these. */
   readonly onRetry: (keys: readonly string[]) => void;
-  /** Called when a write has ended. */
   readonly onWriteFinished?: () => void;
   readonly onWrite?: (outcome: "written" | "failed") => void;
   readonly work?: WorkQueueMetrics;
@@ -32,14 +31,12 @@ interface QueuedWrite {
   readonly ref: Ref;
   readonly resource: Resource;
   readonly conditions: readonly Condition[];
-  /** The conditions, serialized. */
   readonly serialized: string;
   readonly since: number;
 }
 
 export const PARALLEL_STATUS_WRITES = 8;
 
-/** How often the retry delay doubles. */
 const MAX_DOUBLINGS = 6;
 
 /** Minimum milliseconds between two calls of `onRetry`: when many writes failed, many are due then. */
@@ -58,7 +55,6 @@ export function createStatusWriter(options: StatusWriterOptions) {
   const busy = new Map<string, QueuedWrite & { readonly done: Promise<void> }>();
   /** Recent writes, the oldest first. A copy of the resource that was read earlier still has other conditions. */
   const written = new Map<string, { readonly serialized: string; readonly at: number }>();
-  /** Resources whose last write failed. */
   const failed = new Map<string, { readonly times: number; readonly until: number; asked: boolean }>();
   const ending = new AbortController();
   let retry: { readonly timer: NodeJS.Timeout; readonly at: number } | undefined;
@@ -168,7 +164,6 @@ export function createStatusWriter(options: StatusWriterOptions) {
       startWrites();
       return false;
     },
-    /** Number of queued writes. */
     queuedCount: () => queue.size,
     /** Number of queued writes and writes in progress. */
     pendingCount: () => queue.size + busy.size,

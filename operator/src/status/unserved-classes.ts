@@ -23,7 +23,6 @@ export interface UnservedClassesOptions {
   readonly recordEvent: EventRecorder["record"];
   readonly clusterState: Readonly<Record<SluiceKind, ReadonlyMap<string, Resource>>>;
   readonly classes: Pick<ClassTracker, "classOf" | "servedClasses">;
-  /** Whether this operator is the one that reports. */
   readonly isReporter: () => boolean;
   readonly log: Pick<Logger, "warn">;
   /** Milliseconds that a resource waits for its operator. Default 15,000: one may be starting or being replaced. */

@@ -28,10 +28,8 @@ import { type Item, type Owner, ownerKey, type Translation } from "./translation
 /** Parents before children. */
 export const kindOrder: readonly SluiceKind[] = ["Certificate", "Upstream", "Service", "Route", "Consumer", "Plugin"];
 
-/** The translation of one resource. */
 export interface TranslatedResource {
   readonly cached: ResourceTranslation;
-  /** Its creationTimestamp. */
   readonly createdAt: string | undefined;
   /**
    * Its first entity is served as it stands, and entities that are not served have problems of their own. Nothing in it

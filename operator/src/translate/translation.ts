@@ -3,7 +3,6 @@ import type { Kind, Ref, SluiceKind } from "@sluice/crds";
 import type { BucketMap, Collection, ServiceEndpoint } from "@sluice/model";
 import type { Problem } from "../status/conditions.ts";
 
-/** A custom resource of Sluice. */
 export interface Owner extends Ref {
   readonly kind: SluiceKind;
 }

@@ -15,7 +15,6 @@ import { type OperatorSettings, operatorSettings } from "../settings.ts";
 import { SettingsError } from "../start-checks.ts";
 import { type ClusterState, type WatchedKind, watchedKinds } from "./cluster-state.ts";
 
-/** A resource that was created, changed or deleted. */
 export interface ChangedResource {
   readonly kind: WatchedKind;
   /** `namespace/name`. */
@@ -24,7 +23,6 @@ export interface ChangedResource {
   readonly isMeaningful: boolean;
 }
 
-/** A version of a resource that was read. */
 export interface ObservedVersion {
   readonly kind: WatchedKind;
   /** null: there was none; undefined: unknown, because reading has just begun. */
@@ -59,7 +57,6 @@ export interface WatchStageOptions {
     OperatorSettings,
     "class" | "homeNamespace" | "namespaces" | "namespaceSelector" | "directory"
   >;
-  /** Ends the watches. */
   readonly signal: AbortSignal;
   readonly log: Logger;
 }

@@ -18,11 +18,9 @@ const MAX_CONNECTIONS = 256;
 
 export interface ListenerOptions extends ReviewOptions {
   readonly listen: Address;
-  /** Registry to which the metrics of reviews are added. */
   readonly registry: Registry;
 }
 
-/** The path that the API server calls. */
 const WEBHOOK_PATH = "/validate";
 
 /** Rejects when the address is in use. */

@@ -17,7 +17,6 @@ export function createUnservedUpstreams() {
   const served = new Set<string>();
   const unserved = new Map<string, UnservedUpstream[]>();
   return {
-    /** Called for every Upstream that is served. */
     addServed({ item }: EntityTranslation) {
       served.add(`${item.name}`.toLowerCase());
     },

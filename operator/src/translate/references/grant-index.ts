@@ -15,7 +15,6 @@ export interface GrantIndex extends GrantLookups {
 }
 
 interface Grant {
-  /** Where it lies. */
   readonly namespace: string;
   readonly from: readonly Side[];
   readonly to: readonly Side[];
