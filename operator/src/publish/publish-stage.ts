@@ -46,20 +46,7 @@ export interface PublishStageOptions {
 }
 
 export function createPublishStage(options: PublishStageOptions): PublishStage {
-  const {
-    watch,
-    translate,
-    leadership,
-    gate,
-    savedState,
-    store,
-    lastValid,
-    settings,
-    connector,
-    nodeService,
-    metrics,
-    log,
-  } = options;
+  const { watch, translate, leadership, gate, store, lastValid, settings, connector, metrics, log } = options;
   const progress = createEmitter<PublishedDocument | null>();
   const publisher = createPublisher({
     connect: connector.connect,
@@ -70,7 +57,7 @@ export function createPublishStage(options: PublishStageOptions): PublishStage {
   });
   const saver = createStateSaver({
     store,
-    reader: savedState,
+    reader: options.savedState,
     leadership,
     interval: settings.documentInterval,
     hash: () => (gate.term() ? publisher.hash() : null),
@@ -104,7 +91,7 @@ export function createPublishStage(options: PublishStageOptions): PublishStage {
   });
 
   publisher.setNodes(settings.nodes.map((address) => address.replace(/\/+$/, "")));
-  const discovery = nodeService && createNodeDiscovery(nodeService);
+  const discovery = options.nodeService && createNodeDiscovery(options.nodeService);
   let discoveryTurn: NodeJS.Immediate | undefined;
   /** Changes of slices within one turn are merged. */
   function updateNodes(): void {

@@ -1,7 +1,7 @@
 /** Publishes snapshots to every node and tracks which node runs which revision. */
 import type { Snapshot } from "@sluice/model";
 import type { ConnectNode } from "./node-client.ts";
-import { type NodeLoop, type NodeStatus, type PushOutcome, runNodeLoop } from "./node-loop.ts";
+import { type NodeLoop, type NodeLoopOptions, type NodeStatus, runNodeLoop } from "./node-loop.ts";
 import { createPublishHistory } from "./publish-history.ts";
 import { createPushLimiter } from "./push-limiter.ts";
 
@@ -21,7 +21,7 @@ export interface Acknowledgement {
   readonly silent: readonly string[];
 }
 
-export interface PublisherOptions {
+export interface PublisherOptions extends Pick<NodeLoopOptions, "onPush" | "retryInterval" | "now"> {
   readonly connect: ConnectNode;
   /** The term in which this operator leads; null while another does: then nodes are polled and nothing is pushed. */
   readonly term: () => number | null;
@@ -29,12 +29,8 @@ export interface PublisherOptions {
   readonly onHigherTerm: (term: number) => void;
   /** Called when a node's status changed: an acknowledgement, a failure, a node added or removed. */
   readonly onChange: () => void;
-  readonly onPush?: (outcome: PushOutcome, seconds: number) => void;
   /** Milliseconds between polls of a node. Default: 500, and more for more than 25 nodes. */
   readonly pollInterval?: number;
-  /** See NodeLoopOptions. */
-  readonly retryInterval?: number;
-  readonly now?: () => number;
 }
 
 interface TrackedNode {
@@ -50,16 +46,7 @@ interface TrackedNode {
 }
 
 export function createPublisher(options: PublisherOptions) {
-  const {
-    connect,
-    term,
-    onHigherTerm,
-    onChange,
-    onPush,
-    pollInterval,
-    retryInterval,
-    now = () => performance.now(),
-  } = options;
+  const { connect, term, onHigherTerm, onChange, pollInterval, now = () => performance.now() } = options;
   const history = createPublishHistory();
   const limiter = createPushLimiter();
   /** By address. */
@@ -111,12 +98,12 @@ export function createPublisher(options: PublisherOptions) {
     nodes.set(address, node);
     watchSilence(node);
     node.loop = runNodeLoop({
+      ...options,
       address,
       // When the connection closes, another process may have the address, and it has no document yet.
       client: connect(address, { signal: abort.signal, onDisconnect: () => node.loop?.wake() }),
       history,
       limiter,
-      term,
       signal: abort.signal,
       onStatus(status) {
         if (abort.signal.aborted) return;
@@ -131,11 +118,9 @@ export function createPublisher(options: PublisherOptions) {
       },
       onPush(outcome, seconds) {
         if (outcome === "acknowledged") node.hasAcceptedTerm = true;
-        onPush?.(outcome, seconds);
+        options.onPush?.(outcome, seconds);
       },
-      now,
       pollInterval: pollDelay,
-      ...(retryInterval ? { retryInterval } : {}),
     });
   }
 

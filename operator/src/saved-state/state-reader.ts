@@ -13,21 +13,20 @@ export interface StateReaderOptions {
   readonly log: Pick<Logger, "info" | "warn">;
   /** Milliseconds between attempts to read. Default: 1000. */
   readonly retryInterval?: number;
-  /** Milliseconds for which a refused read counts as temporary. Default: 15,000. */
+  /**
+   * Milliseconds for which a refused read counts as temporary: a role that was just bound, a webhook or a cloud
+   * credential plugin may refuse for a moment. Default: 15,000.
+   */
   readonly refusalGrace?: number;
 }
-
-const READ_RETRY_INTERVAL = 1000;
-/** A role that was just bound, a webhook or a cloud credential plugin may refuse for a moment. */
-const REFUSAL_GRACE = 15_000;
 
 export function createStateReader({
   store,
   leadership,
   signal,
   log,
-  retryInterval = READ_RETRY_INTERVAL,
-  refusalGrace = REFUSAL_GRACE,
+  retryInterval = 1000,
+  refusalGrace = 15_000,
 }: StateReaderOptions) {
   const restored = createEmitter<ReadonlyMap<string, Resource> | null>();
   let isRead = false;

@@ -119,23 +119,18 @@ export function createStatusStage(options: StatusStageOptions): StatusStage {
 
   /** Writes and records what the previous leader did not get to. */
   function startLeading(): void {
-    for (const [key, own] of content.problems) {
+    for (const key of content.problems.keys()) {
       const owner = content.owners.get(key);
       const resource = owner && clusterState[owner.kind].get(namespacedName(owner.namespace, owner.name));
-      if (resource) recordNewProblems(owner, resource, { before: [], after: own });
+      if (resource) recordNewProblems(owner, resource);
     }
     syncAll();
   }
 
-  interface ProblemChange {
-    readonly before: readonly Problem[];
-    readonly after: readonly Problem[];
-  }
-
   /** Records problems that were not reported yet. */
-  function recordNewProblems(owner: Owner, resource: Resource, { before, after }: ProblemChange): void {
+  function recordNewProblems(owner: Owner, resource: Resource, before: readonly Problem[] = []): void {
     if (gate.term() === null) return;
-    for (const problem of after) {
+    for (const problem of content.problems.get(ownerKey(owner)) ?? []) {
       const { condition, message } = problem;
       if (before.some((known) => known.message === message)) continue;
       const isReported = resource.status?.conditions?.some(
@@ -158,14 +153,13 @@ export function createStatusStage(options: StatusStageOptions): StatusStage {
       const place = owner && namespacedName(owner.namespace, owner.name);
       const resource = owner && place && resources[owner.kind].get(place);
       if (!resource) continue;
-      const own = problems.get(key) ?? [];
       // It changed after it was translated: its current version is in no document yet.
       const isSuperseded = changedSince.has(key) && clusterState[owner.kind].get(place) === resource;
       if (!isSuperseded) {
-        if (!programmed.recordPublished(key, resource, own, { revision, isFirst })) continue;
+        if (!programmed.recordPublished(key, resource, problems.get(key) ?? [], { revision, isFirst })) continue;
         statusSync.markDirty(key, { many });
       }
-      recordNewProblems(owner, resource, { before: before.problems.get(key) ?? [], after: own });
+      recordNewProblems(owner, resource, before.problems.get(key));
     }
   }
 

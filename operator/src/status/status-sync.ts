@@ -28,13 +28,6 @@ const MAX_PER_SYNC = 300;
 /** Milliseconds of waiting for nodes before very many resources are reported as waiting, each by a write. */
 export const PENDING_GRACE_FOR_MANY = 10_000;
 
-interface ConditionUpdate {
-  readonly owner: Owner;
-  readonly own: readonly Problem[];
-  /** The nodes that it waits for, as a sentence. */
-  readonly message: string;
-}
-
 const MAX_NAMED_NODES = 10;
 
 export function createStatusSync(options: StatusSyncOptions) {
@@ -77,20 +70,6 @@ export function createStatusSync(options: StatusSyncOptions) {
    */
   const hasRoom = () => writer.pendingCount() < (isIdle() ? PARALLEL_STATUS_WRITES : 1);
 
-  function ensureConditions(key: string, resource: Resource, { owner, own, message }: ConditionUpdate): void {
-    const progress = programmed.progress(key, acknowledged, message);
-    if (progress?.programmed) waitingForNodes.delete(key);
-    else waitingForNodes.add(key);
-    const isEarly = !progress || (bulk.has(key) && !progress.programmed && now() - bulkSince < PENDING_GRACE_FOR_MANY);
-    if (isEarly && own.length === 0) {
-      withheld.add(key);
-      return;
-    }
-    withheld.delete(key);
-    const conditions = conditionsOf(resource, own, progress ?? { programmed: false, message });
-    if (writer.ensure(owner, resource, conditions) && (progress?.programmed || own.length > 0)) settle(key);
-  }
-
   return {
     /**
      * The resource or its status changed: its conditions are written until they have settled.
@@ -126,6 +105,20 @@ export function createStatusSync(options: StatusSyncOptions) {
       acknowledged = reached;
       if (due.single.size + due.many.size === 0) return { tooEarly: withheld.size > 0, hasMore: false };
       const message = pendingMessage();
+      const ensureConditions = (key: string, owner: Owner, resource: Resource): void => {
+        const own = problems.get(key) ?? [];
+        const progress = programmed.progress(key, acknowledged, message);
+        if (progress?.programmed) waitingForNodes.delete(key);
+        else waitingForNodes.add(key);
+        const isBulk = bulk.has(key) && now() - bulkSince < PENDING_GRACE_FOR_MANY;
+        if (own.length === 0 && (!progress || (isBulk && !progress.programmed))) {
+          withheld.add(key);
+          return;
+        }
+        withheld.delete(key);
+        const conditions = conditionsOf(resource, own, progress ?? { programmed: false, message });
+        if (writer.ensure(owner, resource, conditions) && (progress?.programmed || own.length > 0)) settle(key);
+      };
       let left = MAX_PER_SYNC;
       const syncKeys = (keys: Set<string>, mayContinue: () => boolean): boolean => {
         for (const key of keys) {
@@ -134,7 +127,7 @@ export function createStatusSync(options: StatusSyncOptions) {
           keys.delete(key);
           const owner = owners.get(key);
           const resource = owner && resourceOf(owner);
-          if (resource) ensureConditions(key, resource, { owner, own: problems.get(key) ?? [], message });
+          if (resource) ensureConditions(key, owner, resource);
           else settle(key);
         }
         return true;

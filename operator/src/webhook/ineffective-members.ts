@@ -3,12 +3,8 @@ import type { Resource } from "@sluice/crds";
 
 type Spec = Readonly<Record<string, unknown>>;
 
-interface IneffectiveMember {
-  readonly member: string;
-  /** Called only when a member of the spec itself is set. */
-  readonly when: (spec: Spec) => boolean;
-  readonly why: string;
-}
+/** A member, why it has no effect, and when. The condition is tested only when a member of the spec itself is set. */
+type IneffectiveMember = readonly [member: string, why: string, when: (spec: Spec) => boolean];
 
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
@@ -28,51 +24,46 @@ const details = [
   ["hashFallbackUriCapture", "hashFallback", "uri_capture"],
 ] as const;
 
+const NOT_HASHING = "the algorithm is not consistent-hashing";
+const NO_COOKIE = "neither hashOn nor hashFallback is cookie";
+
 const idle: Readonly<Record<string, readonly IneffectiveMember[]>> = {
   Route: [
-    { member: "requestBuffering", when: (spec) => spec.requestBuffering === true, why: "request bodies always stream" },
-    {
-      member: "responseBuffering",
-      when: (spec) => spec.responseBuffering === true,
-      why: "response bodies always stream",
-    },
-    { member: "regexPriority", when: (spec) => !hasRegex(spec), why: "no path is a regular expression (~/)" },
-    {
-      member: "httpsRedirectStatusCode",
-      when: isPlain,
-      why: "the route answers plain http, so that nothing is redirected: set protocols to [https]",
-    },
-    { member: "snis", when: isPlain, why: "plain http requests match regardless of it: set protocols to [https]" },
+    ["requestBuffering", "request bodies always stream", (spec) => spec.requestBuffering === true],
+    ["responseBuffering", "response bodies always stream", (spec) => spec.responseBuffering === true],
+    ["regexPriority", "no path is a regular expression (~/)", (spec) => !hasRegex(spec)],
+    [
+      "httpsRedirectStatusCode",
+      "the route answers plain http, so that nothing is redirected: set protocols to [https]",
+      isPlain,
+    ],
+    ["snis", "plain http requests match regardless of it: set protocols to [https]", isPlain],
   ],
   Upstream: [
-    { member: "useSrvName", when: (spec) => spec.useSrvName === true, why: "SRV records are not looked up" },
-    ...["hashOn", "hashFallback"].map((member) => ({
-      member,
-      when: (spec: Spec) => spec[member] !== "none" && !hashes(spec),
-      why: "the algorithm is not consistent-hashing",
-    })),
-    { member: "slots", when: (spec) => !hashes(spec), why: "the algorithm is not consistent-hashing" },
-    ...details.map(([member, place, source]) => ({
-      member,
-      when: (spec: Spec) => spec[place] !== source,
-      why: `${place} is not ${source}`,
-    })),
-    ...["hashOnCookie", "hashOnCookiePath"].map((member) => ({
-      member,
-      when: (spec: Spec) => !sources(spec).includes("cookie"),
-      why: "neither hashOn nor hashFallback is cookie",
-    })),
+    ["useSrvName", "SRV records are not looked up", (spec) => spec.useSrvName === true],
+    ["hashOn", NOT_HASHING, (spec) => spec.hashOn !== "none" && !hashes(spec)],
+    ["hashFallback", NOT_HASHING, (spec) => spec.hashFallback !== "none" && !hashes(spec)],
+    ["slots", NOT_HASHING, (spec) => !hashes(spec)],
+    ...details.map(
+      ([member, place, source]): IneffectiveMember => [
+        member,
+        `${place} is not ${source}`,
+        (spec) => spec[place] !== source,
+      ],
+    ),
+    ["hashOnCookie", NO_COOKIE, (spec) => !sources(spec).includes("cookie")],
+    ["hashOnCookiePath", NO_COOKIE, (spec) => !sources(spec).includes("cookie")],
   ],
-  Plugin: ["ai_metrics", "wasm_metrics"].map((member) => ({
-    member: `config.${member}`,
-    when: ({ plugin, config }: Spec) => plugin === "prometheus" && Object(config)[member] === true,
-    why: "there is nothing of the kind to count",
-  })),
+  Plugin: ["ai_metrics", "wasm_metrics"].map((member) => [
+    `config.${member}`,
+    "there is nothing of the kind to count",
+    ({ plugin, config }) => plugin === "prometheus" && Object(config)[member] === true,
+  ]),
 };
 
 /** One sentence per member: `spec.regexPriority has no effect: no path is a regular expression (~/)`. */
 export function ineffectiveMembers({ kind, spec = {} }: Pick<Resource, "kind" | "spec">): readonly string[] {
   return (Object.hasOwn(idle, kind) ? (idle[kind] ?? []) : [])
-    .filter(({ member, when }) => (member.includes(".") || (spec[member] ?? null) !== null) && when(spec))
-    .map(({ member, why }) => `spec.${member} has no effect: ${why}`);
+    .filter(([member, , when]) => (member.includes(".") || (spec[member] ?? null) !== null) && when(spec))
+    .map(([member, why]) => `spec.${member} has no effect: ${why}`);
 }

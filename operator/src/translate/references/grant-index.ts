@@ -15,9 +15,9 @@ export interface GrantIndex extends GrantLookups {
 }
 
 interface Grant {
-  readonly namespace: string;
   readonly from: readonly Side[];
   readonly to: readonly Side[];
+  readonly consumers: ReadonlySet<string>;
 }
 
 interface Side {
@@ -37,45 +37,30 @@ const isKind = ({ group, kind }: Side, of: CrossNamespaceReference["to"]["kind"]
 
 const isNamed = ({ name }: Side): boolean => name !== undefined && name !== null && name !== "";
 
+/** Namespaces whose Consumers the grant lets refer to all Routes. */
+const consumersOf = (from: readonly Side[], to: readonly Side[]): ReadonlySet<string> =>
+  to.some((side) => isKind(side, "Route") && !isNamed(side))
+    ? new Set(from.filter((side) => isKind(side, "Consumer")).map(({ namespace }) => `${namespace}`))
+    : new Set();
+
 export function createGrantIndex(all: Iterable<Resource>): GrantIndex {
   const byNamespace = new Map<string, Map<string, Grant>>();
-  /** The namespaces that admit Consumers of a namespace, with the number of grants that allow it. */
-  const open = new Map<string, Map<string, number>>();
 
-  /** Namespaces whose Consumers the grant lets refer to all Routes. */
-  const consumersOf = ({ from, to }: Grant): readonly string[] =>
-    to.some((side) => isKind(side, "Route") && !isNamed(side))
-      ? [...new Set(from.filter((side) => isKind(side, "Consumer")).map(({ namespace }) => `${namespace}`))]
-      : [];
-
-  function count(grant: Grant, by: 1 | -1): readonly string[] {
-    const consumers = consumersOf(grant);
-    for (const consumer of consumers) {
-      const counts = open.get(consumer) ?? new Map<string, number>();
-      open.set(consumer, counts);
-      const number = (counts.get(grant.namespace) ?? 0) + by;
-      if (number > 0) counts.set(grant.namespace, number);
-      else counts.delete(grant.namespace);
-      if (counts.size === 0) open.delete(consumer);
-    }
+  function enter(key: string, { metadata: { namespace }, spec }: Resource): ReadonlySet<string> {
+    const [from, to] = [sidesOf(spec?.from), sidesOf(spec?.to)];
+    const consumers = consumersOf(from, to);
+    const inside = byNamespace.get(namespace) ?? new Map<string, Grant>();
+    byNamespace.set(namespace, inside.set(key, { from, to, consumers }));
     return consumers;
   }
 
-  function enter(key: string, { metadata: { namespace }, spec }: Resource): readonly string[] {
-    const grant: Grant = { namespace, from: sidesOf(spec?.from), to: sidesOf(spec?.to) };
-    const inside = byNamespace.get(namespace) ?? new Map<string, Grant>();
-    byNamespace.set(namespace, inside.set(key, grant));
-    return count(grant, 1);
-  }
-
-  function leave(key: string): readonly string[] {
+  function leave(key: string): ReadonlySet<string> {
     const namespace = key.slice(0, key.indexOf("/"));
     const inside = byNamespace.get(namespace);
-    const grant = inside?.get(key);
-    if (!inside || !grant) return [];
-    inside.delete(key);
-    if (inside.size === 0) byNamespace.delete(namespace);
-    return count(grant, -1);
+    const consumers = inside?.get(key)?.consumers;
+    inside?.delete(key);
+    if (inside?.size === 0) byNamespace.delete(namespace);
+    return consumers ?? new Set();
   }
 
   for (const grant of all) enter(resourceKey(grant), grant);
@@ -90,10 +75,15 @@ export function createGrantIndex(all: Iterable<Resource>): GrantIndex {
     },
     // Sorted. A grant for single Routes does not count: keys apply to whole namespaces.
     namespacesOpenTo: (namespace) =>
-      [...(open.get(namespace)?.keys() ?? [])].filter((other) => other !== namespace).sort(),
+      [...byNamespace]
+        .filter(
+          ([other, grants]) => other !== namespace && grants.values().some((grant) => grant.consumers.has(namespace)),
+        )
+        .map(([other]) => other)
+        .sort(),
     set(key, grant) {
-      const namespaces = [...leave(key), ...(grant ? enter(key, grant) : [])];
-      return [grantsIntoKey(key.slice(0, key.indexOf("/"))), ...new Set(namespaces.map(grantsFromKey))];
+      const namespaces = leave(key).union(grant ? enter(key, grant) : new Set<string>());
+      return [grantsIntoKey(key.slice(0, key.indexOf("/"))), ...[...namespaces].map(grantsFromKey)];
     },
   };
 }
