@@ -1,7 +1,8 @@
 /** The config of a stack: read once and fully validated before anything is created. */
 import { Config, getStack, type Output, RunError, runtime } from "@pulumi/pulumi";
+import type { Fault } from "./checks.ts";
 import type { Release } from "./objects/names.ts";
-import { checkRelease, type Fault } from "./release.ts";
+import { checkRelease } from "./release.ts";
 
 export interface SluiceConfig {
   readonly creates: "sluice";

@@ -2,8 +2,7 @@
 import { getStack } from "@pulumi/pulumi";
 import { loadConfig, type StackConfig } from "./config.ts";
 import { createCrds } from "./crds.ts";
-import { lookFirst } from "./ownership/check-existing.ts";
-import { STACK_LABEL } from "./ownership/owner.ts";
+import { lookFirst, STACK_LABEL } from "./ownership/check-existing.ts";
 import { createReader } from "./ownership/reader.ts";
 import { enforcePolicies } from "./policy/enforce.ts";
 import { createSluice, type Outputs, ownEverything, waitAtMost } from "./stack.ts";

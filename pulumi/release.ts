@@ -8,8 +8,6 @@ import type { Release } from "./objects/names.ts";
 import type { Unfilled } from "./resources/inputs.ts";
 import type { Values } from "./values.d.ts";
 
-export type { Fault } from "./checks.ts";
-
 const chart = (file: string): string => readFileSync(new URL(`../charts/sluice/${file}`, import.meta.url), "utf8");
 
 export interface ReleaseArgs {

@@ -6,7 +6,7 @@
 import type { Ref, ResourceClient, StateBackend } from "@sluice/crds";
 import type { Logger } from "pino";
 import { abortableDelay } from "./abortable-delay.ts";
-import { pushSecretNames, secretEntry, writeSecret } from "./certificates/certificate-secret.ts";
+import { authoritySecretName, secretEntry, writeSecret } from "./certificates/certificate-secret.ts";
 import type { OperatorSettings } from "./settings.ts";
 import { ownObjectName } from "./start-checks.ts";
 
@@ -28,7 +28,7 @@ export function privateSecretsOf(settings: OperatorSettings) {
   const namespace = privateNamespace ?? homeNamespace;
   const key = savedStateName(settings);
   const certificates = [
-    ...(pushSecret === null ? [] : [pushSecretNames(pushSecret).authority]),
+    ...(pushSecret === null ? [] : [authoritySecretName(pushSecret)]),
     ...(webhookListen === null ? [] : [webhookName]),
   ];
   let moved = namespace === homeNamespace || directory !== null;

@@ -47,11 +47,6 @@ const waitSchema = {
   },
 };
 
-/** The address of the node's status listener: on the host of its push listener, without TLS. */
-function statusAddress(address: string, port: number): string {
-  return `http://${new URL(address).hostname}:${port}`;
-}
-
 export function createServer({ publisher, waiters, registry, unsynced, election }: ServerOptions): FastifyInstance {
   const server = Fastify({ forceCloseConnections: true });
   server.get("/healthz", async () => ({ message: "alive" }));
@@ -75,7 +70,8 @@ export function createServer({ publisher, waiters, registry, unsynced, election 
       silent,
       nodes: publisher.nodes().map(({ address, state, lastError: trouble }) => ({
         address,
-        status: state?.statusPort === undefined ? null : statusAddress(address, state.statusPort),
+        // The status listener is on the host of the push listener, without TLS.
+        status: state?.statusPort === undefined ? null : `http://${new URL(address).hostname}:${state.statusPort}`,
         ...state,
         trouble,
       })),

@@ -1,11 +1,12 @@
 import type { ComponentResourceOptions, Input, Output } from "@pulumi/pulumi";
+import type { PluginName } from "@sluice/model";
 import { createOnce } from "../objects/create.ts";
 import { monitoringObjects } from "../objects/monitoring.ts";
 import { labelsOf, metadataOf, objectName, type Release } from "../objects/names.ts";
 import { redisSecret, redisServer } from "../objects/parts/databases.ts";
 import { gatewaySecret, userApiObjects } from "../objects/parts/user-api.ts";
 import { keptEntry, randomText, secretObject } from "../objects/secrets.ts";
-import { Consumer, Plugin, Route, Service } from "../resources/index.ts";
+import { Consumer, type Placed, Plugin, type PluginArgs, Route, Service } from "../resources/index.ts";
 import { guardsOf, SluiceComponent } from "./component.ts";
 
 export interface UserApiOptions extends ComponentResourceOptions {
@@ -52,28 +53,16 @@ export class UserApiComponent extends SluiceComponent {
       },
       parent,
     );
+    const plugin = <Name extends PluginName>(args: Omit<PluginArgs<Name>, keyof Placed>) =>
+      new Plugin(`${name}-${args.plugin}`, { ...placed, service, ...args } as PluginArgs<Name>, parent);
     const plugins = [
-      new Plugin(
-        `${name}-key-auth`,
-        { ...placed, plugin: "key-auth", service, config: { hide_credentials: true } },
-        parent,
-      ),
-      new Plugin(
-        `${name}-rate-limiting`,
-        { ...placed, plugin: "rate-limiting", service, ...limits(release, requestsPerMinute) },
-        parent,
-      ),
-      new Plugin(`${name}-cors`, { ...placed, plugin: "cors", service, config: { origins } }, parent),
-      new Plugin(
-        `${name}-prometheus`,
-        {
-          ...placed,
-          plugin: "prometheus",
-          service,
-          config: { status_code_metrics: true, latency_metrics: true, bandwidth_metrics: true },
-        },
-        parent,
-      ),
+      plugin({ plugin: "key-auth", config: { hide_credentials: true } }),
+      plugin({ plugin: "rate-limiting", ...limits(release, requestsPerMinute) }),
+      plugin({ plugin: "cors", config: { origins } }),
+      plugin({
+        plugin: "prometheus",
+        config: { status_code_metrics: true, latency_metrics: true, bandwidth_metrics: true },
+      }),
     ];
     // Created last and deleted first, so that the route never exists without its plugins.
     new Route(

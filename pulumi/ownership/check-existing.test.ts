@@ -5,8 +5,7 @@ import { runtime } from "@pulumi/pulumi";
 import { createObject, createOnce } from "../objects/create.ts";
 import { type Registered, registerInto } from "../testing.ts";
 import { lookFirst } from "./check-existing.ts";
-import type { Found } from "./owner.ts";
-import type { ObjectIdentity } from "./reader.ts";
+import type { Found, ObjectIdentity } from "./reader.ts";
 
 /** A program in a stack `dev`, with these objects in the cluster. */
 function look(there: readonly Found[]) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { othersClaim } from "./owner.ts";
+import { othersClaim } from "./check-existing.ts";
 
 const by = (...managers: readonly string[]) => ({ managedFields: managers.map((manager) => ({ manager })) });
 const helm = { labels: { "app.kubernetes.io/managed-by": "Helm" } };

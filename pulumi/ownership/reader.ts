@@ -4,12 +4,24 @@
 import { existsSync, readFileSync } from "node:fs";
 import { ApiException, KubeConfig, KubernetesObjectApi } from "@kubernetes/client-node";
 import { Config, RunError } from "@pulumi/pulumi";
-import type { Found } from "./owner.ts";
 
 export interface ObjectIdentity {
   readonly apiVersion: string;
   readonly kind: string;
   readonly metadata: { readonly name: string; readonly namespace?: string };
+}
+
+/** An object as the API server returns it. */
+export interface Found {
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+    readonly managedFields?: readonly { readonly manager?: string; readonly subresource?: string }[];
+  };
+  readonly data?: Readonly<Record<string, string>>;
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Applies the rules to every object of a stack before anything is created. */
 import { log, Output, output, RunError, runtime } from "@pulumi/pulumi";
 import type { KubernetesObject } from "../objects/create.ts";
-import { bareRoutes, judge } from "./rules.ts";
+import { bareRoutes, isObject, judge } from "./rules.ts";
 
 export interface Enforcement {
   /** Refuses Routes on which no Plugin acts. */
@@ -17,7 +17,7 @@ export interface Enforcement {
 export function enforcePolicies({ public: isPublic }: Enforcement): () => void {
   const seen: KubernetesObject[] = [];
   runtime.registerStackTransformation(({ type, props }) => {
-    if (type.startsWith("kubernetes:") && isObject(props)) seen.push(props);
+    if (isObject(type, props)) seen.push(props);
     return undefined;
   });
   return () => {
@@ -36,9 +36,6 @@ export function enforcePolicies({ public: isPublic }: Enforcement): () => void {
 }
 
 const message = (faults: readonly string[]): string => ["The stack breaks its rules:", ...faults].join("\n  ");
-
-const isObject = (value: unknown): value is KubernetesObject =>
-  typeof value === "object" && value !== null && "kind" in value && "metadata" in value;
 
 /** Drops outputs, which are secrets and names of other resources; the rest is known synchronously. */
 function plain(value: unknown): unknown {

@@ -2,30 +2,16 @@
  * The rules as a policy pack for other programs: `pulumi up --policy-pack pulumi/policy`. Sluice's own program needs no
  * flag (enforce.ts).
  */
-import {
-  PolicyPack,
-  type PolicyResource,
-  type ResourceValidationPolicy,
-  type StackValidationPolicy,
-} from "@pulumi/policy";
-import type { KubernetesObject } from "../objects/create.ts";
-import { bareRoutes, policyRules, type Rule } from "./rules.ts";
-
-/** The Kubernetes object of a resource; undefined for other resources. */
-function objectOf({ type, props }: Pick<PolicyResource, "type" | "props">): KubernetesObject | undefined {
-  return type.startsWith("kubernetes:") && "kind" in props && "metadata" in props
-    ? (props as KubernetesObject)
-    : undefined;
-}
+import { PolicyPack, type ResourceValidationPolicy, type StackValidationPolicy } from "@pulumi/policy";
+import { bareRoutes, isObject, policyRules, type Rule } from "./rules.ts";
 
 /** Pulumi adds the object and the rule to the message. */
 const policyOf = ({ name, description, faults }: Rule): ResourceValidationPolicy => ({
   name,
   description,
-  validateResource(resource, reportViolation) {
-    const object = objectOf(resource);
-    if (object === undefined) return;
-    for (const fault of faults(object)) reportViolation(fault);
+  validateResource({ type, props }, reportViolation) {
+    if (!isObject(type, props)) return;
+    for (const fault of faults(props)) reportViolation(fault);
   },
 });
 
@@ -38,7 +24,7 @@ const noBareRoutes: StackValidationPolicy = {
   description: "On each Route, or its Service, a Plugin acts.",
   enforcementLevel: "advisory",
   validateStack({ resources }, reportViolation) {
-    const objects = resources.flatMap((resource) => objectOf(resource) ?? []);
+    const objects = resources.flatMap(({ type, props }) => (isObject(type, props) ? [props] : []));
     for (const fault of bareRoutes(objects)) reportViolation(fault);
   },
 };

@@ -38,6 +38,14 @@ interface PodSpec {
   };
 }
 
+/** Whether a resource of this type is a Kubernetes object. */
+export const isObject = (type: string, props: unknown): props is KubernetesObject =>
+  type.startsWith("kubernetes:") &&
+  typeof props === "object" &&
+  props !== null &&
+  "kind" in props &&
+  "metadata" in props;
+
 /** The pod template of an object; undefined if it has none. */
 function podOf({ kind, spec }: KubernetesObject): PodSpec | undefined {
   const members = spec as { template?: { spec?: PodSpec }; jobTemplate?: { spec?: { template?: { spec?: PodSpec } } } };

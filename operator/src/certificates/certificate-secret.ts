@@ -31,5 +31,5 @@ export async function writeSecret({ namespace, name }: Place, write: SecretWrite
   return true;
 }
 
-/** Names of the Secret that nodes mount, and of the Secret with the authority. */
-export const pushSecretNames = (name: string) => ({ nodes: name, authority: `${name}-authority` });
+/** Name of the Secret with the authority, beside the one that nodes mount. */
+export const authoritySecretName = (name: string): string => `${name}-authority`;

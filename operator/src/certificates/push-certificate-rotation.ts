@@ -7,7 +7,7 @@ import type { PemTexts } from "@sluice/model";
 import type { Logger } from "pino";
 import type { EventRecorder } from "../status/event-recorder.ts";
 import { renewCertificates } from "./certificate-rotation.ts";
-import { pushSecretNames, writeSecret } from "./certificate-secret.ts";
+import { authoritySecretName, writeSecret } from "./certificate-secret.ts";
 import {
   type FoundSecrets,
   findAuthorityFault,
@@ -80,10 +80,9 @@ async function rotateOnce(
 ): Promise<PushCertificates | null> {
   const { client, secret, authorityNamespace, serverName, manager, overlap, leads, recordEvent } = options;
   const { now = () => new Date() } = options;
-  const names = pushSecretNames(secret.name);
   const places = {
-    authority: { namespace: authorityNamespace, name: names.authority },
-    nodes: { namespace: secret.namespace, name: names.nodes },
+    authority: { namespace: authorityNamespace, name: authoritySecretName(secret.name) },
+    nodes: secret,
   };
   const get = (one: keyof typeof places) => client.get({ kind: "Secret", ...places[one] });
   const found: FoundSecrets = { authority: await get("authority"), nodes: await get("nodes") };

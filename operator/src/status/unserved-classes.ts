@@ -49,10 +49,7 @@ export function createUnservedClasses(options: UnservedClassesOptions) {
   }
 
   /** Undefined: there is nothing to report, or it was reported. */
-  function unreportedProblem(
-    kind: SluiceKind,
-    key: string,
-  ): { readonly resource: Resource; readonly message: string } | undefined {
+  function unreportedProblem(kind: SluiceKind, key: string) {
     const resource = clusterState[kind].get(key);
     const message = resource && messageFor(resource);
     if (!message) return undefined;

@@ -14,8 +14,7 @@ import { BucketMap, byHash, byId, type Collection, perCollection, type ServiceEn
 import type { Problem } from "../status/conditions.ts";
 import type { TimeSliced } from "../time-slicing.ts";
 import type { ClusterState } from "../watch/cluster-state.ts";
-import { type ClaimInterests, createClaimInterests } from "./conflicts/claim-interests.ts";
-import { createClaimTable } from "./conflicts/claims.ts";
+import { type ClaimInterests, createClaimInterests, createClaimTable } from "./conflicts/claims.ts";
 import { outcomeOf, withOutcome } from "./fallback/outcome.ts";
 import { createStandIns, reasonFor } from "./fallback/unavailable-entities.ts";
 import { createUnservedUpstreams, type UnservedUpstreams } from "./fallback/unserved-upstreams.ts";

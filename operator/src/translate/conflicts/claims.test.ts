@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Collection } from "@sluice/model";
-import { createClaimInterests } from "./claim-interests.ts";
-import { type Claimant, createClaimTable } from "./claims.ts";
+import { type Claimant, createClaimInterests, createClaimTable } from "./claims.ts";
 
 let count = 0;
 const claimant = (collection: Collection, entity: object, name = "older", namespace = "one"): Claimant => {
