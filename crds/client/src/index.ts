@@ -1,6 +1,6 @@
 /** Reading and writing custom resources in a cluster or a directory. */
 export * from "./batch.ts";
-export { type ClassTracker, type ClassTrackerOptions, READS_ANNOTATION, trackClasses } from "./cache/class-tracker.ts";
+export { type ClassTracker, READS_ANNOTATION, trackClasses } from "./cache/class-tracker.ts";
 export * from "./cache/resource-cache.ts";
 export { ApiServerError } from "./cluster/api/api-server-error.ts";
 export type { CompletedRequest } from "./cluster/api/connection.ts";
@@ -8,13 +8,11 @@ export { KubeconfigError } from "./cluster/api/credentials.ts";
 export { type ClusterClientOptions, createClusterClient } from "./cluster/client.ts";
 export {
   type ClusterAuthorizer,
-  type ClusterAuthorizerOptions,
   createClusterAuthorizer,
   type ResourceAttributes,
   type UserInfo,
 } from "./cluster/cluster-authorizer.ts";
 export {
-  type ClusterKind,
   type ClusterObject,
   type ClusterObjects,
   createClusterObjects,
@@ -27,19 +25,53 @@ export {
   observeLease,
   releasedLeaseRecord,
 } from "./cluster/lease-rules.ts";
-export { createLeaseStore, type LeaseStoreOptions } from "./cluster/lease-store.ts";
-export { type ClusterStateBackendOptions, createClusterStateBackend } from "./cluster/state-backend.ts";
-export { mergeConditions } from "./conditions.ts";
-export { createDirectoryClient, type DirectoryClientOptions } from "./directory/client.ts";
+export { createLeaseStore } from "./cluster/lease-store.ts";
+export { createClusterStateBackend } from "./cluster/state-backend.ts";
+export { createDirectoryClient } from "./directory/client.ts";
 export { printResource } from "./directory/rewrite-document.ts";
 export { createDirectoryStateBackend } from "./directory/state-backend.ts";
 export { locatePath } from "./directory/view/locate-path.ts";
 export { type ParsedResource, parseResources } from "./directory/view/parse-resources.ts";
 export * from "./endpoints.ts";
 export * from "./keys.ts";
-export { isSluiceKind, type KindNames, kindNames, kindOf } from "./kinds.ts";
+export { isSluiceKind, kindNames, kindOf } from "./kinds.ts";
 export type { Log } from "./log.ts";
 export { reflectsWrite } from "./reflects-write.ts";
 export { rejectOnAbort } from "./reject-on-abort.ts";
 export * from "./resource.ts";
-export * from "./translate/index.ts";
+export { classOf, identityOf, sluiceKindOf } from "./translate/identity.ts";
+export { byAge, createAgeOrder } from "./translate/incremental/age-order.ts";
+export { DependencyIndex, isFewChanges } from "./translate/incremental/dependency-index.ts";
+export {
+  createResourceLookups,
+  type GrantLookups,
+  type LookupsOptions,
+  type ResourceLookups,
+} from "./translate/incremental/resource-lookups.ts";
+export {
+  grantsFromKey,
+  grantsIntoKey,
+  type TrackedTranslation,
+  type TranslationLookups,
+  translateTracked,
+} from "./translate/incremental/tracked-translation.ts";
+export { createTranslationCache, type TranslationCache } from "./translate/incremental/translation-cache.ts";
+export { credentialSecret, isManaged, MANAGED_BY } from "./translate/secrets.ts";
+export { CHILD_TIMES, timedVersionOf } from "./translate/timestamps.ts";
+export { certificateSecret } from "./translate/tls-secrets.ts";
+export {
+  kindOfCollection,
+  type ResourceCollection,
+  toResource,
+} from "./translate/to-resource/to-resource.ts";
+export type { ResourceLocation } from "./translate/to-resource/write-references.ts";
+export { type CheckedTranslation, translate } from "./translate/translate.ts";
+export type {
+  BackendService,
+  CrossNamespaceReference,
+  Path,
+  ReferencedResource,
+  ResourceViolation,
+  TranslateOptions,
+} from "./translate/translation.ts";
+export { describeResourceViolation, formatPath, resourceViolations } from "./translate/violation-paths.ts";

@@ -1,3 +1,5 @@
+import { addAbortListener } from "node:events";
+
 /**
  * The call's outcome, or the signal's reason as soon as it aborts. For undici requests: one whose connection is still
  * being established reacts to its own signal only seconds later, when that is over; it is not sent then.
@@ -5,12 +7,7 @@
 export async function rejectOnAbort<Result>(call: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
   if (signal === undefined) return call;
   const { promise, reject } = Promise.withResolvers<never>();
-  const end = () => reject(signal.reason);
-  signal.addEventListener("abort", end, { once: true });
-  if (signal.aborted) end();
-  try {
-    return await Promise.race([call, promise]);
-  } finally {
-    signal.removeEventListener("abort", end);
-  }
+  if (signal.aborted) reject(signal.reason);
+  using _ = addAbortListener(signal, () => reject(signal.reason));
+  return await Promise.race([call, promise]);
 }

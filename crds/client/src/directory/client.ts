@@ -6,10 +6,10 @@ import { refKey } from "../keys.ts";
 import type { Log } from "../log.ts";
 import type { ResourceClient } from "../resource.ts";
 import { createDirectoryReader } from "./directory-reader.ts";
-import { type Watcher, watchDirectory } from "./files/directory-watcher.ts";
+import { removeStaleTemporaryFiles } from "./files/atomic.ts";
+import { watchDirectory } from "./files/directory-watcher.ts";
 import { readTextIfExists } from "./files/file-cache.ts";
 import { createFileLock, type FileLock } from "./files/file-lock.ts";
-import { removeStaleTemporaryFiles } from "./files/temporary-files.ts";
 import { parseSelectors } from "./view/selector.ts";
 import { statusFolder } from "./view/status-record.ts";
 import { createSubscription, type Selection, type Subscription, select } from "./view/subscription.ts";
@@ -54,8 +54,8 @@ export function createDirectoryClient(options: DirectoryClientOptions): Resource
   const isTidy = new Set<FileLock>();
   const subscriptions = new Set<Subscription>();
   const rechecks = new Map<string, NodeJS.Timeout>();
-  /** The directory is watched while there are subscriptions. */
-  let watcher: Watcher | undefined;
+  /** Ends the watch of the directory, which lasts while there are subscriptions. */
+  let unwatch: (() => void) | undefined;
 
   /** Updates the view by the changed files; undefined: any may have changed. */
   async function onChange(paths: ReadonlySet<string> | undefined): Promise<void> {
@@ -79,8 +79,8 @@ export function createDirectoryClient(options: DirectoryClientOptions): Resource
   }
 
   function stopWatching(): void {
-    watcher?.stop();
-    watcher = undefined;
+    unwatch?.();
+    unwatch = undefined;
     for (const timer of rechecks.values()) clearTimeout(timer);
     rechecks.clear();
   }
@@ -134,7 +134,7 @@ export function createDirectoryClient(options: DirectoryClientOptions): Resource
       }
       const subscription = createSubscription({ selection, observer, log, signal: either });
       subscriptions.add(subscription);
-      watcher ??= watchDirectory({ directory, onChange });
+      unwatch ??= watchDirectory({ directory, onChange });
       either.addEventListener("abort", () => {
         subscriptions.delete(subscription);
         if (subscriptions.size === 0) stopWatching();

@@ -1,7 +1,6 @@
 /**
  * Atomic file changes: a reader sees the old or the new content and never a part, also after a power cut. A new file is
- * first written beside its target under a hidden name, and a removed one is first renamed to such a name. `targetOf`
- * recognizes these names, so that a watcher of the folder need not wait for more writes.
+ * first written beside its target under a hidden name, and a removed one is first renamed to such a name.
  *
  * Calls that only touch the system's caches are synchronous: a round trip through the thread pool costs ten times the
  * call. Calls that change a folder are asynchronous: they block while the system flushes earlier writes to disk.
@@ -23,10 +22,11 @@ import {
   unlink,
   writeFileSync,
 } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { Conflict } from "../../resource.ts";
-import { readTextIfExists } from "./file-cache.ts";
+import { isResourceFile, readTextIfExists, undefinedIfMissing } from "./file-cache.ts";
 
 // The callback versions of these are cheaper than those of node:fs/promises.
 const [opened, synced, renamed, unlinked] = [promisify(open), promisify(fsync), promisify(rename), promisify(unlink)];
@@ -112,8 +112,8 @@ function resolveLink(path: string): string {
 const temporaryOf = (path: string): string =>
   join(dirname(path), `.${basename(path)}.${randomBytes(6).toString("hex")}`);
 
-/** The target of a temporary file name that `temporaryOf` made; undefined for all other names. */
-export const targetOf = (name: string): string | undefined => /^\.(.+)\.[0-9a-f]{12}$/.exec(name)?.[1];
+/** The target's name of a temporary file; undefined for other files. */
+const targetOf = (name: string): string | undefined => /^\.(.+)\.[0-9a-f]{12}$/.exec(name)?.[1];
 
 /**
  * Removes temporary files that killed writers of this file left behind. The caller must hold the file's lock, because a
@@ -124,6 +124,27 @@ export async function removeUnfinished(path: string): Promise<void> {
   const folder = dirname(target);
   const left = readdirSync(folder).filter((name) => targetOf(name) === basename(target));
   for (const name of left) rmSync(join(folder, name), { force: true });
+}
+
+/** Milliseconds. A younger file may belong to a running program that does not hold the lock, such as a copy. */
+const minAge = 60_000;
+
+/**
+ * Removes temporary files of resources that killed writers left below a folder, but not in hidden folders; those of
+ * Secrets contain key material. The caller must hold the lock of the writers in the folder.
+ */
+export async function removeStaleTemporaryFiles(folder: string): Promise<void> {
+  const entries = (await readdir(folder, { withFileTypes: true }).catch(undefinedIfMissing)) ?? [];
+  for (const entry of entries) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory() && !entry.name.startsWith(".")) await removeStaleTemporaryFiles(path);
+    else if (entry.isFile() && isResourceFile(targetOf(entry.name) ?? "") && isOld(path)) rmSync(path, { force: true });
+  }
+}
+
+function isOld(path: string): boolean {
+  const facts = lstatSync(path, { throwIfNoEntry: false });
+  return facts !== undefined && Date.now() - facts.mtimeMs > minAge;
 }
 
 /** Makes renames and removals in a folder durable. */

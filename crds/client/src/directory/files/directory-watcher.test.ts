@@ -10,7 +10,7 @@ import { watchDirectory } from "./directory-watcher.ts";
 async function scene(run: (directory: string, looks: readonly (readonly string[])[]) => Promise<void>): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), "sluice-watcher-"));
   const looks: string[][] = [];
-  const watcher = watchDirectory({
+  const stop = watchDirectory({
     directory,
     interval: 60_000,
     onChange: async (paths) => void looks.push([...(paths ?? [])].sort()),
@@ -18,7 +18,7 @@ async function scene(run: (directory: string, looks: readonly (readonly string[]
   try {
     await run(directory, looks);
   } finally {
-    watcher.stop();
+    stop();
     rmSync(directory, { recursive: true });
   }
 }

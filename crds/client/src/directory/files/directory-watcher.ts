@@ -5,10 +5,6 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { watchFolders } from "./watched-folders.ts";
 
-export interface Watcher {
-  stop(): void;
-}
-
 export interface WatcherOptions {
   readonly directory: string;
   /** Minimum milliseconds between two rescans. Default 1,000. */
@@ -27,7 +23,8 @@ export const rescanShare = 1 / 20;
 /** Maximum milliseconds between two rescans. */
 export const maxRescanInterval = 30_000;
 
-export function watchDirectory({ directory, interval = 1000, onChange }: WatcherOptions): Watcher {
+/** Returns a function that ends the watch. */
+export function watchDirectory({ directory, interval = 1000, onChange }: WatcherOptions): () => void {
   let rescan: NodeJS.Timeout | undefined;
   let replacement: NodeJS.Timeout | undefined;
   let stopped = false;
@@ -69,12 +66,10 @@ export function watchDirectory({ directory, interval = 1000, onChange }: Watcher
 
   folders.refresh();
   scheduleRescan(interval);
-  return {
-    stop() {
-      stopped = true;
-      clearTimeout(rescan);
-      clearTimeout(replacement);
-      folders.stop();
-    },
+  return () => {
+    stopped = true;
+    clearTimeout(rescan);
+    clearTimeout(replacement);
+    folders.stop();
   };
 }

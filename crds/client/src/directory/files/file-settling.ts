@@ -4,18 +4,7 @@
  */
 import type { BigIntStats } from "node:fs";
 
-export interface FileSettling<Value> {
-  /**
-   * The content if it counts now; undefined while the file has to stay unchanged for longer.
-   *
-   * @param before The content that counts; undefined for a new file.
-   */
-  settle(file: ObservedFile, before: Value | undefined, parse: () => Value): Value | undefined;
-  /** The file's present state counts. */
-  accept(file: ObservedFile): void;
-  /** The file was removed. */
-  forget(path: string): void;
-}
+export type FileSettling<Value> = ReturnType<typeof createFileSettling<Value>>;
 
 interface ObservedFile {
   readonly path: string;
@@ -54,7 +43,7 @@ export function createFileSettling<Value>({
   lostProtection,
   onLoss,
   onWait,
-}: FileSettlingOptions<Value>): FileSettling<Value> {
+}: FileSettlingOptions<Value>) {
   const seen = new Map<string, ObservedChange>();
   /** Inodes of the accepted files. */
   const accepted = new Map<string, bigint>();
@@ -73,7 +62,12 @@ export function createFileSettling<Value>({
   }
 
   return {
-    settle(file, before, parse) {
+    /**
+     * The content if it counts now; undefined while the file has to stay unchanged for longer.
+     *
+     * @param before The content that counts; undefined for a new file.
+     */
+    settle(file: ObservedFile, before: Value | undefined, parse: () => Value): Value | undefined {
       const { path, facts, isEmpty } = file;
       const age = Date.now() - Number(facts.ctimeMs);
       // A new inode with ctime after mtime was moved here or had its times set when complete: by Sluice, `mv` or `tar`.
@@ -96,11 +90,13 @@ export function createFileSettling<Value>({
       onWait(path, left);
       return undefined;
     },
-    accept({ path, facts }) {
+    /** The file's present state counts. */
+    accept({ path, facts }: ObservedFile): void {
       accepted.set(path, facts.ino);
       seen.delete(path);
     },
-    forget(path) {
+    /** The file was removed. */
+    forget(path: string): void {
       accepted.delete(path);
       seen.delete(path);
     },

@@ -56,24 +56,14 @@ export function normalizeContent(kind: Kind, raw: Raw): Resource {
  * The content after an apply. A directory has no field managers: an apply replaces everything except labels and
  * annotations that are not Sluice's.
  */
-export function applyContent(kind: Kind, before: Resource | undefined, applied: Resource): Resource {
-  const after = normalizeContent(kind, applied as unknown as Raw);
-  const labels = keepOthersEntries(before?.metadata.labels, after.metadata.labels);
-  const annotations = keepOthersEntries(before?.metadata.annotations, after.metadata.annotations);
-  const { name, namespace } = after.metadata;
-  return {
-    ...after,
-    metadata: { name, namespace, ...(labels ? { labels } : {}), ...(annotations ? { annotations } : {}) },
+export function applyContent(kind: Kind, before: Resource | undefined, { metadata, ...applied }: Resource): Resource {
+  const withForeign = (member: "labels" | "annotations") => {
+    const foreign = Object.entries(before?.metadata[member] ?? {}).filter(([name]) => !name.startsWith(ourPrefix));
+    const all = { ...Object.fromEntries(foreign), ...metadata[member] };
+    return Object.keys(all).length > 0 ? all : undefined;
   };
-}
-
-function keepOthersEntries(
-  before: Metadata["labels"] = {},
-  after: Metadata["labels"] = {},
-): Metadata["labels"] | undefined {
-  const foreign = Object.entries(before).filter(([name]) => !name.startsWith(ourPrefix));
-  const all = { ...Object.fromEntries(foreign), ...after };
-  return Object.keys(all).length > 0 ? all : undefined;
+  const merged = { ...metadata, labels: withForeign("labels"), annotations: withForeign("annotations") };
+  return normalizeContent(kind, { ...applied, metadata: merged });
 }
 
 /**

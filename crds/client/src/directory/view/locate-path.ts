@@ -1,6 +1,6 @@
 /** The position of a resource's member in the text of its file. Pure. */
 import { isMap, isScalar, isSeq, LineCounter, parseAllDocuments } from "yaml";
-import type { Path } from "../../translate/index.ts";
+import type { Path } from "../../translate/translation.ts";
 import type { Position } from "./parse-resources.ts";
 
 /**

@@ -8,8 +8,7 @@ import { CERTIFICATE, CONSUMER, options, ROUTE, resource, SERVICE } from "../tes
 import { createdAt, updatedAt } from "../timestamps.ts";
 import { certificateSecret } from "../tls-secrets.ts";
 import { translate } from "../translate.ts";
-import { resourceName } from "./resource-name.ts";
-import { type ToResourceOptions, toResource } from "./to-resource.ts";
+import { resourceName, type ToResourceOptions, toResource } from "./to-resource.ts";
 
 function entity<Name extends Collection>(collection: Name, raw: object): CheckedEntity<Name> {
   const { value, violations } = checkEntity(collection, raw, { now: 1_700_000_000 });

@@ -1,4 +1,5 @@
 /** Translates an entity to its custom resource, as the admin listener writes it. Pure. */
+import { createHash } from "node:crypto";
 import { isIP } from "node:net";
 import {
   apiVersion,
@@ -21,7 +22,6 @@ import { namedKinds } from "../kind-tables.ts";
 import { CHILD_TIMES, CREATED_AT, UPDATED_AT, writeChildTimes } from "../timestamps.ts";
 import { writeHeaders } from "../to-entities/upstream-headers.ts";
 import { pluginParts, writeChildren } from "./kind-members.ts";
-import { resourceName } from "./resource-name.ts";
 import { type WriteReferencesOptions, writeReferences } from "./write-references.ts";
 
 /** Collections with a kind of their own. The others are nested in the resource of their parent. */
@@ -174,3 +174,25 @@ function nameFor(kind: ResourceKind, entity: Members, id: string): string {
 /** Written although it is the default: an upstream with a hash input and no algorithm would use consistent-hashing. */
 const algorithmMember = (collection: Collection, { algorithm, hash_on }: Members): Members =>
   collection === "upstreams" && hash_on !== "none" ? { algorithm } : {};
+
+/** With hyphen and hash this stays within 63 characters, the shortest Kubernetes limit for names. */
+const MAX_SLUG = 48;
+const HASH_LENGTH = 10;
+
+/**
+ * A readable slug and a hash of the full name. Two entities of the same name get the same resource name, so that
+ * creating the second fails; names that differ only in characters a slug omits get different ones.
+ *
+ * @param name The entity's name, or its id when it has none.
+ * @param readable The source of the slug; the name by default.
+ */
+export function resourceName(name: string, readable: string = name): string {
+  const slug = readable
+    .normalize("NFKD")
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .slice(0, MAX_SLUG)
+    .replace(/^-+|-+$/g, "");
+  const hash = createHash("sha256").update(name, "utf8").digest("hex").slice(0, HASH_LENGTH);
+  return slug === "" ? `x-${hash}` : `${slug}-${hash}`;
+}
