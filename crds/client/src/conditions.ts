@@ -24,14 +24,8 @@ export function mergeConditions(
   return differs ? merged : null;
 }
 
-function sayTheSame(one: Condition, other: Condition): boolean {
-  return (
-    one.status === other.status &&
-    one.reason === other.reason &&
-    one.message === other.message &&
-    one.observedGeneration === other.observedGeneration
-  );
-}
+const sayTheSame = (one: Condition, other: Condition): boolean =>
+  (["status", "reason", "message", "observedGeneration"] as const).every((member) => one[member] === other[member]);
 
 /** metav1.Time: RFC 3339 without fractions. */
 export function seconds(date: Date): string {

@@ -65,7 +65,13 @@ export {
   toResource,
 } from "./translate/to-resource/to-resource.ts";
 export type { ResourceLocation } from "./translate/to-resource/write-references.ts";
-export { type CheckedTranslation, translate } from "./translate/translate.ts";
+export {
+  type CheckedTranslation,
+  describeResourceViolation,
+  formatPath,
+  resourceViolations,
+  translate,
+} from "./translate/translate.ts";
 export type {
   BackendService,
   CrossNamespaceReference,
@@ -74,4 +80,3 @@ export type {
   ResourceViolation,
   TranslateOptions,
 } from "./translate/translation.ts";
-export { describeResourceViolation, formatPath, resourceViolations } from "./translate/violation-paths.ts";

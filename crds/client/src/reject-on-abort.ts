@@ -7,7 +7,6 @@ import { addAbortListener } from "node:events";
 export async function rejectOnAbort<Result>(call: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
   if (signal === undefined) return call;
   const { promise, reject } = Promise.withResolvers<never>();
-  if (signal.aborted) reject(signal.reason);
   using _ = addAbortListener(signal, () => reject(signal.reason));
   return await Promise.race([call, promise]);
 }

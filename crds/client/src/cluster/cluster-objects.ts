@@ -2,10 +2,10 @@
  * Cluster-scoped objects: the CRDs of Sluice's kinds and the webhook configurations. They are plain data here, because
  * each caller reads other members.
  */
+import { writeErrorOf } from "./api/api-server-error.ts";
 import { connectToCluster } from "./api/connection.ts";
 import type { KubeconfigOptions } from "./api/credentials.ts";
 import { apiPath, findObject } from "./api/objects.ts";
-import { writeErrorOf } from "./api/write-error.ts";
 
 const clusterKinds = {
   CustomResourceDefinition: { apiVersion: "apiextensions.k8s.io/v1", plural: "customresourcedefinitions" },

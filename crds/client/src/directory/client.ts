@@ -13,7 +13,7 @@ import { createFileLock, type FileLock } from "./files/file-lock.ts";
 import { parseSelectors } from "./view/selector.ts";
 import { statusFolder } from "./view/status-record.ts";
 import { createSubscription, type Selection, type Subscription, select } from "./view/subscription.ts";
-import { applyResource, newConditions, removeResource, type WriteContext, writeConditions } from "./writer.ts";
+import { createDirectoryWriter, newConditions } from "./writer.ts";
 
 export interface DirectoryClientOptions {
   /** Contains any number of resources in `*.yaml`, `*.yml` and `*.json` files, including in sub-folders. */
@@ -46,7 +46,7 @@ export function createDirectoryClient(options: DirectoryClientOptions): Resource
   const lock = createFileLock(join(hiddenFolder, "lock"));
   // Statuses are written to files of their own, so that writers of resources and of statuses never wait for each other.
   const statusLock = createFileLock(join(hiddenFolder, "status-lock"));
-  const place: WriteContext = { directory, folder, withRecordLock: statusLock.run };
+  const writer = createDirectoryWriter({ directory, folder, withRecordLock: statusLock.run });
   const closing = new AbortController();
   const told = new Map<string, number>();
   const identity = randomUUID();
@@ -145,14 +145,14 @@ export function createDirectoryClient(options: DirectoryClientOptions): Resource
     // The directory is rescanned periodically whatever its file system reports: a watch cannot go stale.
     rewatch() {},
 
-    apply: (kind, resource, { expect }) => withLock(lock, () => applyResource(place, { kind, resource, expect })),
-    remove: (ref, { uid } = {}) => withLock(lock, () => removeResource(place, { ref, uid })),
+    apply: (kind, resource, { expect }) => withLock(lock, () => writer.apply(kind, resource, expect)),
+    remove: (ref, { uid } = {}) => withLock(lock, () => writer.remove(ref, uid)),
 
     async setConditions(ref, conditions) {
       const known = (await folder.refresh()).entries.get(refKey(ref));
       // Most calls change nothing and need no lock.
       if (newConditions(known, conditions) || newConditions(await folder.find(ref), conditions))
-        await withLock(statusLock, () => writeConditions(place, { ref, conditions }));
+        await withLock(statusLock, () => writer.setConditions(ref, conditions));
     },
 
     async recordEvent(ref, { type, reason, message, reporter }) {

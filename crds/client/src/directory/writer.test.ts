@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { Conflict } from "../resource.ts";
 import { createDirectoryReader, type DirectoryReader } from "./directory-reader.ts";
 import { writeAtomically } from "./files/atomic.ts";
-import { applyResource, removeResource } from "./writer.ts";
+import { createDirectoryWriter } from "./writer.ts";
 
 const service = (name: string, more = ""): string =>
   `apiVersion: sluice.dev/v1alpha1\nkind: Service\nmetadata:\n  name: ${name}\nspec:\n  url: http://x${more}\n`;
@@ -48,10 +48,7 @@ test("an update keeps another writer's change that was saved during the computat
       () => writeFileSync(file, `${service("a")}---\n${service("b", "/edited")}`),
       () => writeFileSync(file, `${service("c")}---\n${service("a")}---\n${service("b", "/edited")}`),
     ]);
-    await applyResource(
-      { directory, folder, withRecordLock: inRecords },
-      { kind: "Service", resource: asked, expect: undefined },
-    );
+    await createDirectoryWriter({ directory, folder, withRecordLock: inRecords }).apply("Service", asked, undefined);
     const written = service("a").replace("http://x", "http://y");
     assert.equal(readFileSync(file, "utf8"), `${service("c")}---\n${written}---\n${service("b", "/edited")}`);
   }));
@@ -60,7 +57,10 @@ test("a removal keeps another writer's change that was saved during the computat
   bench(async (directory, file) => {
     writeFileSync(file, service("a"));
     const folder = edited(directory, [() => writeFileSync(file, `${service("b")}---\n${service("a")}`)]);
-    assert.equal(await removeResource({ directory, folder, withRecordLock: inRecords }, { ref, uid: undefined }), true);
+    assert.equal(
+      await createDirectoryWriter({ directory, folder, withRecordLock: inRecords }).remove(ref, undefined),
+      true,
+    );
     assert.equal(readFileSync(file, "utf8"), service("b"));
   }));
 
@@ -73,9 +73,10 @@ test("another writer that saves without a pause causes a conflict error", () =>
       directory,
       Array.from({ length: 100 }, () => save),
     );
-    const update = applyResource(
-      { directory, folder, withRecordLock: inRecords },
-      { kind: "Service", resource: asked, expect: undefined },
+    const update = createDirectoryWriter({ directory, folder, withRecordLock: inRecords }).apply(
+      "Service",
+      asked,
+      undefined,
     );
     await assert.rejects(update, (error) => error instanceof Conflict && error.reason === "changed");
   }));
@@ -99,7 +100,10 @@ test("a removed resource does not return from another file that also contains it
     writeFileSync(file, service("a"));
     writeFileSync(other, `${service("a", "/twin")}---\n${service("b")}`);
     const folder = edited(directory, []);
-    assert.equal(await removeResource({ directory, folder, withRecordLock: inRecords }, { ref, uid: undefined }), true);
+    assert.equal(
+      await createDirectoryWriter({ directory, folder, withRecordLock: inRecords }).remove(ref, undefined),
+      true,
+    );
     assert.equal(await folder.find(ref), undefined);
     assert.equal(readFileSync(other, "utf8"), `---\n${service("b")}`);
   }));

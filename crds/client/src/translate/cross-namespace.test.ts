@@ -13,9 +13,8 @@ import {
   UPSTREAM,
 } from "./testing-example.ts";
 import { toResource } from "./to-resource/to-resource.ts";
-import { translate } from "./translate.ts";
+import { describeResourceViolation, translate } from "./translate.ts";
 import type { CrossNamespaceReference, TranslateOptions } from "./translation.ts";
-import { describeResourceViolation } from "./violation-paths.ts";
 
 const within = { namespace: "home" };
 const web = { ...within, name: "web" };

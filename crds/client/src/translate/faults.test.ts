@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ResourceKind } from "@sluice/model";
 import { keyAuth, options, resource } from "./testing-example.ts";
-import { translate } from "./translate.ts";
-import { describeResourceViolation } from "./violation-paths.ts";
+import { describeResourceViolation, translate } from "./translate.ts";
 
 /** Violations: kind, spec, namespace, messages, reasons. */
 const faults: readonly (readonly [string, ResourceKind, object, string, readonly string[], readonly string[]])[] = [

@@ -6,9 +6,8 @@ import { parseAllDocuments } from "yaml";
 import type { Resource } from "../resource.ts";
 import { identityOf, sluiceKindOf } from "./identity.ts";
 import { hashKey } from "./secrets.ts";
-import { translate } from "./translate.ts";
+import { describeResourceViolation, translate } from "./translate.ts";
 import type { TranslateOptions } from "./translation.ts";
-import { describeResourceViolation } from "./violation-paths.ts";
 
 const samples = new URL("../../../samples/", import.meta.url);
 const resources = readdirSync(samples).flatMap((file) =>

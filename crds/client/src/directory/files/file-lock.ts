@@ -63,18 +63,12 @@ async function acquire(door: LockFile, until: number): Promise<void> {
   }
 }
 
-interface LockFile {
-  readonly path: string;
-  /** False: another process holds the lock. */
-  tryAcquire(): boolean;
-  release(): void;
-  close(): void;
-}
+type LockFile = ReturnType<typeof createLockFile>;
 
 /** The garbage collector closes an unreferenced database, even while its lock is held. */
 const heldFiles = new Set<DatabaseSync>();
 
-function createLockFile(path: string): LockFile {
+function createLockFile(path: string) {
   let opened: { readonly file: DatabaseSync; readonly inode: number | undefined } | undefined;
   const inode = () => statSync(path, { throwIfNoEntry: false })?.ino;
 
@@ -96,7 +90,8 @@ function createLockFile(path: string): LockFile {
 
   return {
     path,
-    tryAcquire() {
+    /** False: another process holds the lock. */
+    tryAcquire(): boolean {
       try {
         const file = open();
         file.exec("BEGIN IMMEDIATE");
@@ -108,7 +103,7 @@ function createLockFile(path: string): LockFile {
         throw error;
       }
     },
-    release() {
+    release(): void {
       if (!opened) return;
       heldFiles.delete(opened.file);
       opened.file.exec("ROLLBACK");

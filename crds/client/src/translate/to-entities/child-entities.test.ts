@@ -3,8 +3,7 @@ import { test } from "node:test";
 import { derivedIdOf, deriveId } from "@sluice/model";
 import { options, resource, seconds } from "../testing-example.ts";
 import { CHILD_TIMES } from "../timestamps.ts";
-import { translate } from "../translate.ts";
-import { describeResourceViolation } from "../violation-paths.ts";
+import { describeResourceViolation, translate } from "../translate.ts";
 
 const targets = [{ target: "10.0.0.1", weight: 5 }, { target: "http://x" }, "x", { target: "b:80", id: "1" }, {}];
 

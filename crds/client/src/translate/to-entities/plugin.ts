@@ -1,8 +1,15 @@
-/** The name and the targets of a Plugin. */
-import { type PluginName, type PluginSpec, plugins, type TargetRef, targetMembers } from "@sluice/model";
+/** The name, the targets and the config of a Plugin. */
+import {
+  type PluginName,
+  type PluginSpec,
+  plugins,
+  type SecretRef,
+  type TargetRef,
+  targetMembers,
+} from "@sluice/model";
 import { referencePart } from "../resolve-reference.ts";
-import type { ResourceViolation } from "../translation.ts";
-import { configPart } from "./config-from.ts";
+import { isManaged, readSecret } from "../secrets.ts";
+import type { Path, ResourceViolation } from "../translation.ts";
 import { type EntityPart, invalidField, type TranslatorInput } from "./entity-part.ts";
 
 export const pluginParts = (input: TranslatorInput): readonly EntityPart[] => [
@@ -72,4 +79,49 @@ function globalPluginViolations({ from, resource, options }: TranslatorInput): r
   if (from.namespace === homeNamespace || !Array.isArray(refs) || refs.length > 0) return [];
   const message = `set targetRefs: a plugin for all requests is only allowed in the namespace ${homeNamespace}`;
   return [{ path: ["spec", "targetRefs"], message, condition: "Accepted", reason: "NotAllowed" }];
+}
+
+/** The plugin's config, with members from Secrets. */
+type Members = Readonly<Record<string, unknown>>;
+
+function configPart({ own, from, options }: TranslatorInput): EntityPart {
+  const { config = {}, configFrom = [] } = own as Partial<PluginSpec>;
+  let value: Members = Object(config);
+  const secretPaths: Path[] = [];
+  const violations: ResourceViolation[] = [];
+  for (const [index, { path, secretRef }] of configFrom.entries()) {
+    const place = ["spec", "configFrom", index];
+    const steps = path.split(".");
+    if (options.audience === "admin" && !isShown(secretRef, { from, options })) continue;
+    const found = readSecret(secretRef, { from, path: [...place, "secretRef"] }, options);
+    const written = "value" in found ? withMember(value, steps, found.value) : value;
+    if (!("value" in found)) violations.push(found);
+    else if (written) secretPaths.push(["config", ...steps]);
+    else
+      violations.push(
+        invalidField([...place, "path"], `config already has a value at ${path} or at one of its parents`),
+      );
+    value = written ?? value;
+  }
+  return { members: { config: value }, secretPaths, violations };
+}
+
+/** The admin listener shows values that were written through it, and omits values from other Secrets. */
+function isShown(
+  { name, namespace }: SecretRef,
+  { from, options }: Pick<TranslatorInput, "from" | "options">,
+): boolean {
+  if (namespace !== undefined && namespace !== from.namespace) return false;
+  const secret = options.read("Secret", from.namespace, name);
+  return secret !== undefined && isManaged(secret);
+}
+
+/** Undefined when the member already has a value, or when a parent is not an object. */
+function withMember(config: Members, [step, ...rest]: readonly string[], value: string): Members | undefined {
+  if (step === undefined) return undefined;
+  const before = Object.hasOwn(config, step) ? (config[step] ?? undefined) : undefined;
+  if (rest.length === 0) return before === undefined ? { ...config, [step]: value } : undefined;
+  if (before !== undefined && (typeof before !== "object" || Array.isArray(before))) return undefined;
+  const inner = withMember((before as Members | undefined) ?? {}, rest, value);
+  return inner && { ...config, [step]: inner };
 }

@@ -1,9 +1,9 @@
 /** The address and the headers of a Service. */
-import type { ServiceSpec } from "@sluice/model";
+import type { ServiceSpec, UpstreamHeader } from "@sluice/model";
 import { crossNamespaceViolation } from "../resolve-reference.ts";
-import type { BackendService, ResourceViolation } from "../translation.ts";
+import { readSecret } from "../secrets.ts";
+import type { BackendService, Path, ResourceViolation } from "../translation.ts";
 import { type EntityPart, invalidField, type TranslatorInput } from "./entity-part.ts";
-import { headersPart } from "./upstream-headers.ts";
 
 export function serviceParts(input: TranslatorInput): readonly EntityPart[] {
   const { url, backendRef } = input.own as ServiceSpec;
@@ -53,4 +53,28 @@ function backendPart({ namespace, name, port }: BackendService, { from, options 
   const ports = service.spec?.ports;
   if (Array.isArray(ports) && ports.some((entry) => Object(entry).port === port)) return part;
   return fault("port", `the core Service ${name} has no port ${port}`);
+}
+
+/** Used for a missing value, so that indices stay correct; the violation keeps the service from being served. */
+const UNKNOWN = "unknown";
+
+/** For the admin listener, values from Secrets are omitted. */
+function headersPart({ own, from, options }: TranslatorInput): EntityPart {
+  const { upstreamHeaders: entries } = own as ServiceSpec;
+  const secretPaths: Path[] = [];
+  const violations: ResourceViolation[] = [];
+  const value = entries?.flatMap(({ name, value, secretRef }, index): UpstreamHeader[] => {
+    const path = ["spec", "upstreamHeaders", index];
+    if ((value === undefined) === (secretRef === undefined)) {
+      violations.push(invalidField(path, "set exactly one of value and secretRef"));
+    }
+    if (secretRef === undefined) return [{ name, value: value ?? UNKNOWN }];
+    if (options.audience === "admin") return [];
+    secretPaths.push(["upstream_headers", index, "value"]);
+    const found = readSecret(secretRef, { from, path: [...path, "secretRef"] }, options);
+    if ("value" in found) return [{ name, value: found.value }];
+    violations.push(found);
+    return [{ name, value: UNKNOWN }];
+  });
+  return { members: value && { upstream_headers: value }, secretPaths, violations };
 }

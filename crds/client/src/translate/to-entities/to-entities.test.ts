@@ -4,8 +4,7 @@ import { deriveId, type ResourceKind } from "@sluice/model";
 import { elliptic, first } from "../../../../../tools/programs/pairs.ts";
 import { hashKey } from "../secrets.ts";
 import { CERTIFICATE, CONSUMER, keyAuth, options, ROUTE, resource, SERVICE, seconds } from "../testing-example.ts";
-import { translate } from "../translate.ts";
-import { describeResourceViolation } from "../violation-paths.ts";
+import { describeResourceViolation, translate } from "../translate.ts";
 import { toEntities } from "./to-entities.ts";
 
 /** A kind's spec, and the members that it sets besides id, name and times. */

@@ -4,8 +4,11 @@ import {
   kinds,
   type PluginName,
   plugins,
+  type SecretRef,
   type Sni,
   type Target,
+  type UpstreamHeader,
+  type UpstreamHeaderEntry,
   withoutDefaults,
   writeSpec,
 } from "@sluice/model";
@@ -61,4 +64,20 @@ export function writeChildren(
   const known = new Map(entriesBefore.map((entry) => [Object(entry).id, entry]));
   const entries = children.map((child) => ({ id: child.id, ...writeSpec(node, { ...child }, known.get(child.id)) }));
   return entries.length > 0 ? { [list]: entries } : {};
+}
+
+/** The headers of a Service as a member of the spec. Entries from Secrets stay, unless the entity has a header of the same name. */
+export function writeHeaders(
+  given: readonly UpstreamHeader[] | null,
+  before: Readonly<Record<string, unknown>>,
+): { readonly upstreamHeaders?: readonly UpstreamHeaderEntry[] } {
+  const headers = given ?? [];
+  const names = new Set(headers.map(({ name }) => name.toLowerCase()));
+  const old: readonly unknown[] = Array.isArray(before.upstreamHeaders) ? before.upstreamHeaders : [];
+  const kept = old.filter(
+    (entry): entry is UpstreamHeaderEntry & { readonly secretRef: SecretRef } =>
+      Object(entry).secretRef !== undefined && !names.has(String(Object(entry).name).toLowerCase()),
+  );
+  const entries = [...kept, ...headers];
+  return entries.length > 0 ? { upstreamHeaders: entries } : {};
 }

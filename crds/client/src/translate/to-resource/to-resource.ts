@@ -20,8 +20,7 @@ import {
 import type { Resource } from "../../resource.ts";
 import { namedKinds } from "../kind-tables.ts";
 import { CHILD_TIMES, CREATED_AT, UPDATED_AT, writeChildTimes } from "../timestamps.ts";
-import { writeHeaders } from "../to-entities/upstream-headers.ts";
-import { pluginParts, writeChildren } from "./kind-members.ts";
+import { pluginParts, writeChildren, writeHeaders } from "./kind-members.ts";
 import { type WriteReferencesOptions, writeReferences } from "./write-references.ts";
 
 /** Collections with a kind of their own. The others are nested in the resource of their parent. */

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Conflict, Rejected } from "../../resource.ts";
 import { ownedConditions } from "../owned-conditions.ts";
-import { ApiServerError } from "./api-server-error.ts";
-import { writeErrorOf } from "./write-error.ts";
+import { ApiServerError, writeErrorOf } from "./api-server-error.ts";
 
 const fault = (code: number, message = "the server's words", details = {}) =>
   new ApiServerError(code, { code, reason: "Conflict", message, details });
