@@ -12,19 +12,8 @@ export {
   type ResourceAttributes,
   type UserInfo,
 } from "./cluster/cluster-authorizer.ts";
-export {
-  type ClusterObject,
-  type ClusterObjects,
-  createClusterObjects,
-} from "./cluster/cluster-objects.ts";
-export {
-  delayUntilClaimable,
-  type LeaseObservation,
-  type LeaseTiming,
-  nextLeaseRecord,
-  observeLease,
-  releasedLeaseRecord,
-} from "./cluster/lease-rules.ts";
+export * from "./cluster/cluster-objects.ts";
+export * from "./cluster/lease-rules.ts";
 export { createLeaseStore } from "./cluster/lease-store.ts";
 export { createClusterStateBackend } from "./cluster/state-backend.ts";
 export { createDirectoryClient } from "./directory/client.ts";
@@ -42,41 +31,13 @@ export * from "./resource.ts";
 export { classOf, identityOf, sluiceKindOf } from "./translate/identity.ts";
 export { byAge, createAgeOrder } from "./translate/incremental/age-order.ts";
 export { DependencyIndex, isFewChanges } from "./translate/incremental/dependency-index.ts";
-export {
-  createResourceLookups,
-  type GrantLookups,
-  type LookupsOptions,
-  type ResourceLookups,
-} from "./translate/incremental/resource-lookups.ts";
-export {
-  grantsFromKey,
-  grantsIntoKey,
-  type TrackedTranslation,
-  type TranslationLookups,
-  translateTracked,
-} from "./translate/incremental/tracked-translation.ts";
+export * from "./translate/incremental/resource-lookups.ts";
+export * from "./translate/incremental/tracked-translation.ts";
 export { createTranslationCache, type TranslationCache } from "./translate/incremental/translation-cache.ts";
 export { credentialSecret, isManaged, MANAGED_BY } from "./translate/secrets.ts";
 export { CHILD_TIMES, timedVersionOf } from "./translate/timestamps.ts";
 export { certificateSecret } from "./translate/tls-secrets.ts";
-export {
-  kindOfCollection,
-  type ResourceCollection,
-  toResource,
-} from "./translate/to-resource/to-resource.ts";
+export { kindOfCollection, type ResourceCollection, toResource } from "./translate/to-resource/to-resource.ts";
 export type { ResourceLocation } from "./translate/to-resource/write-references.ts";
-export {
-  type CheckedTranslation,
-  describeResourceViolation,
-  formatPath,
-  resourceViolations,
-  translate,
-} from "./translate/translate.ts";
-export type {
-  BackendService,
-  CrossNamespaceReference,
-  Path,
-  ReferencedResource,
-  ResourceViolation,
-  TranslateOptions,
-} from "./translate/translation.ts";
+export * from "./translate/translate.ts";
+export * from "./translate/translation.ts";

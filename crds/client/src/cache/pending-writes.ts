@@ -10,18 +10,12 @@ interface PendingWrite {
   readonly version: bigint | undefined;
 }
 
-/** Pending writes of one kind, by resource key. */
-export interface PendingWrites {
-  record(key: string, resource: Resource, options: { readonly removed: boolean }): void;
-  has(key: string): boolean;
-  /**
-   * Whether a watch delivered an older state than the pending write (`resource` null: no resource). It is then ignored.
-   *
-   * @param event The last event of a removed resource; absent when a list does not contain it.
-   */
-  supersedes(key: string, told: { readonly resource: Resource | null; readonly event?: Resource }): boolean;
-  /** Drops pending writes older than this event and returns their keys: the watch missed them between two lists. */
-  expireBefore(event: Resource): readonly string[];
+/** The state of a resource as a watch delivers it. */
+interface ToldState {
+  /** Null: no resource. */
+  readonly resource: Resource | null;
+  /** The last event of a removed resource; absent when a list does not contain it. */
+  readonly event?: Resource;
 }
 
 /** The version as a number; undefined where versions have no order (in a directory). */
@@ -29,14 +23,14 @@ export function versionOf({ metadata: { resourceVersion = "" } }: Pick<Resource,
   return /^\d+$/.test(resourceVersion) ? BigInt(resourceVersion) : undefined;
 }
 
-export function createPendingWrites(): PendingWrites {
+export type PendingWrites = ReturnType<typeof createPendingWrites>;
+
+/** Pending writes of one kind, by resource key. */
+export function createPendingWrites() {
   const entries = new Map<string, PendingWrite>();
 
   /** Whether the watch has caught up with the write. */
-  function isReached(
-    { uid, version }: PendingWrite,
-    { resource, event }: Parameters<PendingWrites["supersedes"]>[1],
-  ): boolean {
+  function isReached({ uid, version }: PendingWrite, { resource, event }: ToldState): boolean {
     if (version === undefined) return resource === null || resource.metadata.uid !== uid;
     const told = resource ?? event;
     // A list without the resource may be older than the write.
@@ -44,17 +38,20 @@ export function createPendingWrites(): PendingWrites {
   }
 
   return {
-    record: (key, resource, { removed }) =>
-      void entries.set(key, { uid: resource.metadata.uid, version: removed ? undefined : versionOf(resource) }),
-    has: (key) => entries.has(key),
-    supersedes(key, told) {
+    record(key: string, resource: Resource, { removed }: { readonly removed: boolean }): void {
+      entries.set(key, { uid: resource.metadata.uid, version: removed ? undefined : versionOf(resource) });
+    },
+    has: (key: string): boolean => entries.has(key),
+    /** Whether a watch delivered an older state than the pending write. It is then ignored. */
+    supersedes(key: string, told: ToldState): boolean {
       const entry = entries.get(key);
       if (!entry) return false;
       if (!isReached(entry, told)) return true;
       entries.delete(key);
       return false;
     },
-    expireBefore(event) {
+    /** Drops pending writes older than this event and returns their keys: the watch missed them between two lists. */
+    expireBefore(event: Resource): readonly string[] {
       if (entries.size === 0) return [];
       const now = versionOf(event) ?? 0n;
       const over = [...entries].flatMap(([key, { version }]) => (version !== undefined && version < now ? [key] : []));

@@ -23,11 +23,7 @@ export interface LeaseMutexOptions {
   readonly clock: Clock;
 }
 
-export interface LeaseMutex {
-  run<Result>(run: (acquireHold: MutexHold) => Promise<Result>): Promise<Result>;
-  /** Releases the Lease once all runs requested so far have ended. */
-  close(): Promise<void>;
-}
+export type LeaseMutex = ReturnType<typeof createLeaseMutex>;
 
 /**
  * Clients such as decK usually time out after 10 s: a write that waits for a dead writer's Lease must complete within
@@ -50,7 +46,7 @@ interface Held {
   readonly renewed: number;
 }
 
-export function createLeaseMutex({ store, name, clock }: LeaseMutexOptions): LeaseMutex {
+export function createLeaseMutex({ store, name, clock }: LeaseMutexOptions) {
   const identity = `${hostname()}_${randomUUID()}`;
   const closing = new AbortController();
   let last: Promise<unknown> = Promise.resolve();
@@ -128,7 +124,7 @@ export function createLeaseMutex({ store, name, clock }: LeaseMutexOptions): Lea
   }
 
   return {
-    run(run) {
+    run<Result>(run: (hold: MutexHold) => Promise<Result>): Promise<Result> {
       waiting++;
       clearTimeout(resting);
       const mine = last.then(async () => {
@@ -145,7 +141,8 @@ export function createLeaseMutex({ store, name, clock }: LeaseMutexOptions): Lea
       last = mine.then(releaseOrLinger, releaseOrLinger);
       return mine;
     },
-    async close() {
+    /** Releases the Lease once all runs requested so far have ended. */
+    async close(): Promise<void> {
       clearTimeout(resting);
       closing.abort();
       await last;

@@ -1,12 +1,12 @@
 /** Resource client for a directory of YAML files, for machines without a cluster. Several processes may share it. */
 import { randomUUID } from "node:crypto";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { refKey } from "../keys.ts";
 import type { Log } from "../log.ts";
 import type { ResourceClient } from "../resource.ts";
 import { createDirectoryReader } from "./directory-reader.ts";
-import { removeStaleTemporaryFiles } from "./files/atomic.ts";
+import { ensureFolder, removeStaleTemporaryFiles } from "./files/atomic.ts";
 import { watchDirectory } from "./files/directory-watcher.ts";
 import { readTextIfExists } from "./files/file-cache.ts";
 import { createFileLock, type FileLock } from "./files/file-lock.ts";
@@ -87,33 +87,23 @@ export function createDirectoryClient(options: DirectoryClientOptions): Resource
 
   function prepare(): void {
     closing.signal.throwIfAborted();
-    if (existsSync(hiddenFolder)) return;
-    try {
-      // Not recursive: a directory whose parent does not exist is a mistake in the settings.
-      mkdirSync(hiddenFolder);
-    } catch (error) {
-      // Another process created it first.
-      if (!existsSync(hiddenFolder)) throw error;
-    }
-  }
-
-  /** At the first write under a lock: files left by killed writers must not accumulate, nor block a write. */
-  async function removeLeftoversOnce(within: FileLock): Promise<void> {
-    if (isTidy.has(within)) return;
-    isTidy.add(within);
-    try {
-      await removeStaleTemporaryFiles(within === lock ? directory : hiddenFolder);
-    } catch (error) {
-      log.warn({ directory, error }, "what killed writers have left behind could not be removed");
-    }
+    ensureFolder(hiddenFolder);
   }
 
   async function withLock<Result>(within: FileLock, run: () => Promise<Result>): Promise<Result> {
     prepare();
     return within.run(async () => {
-      await removeLeftoversOnce(within);
+      if (!isTidy.has(within)) await removeLeftovers(within);
       return run();
     });
+  }
+
+  /** At the first write under a lock: files left by killed writers must not accumulate, nor block a write. */
+  async function removeLeftovers(within: FileLock): Promise<void> {
+    isTidy.add(within);
+    await removeStaleTemporaryFiles(within === lock ? directory : hiddenFolder).catch((error) =>
+      log.warn({ directory, error }, "what killed writers have left behind could not be removed"),
+    );
   }
 
   return {

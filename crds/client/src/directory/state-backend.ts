@@ -1,9 +1,9 @@
 /** The operator's own state beside a directory of resources, in files that only their owner may read. */
 import { createHash, randomBytes } from "node:crypto";
-import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { chmod, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Conflict, type StateBackend } from "../resource.ts";
-import { writeAtomically } from "./files/atomic.ts";
+import { ensureFolder, writeAtomically } from "./files/atomic.ts";
 import { undefinedIfMissing } from "./files/file-cache.ts";
 import { statusFolder } from "./view/status-record.ts";
 
@@ -17,13 +17,6 @@ export function createDirectoryStateBackend(directory: string, name: string): St
   const folder = join(directory, statusFolder, name);
   const at = (file: string) => join(folder, file);
 
-  async function prepare(): Promise<void> {
-    // Not recursive above the hidden folder: a directory that does not exist is a mistake in the settings.
-    await mkdir(join(directory, statusFolder)).catch(unlessThere);
-    await mkdir(folder, { mode: 0o700 }).catch(unlessThere);
-    await chmod(folder, 0o700);
-  }
-
   async function manifest() {
     const text = await readFile(at("manifest"), "utf8").catch(undefinedIfMissing);
     return text === undefined ? null : { text, version: versionOf(text) };
@@ -31,8 +24,12 @@ export function createDirectoryStateBackend(directory: string, name: string): St
 
   return {
     async key() {
-      await prepare();
-      await writeFile(at("key"), randomBytes(KEY_BYTES), { flag: "wx", mode: 0o600 }).catch(unlessThere);
+      ensureFolder(join(directory, statusFolder));
+      ensureFolder(folder, 0o700);
+      await chmod(folder, 0o700);
+      await writeFile(at("key"), randomBytes(KEY_BYTES), { flag: "wx", mode: 0o600 }).catch((error) => {
+        if (error.code !== "EEXIST") throw error;
+      });
       const key = await readFile(at("key"));
       if (key.length !== KEY_BYTES) throw new Error(`${at("key")} holds no key of ${KEY_BYTES} bytes; remove it`);
       return key;
@@ -49,17 +46,8 @@ export function createDirectoryStateBackend(directory: string, name: string): St
       return names.flatMap((file) => PART.exec(file)?.[1] ?? []);
     },
     part: async (part) => (await readFile(at(`part-${part}`)).catch(undefinedIfMissing)) ?? null,
-    async putPart(part, content) {
-      const temporary = at(`.part-${part}.${randomBytes(6).toString("hex")}`);
-      await writeFile(temporary, content, { mode: 0o600 });
-      await rename(temporary, at(`part-${part}`));
-    },
+    putPart: (part, content) => writeAtomically(at(`part-${part}`), content, { mode: 0o600, durable: false }),
     removePart: (part) => rm(at(`part-${part}`), { force: true }),
     close: async () => {},
   };
-}
-
-function unlessThere(error: unknown): undefined {
-  if (error instanceof Error && "code" in error && error.code === "EEXIST") return undefined;
-  throw error;
 }

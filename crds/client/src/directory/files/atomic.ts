@@ -8,10 +8,12 @@
 import { randomBytes } from "node:crypto";
 import {
   closeSync,
+  existsSync,
   fstatSync,
   fsync,
   futimesSync,
   lstatSync,
+  mkdirSync,
   open,
   openSync,
   readdirSync,
@@ -54,7 +56,7 @@ export class EditedConflict extends Conflict {
 
 export async function writeAtomically(
   path: string,
-  text: string,
+  content: string | Buffer,
   { mode = 0o644, after = 0, durable = true, replaces }: WriteOptions = {},
 ): Promise<void> {
   const target = resolveLink(path);
@@ -63,7 +65,7 @@ export async function writeAtomically(
   try {
     const file = await opened(temporary, "wx", existing ? existing.mode & 0o777 : mode);
     try {
-      writeFileSync(file, text);
+      writeFileSync(file, content);
       // An mtime before the rename's ctime shows readers that the content was complete at the rename
       // (file-settling.ts).
       const changedAt = Math.max(fstatSync(file).mtimeMs - MTIME_LEAD, after + 2) / 1000;
@@ -145,6 +147,16 @@ export async function removeStaleTemporaryFiles(folder: string): Promise<void> {
 function isOld(path: string): boolean {
   const facts = lstatSync(path, { throwIfNoEntry: false });
   return facts !== undefined && Date.now() - facts.mtimeMs > minAge;
+}
+
+/** Not recursive: a directory whose parent does not exist is a mistake in the settings. */
+export function ensureFolder(path: string, mode?: number): void {
+  try {
+    if (!existsSync(path)) mkdirSync(path, { mode });
+  } catch (error) {
+    // Another process created it first.
+    if (!existsSync(path)) throw error;
+  }
 }
 
 /** Makes renames and removals in a folder durable. */

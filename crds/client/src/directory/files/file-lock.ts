@@ -3,12 +3,7 @@ import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 
-export interface FileLock {
-  /** Runs exclusively. Rejects when another process holds the lock for 10 s. */
-  run<Result>(run: () => Promise<Result>): Promise<Result>;
-  /** Resolves when all runs requested so far have ended. */
-  close(): Promise<void>;
-}
+export type FileLock = ReturnType<typeof createFileLock>;
 
 const timeout = 10_000;
 /** Maximum milliseconds between two attempts. */
@@ -20,7 +15,7 @@ const longestWait = 4;
  * and is created on first use. A second one beside it (`-next`) holds the place of the next process: otherwise a
  * process with many writes, which leaves only short gaps, would starve the others.
  */
-export function createFileLock(path: string): FileLock {
+export function createFileLock(path: string) {
   const door = createLockFile(path);
   const next = createLockFile(`${path}-next`);
   let last: Promise<unknown> = Promise.resolve();
@@ -36,7 +31,8 @@ export function createFileLock(path: string): FileLock {
   }
 
   return {
-    run(run) {
+    /** Runs exclusively. Rejects when another process holds the lock for 10 s. */
+    run<Result>(run: () => Promise<Result>): Promise<Result> {
       const result = last.then(async () => {
         await enter();
         try {
@@ -48,7 +44,8 @@ export function createFileLock(path: string): FileLock {
       last = result.catch(() => undefined);
       return result;
     },
-    async close() {
+    /** Resolves when all runs requested so far have ended. */
+    async close(): Promise<void> {
       await last;
       door.close();
       next.close();

@@ -6,11 +6,7 @@ import { type FSWatcher, readdirSync, statSync, watch } from "node:fs";
 import { extname, join } from "node:path";
 import { statusFolder } from "../view/status-record.ts";
 
-export interface WatchedFolders {
-  /** Watches folders that are new or were replaced. True when there were any. */
-  refresh(): boolean;
-  stop(): void;
-}
+export type WatchedFolders = ReturnType<typeof watchFolders>;
 
 interface Watched {
   readonly watcher: FSWatcher;
@@ -18,7 +14,7 @@ interface Watched {
 }
 
 /** @param onChange Receives the changed path, relative to the directory; null: anything may have changed. */
-export function watchFolders(directory: string, onChange: (path: string | null) => void): WatchedFolders {
+export function watchFolders(directory: string, onChange: (path: string | null) => void) {
   const watched = new Map<string, Watched>();
 
   function unwatch(below: string): void {
@@ -66,8 +62,9 @@ export function watchFolders(directory: string, onChange: (path: string | null) 
     extname(path) === "" && statSync(join(directory, path), { throwIfNoEntry: false })?.isDirectory() === true;
 
   return {
+    /** Watches folders that are new or were replaced. True when there were any. */
     refresh: () => watchTree(""),
-    stop() {
+    stop(): void {
       for (const below of [...watched.keys()]) unwatch(below);
     },
   };
