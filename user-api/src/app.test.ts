@@ -40,7 +40,7 @@ describe("the user directory", () => {
     return data?.users as { readonly id: string }[];
   }
 
-  it("creates a user with an id of its own and shows it to the next query", async () => {
+  it("creates a user with a generated id and returns it to the next query", async () => {
     const ann = await create(" Ann ", "ann@example.org");
     assert.match(ann.id, UUID_V7);
     assert.deepEqual(ann, { id: ann.id, name: "Ann", email: "ann@example.org" });
@@ -71,7 +71,7 @@ describe("the user directory", () => {
     }
   });
 
-  it("answers the other fields when one fails", async () => {
+  it("returns the other fields when one fails", async () => {
     const bob = await create("Bob");
     const reply = await postQuery(app, { query: `{ a: user(id: "x") { id } b: user(id: "${bob.id}") { name } }` });
     assert.deepEqual(reply.data, { a: null, b: { name: "Bob" } });
@@ -135,7 +135,7 @@ describe("the user directory", () => {
     assert.deepEqual(spread.data, { user: { posts: [{ title: "Hello" }, { title: "Again" }] } });
   });
 
-  it("gives pages of users, each behind the last user of the one before", async () => {
+  it("returns pages of users, each after the last user of the previous one", async () => {
     const all = (await everybody()).map(({ id }) => id);
     const paged: string[] = [];
     const query = "query Page($after: ID) { users(first: 7, after: $after) { id } }";
@@ -152,7 +152,7 @@ describe("the user directory", () => {
     assert.deepEqual(rest.data, { users: all.slice(3).map((id) => ({ id })) });
   });
 
-  it("gives as many users as a list may have, and beyond it an error that says how to page", async () => {
+  it("returns as many users as a list may have, and beyond that an error that describes paging", async () => {
     const users = await everybody();
     const count = users.length;
     const store = { ...(await openUserStore({ ...database, close: async () => undefined })) };
@@ -176,7 +176,7 @@ describe("the user directory", () => {
     }
   });
 
-  it("refuses pages that are none, with all their faults", async () => {
+  it("refuses invalid pages, with all their errors", async () => {
     const codes = { code: "BAD_USER_INPUT" };
     const first = { path: ["first"], message: "must be a whole number from 1 to 1000" };
     const after = { path: ["after"], message: "must be the id of the last user of the page before" };
@@ -209,7 +209,7 @@ describe("the user directory", () => {
     ]);
   });
 
-  it("is ready and healthy, until its store is gone", async () => {
+  it("is ready and healthy until its store fails", async () => {
     const own = await testApp({
       store: {
         ...(await openUserStore({ ...database, close: async () => undefined })),

@@ -75,7 +75,7 @@ describe("bad input over HTTP", () => {
       "GRAPHQL_VALIDATION_FAILED",
     ],
     [
-      "fragments in a circle",
+      "circular fragments",
       { query: "{ users { ...A } } fragment A on User { ...B } fragment B on User { ...A }" },
       400,
       "GRAPHQL_VALIDATION_FAILED",
@@ -180,10 +180,10 @@ describe("bad input over HTTP", () => {
       { query: 'mutation($a: String = "x") { createUser(name: $a, email: "a@b.cd") { id } }' },
       { createUser: null },
     ],
-    ["whether a field is there", { query: "query($a: Boolean = true) { __typename @skip(if: $a) }" }, {}],
+    ["the condition of a field", { query: "query($a: Boolean = true) { __typename @skip(if: $a) }" }, {}],
   ];
   for (const [name, payload, data] of nulls) {
-    it(`null for ${name}: BAD_USER_INPUT, and no fault of ours`, async () => {
+    it(`null for ${name}: BAD_USER_INPUT, and no internal error`, async () => {
       // The third time a query is executed by its plan.
       for (let n = 0; n < 3; n++) {
         const reply = await postQuery(app, { ...payload, variables: { a: null } });
@@ -225,7 +225,7 @@ describe("bad input over HTTP", () => {
   }
 
   const raw: readonly (readonly [string, string | Buffer, RegExp])[] = [
-    ["no HTTP at all", "hello\r\n\r\n", /^HTTP\/1.1 400 /],
+    ["bytes that are not HTTP", "hello\r\n\r\n", /^HTTP\/1.1 400 /],
     ["a head of 100 kB", `GET /graphql HTTP/1.1\r\nx: ${"x".repeat(100_000)}\r\n\r\n`, /^HTTP\/1.1 431 /],
     [
       "a URL with broken escapes",
@@ -233,7 +233,7 @@ describe("bad input over HTTP", () => {
       /^HTTP\/1.1 200 .*GRAPHQL_PARSE_FAILED/s,
     ],
     [
-      "a body that is shorter than it says",
+      "a body that is shorter than declared",
       'POST /graphql HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 5\r\nconnection: close\r\n\r\n{"q"}',
       /^HTTP\/1.1 400 .*BAD_REQUEST/s,
     ],
@@ -258,7 +258,7 @@ describe("bad input over HTTP", () => {
   }
 });
 
-describe("a request that falls silent", () => {
+describe("a request that stalls", () => {
   const head = "POST /graphql HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 100\r\n";
   for (const [where, bytes] of [
     ["in its head", head],

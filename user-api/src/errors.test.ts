@@ -94,7 +94,7 @@ describe("a request that cannot be executed", () => {
     assert.deepEqual([reply.status, codesOf(reply)], [400, ["LIMIT_EXCEEDED"]]);
   });
 
-  it("leaves queries by GET, application/graphql and subscriptions over HTTP to their own answers", async () => {
+  it("does not change the responses to queries by GET, application/graphql and subscriptions over HTTP", async () => {
     assert.deepEqual((await app.inject(get("{ users { id } }"))).json(), { data: { users: [] } });
     const headers = { "content-type": "application/graphql" };
     const plain = await app.inject({ method: "POST", url: "/graphql", headers, payload: "{ users { id } }" });
@@ -158,8 +158,8 @@ describe("access", () => {
   }
 });
 
-describe("a fault of ours", () => {
-  it("is told without detail and logged with its cause under the gateway's request id", async () => {
+describe("an internal error", () => {
+  it("is answered without detail and logged with its cause under the gateway's request id", async () => {
     const cause = new Error("password authentication failed for user sluice");
     const store = arrayStore({ users: () => Promise.reject(cause) });
     const { app, logged } = await testApp({ store });
@@ -180,7 +180,7 @@ describe("a fault of ours", () => {
     assert.match(JSON.stringify(line?.err), /password authentication failed/);
   });
 
-  it("names the place in a list by a number", async () => {
+  it("reports the position in a list as a number", async () => {
     const user = { id: "1", name: "Ann", email: "ann@example.org" };
     const store = arrayStore({ users: async () => [user], postsOf: () => Promise.reject(new Error("gone")) });
     const { app } = await testApp({ store });

@@ -77,7 +77,7 @@ describe("sluice-user-api", () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it("serves from a folder, keeps a second process off it, and stops in order on SIGTERM", async () => {
+  it("serves from a folder, prevents a second process from using it, and stops gracefully on SIGTERM", async () => {
     const first = start({ SLUICE_USER_API_DATA: folder });
     const url = (await first.line(/^GraphQL at /)).replace("GraphQL at ", "");
     const query = 'mutation { createUser(name: "Ann", email: "ann@example.org") { name } }';
@@ -98,7 +98,7 @@ describe("sluice-user-api", () => {
     assert.deepEqual(await readdir(folder), ["pglite"]);
   });
 
-  it("names the port that is in use and the setting", async () => {
+  it("reports the port in use and the setting", async () => {
     const server = createServer().listen(0, "127.0.0.1");
     await once(server, "listening");
     const { port } = server.address() as AddressInfo;
@@ -108,7 +108,7 @@ describe("sluice-user-api", () => {
     server.close();
   });
 
-  it("names a database that cannot be reached, without its password", async () => {
+  it("reports a database that cannot be reached, without its password", async () => {
     const url = "postgres://sluice:hunter2@127.0.0.1:1/users";
     const { exit, line, lines } = start({ SLUICE_USER_API_DATABASE_URL: url });
     assert.deepEqual(await exit, [1, null]);
@@ -129,7 +129,7 @@ describe("sluice-user-api", () => {
     );
   });
 
-  it("makes tables and demo users by commands, each once, and serves them", async () => {
+  it("creates tables and demo users by commands, each once, and serves them", async () => {
     const data = { SLUICE_USER_API_DATA: await withUserDatabase(join(folder, "demo")) };
     const run = async (...given: string[]) => {
       const { exit, line } = start(data, ...given);
@@ -154,7 +154,7 @@ describe("sluice-user-api", () => {
     assert.deepEqual(await exit, [0, null]);
   });
 
-  it("names the command that makes the tables when it may not make them itself", async () => {
+  it("names the command that creates the tables if it may not create them itself", async () => {
     const SLUICE_USER_API_DATA = await withUserDatabase(join(folder, "empty"));
     const { exit, line } = start({ SLUICE_USER_API_DATA, SLUICE_USER_API_MIGRATE: "false" });
     assert.deepEqual(await exit, [1, null]);
@@ -165,7 +165,7 @@ describe("sluice-user-api", () => {
     ["its thread ends", "process.exit(0)", "its thread has ended"],
     ["its thread fails", 'throw new Error("out of luck")', "out of luck"],
     [
-      "WebAssembly breaks off",
+      "WebAssembly aborts",
       "PGlite.prototype.query = async () => { throw new WebAssembly.RuntimeError('oom'); }",
       "oom",
     ],
@@ -205,7 +205,7 @@ describe("sluice-user-api", () => {
     await line(/^SLUICE_USER_API_GATEWAY_SECRET must be set/);
   });
 
-  it("answers callers that the gateway vouches for in production, reveals nothing about itself, and executes trusted documents", async () => {
+  it("in production answers callers that the gateway has authenticated, reveals nothing about itself, and executes trusted documents", async () => {
     const file = join(folder, "trusted.json");
     await writeFile(
       file,
@@ -244,11 +244,11 @@ describe("sluice-user-api", () => {
 
   const manifests = [
     ["is missing", null, /^cannot read the file of SLUICE_USER_API_TRUSTED_DOCUMENTS: ENOENT/],
-    ["is no JSON", "{", /^the file of SLUICE_USER_API_TRUSTED_DOCUMENTS: it is no JSON/],
+    ["is not JSON", "{", /^the file of SLUICE_USER_API_TRUSTED_DOCUMENTS: it is no JSON/],
     ["has a document that does not fit", '{"a":"{ users { nobody } }"}', /the trusted document a: Cannot query field/],
   ] as const;
   for (const [what, content, message] of manifests) {
-    it(`names a manifest of trusted documents that ${what}`, async () => {
+    it(`reports a manifest of trusted documents that ${what}`, async () => {
       const file = join(folder, "manifest.json");
       await rm(file, { force: true });
       if (content !== null) await writeFile(file, content);
@@ -258,7 +258,7 @@ describe("sluice-user-api", () => {
     });
   }
 
-  it("names a field of the policy that the schema does not have", async () => {
+  it("reports a field of the policy that the schema does not have", async () => {
     const { exit, line } = start({ SLUICE_USER_API_POLICY: "Query.users=anonymous,User.age=authenticated" });
     assert.deepEqual(await exit, [1, null]);
     await line(/^SLUICE_USER_API_POLICY names User.age, but the schema has no such field$/);
@@ -293,7 +293,7 @@ describe("sluice-user-api", () => {
     });
   }
 
-  it("names every setting that is wrong", async () => {
+  it("reports every invalid setting", async () => {
     const { exit, lines } = start({ SLUICE_USER_API_LISTEN: "x", SLUICE_USER_API_ACCESS: "x" });
     assert.deepEqual(await exit, [1, null]);
     assert.deepEqual(

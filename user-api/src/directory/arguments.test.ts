@@ -69,7 +69,7 @@ describe("a new user", () => {
     "ann@xn--iñvalid.org",
   ];
   for (const address of noAddresses) {
-    it(`has no address like ${JSON.stringify(address).replaceAll(/[^\x20-\x7e]/g, "?")}`, () =>
+    it(`cannot have an address like ${JSON.stringify(address).replaceAll(/[^\x20-\x7e]/g, "?")}`, () =>
       assert.ok("violations" in checkNewUser({ name, email: address })));
   }
 });

@@ -39,11 +39,11 @@ const settle = async (): Promise<void> => {
   for (let n = 0; n < 150; n++) await setImmediate();
 };
 
-describe("what was not carried", () => {
+describe("users whose messages were lost", () => {
   beforeEach(() => mock.timers.enable({ apis: ["Date", "setTimeout"], now: NOW }));
   afterEach(() => mock.timers.reset());
 
-  it("is read from a little before the connection was lost, once it is back", async () => {
+  it("are read from shortly before the connection was lost, once it is back", async () => {
     const users = [userAt(NOW - 60_000), userAt(NOW - 10_000), userAt(NOW), userAt(NOW + 5_000)];
     const { repair, delivered } = rig(users);
     repair.lost();
@@ -58,7 +58,7 @@ describe("what was not carried", () => {
     assert.equal(delivered.length, 3, "nothing was lost since");
   });
 
-  it("is announced to the other replicas, starting at the first user they missed, once they can be reached", async () => {
+  it("are announced to the other replicas, starting at the first user they missed, once they can be reached", async () => {
     const { repair, announced, state } = rig();
     state.reachable = false;
     for (const moment of [NOW + 2_000, NOW + 1_000, NOW + 3_000]) repair.unsent(idAt(moment));
@@ -70,21 +70,21 @@ describe("what was not carried", () => {
     assert.deepEqual(announced, [idAt(NOW + 1_000)]);
   });
 
-  it("is announced at once when a single message failed", async () => {
+  it("are announced at once when a single message failed", async () => {
     const { repair, announced } = rig();
     repair.unsent(idAt(NOW));
     await settle();
     assert.deepEqual(announced, [idAt(NOW)]);
   });
 
-  it("is read when another replica announces it", async () => {
+  it("are read when another replica announces them", async () => {
     const { repair, delivered } = rig([userAt(NOW - 60_000), userAt(NOW)]);
     repair.read(idAt(NOW));
     await settle();
     assert.deepEqual(delivered, ["at 0"]);
   });
 
-  it("is tried again every second while the store or the others do not answer", async () => {
+  it("are requested again every second while the store or the other replicas do not answer", async () => {
     const { repair, delivered, announced, warnings, state } = rig([userAt(NOW)]);
     Object.assign(state, { storeFails: 2, announceFails: 1 });
     repair.unsent(idAt(NOW));
@@ -98,7 +98,7 @@ describe("what was not carried", () => {
     assert.equal(warnings.length, 3);
   });
 
-  it("is read until the present, also when a thousand in a second have come since", async () => {
+  it("are read up to the present, even if a thousand were created within a second since", async () => {
     const users = Array.from({ length: 30_000 }, (_, n) => userAt(NOW - 19_000, n + 1));
     const { repair, delivered, warnings } = rig([...users, userAt(NOW)]);
     repair.read(idAt(NOW));
@@ -107,7 +107,7 @@ describe("what was not carried", () => {
     assert.deepEqual(warnings, []);
   });
 
-  it("is delivered up to a bound, and the log reports it", async () => {
+  it("are delivered up to a bound, and the log reports it", async () => {
     const users = Array.from({ length: 52_000 }, (_, n) => userAt(NOW, n + 1));
     const { repair, delivered, warnings } = rig(users);
     repair.read(idAt(NOW));
@@ -116,7 +116,7 @@ describe("what was not carried", () => {
     assert.deepEqual(warnings, ["more users were created during the outage than are sent to subscribers"]);
   });
 
-  it("is read from the start until the first connection, without users that existed before", async () => {
+  it("are read from the start until the first connection, without users that existed before", async () => {
     const users = [userAt(NOW - 60_000), userAt(NOW - 10_000)];
     const { repair, delivered } = rig(users);
     await repair.begin();
@@ -129,7 +129,7 @@ describe("what was not carried", () => {
     assert.deepEqual(delivered, ["at -10000", "at -5000"]);
   });
 
-  it("is announced before the end, and no longer read", async () => {
+  it("are announced before the shutdown, and no longer read", async () => {
     const { repair, delivered, announced, state } = rig([userAt(NOW)]);
     Object.assign(state, { reachable: false, announceFails: 1 });
     repair.unsent(idAt(NOW));
@@ -153,7 +153,7 @@ describe("what was not carried", () => {
     await repair.finish();
   });
 
-  it("is ignored after the close", async () => {
+  it("are ignored after the close", async () => {
     const { repair, delivered } = rig([userAt(NOW)]);
     repair.close();
     repair.read(idAt(NOW));

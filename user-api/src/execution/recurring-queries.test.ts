@@ -106,14 +106,14 @@ describe("a query that is executed by a plan", () => {
     ["query A { names }"],
   ];
   for (const [source, variables] of queries) {
-    it(`gives what graphql-js gives, in its order: ${source}`, async () => {
+    it(`returns the same result as graphql-js, in the same order: ${source}`, async () => {
       const { answer, expected } = await both(source, variables);
       assert.equal(expected.errors, undefined);
       assert.equal(JSON.stringify(answer), JSON.stringify(expected));
     });
   }
 
-  it("is made in no time of fragments that spread each other twice, and again", async () => {
+  it("is planned quickly for fragments that spread each other twice, repeatedly", async () => {
     const fragments = Array.from({ length: 40 }, (_, n) => `fragment F${n} on User { ...F${n + 1} ...F${n + 1} }`);
     const { answer } = await both(`{ me { ...F0 } } ${fragments.join(" ")} fragment F40 on User { name }`);
     assert.deepEqual(answer, { data: { me: { name: "Ann" } } });
@@ -124,23 +124,23 @@ describe("a query that a plan cannot answer", () => {
   const queries: readonly (readonly [string, string])[] = [
     ["a resolver that throws", "{ odd { thrown } }"],
     ["a resolver that rejects", "{ odd { rejected number } me { friends { id } } }"],
-    ["a resolver that gives an error", "{ odd { error { name } } }"],
-    ["a null where none may be", "{ odd { missing } }"],
-    ["a null in a list where none may be", "{ odd { items } }"],
+    ["a resolver that returns an error", "{ odd { error { name } } }"],
+    ["a null for a non-null field", "{ odd { missing } }"],
+    ["a null in a list of non-null items", "{ odd { items } }"],
     ["a value that does not fit its type", "{ odd { number } }"],
     ["a list of promises", "{ odd { promises { name } } }"],
-    ["a member that is computed", "{ odd { computed } }"],
-    ["one that is asked twice about the same object", "{ me { friends { friends { name } } } odd { missing } }"],
+    ["a computed member", "{ odd { computed } }"],
+    ["a resolver that is called twice for the same object", "{ me { friends { friends { name } } } odd { missing } }"],
   ];
   for (const [name, source] of queries) {
-    it(`has ${name}: graphql-js says what is wrong, and no resolver runs twice`, async () => {
+    it(`has ${name}: graphql-js reports the error, and no resolver runs twice`, async () => {
       const { answer, expected, quickly, usually } = await both(source);
       assert.equal(JSON.stringify(answer), JSON.stringify(expected));
       assert.deepEqual(quickly.toSorted(), usually.toSorted());
     });
   }
 
-  it("has a resolver that asks for information about the query: that one alone is asked again", async () => {
+  it("has a resolver that uses information about the query: only that one runs again", async () => {
     const { answer, expected, quickly } = await both("{ me { id } odd { informed } }");
     assert.equal(JSON.stringify(answer), JSON.stringify(expected));
     assert.deepEqual(quickly, ["Query.me", "Query.odd", "Odd.informed", "Odd.informed"]);

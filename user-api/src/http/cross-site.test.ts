@@ -6,22 +6,27 @@ describe("a request of another site", () => {
   const evil = "https://evil.example";
   const cases = [
     ["a program", {}, [], false],
-    ["a person who typed the address", { "sec-fetch-site": "none" }, [], false],
-    ["a page of ours", { "sec-fetch-site": "same-origin", origin: "http://a", host: "a" }, [], false],
+    ["a user who typed the address", { "sec-fetch-site": "none" }, [], false],
+    ["a page of the same origin", { "sec-fetch-site": "same-origin", origin: "http://a", host: "a" }, [], false],
     ["a page of another site", { "sec-fetch-site": "cross-site" }, [], true],
-    ["a page of a site beside ours", { "sec-fetch-site": "same-site" }, [], true],
-    ["a page that had to ask first", { "sec-fetch-site": "cross-site", "graphql-require-preflight": "1" }, [], false],
+    ["a page of another origin of the same site", { "sec-fetch-site": "same-site" }, [], true],
+    [
+      "a page whose request needed a preflight",
+      { "sec-fetch-site": "cross-site", "graphql-require-preflight": "1" },
+      [],
+      false,
+    ],
     ["an old browser's page of another site", { origin: evil, host: "a" }, [], true],
-    ["an old browser's page of ours", { origin: "http://a", host: "a" }, [], false],
+    ["an old browser's page of the same origin", { origin: "http://a", host: "a" }, [], false],
     [
       "an old browser's page of the gateway",
       { origin: evil, host: "a", "x-forwarded-host": "evil.example" },
       [],
       false,
     ],
-    ["a page without an address", { origin: "null", host: "a" }, [], true],
-    ["a listed page", { "sec-fetch-site": "cross-site", origin: evil }, [evil], false],
-    ["any page when all are listed", { "sec-fetch-site": "cross-site" }, ["*"], false],
+    ["a page with the origin null", { origin: "null", host: "a" }, [], true],
+    ["a page of a listed origin", { "sec-fetch-site": "cross-site", origin: evil }, [evil], false],
+    ["any page if all origins are listed", { "sec-fetch-site": "cross-site" }, ["*"], false],
   ] as const;
   for (const [who, headers, origins, expected] of cases) {
     it(`is ${expected ? "" : "not "}that of ${who}`, () => assert.equal(isCrossSite(headers, { origins }), expected));

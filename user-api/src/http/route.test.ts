@@ -44,7 +44,7 @@ describe("the endpoint", () => {
     ["a document by QUERY", send("QUERY", QUERY, plain)],
     ["a mutation by POST", send("POST", body(MUTATION), json)],
     [
-      "nulls for what is not used",
+      "nulls for unused members",
       send("POST", JSON.stringify({ query: QUERY, variables: null, extensions: null }), json),
     ],
   ];
@@ -58,12 +58,12 @@ describe("the endpoint", () => {
     });
   }
 
-  it("answers the head of a query", async () => {
+  it("answers HEAD", async () => {
     const { statusCode, body } = await app.inject({ ...get(QUERY), method: "HEAD" });
     assert.deepEqual([statusCode, body], [200, ""]);
   });
 
-  it("speaks QUERY over a real connection", async () => {
+  it("answers QUERY over a real connection", async () => {
     const call = httpRequest(`${address}/graphql`, { method: "QUERY", headers: json });
     call.end(body(QUERY));
     const answer = await new Promise<import("node:http").IncomingMessage>((resolve, reject) => {
@@ -82,13 +82,18 @@ describe("the endpoint", () => {
     ["a DELETE", send("DELETE", undefined, {}), 405, "BAD_REQUEST", { allow: "GET, POST, QUERY" }],
     ["a TRACE", { method: "TRACE", url: "/graphql" }, 405, "BAD_REQUEST", { allow: "GET, POST, QUERY" }],
     [
-      "a packed body",
+      "a compressed body",
       send("POST", gzipSync(body(QUERY)), { ...json, "content-encoding": "gzip" }),
       415,
       "BAD_REQUEST",
       { "accept-encoding": "identity" },
     ],
-    ["a packed document", send("QUERY", gzipSync(QUERY), { ...plain, "content-encoding": "gzip" }), 415, "BAD_REQUEST"],
+    [
+      "a compressed document",
+      send("QUERY", gzipSync(QUERY), { ...plain, "content-encoding": "gzip" }),
+      415,
+      "BAD_REQUEST",
+    ],
     ["a QUERY without a content type", send("QUERY", undefined, {}), 400, "BAD_REQUEST"],
     [
       "a form",
@@ -103,12 +108,17 @@ describe("the endpoint", () => {
       "BAD_REQUEST",
     ],
     ["a list of requests", send("POST", `[${body(QUERY)}]`, json), 400, "BAD_REQUEST"],
-    ["a body that is no UTF-8", send("POST", Buffer.from('{"query":"{ a\xff }"}', "latin1"), json), 400, "BAD_REQUEST"],
-    ["a document that is no UTF-8", send("POST", Buffer.from([0x7b, 0xff, 0x7d]), plain), 400, "BAD_REQUEST"],
+    [
+      "a body that is not UTF-8",
+      send("POST", Buffer.from('{"query":"{ a\xff }"}', "latin1"), json),
+      400,
+      "BAD_REQUEST",
+    ],
+    ["a document that is not UTF-8", send("POST", Buffer.from([0x7b, 0xff, 0x7d]), plain), 400, "BAD_REQUEST"],
     ["a body with __proto__", send("POST", '{"query":"{a}","__proto__":{"x":1}}', json), 400, "BAD_REQUEST"],
     ["a query twice in the URL", { url: "/graphql?query={a}&query={b}", headers: accept }, 400, "BAD_REQUEST"],
     ["query and documentId", send("POST", JSON.stringify({ query: QUERY, documentId: "x" }), json), 400, "BAD_REQUEST"],
-    ["an id while no document is trusted", send("POST", '{"documentId":"x"}', json), 400, "PERSISTED_QUERY_NOT_FOUND"],
+    ["an id without trusted documents", send("POST", '{"documentId":"x"}', json), 400, "PERSISTED_QUERY_NOT_FOUND"],
     ["a client that wants HTML", get(QUERY, { accept: "text/html" }), 406, "BAD_REQUEST"],
     ["a GET of another site's page", get(QUERY, { ...accept, "sec-fetch-site": "cross-site" }), 403, "FORBIDDEN"],
   ];
@@ -166,7 +176,7 @@ describe("an operation that takes too long", () => {
 });
 
 describe("GraphiQL", () => {
-  it("is there when it is on, with all that its page loads from us", async () => {
+  it("is served if it is enabled, with everything that its page loads", async () => {
     const { app } = await testApp({ graphiql: true });
     const page = await app.inject("/graphiql");
     assert.match(page.body, /<title>GraphiQL<\/title>/);
@@ -183,7 +193,7 @@ describe("GraphiQL", () => {
     await app.close();
   });
 
-  it("is not there when it is off", async () => {
+  it("is not served if it is disabled", async () => {
     const { app } = await testApp();
     assert.equal((await app.inject("/graphiql")).statusCode, 404);
     await app.close();
@@ -193,7 +203,7 @@ describe("GraphiQL", () => {
 describe("introspection", () => {
   const query = "{ __schema { queryType { name } } }";
 
-  it("is refused when it is off, and error messages for unknown fields suggest no names", async () => {
+  it("is refused if it is disabled, and error messages for unknown fields suggest no names", async () => {
     const { app } = await testApp({ introspection: false });
     for (const source of [query, '{ __type(name: "User") { name } }']) {
       const codes = codesOf(await postQuery(app, { query: source }));
@@ -205,7 +215,7 @@ describe("introspection", () => {
     await app.close();
   });
 
-  it("is answered when it is on", async () => {
+  it("is answered if it is enabled", async () => {
     const { app } = await testApp();
     assert.deepEqual((await postQuery(app, { query })).data, { __schema: { queryType: { name: "Query" } } });
     await app.close();
@@ -252,13 +262,13 @@ describe("trusted documents", () => {
   }
 
   for (const payload of [{ documentId: "none" }, { documentId: "__proto__" }, { query: "{ users { name } }" }]) {
-    it(`are all that is executed: not ${JSON.stringify(payload)}`, async () => {
+    it(`are the only documents that are executed: not ${JSON.stringify(payload)}`, async () => {
       const response = await app.inject({ method: "POST", url: "/graphql", headers: { accept: RESPONSE }, payload });
       assert.deepEqual([response.statusCode, codesOf(response.json())], [400, ["PERSISTED_QUERY_NOT_FOUND"]]);
     });
   }
 
-  it("keep to the rules of methods", async () => {
+  it("follow the rules for methods", async () => {
     assert.equal((await app.inject({ url: "/graphql?documentId=make" })).statusCode, 405);
   });
 });

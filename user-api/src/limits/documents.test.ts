@@ -55,7 +55,7 @@ describe("a limit on documents", () => {
     ],
   ];
   for (const [limit, maximum, within, limitExceeded, message] of cases) {
-    it(`${limit} of ${maximum} lets pass what is within, and names itself to what is beyond`, () => {
+    it(`${limit} of ${maximum} accepts documents within it, and is named in the error for documents beyond it`, () => {
       const check = checkBy({ [limit]: maximum });
       // The second time what was found out is used again.
       for (let n = 0; n < 2; n++) {
@@ -70,12 +70,12 @@ describe("a limit on documents", () => {
     });
   }
 
-  it("lets a query of all users with their posts pass by default, twice in one request", () => {
+  it("accepts a query of all users with their posts by default, twice in one request", () => {
     const query = "{ a: users { id name email posts { title } } b: users { id name email posts { title } } }";
     assert.ok("node" in checkBy()({ query }));
   });
 
-  it("lets the standard introspection query pass by default, with every option", () => {
+  it("accepts the standard introspection query by default, with every option", () => {
     const query = getIntrospectionQuery({
       inputValueDeprecation: true,
       schemaDescription: true,
@@ -86,7 +86,7 @@ describe("a limit on documents", () => {
     assert.ok("node" in checkBy()({ query }));
   });
 
-  it("does not let introspection go round in circles", () => {
+  it("refuses circular introspection", () => {
     const query =
       "{ __schema { types { fields { type { fields { type { fields { type { fields { name } } } } } } } } } }";
     const refused = checkBy()({ query });
@@ -94,7 +94,7 @@ describe("a limit on documents", () => {
     assert.match(refused.errors[0]?.message ?? "", /introspection depth/i);
   });
 
-  it("finds a subscription without its field whichever operation is asked for, and remembers that", () => {
+  it("detects a subscription without its field for any requested operation, and caches the result", () => {
     const query = "query A { __typename } subscription B($a: Boolean!) { userCreated @include(if: $a) { id } }";
     const check = checkBy();
     const [first, second] = [check({ query, operationName: "A" }), check({ query, operationName: "A" })];
@@ -103,7 +103,7 @@ describe("a limit on documents", () => {
     assert.equal(first.errors[0], second.errors[0]);
   });
 
-  it("keeps the parser from the end of the stack", () => {
+  it("protects the parser from a stack overflow", () => {
     const check = checkBy({ tokens: 10_000, depth: 100 });
     const refused = check({ query: "{a".repeat(4_999) + "}".repeat(2) });
     assert.ok("errors" in refused);
@@ -126,14 +126,14 @@ describe("the selected operation", () => {
   }
 
   for (const operationName of [undefined, null, "", "C", "__proto__", "constructor"]) {
-    it(`is none of two for ${JSON.stringify(operationName)}`, () => {
+    it(`is undefined for two operations and ${JSON.stringify(operationName)}`, () => {
       const refused = checkBy()({ query: TWO, operationName });
       assert.ok("errors" in refused);
       assert.equal(refused.errors[0]?.extensions.code, "GRAPHQL_VALIDATION_FAILED");
     });
   }
 
-  it("tells the fields that it asks for, each once, as the schema has them", () => {
+  it("lists the requested fields, each once, by their names in the schema", () => {
     const operation = checkBy()({
       query: `{ a: users { ...F } b: users { ...F } __typename __schema { types { ... on __Type { name } ...G } } }
         fragment F on User { name posts { title } } fragment G on __Type { kind }`,
@@ -142,7 +142,7 @@ describe("the selected operation", () => {
     assert.deepEqual(operation.fields, ["User.name", "Post.title", "User.posts", "Query.users"]);
   });
 
-  it("is none of definitions of types, and none of nothing", () => {
+  it("is undefined for type definitions and for an empty document", () => {
     for (const query of ["type A { a: Int }", "fragment F on User { id }", "", undefined]) {
       assert.ok("errors" in checkBy()({ query }), `${query}`);
     }

@@ -81,7 +81,7 @@ describe("the cost", () => {
     });
   }
 
-  it("of fragments that double again and again is found at once, and beyond every limit", () => {
+  it("of fragments that double repeatedly is computed at once, and exceeds every limit", () => {
     assert.ok(of(`{ a { ...F0 } } ${doubling(400)}`, cost({ page, variables: {} })) > 1e100);
   });
 });

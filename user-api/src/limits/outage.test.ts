@@ -5,7 +5,7 @@ import { makeOutageLog } from "./outage.ts";
 const AWAY = "Redis does not count requests; each replica counts its own";
 const BACK = "Redis counts requests again";
 
-describe("what the log says of a Redis that counts no requests", () => {
+describe("the log of a Redis outage", () => {
   beforeEach(() => mock.timers.enable({ apis: ["Date", "setTimeout"], now: 1_000_000 }));
   afterEach(() => mock.timers.reset());
 
@@ -44,7 +44,7 @@ describe("what the log says of a Redis that counts no requests", () => {
     assert.equal(lines.length, 4);
   });
 
-  it("is nothing any more once it is closed", () => {
+  it("is empty once it is closed", () => {
     const { lines, outage } = rig();
     outage.failed(new Error("OOM"));
     outage.recovered();

@@ -14,7 +14,7 @@ const askedBy = (caller: Partial<Caller>) =>
   ({ caller: { consumer: null, gateway: true, ...caller }, routeOptions: { config: {} } }) as FastifyRequest;
 
 describe("the rate of a client", () => {
-  it("is answered 429 beyond it, with a single error and the time to retry", async () => {
+  it("answers 429 to requests beyond it, with a single error and the time to retry", async () => {
     const { app } = await testApp({ requestsPerMinute: 2 });
     const statuses = [];
     for (let n = 0; n < 3; n++) statuses.push((await get(app)).statusCode);
@@ -29,7 +29,7 @@ describe("the rate of a client", () => {
     await app.close();
   });
 
-  it("is counted by consumer, else by the address that the gateway names, and asks for no more than /graphql", async () => {
+  it("is counted by consumer, otherwise by the address that the gateway names, and only for /graphql", async () => {
     const { app } = await testApp({ requestsPerMinute: 1 });
     const { "x-gateway-secret": secret } = fromGateway;
     const clients: readonly Record<string, string>[] = [
@@ -48,7 +48,7 @@ describe("the rate of a client", () => {
     await app.close();
   });
 
-  it("is shared by all addresses of an IPv6 network that one client has", async () => {
+  it("is shared by all addresses of a client's IPv6 network", async () => {
     const { app } = await testApp({ requestsPerMinute: 1 });
     const { "x-gateway-secret": secret } = fromGateway;
     const from = (address: string) => get(app, { "x-gateway-secret": secret, "x-real-ip": address });
@@ -58,7 +58,7 @@ describe("the rate of a client", () => {
     await app.close();
   });
 
-  it("is counted by the process itself while Redis is away, which is reported once", async () => {
+  it("is counted by the process itself while Redis is unreachable, which is reported once", async () => {
     // No process listens on that port.
     const { app, logged } = await testApp({ requestsPerMinute: 2, redisUrl: "redis://127.0.0.1:1" });
     const statuses = [];
@@ -70,7 +70,7 @@ describe("the rate of a client", () => {
     assert.deepEqual(warnings(), ["Redis does not count requests; each replica counts its own"]);
   });
 
-  it("of a consumer goes on while requests come from any number of addresses", async () => {
+  it("of a consumer is unaffected by requests from any number of addresses", async () => {
     const app = fastify();
     const count = await countRequests(app, {
       requestsPerMinute: 1,
@@ -87,7 +87,7 @@ describe("the rate of a client", () => {
     await app.close();
   });
 
-  it("has no end with 0", async () => {
+  it("is unlimited with 0", async () => {
     const { app } = await testApp({ requestsPerMinute: 0 });
     for (let n = 0; n < 50; n++) assert.equal((await get(app)).statusCode, 200);
     await app.close();

@@ -27,20 +27,20 @@ const withMembers = (message: string, members: object, options?: ErrorOptions): 
 const command = { name: "hello", args: ["3", "AUTH", "default", "hunter2"] };
 
 describe("an error in the log", () => {
-  it("has its type, its words and its stack, and what names its kind", () => {
+  it("has its type, message and stack, and members such as code", () => {
     const members = { code: "ECONNREFUSED", errno: -111, syscall: "connect", address: "127.0.0.1", port: 1 };
     const { stack, ...rest } = logged(withMembers("connect ECONNREFUSED", members));
     assert.deepEqual(rest, { type: "Error", message: "connect ECONNREFUSED", ...members });
     assert.match(String(stack), /^Error: connect ECONNREFUSED\n +at /);
   });
 
-  it("has nothing else that a library hangs on it: not the command with its password, not the connection", () => {
+  it("has no other properties that a library attaches, such as a command with its password or a connection", () => {
     for (const members of [{ command }, { client: { password: "hunter2" } }, { input: "redis://:hunter2@host" }]) {
       assert.deepEqual(Object.keys(logged(withMembers("WRONGPASS", members))), ["type", "message", "stack"]);
     }
   });
 
-  it("has the words of its causes and the errors inside, without theirs", () => {
+  it("has the messages of its causes and inner errors, without their other properties", () => {
     const inner = withMembers("inside", { command, code: "A" });
     const cause = withMembers("the reason", { command }, { cause: inner });
     const { message, aggregateErrors } = logged(

@@ -37,7 +37,7 @@ describe("the metrics", () => {
     assert.equal(sampleIn(body, 'sluice_user_api_fields_total{field="Query.nobody"}'), undefined);
   });
 
-  it("have no label that clients can make without end", async () => {
+  it("have no label with unbounded values from clients", async () => {
     const { app } = await testApp();
     for (let n = 0; n < 150; n++) await postQuery(app, { query: `query Name${n} { users { id } }` });
     const { body } = await app.inject("/metrics");
@@ -62,9 +62,9 @@ describe("the metrics", () => {
 
   for (const [how, headers] of [
     ["the gateway's secret", fromGateway],
-    ["an address that it was forwarded for", { "x-forwarded-for": "1.2.3.4" }],
+    ["a forwarded address", { "x-forwarded-for": "1.2.3.4" }],
   ] as const) {
-    it(`are not there for a request with ${how}`, async () => {
+    it(`are hidden from a request with ${how}`, async () => {
       const { app } = await testApp();
       assert.equal((await app.inject({ url: "/metrics", headers })).statusCode, 404);
       await app.close();
@@ -76,9 +76,9 @@ describe("the log", () => {
   const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
   const cases = [
     ["the gateway's id and trace", { "x-request-id": "from-gateway", traceparent }, "from-gateway", true],
-    ["an id of its own for one that is none", { "x-request-id": "a b", traceparent: "00-x-y-01" }, null, false],
+    ["a generated id for an invalid one", { "x-request-id": "a b", traceparent: "00-x-y-01" }, null, false],
     ["no trace that is all zeros", { traceparent: `00-${"0".repeat(32)}-b7ad6b7169203331-01` }, null, false],
-    ["no trace of the version that is none", { traceparent: traceparent.replace("00-", "ff-") }, null, false],
+    ["no trace of an invalid version", { traceparent: traceparent.replace("00-", "ff-") }, null, false],
   ] as const;
   for (const [name, headers, id, traced] of cases) {
     it(`has ${name} in each log line of a request`, async () => {

@@ -21,7 +21,7 @@ describe("the caller", () => {
 
   const cases: readonly Case[] = [
     [
-      "is the consumer when the gateway shows its secret",
+      "is the consumer if the gateway sends its secret",
       { gatewaySecret: secret },
       { ...claims, ...with_(secret) },
       far,
@@ -66,7 +66,7 @@ describe("the caller", () => {
       nobodyNear,
     ],
     ["is refused from another machine", { directCalls: true }, claims, far, /only through the gateway/],
-    ["is refused from nowhere", { directCalls: true }, claims, undefined, /only through the gateway/],
+    ["is refused without an address", { directCalls: true }, claims, undefined, /only through the gateway/],
   ];
   for (const [name, options, headers, remoteAddress, expected] of cases) {
     it(name, () => {
@@ -99,7 +99,7 @@ describe("the caller", () => {
     });
   }
 
-  it("recognises this machine in all its forms", () => {
+  it("recognizes all addresses of this machine", () => {
     for (const address of ["127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1"])
       assert.ok(isLoopback(address), address);
     for (const address of ["10.0.0.1", "::2", "::ffff:10.0.0.1", undefined])

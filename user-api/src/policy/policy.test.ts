@@ -34,7 +34,7 @@ describe("a demand", () => {
     [scope, consumer("reader", "admin"), null],
   ];
   for (const [demand, who, code] of cases) {
-    it(`${demand.kind} answers ${who?.tags.join("+") ?? "nobody"} with ${code ?? "the field"}`, () => {
+    it(`${demand.kind} answers ${who?.tags.join("+") ?? "a caller without a consumer"} with ${code ?? "the field"}`, () => {
       const ask = () => enforce(demand, who, "Query.a");
       if (code === null) ask();
       else assert.throws(ask, (error: { extensions?: { code?: unknown } }) => error.extensions?.code === code);
@@ -62,7 +62,7 @@ describe("the policy of a schema", () => {
     });
   }
 
-  it("has rules for single fields, below the root too, whatever the way to them", async () => {
+  it("has rules for single fields, also below the root, on any path to them", async () => {
     const schema = make();
     applyPolicy(schema, {
       access: "authenticated",

@@ -29,7 +29,7 @@ describe("PGlite in a folder", () => {
     await assert.rejects(store.ping(), /the embedded database is closed/);
   });
 
-  it("names a folder that cannot be made", async () => {
+  it("reports a folder that cannot be created", async () => {
     const file = join(folder, "file");
     await writeFile(file, "");
     await assert.rejects(openPglite({ folder: join(file, "data") }), /ENOTDIR.*file/);
@@ -43,7 +43,7 @@ describe("the lock of a folder", () => {
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
-  it("names the process that holds it, and opens when that process is gone", async () => {
+  it("names the process that holds it, and is released when that process ends", async () => {
     const script = `import { lockFolder } from ${JSON.stringify(import.meta.resolve("./folder-lock.ts"))};
       await lockFolder(${JSON.stringify(folder)}); console.log("locked"); setInterval(() => {}, 1000);`;
     const other = spawn(process.execPath, ["--input-type=module", "--eval", script], {
@@ -58,9 +58,9 @@ describe("the lock of a folder", () => {
   });
 
   const leftovers = [
-    ["of a process whose pid belongs to another one by now", `${process.pid} 1`],
+    ["of a process whose pid now belongs to another one", `${process.pid} 1`],
     ["that is empty", ""],
-    ["that is no pid", "-1"],
+    ["that is not a pid", "-1"],
   ] as const;
   for (const [what, content] of leftovers) {
     it(`takes over a leftover ${what}`, async () => {

@@ -29,8 +29,8 @@ function given<Value>(value: Value | null): Value {
   return value;
 }
 
-describe("the share of a client", () => {
-  it("has so many connections, each until it leaves", () => {
+describe("the quota of a client", () => {
+  it("has a number of connections, each until it closes", () => {
     const enter = makeClientQuotas(limits);
     const first = given(enter("a"));
     given(enter("a"));
@@ -47,7 +47,7 @@ describe("the share of a client", () => {
     for (let n = 0; n < 100; n++) given(enter("a"));
   });
 
-  it("keeps so much over all its connections, and no more, until that is given back", () => {
+  it("holds a number of bytes over all its connections, and no more until some are released", () => {
     const enter = makeClientQuotas(limits);
     const [one, other] = [given(enter("a")), given(enter("a"))];
     const back = given(one.reserve(60));
@@ -60,7 +60,7 @@ describe("the share of a client", () => {
     assert.equal(one.reserve(1), null);
   });
 
-  it("keeps once what its operations share, until the last of them has ended", () => {
+  it("counts a text that its operations share once, until the last of them has ended", () => {
     const enter = makeClientQuotas(limits);
     const quota = given(enter("a"));
     const ends = [given(quota.reserve(90, "x")), given(quota.reserve(90, "x"))];
@@ -77,7 +77,7 @@ describe("a client", () => {
   /** A subscription in so many bytes. */
   const long = (bytes: number) => `${FOLLOW_NAMES} #${"x".repeat(bytes)}`;
 
-  it("may have a limited number of sockets and streams, and other clients have their own", async () => {
+  it("may have a limited number of sockets and streams, independent of other clients", async () => {
     const { app, url, http } = await listening({ subscriptionLimits: { clientConnections: 2 } });
     const socket = await bareSocket(url);
     const headers = { accept: "text/event-stream" };
@@ -149,7 +149,7 @@ describe("a client", () => {
     await following(app, 1);
   });
 
-  it("keeps the text and the variables of what it follows once, however often it follows by them", async () => {
+  it("counts the text and the variables of equal subscriptions once", async () => {
     const { app, url } = await listening({ subscriptionLimits: { clientBytes: 100_000 } });
     const socket = await acknowledged(url);
     for (let n = 0; n < 20; n++) {
@@ -158,7 +158,7 @@ describe("a client", () => {
     }
   });
 
-  it("keeps a document once, however often it follows by it, and others beside it", async () => {
+  it("counts a document once for all its subscriptions, and other documents separately", async () => {
     const { app, url } = await listening({ subscriptionLimits: { clientBytes: 20_000 } });
     const socket = await acknowledged(url);
     // 9 tokens; by themselves the documents of all would take more than there is.

@@ -43,10 +43,12 @@ async function answers(http: string): Promise<void> {
 
 describe("an event stream that its client does not read", () => {
   for (const [bound, connectionBytes] of [
-    ["is less", 1024 * 1024],
-    ["is more", 2 * HUGE.length],
+    ["is smaller", 1024 * 1024],
+    ["is larger", 2 * HUGE.length],
   ] as const) {
-    it(`is cut once it has ended, where what may wait ${bound} than what does`, { timeout: 20_000 }, async () => {
+    it(`is closed once it has ended, if the limit of waiting bytes ${bound} than their number`, {
+      timeout: 20_000,
+    }, async () => {
       const { app, port, http, logged } = await listening({
         store: hugeStore(),
         subscriptionLimits: { ...subscriptionLimits, connectionBytes },
@@ -66,7 +68,7 @@ describe("an event stream that its client does not read", () => {
     });
   }
 
-  it("is cut as well when it has ended because its client is slow", { timeout: 20_000 }, async () => {
+  it("is also closed when it has ended because its client is slow", { timeout: 20_000 }, async () => {
     const store = arrayStore({ postsOf: async (ids) => ids.map(() => [{ title: HUGE }]) });
     const { app, port, http } = await listening({ store, subscriptionLimits });
     await deaf(port, FOLLOW);
@@ -78,7 +80,7 @@ describe("an event stream that its client does not read", () => {
     await answers(http);
   });
 
-  it("is read to its end by a client that takes its time", { timeout: 20_000 }, async () => {
+  it("is read to its end by a slow client", { timeout: 20_000 }, async () => {
     const { app, port } = await listening({ store: hugeStore(), subscriptionLimits: { heartbeatMilliseconds: 100 } });
     // Its heartbeats are the clock.
     const clock = await deaf(port, FOLLOW_NAMES);
@@ -104,7 +106,7 @@ describe("an event stream that its client does not read", () => {
   });
 });
 
-describe("an event stream whose client has gone half", () => {
+describe("an event stream whose client has closed its side", () => {
   it("ends when the client has ended its side", { timeout: 20_000 }, async () => {
     const { app, port, http } = await listening({ subscriptionLimits });
     const raw = await deaf(port, FOLLOW_NAMES);
@@ -115,7 +117,7 @@ describe("an event stream whose client has gone half", () => {
     await answers(http);
   });
 
-  it("ends although much waits that is not read", { timeout: 20_000 }, async () => {
+  it("ends although many bytes are unread", { timeout: 20_000 }, async () => {
     const store = arrayStore({ postsOf: async (ids) => ids.map(() => [{ title: HUGE }]) });
     const { app, port, http } = await listening({ store, subscriptionLimits });
     const raw = await deaf(port, FOLLOW);
@@ -127,7 +129,7 @@ describe("an event stream whose client has gone half", () => {
     await answers(http);
   });
 
-  it("is not kept when the connection of several in a row is gone", { timeout: 20_000 }, async () => {
+  it("is not kept when the connection of several consecutive streams is closed", { timeout: 20_000 }, async () => {
     const { app, port } = await listening({ subscriptionLimits });
     const raw = await deaf(port, FOLLOW_NAMES, FOLLOW_NAMES);
     await following(app, 2);
@@ -136,7 +138,7 @@ describe("an event stream whose client has gone half", () => {
     assert.equal(app.subscriptions.counts().streams, 0);
   });
 
-  it("is not begun for a client that is gone before", { timeout: 20_000 }, async () => {
+  it("is not started for a client that has disconnected before", { timeout: 20_000 }, async () => {
     const responses: ServerResponse[] = [];
     const server = createServer((_request, response) => void responses.push(response)).listen(0, "127.0.0.1");
     await once(server, "listening");

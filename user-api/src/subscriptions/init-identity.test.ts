@@ -20,7 +20,7 @@ const demo: Caller = {
 
 describe("the payload of connection_init", () => {
   const believed = [
-    ["without claims says nothing", { token: "x", headers: { "x-consumer-id": "2" } }, nobody, nobody.consumer],
+    ["without claims contains no identity", { token: "x", headers: { "x-consumer-id": "2" } }, nobody, nobody.consumer],
     ["without claims changes nothing", {}, demo, demo.consumer],
     [
       "names a consumer together with the secret",
@@ -40,10 +40,10 @@ describe("the payload of connection_init", () => {
       nobody,
       null,
     ],
-    ["shows the secret alone", secret, nobody, null],
+    ["contains only the secret", secret, nobody, null],
     ["repeats the consumer that the gateway has named", { "x-consumer-id": "1" }, demo, demo.consumer],
     [
-      "repeats all of it",
+      "repeats all of the consumer's headers",
       { "X-Consumer-ID": "1", "x-consumer-username": "demo", "x-consumer-tags": "reader,writer" },
       demo,
       demo.consumer,
@@ -60,14 +60,14 @@ describe("the payload of connection_init", () => {
 
   const refused: readonly (readonly [string, Readonly<Record<string, unknown>>, Caller])[] = [
     ["names a consumer without the secret", { "x-consumer-id": "2" }, nobody],
-    ["shows another secret", { "x-gateway-secret": "x", "x-consumer-id": "2" }, nobody],
-    ["shows another secret and names no consumer", { "x-gateway-secret": "x" }, nobody],
-    ["shows a secret that is no text", { "x-gateway-secret": [GATEWAY_SECRET], "x-consumer-id": "2" }, nobody],
+    ["contains another secret", { "x-gateway-secret": "x", "x-consumer-id": "2" }, nobody],
+    ["contains another secret and names no consumer", { "x-gateway-secret": "x" }, nobody],
+    ["contains a secret that is not a text", { "x-gateway-secret": [GATEWAY_SECRET], "x-consumer-id": "2" }, nobody],
     ["names a consumer by a number", { ...secret, "x-consumer-id": 2 }, nobody],
-    ["shows the secret twice", { ...secret, "X-Gateway-Secret": GATEWAY_SECRET, "x-consumer-id": "2" }, nobody],
+    ["contains the secret twice", { ...secret, "X-Gateway-Secret": GATEWAY_SECRET, "x-consumer-id": "2" }, nobody],
     ["names two consumers", { ...secret, "x-consumer-id": "2", "X-Consumer-ID": "1" }, nobody],
-    ["names another consumer than the gateway has", { "x-consumer-id": "2" }, demo],
-    ["names a consumer where the gateway has named none", { "x-consumer-id": "2" }, nobodyOfGateway],
+    ["names a consumer other than the gateway's", { "x-consumer-id": "2" }, demo],
+    ["names a consumer although the gateway has named none", { "x-consumer-id": "2" }, nobodyOfGateway],
     ["gives the gateway's consumer another name", { "x-consumer-id": "1", "x-consumer-username": "ann" }, demo],
     ["gives the gateway's consumer other tags", { "x-consumer-id": "1", "x-consumer-tags": "admin" }, demo],
     ["says that the gateway's consumer is anonymous", { "x-anonymous-consumer": "true" }, demo],
@@ -108,7 +108,7 @@ describe("a socket whose init names its consumer", () => {
   const claim = { ...secret, "X-Consumer-ID": "2", "X-Consumer-Username": "ann" };
   const initWith = (payload: object): string => JSON.stringify({ type: "connection_init", payload });
 
-  it("acts for that consumer, also by its rate and its share", async () => {
+  it("acts for that consumer, also for its rate and its quota", async () => {
     const { url } = await listening({ policy, requestsPerMinute: 3, subscriptionLimits: { clientConnections: 1 } });
     const socket = await bareSocket(url);
     socket.send(initWith(claim));
@@ -124,7 +124,7 @@ describe("a socket whose init names its consumer", () => {
     assert.match(JSON.stringify(await nextMessage(other)), /RATE_LIMITED|UNAUTHENTICATED/);
   });
 
-  it("keeps its place when there is no other one", async () => {
+  it("keeps its place in the quota if there is no other connection", async () => {
     const { url } = await listening({ policy, subscriptionLimits: { connections: 1 } });
     const socket = await bareSocket(url);
     socket.send(initWith(claim));

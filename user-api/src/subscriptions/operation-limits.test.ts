@@ -45,7 +45,7 @@ describe("an operation of a socket", () => {
     assert.match((await app.inject("/metrics")).body, /^sluice_user_api_rate_limited_total 2$/m);
   });
 
-  it("is in the metrics: queries, subscriptions, and what is refused", async () => {
+  it("is in the metrics: queries, subscriptions and refusals", async () => {
     const { app, url } = await listening();
     const socket = await acknowledged(url);
     const next = heard(socket);

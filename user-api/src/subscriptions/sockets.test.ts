@@ -25,12 +25,12 @@ describe("a socket", () => {
     ["nothing at all", [], 4408],
     ["pings only", ['{"type":"ping"}'], 4408],
     ["a subscription before init", [subscribe("1")], 4401],
-    ["no JSON", [init, "hello"], 4400],
+    ["text that is not JSON", [init, "hello"], 4400],
     ["a binary frame", [init, Buffer.from('{"type":"ping"}')], 4400],
     ["a message that only servers send", [init, '{"type":"connection_ack"}'], 4400],
     ["init twice", [init, init], 4429],
-    ["an id twice", [init, subscribe("1"), subscribe("1")], 4409],
-    ["a long id twice", [init, subscribe("🐙".repeat(200)), subscribe("🐙".repeat(200))], 4409],
+    ["a duplicate id", [init, subscribe("1"), subscribe("1")], 4409],
+    ["a long duplicate id", [init, subscribe("🐙".repeat(200)), subscribe("🐙".repeat(200))], 4409],
     ["a frame that is too large", [init, subscribe("1", " ".repeat(200_000))], 1009],
   ];
   for (const [name, sent, code] of faults) {
@@ -52,7 +52,7 @@ describe("a socket", () => {
     ["text that is not UTF-8", [0x81, 0x82, 0, 0, 0, 0, 0xc3, 0x28], 1007],
     ["a frame without a mask", [0x81, 0x02, 0x7b, 0x7d], 1002],
     ["a reserved opcode", [0x83, 0x80, 0, 0, 0, 0], 1002],
-    ["the end of a message that has not begun", [0x80, 0x80, 0, 0, 0, 0], 1002],
+    ["the end of a message that was not started", [0x80, 0x80, 0, 0, 0, 0], 1002],
     ["a long ping", [0x89, 0xfe, 0x00, 0x80, 0, 0, 0, 0], 1002],
   ];
   for (const [name, bytes, code] of frames) {
@@ -89,7 +89,7 @@ describe("a socket", () => {
     ]);
   });
 
-  it("that no longer answers is cut, and its subscriptions end", async () => {
+  it("that no longer answers is closed, and its subscriptions end", async () => {
     const { app, url } = await listening({ subscriptionLimits: { heartbeatMilliseconds: 50 } });
     const socket = await acknowledged(url, { autoPong: false });
     socket.send(subscribe("1"));
@@ -152,7 +152,7 @@ describe("a socket", () => {
     assert.deepEqual((await once(nobody, "close")).map(String), ["4403", "Forbidden"]);
   });
 
-  it("takes other payloads of init as they are", async () => {
+  it("accepts other payloads of init", async () => {
     const { url } = await listening();
     const socket = await bareSocket(url);
     socket.send(JSON.stringify({ type: "connection_init", payload: { token: "x" } }));

@@ -83,7 +83,7 @@ for (const client of clients) {
       assert.deepEqual(await first, { data: { userCreated: { name: "bob" } } });
     });
 
-    it("answers queries and mutations too", async () => {
+    it("also executes queries and mutations", async () => {
       const { app, port } = await listening();
       const { data } = await firstOf(client, port, create("ann"));
       const { id } = (data as { createUser: { id: string } }).createUser;
@@ -179,7 +179,7 @@ for (const client of clients) {
         INVALID,
       ],
       [
-        "what is beside a subscription whose field may not be included",
+        "fields beside a subscription whose field may not be included",
         {
           query: `query A { __typename } subscription B($a: Boolean!) { userCreated @include(if: $a) { id } }`,
           operationName: "A",

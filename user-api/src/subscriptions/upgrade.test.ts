@@ -8,8 +8,13 @@ const page = { ...protocol, host: "127.0.0.1:4000", origin: "https://evil.exampl
 
 describe("an upgrade to a WebSocket", () => {
   const cases = [
-    ["passes for a program", { ...protocol, host: "x" }, {}, undefined],
-    ["passes when further protocols follow", { "sec-websocket-protocol": "graphql-transport-ws, x" }, {}, undefined],
+    ["is accepted for a program", { ...protocol, host: "x" }, {}, undefined],
+    [
+      "is accepted when further protocols follow",
+      { "sec-websocket-protocol": "graphql-transport-ws, x" },
+      {},
+      undefined,
+    ],
     ["is refused without a protocol", {}, {}, "BAD_REQUEST"],
     [
       "is refused with the old protocol first",
@@ -17,13 +22,13 @@ describe("an upgrade to a WebSocket", () => {
       {},
       "BAD_REQUEST",
     ],
-    ["passes for a page of our own", { ...page, origin: "http://127.0.0.1:4000" }, {}, undefined],
-    ["passes for a page of the gateway's host", { ...page, "x-forwarded-host": "evil.example" }, {}, undefined],
+    ["is accepted for a page of the same origin", { ...page, origin: "http://127.0.0.1:4000" }, {}, undefined],
+    ["is accepted for a page of the gateway's host", { ...page, "x-forwarded-host": "evil.example" }, {}, undefined],
     ["is refused for another page", page, {}, "FORBIDDEN"],
-    ["is refused for a page without an address", { ...page, origin: "null" }, {}, "FORBIDDEN"],
-    ["passes for another page with a credential", page, { consumer }, undefined],
-    ["passes for a listed page", page, { origins: ["https://evil.example"] }, undefined],
-    ["passes for any page when all are listed", page, { origins: ["*"] }, undefined],
+    ["is refused for a page with the origin null", { ...page, origin: "null" }, {}, "FORBIDDEN"],
+    ["is accepted for another page with a credential", page, { consumer }, undefined],
+    ["is accepted for a page of a listed origin", page, { origins: ["https://evil.example"] }, undefined],
+    ["is accepted for any page if all origins are listed", page, { origins: ["*"] }, undefined],
   ] as const;
   for (const [name, headers, options, code] of cases) {
     it(name, () => {
