@@ -1,7 +1,6 @@
 /** Balancers of all upstream entities. A change replaces only those of the upstreams that it affects. */
 import {
   BucketMap,
-  byHash,
   byId,
   differences,
   emptySnapshot,
@@ -24,7 +23,8 @@ type Sections = Pick<Snapshot, "upstreams" | "targets" | "certificates">;
 interface BalancerIndexes {
   readonly sections: Sections;
   readonly byId: BucketMap<Balancer>;
-  readonly byName: BucketMap<Balancer>;
+  /** Upstreams by name. */
+  readonly upstreams: GroupIndex<Upstream>;
   /** Targets by upstream id. */
   readonly targets: GroupIndex<Target>;
   /** Upstreams with a client certificate, by its id. */
@@ -41,7 +41,7 @@ export class Balancers {
   static readonly empty = new Balancers({
     sections: emptySnapshot,
     byId: new BucketMap(byId),
-    byName: new BucketMap(byHash),
+    upstreams: new GroupIndex(({ name }) => name),
     targets: new GroupIndex(({ upstream }) => upstream?.id),
     showing: new GroupIndex(({ client_certificate }) => client_certificate?.id),
   });
@@ -53,7 +53,7 @@ export class Balancers {
 
   /** The balancer of the upstream with this name. */
   named(name: string): Balancer | undefined {
-    return this.#parts.byName.get(name);
+    return this.all.get(this.#parts.upstreams.of(name)[0]?.id ?? "");
   }
 
   /** The same object when upstreams, targets and certificates are unchanged. */
@@ -69,6 +69,7 @@ export class Balancers {
     };
     if (Object.values(changed).every(({ length }) => length === 0)) return this;
     const groups = {
+      upstreams: before.upstreams.with(changed.upstreams),
       targets: before.targets.with(changed.targets),
       showing: before.showing.with(changed.upstreams),
     };
@@ -81,35 +82,14 @@ export class Balancers {
     ]);
     const remade = [...touched].map((id): readonly [string, Balancer | undefined] => {
       const upstream = upstreams.get(id);
-      if (upstream === undefined) return [id, undefined];
-      const own = groups.targets.of(id);
-      const certificate = certificates.get(upstream.client_certificate?.id ?? "") ?? null;
+      const certificate = certificates.get(upstream?.client_certificate?.id ?? "") ?? null;
       const previous = before.byId.get(id) ?? null;
-      return [
-        id,
-        new Balancer({
-          upstream,
-          targets: own,
-          certificate,
-          previous,
-          now: monotonic,
-          onHealthTransition,
-          onHealthUpdate,
-        }),
-      ];
+      const common = { previous, now: monotonic, onHealthTransition, onHealthUpdate };
+      return [id, upstream && new Balancer({ upstream, targets: groups.targets.of(id), certificate, ...common })];
     });
-    const gone = remade.flatMap(([id]) => before.byId.get(id)?.upstream.name ?? []);
-    const come = remade.flatMap(([, balancer]) => balancer ?? []);
     return new Balancers({
       sections: { upstreams, targets, certificates },
       byId: before.byId.with(remade),
-      // One change may move a name from one upstream to another.
-      byName: before.byName.with(
-        new Map<string, Balancer | undefined>([
-          ...gone.map((name) => [name, undefined] as const),
-          ...come.map((balancer) => [balancer.upstream.name, balancer] as const),
-        ]),
-      ),
       ...groups,
     });
   }

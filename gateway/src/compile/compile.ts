@@ -55,14 +55,11 @@ class CompiledRuntime implements Runtime {
       removed: routes.flatMap((route) => route.before ?? []),
       added: routes.flatMap((route) => route.after ?? []),
     });
-    this.upstreams =
-      previous === null
-        ? CompiledUpstreams.of(snapshot, this.#balancers)
-        : previous.upstreams.with(snapshot, this.#balancers);
-    this.#parts =
-      previous === null
-        ? CompiledRoutes.of(this.upstreams, this.#plugins)
-        : previous.#parts.with(this.upstreams, this.#plugins);
+    this.upstreams = CompiledUpstreams.of(snapshot, {
+      balancers: this.#balancers,
+      previous: previous?.upstreams ?? null,
+    });
+    this.#parts = new CompiledRoutes(this.upstreams, this.#plugins, previous === null ? null : previous.#parts);
     // Nothing may throw from here on, because these caches are shared with the previous runtime.
     for (const { key, after } of routes) if (after === undefined) this.#parts.forget(key);
     for (const { key, after } of changed((of) => of.services)) if (after === undefined) this.upstreams.forget(key);

@@ -5,72 +5,38 @@
  */
 import type { SnapshotRoute } from "@sluice/model";
 import { type PluginTable, RoutePlugins } from "./plugin-chains.ts";
-import type { CompiledRoute, ServiceUpstream } from "./runtime.ts";
+import type { CompiledRoute } from "./runtime.ts";
 import type { CompiledUpstreams } from "./upstream-index.ts";
 
-/** A compiled route and the version that last validated it. Null: the route does not take requests. */
-interface CachedRoute {
-  version: number;
-  route: SnapshotRoute;
-  compiled: OwnCompiledRoute | null;
+interface OwnCompiledRoute extends CompiledRoute {
+  readonly chains: RoutePlugins;
 }
-
-let versions = 0;
 
 export class CompiledRoutes {
   readonly #upstreams: CompiledUpstreams;
   readonly #plugins: PluginTable;
-  /** By route id; shared between versions. */
-  readonly #known: Map<string, CachedRoute>;
-  readonly #version = ++versions;
+  /** By route id; shared with the routes that these ones replace. */
+  readonly #known: Map<string, OwnCompiledRoute>;
 
-  private constructor(upstreams: CompiledUpstreams, plugins: PluginTable, known: Map<string, CachedRoute>) {
+  constructor(upstreams: CompiledUpstreams, plugins: PluginTable, previous: CompiledRoutes | null) {
     this.#upstreams = upstreams;
     this.#plugins = plugins;
-    this.#known = known;
-  }
-
-  static of(upstreams: CompiledUpstreams, plugins: PluginTable): CompiledRoutes {
-    return new CompiledRoutes(upstreams, plugins, new Map());
-  }
-
-  /** The same object when neither upstreams nor plugins changed. */
-  with(upstreams: CompiledUpstreams, plugins: PluginTable): CompiledRoutes {
-    if (this.#upstreams === upstreams && this.#plugins === plugins) return this;
-    return new CompiledRoutes(upstreams, plugins, this.#known);
+    this.#known = previous === null ? new Map() : previous.#known;
   }
 
   /** Null: the route's service is disabled, so the route does not take requests. */
   get(route: SnapshotRoute): CompiledRoute | null {
+    const upstream = route.service === null ? null : this.#upstreams.get(route.service.id);
+    if (route.service !== null && !upstream?.service.enabled) return null;
     const known = this.#known.get(route.id);
-    if (known === undefined) {
-      const compiled = this.#compile(route, null);
-      this.#known.set(route.id, { version: this.#version, route, compiled });
-      return compiled;
-    }
-    if (known.version !== this.#version || known.route !== route) {
-      known.compiled = this.#compile(route, known.compiled);
-      known.route = route;
-      known.version = this.#version;
-    }
-    return known.compiled;
+    if (known?.route === route && known.upstream === upstream && known.chains.isOf(this.#plugins)) return known;
+    const compiled = { route, upstream, chains: new RoutePlugins(this.#plugins, route) };
+    this.#known.set(route.id, compiled);
+    return compiled;
   }
 
   /** Removes a deleted route. */
   forget(routeId: string): void {
     this.#known.delete(routeId);
   }
-
-  #compile(route: SnapshotRoute, before: OwnCompiledRoute | null): OwnCompiledRoute | null {
-    const upstream = route.service === null ? null : this.#upstreams.get(route.service.id);
-    if (route.service !== null && !upstream?.service.enabled) return null;
-    const isSame = before?.route === route && before.upstream === upstream && before.chains.isOf(this.#plugins);
-    return isSame ? before : { route, upstream, chains: new RoutePlugins(this.#plugins, route) };
-  }
-}
-
-interface OwnCompiledRoute extends CompiledRoute {
-  readonly route: SnapshotRoute;
-  readonly upstream: ServiceUpstream | null;
-  readonly chains: RoutePlugins;
 }

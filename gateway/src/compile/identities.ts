@@ -11,7 +11,6 @@ import {
   type SnapshotRoute,
 } from "@sluice/model/serving";
 import { GroupIndex } from "./group-index.ts";
-import type { IdentityIndex } from "./runtime.ts";
 
 interface Indexes {
   readonly snapshot: Pick<Snapshot, "consumers" | "keyauth_credentials">;
@@ -27,7 +26,7 @@ const nothing: Indexes = {
   usernames: new GroupIndex(({ username }) => username ?? undefined),
 };
 
-export class CompiledIdentities implements IdentityIndex {
+export class CompiledIdentities {
   readonly #indexes: Indexes;
   readonly #now: () => number;
 
@@ -54,6 +53,7 @@ export class CompiledIdentities implements IdentityIndex {
     );
   }
 
+  /** The unexpired credential with this SHA-256 (hex) of the key that opens the route. */
   credential(keyHash: string, route: SnapshotRoute): SnapshotCredential | undefined {
     return this.#indexes.credentials
       .of(keyHash)

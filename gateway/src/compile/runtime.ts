@@ -1,18 +1,12 @@
 /** The runtime: the compiled form of a snapshot. Immutable to its readers; exchanges in flight keep their runtime. */
-import type {
-  Certificate,
-  Consumer,
-  Service,
-  ServiceEndpoint,
-  Snapshot,
-  SnapshotCredential,
-  SnapshotRoute,
-} from "@sluice/model";
+import type { Certificate, Consumer, Service, ServiceEndpoint, Snapshot, SnapshotRoute } from "@sluice/model";
 import type { Balancer } from "../balance/balancer.ts";
 import type { BalancingRequest } from "../balance/hash-source.ts";
 import type { TargetAttempts } from "../balance/target-attempts.ts";
 import type { HeaderEdit } from "../exchange/exchange.ts";
 import type { PluginInstance } from "../plugins/plugin.ts";
+import type { Certificates } from "./certificates.ts";
+import type { CompiledIdentities } from "./identities.ts";
 
 export type Scheme = "http" | "https";
 
@@ -122,23 +116,10 @@ export interface CompiledRoute {
   readonly chains: Readonly<Record<Scheme, RouteChains>>;
 }
 
-/** Consumers and credentials, indexed for authentication. */
-export interface IdentityIndex {
-  /** The unexpired credential with this SHA-256 (hex) of the key that opens the route. */
-  credential(keyHash: string, route: SnapshotRoute): SnapshotCredential | undefined;
-  consumer(idOrUsername: string): Consumer | undefined;
-}
-
-/** Certificates by the server names that they stand for. */
-export interface CertificateIndex {
-  /** The certificate for a server name (null: client without SNI); undefined when none matches. */
-  find(serverName: string | null): Certificate | undefined;
-}
-
 export interface Runtime {
   readonly snapshot: Snapshot;
-  readonly identities: IdentityIndex;
-  readonly certificates: CertificateIndex;
+  readonly identities: CompiledIdentities;
+  readonly certificates: Certificates;
   /** The same object as long as no upstream changes. */
   readonly upstreams: UpstreamIndex;
   /** Of upstream entities, by id. */

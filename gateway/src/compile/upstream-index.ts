@@ -11,8 +11,8 @@ type Sections = Pick<Snapshot, "services" | "endpoints" | "certificates">;
 
 /** An upstream and the version that last validated it. */
 interface CachedUpstream {
-  version: number;
-  upstream: ServiceUpstream;
+  readonly version: number;
+  readonly upstream: ServiceUpstream;
 }
 
 let versions = 0;
@@ -30,19 +30,20 @@ export class CompiledUpstreams implements UpstreamIndex {
     this.#known = known;
   }
 
-  static of({ services, endpoints, certificates }: Sections, balancers: Balancers): CompiledUpstreams {
-    return new CompiledUpstreams({ services, endpoints, certificates }, balancers, new Map());
-  }
-
-  /** The same object when no input of an upstream changed. */
-  with({ services, endpoints, certificates }: Sections, balancers: Balancers): CompiledUpstreams {
-    const before = this.#sections;
+  /** The previous index when no input of an upstream changed. */
+  static of(
+    { services, endpoints, certificates }: Sections,
+    { balancers, previous }: { readonly balancers: Balancers; readonly previous: CompiledUpstreams | null },
+  ): CompiledUpstreams {
+    const sections = { services, endpoints, certificates };
+    if (previous === null) return new CompiledUpstreams(sections, balancers, new Map());
+    const before = previous.#sections;
     const isSame =
-      this.#balancers === balancers &&
+      previous.#balancers === balancers &&
       before.services === services &&
       before.endpoints === endpoints &&
       before.certificates === certificates;
-    return isSame ? this : new CompiledUpstreams({ services, endpoints, certificates }, balancers, this.#known);
+    return isSame ? previous : new CompiledUpstreams(sections, balancers, previous.#known);
   }
 
   get(serviceId: string): ServiceUpstream | null {
@@ -50,14 +51,10 @@ export class CompiledUpstreams implements UpstreamIndex {
     if (known?.version === this.#version) return known.upstream;
     const parts = this.#partsOf(serviceId);
     if (parts === null) return null;
-    if (known === undefined) {
-      const upstream = createUpstream(parts, null);
-      this.#known.set(serviceId, { version: this.#version, upstream });
-      return upstream;
-    }
-    known.version = this.#version;
-    if (!isSame(known.upstream.parts, parts)) known.upstream = createUpstream(parts, known.upstream);
-    return known.upstream;
+    const before = known?.upstream ?? null;
+    const upstream = before !== null && isSame(before.parts, parts) ? before : createUpstream(parts, before);
+    this.#known.set(serviceId, { version: this.#version, upstream });
+    return upstream;
   }
 
   serves({ key, service }: UpstreamTarget): boolean {

@@ -4,6 +4,7 @@ import type { Runtime } from "../compile/runtime.ts";
 import type { GatewayErrorName } from "../exchange/gateway-errors.ts";
 import type { Connections } from "../metrics/metrics.ts";
 import type { Guard } from "../outbound/guard.ts";
+import type { ConnectionSlots } from "../shared-memory/connection-limits.ts";
 import type { RequestObserver } from "./observability/observer.ts";
 import type { ListenAddress, ProxySettings } from "./settings.ts";
 
@@ -34,14 +35,6 @@ export interface ProxyOptions extends PipelineOptions {
   readonly connectionSlots?: ConnectionSlots;
   /** Default: the listener's own, built from the settings. The listener adds its own addresses to it. */
   readonly guard?: Guard;
-}
-
-/** Limits on client connections, in total and per client address, over all threads that share the slots. */
-export interface ConnectionSlots {
-  /** Returns false when no slot is left, or when the address has reached its own limit. */
-  acquire(address: string): boolean;
-  /** Releases one slot of the address. */
-  release(address: string): void;
 }
 
 export interface ProxyListener {

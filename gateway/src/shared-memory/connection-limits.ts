@@ -12,9 +12,11 @@ export interface ConnectionLimits {
   readonly maxConnectionsPerAddress: number;
 }
 
-/** The `ConnectionSlots` of one worker. */
-export interface SharedConnectionSlots {
+/** Limits on client connections, in total and per client address, over all threads that share the slots. */
+export interface ConnectionSlots {
+  /** Returns false when no slot is left, or when the address has reached its own limit. */
   acquire(address: string): boolean;
+  /** Releases one slot of the address. */
   release(address: string): void;
 }
 
@@ -45,11 +47,11 @@ export function createConnectionLimitsMemory(workers: number, limits: Connection
   };
 }
 
-/** The limits are never exceeded. When several connections race for the last place, all of them may be refused. */
+/** The slots of one worker. The limits are never exceeded. When several connections race for the last place, all of them may be refused. */
 export function sharedConnectionLimits(
   { workers, limits, counts, addresses }: ConnectionLimitsMemory,
   owner: number,
-): SharedConnectionSlots {
+): ConnectionSlots {
   const words = new Int32Array(counts);
   const ofAddress =
     addresses && new SharedAddressCounts({ ...addresses, workers, owner, limit: limits.maxConnectionsPerAddress });

@@ -7,8 +7,9 @@ import { compile } from "../compile/compile.ts";
 import type { Runtime } from "../compile/runtime.ts";
 import type { Guard } from "../outbound/guard.ts";
 import { handlers, type PluginServices } from "../plugins/index.ts";
-import type { ConnectionSlots, CreateProxy, ProxyListener, ProxyLog } from "../proxy/engine.ts";
+import type { CreateProxy, ProxyListener, ProxyLog } from "../proxy/engine.ts";
 import type { ListenAddress, ProxySettings } from "../proxy/settings.ts";
+import type { ConnectionSlots } from "../shared-memory/connection-limits.ts";
 import { type ObserversPlan, openObservers } from "./observers.ts";
 
 /** The part of a worker's options that is plain data. */

@@ -4,13 +4,13 @@ import { TLSSocket } from "node:tls";
 import type { Connections } from "../../metrics/metrics.ts";
 import { type Connect, connectBehind } from "../../outbound/connect.ts";
 import { createGuard } from "../../outbound/guard.ts";
+import { createConnectionLimitsMemory, sharedConnectionLimits } from "../../shared-memory/connection-limits.ts";
 import { peerAddressOf } from "../client/connection-peer.ts";
 import type { PipelineOptions, ProxyListener, ProxyOptions } from "../engine.ts";
 import { Pipeline } from "../pipeline.ts";
 import { clientSockets } from "../settings.ts";
 import type { MinRateLimits } from "../timers/min-rate-timer.ts";
 import { ClientMemory } from "./client-memory.ts";
-import { createLocalConnectionSlots } from "./local-connection-slots.ts";
 import { startTlsListener, type TlsListener, type TlsListenerOptions } from "./tls-listener.ts";
 import { UnacknowledgedClients } from "./unacknowledged-clients.ts";
 
@@ -48,7 +48,8 @@ export async function startEngine(
   createEngine: (parts: EngineParts) => ClientEngine | Promise<ClientEngine>,
 ): Promise<ProxyListener> {
   const { listen, listenTls, reusePort = false, settings, log, runtime } = options;
-  const { connectionSlots = createLocalConnectionSlots(settings), guard = createGuard(settings) } = options;
+  const { connectionSlots = sharedConnectionLimits(createConnectionLimitsMemory(1, settings), 1) } = options;
+  const { guard = createGuard(settings) } = options;
   const memory = new ClientMemory(settings.clientMemory, log);
   const unacknowledged = new UnacknowledgedClients({ interval: settings.probeInterval });
   let isDraining = false;
