@@ -1,6 +1,6 @@
 /** The worker's options that follow from the settings, as plain data. */
 import { readAuthorities } from "@sluice/model/serving";
-import { defaultProxySettings, type ListenAddress } from "../proxy/settings.ts";
+import { type ListenAddress, proxySettingsOf } from "../proxy/settings.ts";
 import { SettingsError } from "../settings/error.ts";
 import { type GatewaySettings, gatewaySettings as names } from "../settings/gateway.ts";
 import { accessLogFile, tracesUrl } from "../settings/observers.ts";
@@ -19,25 +19,10 @@ export async function workerPlan(
     listenTls: settings.proxyTls,
     observers: observersOf(settings, node),
     settings: {
-      ...defaultProxySettings,
+      ...proxySettingsOf(settings),
       version,
-      naming: settings.compat,
-      trustedIps: settings.trustedAddresses,
-      realIpHeader: settings.realIpHeader,
-      keepAliveTimeout: settings.keepAlive,
-      headersTimeout: settings.headersTimeout,
-      bodyTimeout: settings.bodyTimeout,
-      sendTimeout: settings.sendTimeout,
-      bodyMinRate: settings.bodyMinRate,
-      sendMinRate: settings.sendMinRate,
-      minRateGrace: settings.minRateGrace,
-      maxRequests: settings.maxRequests,
-      maxConnections: settings.maxConnections,
-      maxConnectionsPerAddress: settings.maxConnectionsPerAddress,
       probeInterval: Math.max(settings.probeInterval, 1000),
       clientMemory: Math.floor(settings.clientMemory / workers),
-      cleartextHttp2: settings.proxyHttp2,
-      allowedUpstreams: settings.allowedUpstreams,
       ownListeners,
     },
     authorities: await readAuthoritiesOf(settings),

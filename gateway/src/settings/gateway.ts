@@ -72,7 +72,7 @@ export const gatewaySettings = defineSettings({
     default: 30_000,
     description: "A worker whose event loop is blocked for this time is replaced. Applies with more than one worker.",
   },
-  proxyHttp2: {
+  cleartextHttp2: {
     variable: "SLUICE_PROXY_HTTP2",
     kind: "flag",
     default: false,
@@ -80,7 +80,7 @@ export const gatewaySettings = defineSettings({
       "Whether SLUICE_PROXY_LISTEN also accepts HTTP/2 with prior knowledge (h2c), such as gRPC without TLS. " +
       "Over TLS, HTTP/2 is always available (ALPN). Applies to engine `http1`.",
   },
-  keepAlive: {
+  keepAliveTimeout: {
     variable: "SLUICE_KEEPALIVE_TIMEOUT",
     kind: "duration",
     default: 75_000,
@@ -258,7 +258,7 @@ export const gatewaySettings = defineSettings({
       "Time for which a starting node waits for the operator before it serves the saved document " +
       "(SLUICE_KEPT_DOCUMENT).",
   },
-  trustedAddresses: {
+  trustedIps: {
     variable: "SLUICE_TRUSTED_IPS",
     kind: "addresses",
     default: [],

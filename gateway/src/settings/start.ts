@@ -1,5 +1,5 @@
 /** Start-up settings of `sluice start`: those of a node and of an admin listener, over one database or file. */
-import { type Declarations, defineSettings, readSettings, type SettingsOf } from "@sluice/model/serving";
+import { defineSettings, type SettingsOf } from "@sluice/model/serving";
 import { adminSettings } from "./admin.ts";
 import { gatewaySettings } from "./gateway.ts";
 
@@ -27,10 +27,3 @@ export const startSettings = defineSettings({
 });
 
 export type StartSettings = SettingsOf<typeof startSettings>;
-
-/** The values for an empty environment: used for the settings that only other commands declare. */
-export function defaultsOf<const Declared extends Declarations>(declarations: Declared): SettingsOf<Declared> {
-  const { value, violations } = readSettings(declarations, {});
-  if (violations) throw new TypeError("these settings cannot all be left out");
-  return value;
-}

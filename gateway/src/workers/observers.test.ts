@@ -12,7 +12,7 @@ test("disabled observers are not loaded", async (context) => {
   });
   context.after(() => hooks.deregister());
   const { startGateway } = await import("../node/start-gateway.ts");
-  const { defaultsOf } = await import("../settings/start.ts");
+  const { defaultsOf } = await import("../settings/defaults.ts");
   const { gatewaySettings } = await import("../settings/gateway.ts");
   const { pino } = await import("pino");
   const free = { host: "127.0.0.1", port: 0 };

@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { describeViolation, describeWarnings, type LoadedText, type LoadOptions, loadText } from "@sluice/model";
 import { type AdminSettings, adminSettings } from "../../settings/admin.ts";
 import type { ConfigSettings } from "../../settings/config.ts";
-import { defaultsOf } from "../../settings/start.ts";
+import { defaultsOf } from "../../settings/defaults.ts";
 import { type CommandCall, CommandError } from "../command.ts";
 
 /** A call of a `sluice config` subcommand. */

@@ -10,6 +10,14 @@ export interface EditedItems {
   readonly added: ChangedItems;
 }
 
+/** A reference to an entity, by its id or name. */
+export interface EntityReference {
+  readonly collection: Collection;
+  readonly idOrName: string;
+}
+
+export const wantedKey = ({ collection, idOrName }: EntityReference): string => `${collection}/${idOrName}`;
+
 /** Maximum characters of edited items; above that, the whole text is read. */
 const MAX_EDITED_LENGTH = 4 * 1024 * 1024;
 

@@ -19,6 +19,7 @@ import {
   loadText,
   type Snapshot,
 } from "@sluice/model";
+import { type EntityReference, wantedKey } from "./find-edit.ts";
 
 /** Without the position of each node of the text; positions use more memory than all the rest. */
 export type LoadedData = Omit<LoadedText, "positionOf">;
@@ -39,14 +40,6 @@ export interface EditRequest {
   /** Ids of entities in other items, by `wantedKey`, as far as they were requested; null: no such entity. */
   readonly known: Readonly<Record<string, string | null>>;
 }
-
-/** A reference to an entity, by its id or name. */
-export interface EntityReference {
-  readonly collection: Collection;
-  readonly idOrName: string;
-}
-
-export const wantedKey = ({ collection, idOrName }: EntityReference): string => `${collection}/${idOrName}`;
 
 /** The references that must be known first, or the entities of the items. */
 export type EditReading = { readonly wanted: readonly EntityReference[] } | { readonly entities: LoadedItems };

@@ -11,8 +11,8 @@ import {
   type LoadedItems,
   type Snapshot,
 } from "@sluice/model/serving";
-import type { EditedItems } from "./find-edit.ts";
-import { type EditReading, type EditRequest, type EntityReference, type FileReading, wantedKey } from "./read-file.ts";
+import { type EditedItems, type EntityReference, wantedKey } from "./find-edit.ts";
+import type { EditReading, EditRequest, FileReading } from "./read-file.ts";
 
 export interface ServedText {
   readonly text: string;

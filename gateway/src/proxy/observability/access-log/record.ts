@@ -6,42 +6,6 @@ import type { LiveExchange } from "../../exchange/live-exchange.ts";
 import type { RejectedRequest } from "../observer.ts";
 import { traceIdOf } from "../tracing/trace-parent.ts";
 
-/** Milliseconds, to the microsecond. */
-export interface Latencies {
-  /** From the arrival of the request to the end of the response. Kong's `request`. */
-  readonly request: number;
-  /** Until the request was sent to the upstream, or until the gateway's own response. Kong's `kong`. */
-  readonly gateway?: number;
-  /** From sending the request to the head of the upstream's response. Kong's `proxy`. */
-  readonly upstream?: number;
-}
-
-export interface AccessRecord {
-  readonly request_id: string;
-  /** The client's address, after trusted proxies; absent when unknown. */
-  readonly client?: string;
-  readonly method?: string;
-  readonly path?: string;
-  readonly status: number;
-  /** Status of a gRPC call, from its response. */
-  readonly grpc_status?: number;
-  /** Origin of the response. */
-  readonly source: "service" | "gateway";
-  /** Absent for a request that was answered before it had a route. */
-  readonly bytes_in?: number;
-  readonly bytes_out?: number;
-  readonly latencies: Latencies;
-  readonly route?: string;
-  readonly service?: string;
-  readonly consumer?: string;
-  /** `host:port` of the last attempt. */
-  readonly target?: string;
-  readonly tries?: number;
-  readonly user_agent?: string;
-  readonly tls?: string;
-  readonly trace_id?: string;
-}
-
 /** Formats the path, and the query if configured, for the log. */
 export type PathFormatter = (request: { readonly path: string; readonly query: string }) => string;
 
@@ -49,7 +13,8 @@ export type PathFormatter = (request: { readonly path: string; readonly query: s
 const LONGEST_PATH = 1024;
 const LONGEST_AGENT = 256;
 
-export function exchangeRecord(exchange: LiveExchange, tellPath: PathFormatter): AccessRecord {
+/** Latencies are in milliseconds, to the microsecond; `gateway` is Kong's `kong`, `upstream` Kong's `proxy`. */
+export function exchangeRecord(exchange: LiveExchange, tellPath: PathFormatter) {
   const { request, route, service, consumer, target, timings } = exchange;
   const { started, forwarded, answered, ended = started } = timings;
   return {
@@ -70,6 +35,7 @@ export function exchangeRecord(exchange: LiveExchange, tellPath: PathFormatter):
     route: route.name ?? route.id,
     service: service === null ? undefined : (service.name ?? service.host),
     consumer: consumer === null ? undefined : (consumer.username ?? consumer.custom_id ?? consumer.id),
+    // The last attempt.
     target:
       target === null ? undefined : `${target.host.includes(":") ? `[${target.host}]` : target.host}:${target.port}`,
     tries: exchange.tries,
@@ -80,7 +46,7 @@ export function exchangeRecord(exchange: LiveExchange, tellPath: PathFormatter):
 }
 
 /** Without a route it is unknown which parameters are keys, so the query is never logged. */
-export function refusalRecord({ id, status, request, peerAddress, duration }: RejectedRequest): AccessRecord {
+export function refusalRecord({ id, status, request, peerAddress, duration }: RejectedRequest) {
   return {
     request_id: id,
     client: request?.clientAddress ?? (peerAddress || undefined),

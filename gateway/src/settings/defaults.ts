@@ -1,0 +1,8 @@
+import { type Declarations, readSettings, type SettingsOf } from "@sluice/model/serving";
+
+/** The values for an empty environment: used for the settings that only other commands declare. */
+export function defaultsOf<const Declared extends Declarations>(declarations: Declared): SettingsOf<Declared> {
+  const { value, violations } = readSettings(declarations, {});
+  if (violations) throw new TypeError("these settings cannot all be left out");
+  return value;
+}
