@@ -7,7 +7,6 @@ import {
   type Change,
   type ChangedItems,
   type Checked,
-  type Collection,
   collections,
   differingBuckets,
   divideText,
