@@ -3,7 +3,8 @@ import { isDeepStrictEqual } from "node:util";
 import { checkEntity } from "../check/index.ts";
 import { type Collection, type Entity, entities } from "../entities/index.ts";
 import { type PluginName, plugins } from "../plugins/index.ts";
-import { isRecord, memberSchemaOf, type SchemaNode, withoutUnset } from "../schema/node.ts";
+import { withoutDefaults } from "../resources/spelling.ts";
+import { type SchemaNode, withoutUnset } from "../schema/node.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -17,7 +18,8 @@ const last = ["created_at", "updated_at"];
  */
 export function briefEntity(collection: Collection, entity: Entity): Members {
   const { id, ...others } = entity as unknown as Members & { readonly id: string };
-  const brief = inOrder(briefRecord(schemaOf(collection, others), others));
+  const given = Object.entries(others).filter(([name, value]) => !(last.includes(name) && value === 0));
+  const brief = inOrder(withoutDefaults(schemaOf(collection, others), Object.fromEntries(given)));
   // The entity was already validated for its own store.
   const anywhere = { database: true };
   const made: unknown = checkEntity(collection, brief, anywhere).value;
@@ -34,20 +36,6 @@ function schemaOf(collection: Collection, { name }: Members): SchemaNode {
   if (collection !== "plugins" || typeof name !== "string" || !Object.hasOwn(plugins, name)) return schema;
   const config = { ...plugins[name as PluginName].schema, default: {} };
   return { ...schema, properties: { ...schema.properties, config } };
-}
-
-function briefRecord({ properties = {} }: SchemaNode, record: Members): Members {
-  const kept = Object.entries(record).flatMap(([name, value]): [string, unknown][] => {
-    if (value === null || value === undefined) return [];
-    const member = memberSchemaOf({ properties }, name);
-    if (last.includes(name) && value === 0) return [];
-    if (member?.reference === undefined && member?.properties && isRecord(value)) {
-      const inner = briefRecord(member, value);
-      return Object.keys(inner).length === 0 && isRecord(member.default) ? [] : [[name, inner]];
-    }
-    return isDeepStrictEqual(value, member?.default) ? [] : [[name, value]];
-  });
-  return Object.fromEntries(kept);
 }
 
 function inOrder(members: Members): Members {

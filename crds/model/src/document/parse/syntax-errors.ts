@@ -27,38 +27,43 @@ export function syntaxFaults(text: string, errors: readonly SyntaxError[]): read
 
 const closers: Readonly<Record<string, string>> = { "[": "]", "{": "}" };
 
-interface Visited {
+export interface VisitedToken {
   readonly token: CST.Token;
-  readonly parent: Visited | undefined;
-  /** Whether a nested bracket is not closed. */
-  holdsOpen: boolean;
+  readonly parent: VisitedToken | undefined;
+  /** Lists and maps around the token. */
+  readonly depth: number;
 }
 
-/**
- * Of nested brackets only the innermost unclosed one is reported: it may have consumed the other's end. Iterative,
- * because the input controls the depth.
- */
+/** The tokens with all tokens inside them, parents first. Iterative, because the input controls the depth. */
+export function* visitTokens(tokens: readonly CST.Token[]): Generator<VisitedToken> {
+  const waiting = tokens.map((token): VisitedToken => ({ token, parent: undefined, depth: 0 }));
+  for (let parent = waiting.pop(); parent !== undefined; parent = waiting.pop()) {
+    yield parent;
+    const { token, depth } = parent;
+    if (token.type === "document" && token.value) waiting.push({ token: token.value, parent, depth });
+    if (!("items" in token)) continue;
+    for (const { key, value } of token.items) {
+      if (key) waiting.push({ token: key, parent, depth: depth + 1 });
+      if (value) waiting.push({ token: value, parent, depth: depth + 1 });
+    }
+  }
+}
+
+/** Of nested brackets only the innermost unclosed one is reported: it may have consumed the other's end. */
 function unclosed(tokens: readonly CST.Token[]): readonly SyntaxFault[] {
-  const found: { readonly visited: Visited; readonly message: string }[] = [];
-  const waiting = tokens.map((token): Visited => ({ token, parent: undefined, holdsOpen: false }));
-  for (let visited = waiting.pop(); visited !== undefined; visited = waiting.pop()) {
-    for (const token of childrenOf(visited.token)) waiting.push({ token, parent: visited, holdsOpen: false });
+  const found: { readonly visited: VisitedToken; readonly message: string }[] = [];
+  const outside = new Set<VisitedToken>();
+  for (const visited of visitTokens(tokens)) {
     const message = openingOf(visited.token);
     if (message === undefined) continue;
     found.push({ visited, message });
-    for (let outer = visited.parent; outer !== undefined && !outer.holdsOpen; outer = outer.parent)
-      outer.holdsOpen = true;
+    for (let outer = visited.parent; outer !== undefined && !outside.has(outer); outer = outer.parent)
+      outside.add(outer);
   }
   return found
-    .filter(({ visited }) => !visited.holdsOpen)
+    .filter(({ visited }) => !outside.has(visited))
     .map(({ visited, message }) => ({ message, offset: visited.token.offset }))
     .sort((one, other) => one.offset - other.offset);
-}
-
-function childrenOf(token: CST.Token): readonly CST.Token[] {
-  if (token.type === "document") return token.value ? [token.value] : [];
-  if (!("items" in token)) return [];
-  return token.items.flatMap(({ key, value }) => [key, value].filter((child) => child !== undefined && child !== null));
 }
 
 /** The error of a token that opens a bracket or quote without closing it. */

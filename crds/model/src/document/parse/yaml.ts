@@ -6,9 +6,7 @@
  * warning names both lines.
  */
 import {
-  type Alias,
   Composer,
-  type CST,
   type Document,
   isAlias,
   isMap,
@@ -16,7 +14,6 @@ import {
   isSeq,
   LineCounter,
   type Node,
-  type Pair,
   Parser,
   type YAMLMap,
 } from "yaml";
@@ -24,7 +21,7 @@ import { isRecord } from "../../schema/node.ts";
 import type { Checked, Violation } from "../../violation.ts";
 import { divideText } from "../text/items.ts";
 import { readPlainJson } from "./json.ts";
-import { syntaxFaults } from "./syntax-errors.ts";
+import { syntaxFaults, visitTokens } from "./syntax-errors.ts";
 
 const MAX_BYTES = 32 * 1024 * 1024;
 const MAX_DEPTH = 100;
@@ -117,8 +114,8 @@ export function readAsYaml(text: string, options: YamlOptions = {}): Checked<Loc
     return { violations: [fault(`a document may have ${MAX_BYTES} bytes at most`, 0)] };
   }
   const tokens = [...new Parser(lines.addNewLine).parse(text)];
-  const deep = tooDeep(tokens);
-  if (deep !== undefined) return { violations: [fault(`nested more than ${MAX_DEPTH} levels deep`, deep)] };
+  const deep = visitTokens(tokens).find(({ depth }) => depth > MAX_DEPTH);
+  if (deep) return { violations: [fault(`nested more than ${MAX_DEPTH} levels deep`, deep.token.offset)] };
 
   // Duplicate names are found below: the library compares every pair of names, which is slow for long maps.
   const composer = new Composer({
@@ -138,40 +135,18 @@ export function readAsYaml(text: string, options: YamlOptions = {}): Checked<Loc
   return convert(document?.contents ?? null, place);
 }
 
-/** Offset of the first token that is nested too deeply. Iterative, because the input controls the depth. */
-function tooDeep(tokens: readonly CST.Token[]): number | undefined {
-  const waiting = tokens.map((token) => ({ token, depth: 0 }));
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    const { token, depth } = next;
-    if (depth > MAX_DEPTH) return token.offset;
-    if (token.type === "document" && token.value) waiting.push({ token: token.value, depth });
-    if (!("items" in token)) continue;
-    for (const { key, value } of token.items) {
-      if (key) waiting.push({ token: key, depth: depth + 1 });
-      if (value) waiting.push({ token: value, depth: depth + 1 });
-    }
-  }
-  return undefined;
-}
-
 function convert(root: Document.Parsed["contents"], place: (offset: number) => Position): Checked<LocatedData> {
   const violations: Violation[] = [];
   const warnings: Violation[] = [];
   const anchors = new Map<string, Node>();
-  const targets = new Map<Alias, Node>();
+  /** The offsets of the members or items of each value. */
+  const offsets = new Map<unknown, Map<string | number, number>>();
   let aliasedValues = 0;
 
   const report = (path: Path, node: Node | null, message: string) => {
-    violations.push({ path, message, position: place(node?.range?.[0] ?? 0) });
+    violations.push({ path, message, position: place(offsetOf(node)) });
     return null;
   };
-
-  function follow(alias: Alias, path: Path): unknown {
-    const target = anchors.get(alias.source);
-    if (target === undefined) return report(path, alias, `no anchor '${alias.source}' stands before this alias`);
-    targets.set(alias, target);
-    return toData(target, path, true);
-  }
 
   function toData(node: Node | null, path: Path, aliased: boolean): unknown {
     if (path.length > MAX_DEPTH) return report(path, node, `nested more than ${MAX_DEPTH} levels deep`);
@@ -179,9 +154,17 @@ function convert(root: Document.Parsed["contents"], place: (offset: number) => P
       return aliasedValues === MAX_ALIASED_VALUES + 1 ? report(path, node, "aliases stand for too many values") : null;
     }
     if (node === null) return null;
-    if (isAlias(node)) return follow(node, path);
+    if (isAlias(node)) {
+      const target = anchors.get(node.source);
+      if (target === undefined) return report(path, node, `no anchor '${node.source}' stands before this alias`);
+      return toData(target, path, true);
+    }
     if (node.anchor !== undefined) anchors.set(node.anchor, node);
-    if (isSeq<Node>(node)) return node.items.map((item, index) => toData(item, [...path, index], aliased));
+    if (isSeq<Node>(node)) {
+      const items = node.items.map((item, index) => toData(item, [...path, index], aliased));
+      offsets.set(items, new Map(node.items.map((item, index) => [index, offsetOf(item ?? node)])));
+      return items;
+    }
     if (isMap<Node, Node | null>(node)) return toRecord(node, path, aliased);
     const value = isScalar(node) ? node.value : undefined;
     if (value === null || typeof value === "string" || typeof value === "boolean") return value;
@@ -190,15 +173,15 @@ function convert(root: Document.Parsed["contents"], place: (offset: number) => P
   }
 
   /** Kong's YAML and JSON parsers keep the last value; a file may unknowingly rely on it. */
-  function warnOfDuplicate(path: Path, { first, key }: { readonly first: Node; readonly key: Node }): void {
-    const [{ line, column }, position] = [place(first.range?.[0] ?? 0), place(key.range?.[0] ?? 0)];
+  function warnOfDuplicate(path: Path, first: number, key: Node): void {
+    const { line, column } = place(first);
     const message = `duplicate key: this value replaces the one at ${line}:${column}, which is ignored`;
-    warnings.push({ path, message, position });
+    warnings.push({ path, message, position: place(offsetOf(key)) });
   }
 
   function toRecord(map: YAMLMap<Node, Node | null>, path: Path, aliased: boolean): Record<string, unknown> {
     const own: Record<string, unknown> = {};
-    const keys = new Map<string, Node>();
+    const keys = new Map<string, number>();
     const merged: Record<string, unknown>[] = [];
     for (const { key, value } of map.items) {
       if (isMergeKey(key)) {
@@ -215,54 +198,32 @@ function convert(root: Document.Parsed["contents"], place: (offset: number) => P
       else {
         const first = keys.get(name);
         // Duplicates in an aliased node were reported at its anchor.
-        if (first !== undefined && !aliased) warnOfDuplicate([...path, name], { first, key });
-        keys.set(name, key);
+        if (first !== undefined && !aliased) warnOfDuplicate([...path, name], first, key);
+        keys.set(name, offsetOf(key));
         own[name] = toData(value, [...path, name], aliased);
       }
     }
-    return merged.length === 0 ? own : Object.assign({}, ...merged.reverse(), own);
+    const inherited = merged.toReversed();
+    const record = merged.length === 0 ? own : Object.assign({}, ...inherited, own);
+    offsets.set(record, new Map([...inherited.flatMap((each) => [...(offsets.get(each) ?? [])]), ...keys]));
+    return record;
   }
 
   const data = toData(root, [], false);
   if (violations.length > 0) return { violations };
-  return { value: { data, warnings, positionOf: (path) => place(offsetOf(root, path, targets)) } };
-}
-
-function offsetOf(root: Node | null, path: Path, targets: ReadonlyMap<Alias, Node>): number {
-  let node = root;
-  let offset = root?.range?.[0] ?? 0;
-  for (const step of path) {
-    if (isAlias(node)) node = targets.get(node) ?? null;
-    if (isMap<Node, Node | null>(node)) {
-      const pair = findPair(node, String(step), targets);
-      if (pair === undefined) break;
-      offset = pair.key.range?.[0] ?? offset;
-      node = pair.value;
-    } else if (isSeq<Node>(node) && typeof step === "number") {
-      node = node.items[step] ?? null;
-      offset = node?.range?.[0] ?? offset;
-    } else break;
-  }
-  return offset;
-}
-
-function findPair(
-  map: YAMLMap<Node, Node | null>,
-  name: string,
-  targets: ReadonlyMap<Alias, Node>,
-): Pair<Node, Node | null> | undefined {
-  const own = map.items.findLast(({ key }) => !isMergeKey(key) && nameOf(key) === name);
-  if (own !== undefined) return own;
-  for (const { key, value } of map.items) {
-    if (!isMergeKey(key)) continue;
-    for (const each of isSeq<Node>(value) ? value.items : [value]) {
-      const from = isAlias(each) ? targets.get(each) : each;
-      const found = isMap<Node, Node | null>(from) ? findPair(from, name, targets) : undefined;
-      if (found !== undefined) return found;
+  const positionOf = (path: Path): Position => {
+    let value: unknown = data;
+    let offset = offsetOf(root);
+    for (const step of path) {
+      offset = offsets.get(value)?.get(step) ?? offset;
+      value = Object(value)[step];
     }
-  }
-  return undefined;
+    return place(offset);
+  };
+  return { value: { data, warnings, positionOf } };
 }
+
+const offsetOf = (node: Node | null): number => node?.range?.[0] ?? 0;
 
 /** YAML 1.1's `<<: *anchor`, which Kong's parser and decK support. */
 const isMergeKey = (key: Node): boolean => isScalar(key) && key.type === "PLAIN" && key.value === "<<";

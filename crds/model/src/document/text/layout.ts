@@ -1,6 +1,7 @@
 /** Splits a declarative YAML file into pieces, one per top-level entity: unchanged pieces keep their bytes. */
 import { type CST, Parser } from "yaml";
 import { type Collection, collections } from "../../entities/index.ts";
+import { visitTokens } from "../parse/syntax-errors.ts";
 
 /** One item of a list, in whole lines. */
 export interface ItemText {
@@ -105,17 +106,11 @@ const lineStart = (text: string, offset: number): number => (offset === 0 ? 0 : 
 const lineEnd = (text: string, offset: number): number => text.indexOf("\n", offset) + 1 || text.length;
 
 /** Whether the text has aliases, so that an edit of one piece could change others. */
-function hasAlias(text: string, map: CST.BlockMap): boolean {
-  if (!/[&*]/.test(text)) return false;
-  const waiting: CST.Token[] = [map];
-  for (let next = waiting.pop(); next; next = waiting.pop()) {
-    if (next.type === "alias") return true;
-    if (!("items" in next)) continue;
-    for (const { start, key, sep, value } of next.items) {
-      if ([...start, ...(sep ?? [])].some(({ type }) => type === "anchor")) return true;
-      if (key) waiting.push(key);
-      if (value) waiting.push(value);
-    }
-  }
-  return false;
-}
+const hasAlias = (text: string, map: CST.BlockMap): boolean =>
+  /[&*]/.test(text) &&
+  visitTokens([map]).some(
+    ({ token }) =>
+      token.type === "alias" ||
+      ("items" in token &&
+        token.items.some(({ start, sep = [] }) => [...start, ...sep].some(({ type }) => type === "anchor"))),
+  );
