@@ -45,23 +45,11 @@ export type Declaration =
 
 export type Declarations = Readonly<Record<string, Declaration>>;
 
-interface Values {
-  readonly text: string;
-  readonly integer: number;
-  readonly count: number | "auto";
-  readonly share: number;
-  readonly flag: boolean;
-  readonly list: readonly string[];
-  readonly addresses: readonly string[];
-  readonly duration: number;
-  readonly address: Address;
-}
-
 type Value<D extends Declaration> = D extends { readonly kind: "choice"; readonly words: readonly (infer Word)[] }
   ? Word
-  : D["kind"] extends keyof Values
-    ? Values[D["kind"]]
-    : never;
+  : D["kind"] extends "address"
+    ? Address
+    : NonNullable<Extract<Declaration, { kind: D["kind"] }>["default"]>;
 
 /** The result of `readSettings`: a value for each declaration, or null where the default is null. */
 export type SettingsOf<Declared extends Declarations> = {

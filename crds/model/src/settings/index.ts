@@ -2,7 +2,7 @@
 import type { Checked, Violation } from "../violation.ts";
 import type { Declaration, Declarations, SettingsOf } from "./declaration.ts";
 import { findUnknownVariables } from "./environment.ts";
-import { describeExpected, parseSetting } from "./setting-kinds.ts";
+import { kindOf } from "./setting-kinds.ts";
 
 /**
  * Returns all violations at once; each one's path is the name of its variable. An empty variable counts as unset. A
@@ -32,18 +32,17 @@ interface Read {
 }
 
 function readOne(declaration: Declaration, text: string): Read {
-  if (text === "" && declaration.default === undefined)
-    return { fault: `must be set: ${describeExpected(declaration)}` };
+  const { parse, expected } = kindOf(declaration);
+  if (text === "" && declaration.default === undefined) return { fault: `must be set: ${expected(declaration)}` };
   // Defaults of addresses are declared as text.
   if (text === "" && (declaration.kind !== "address" || declaration.default === null))
     return { value: declaration.default };
   const given = text === "" ? String(declaration.default) : text;
-  const value = parseSetting(declaration, given);
+  const value = parse(given, declaration);
   if (value !== undefined) return { value };
-  return { fault: `expected ${describeExpected(declaration)}${declaration.secret === true ? "" : `, not '${given}'`}` };
+  return { fault: `expected ${expected(declaration)}${declaration.secret === true ? "" : `, not '${given}'`}` };
 }
 
 export { type ArgumentsRead, type CommandArguments, type GivenArguments, readArguments } from "./arguments.ts";
 export { type Address, type Declaration, type Declarations, defineSettings, type SettingsOf } from "./declaration.ts";
 export { describeSettings, listSettings } from "./describe.ts";
-export { parseAddress } from "./setting-kinds.ts";
