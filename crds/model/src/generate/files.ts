@@ -1,8 +1,6 @@
 /** Generated files: their contents, and the header that marks them as generated. */
 import { type CreateNodeOptions, type DocumentOptions, stringify, type ToStringOptions } from "yaml";
-import { kinds } from "../resources/index.ts";
-import { group } from "../resources/kind.ts";
-import { crd } from "./crd.ts";
+import { crds } from "./crd.ts";
 
 export interface GeneratedFile {
   /** Relative to the repository's root, with slashes. */
@@ -23,9 +21,9 @@ export const markdown = (path: string, content: string): GeneratedFile => ({
 
 /** The CRDs for `kubectl apply -f crds/`. */
 export const crdFiles = (): readonly GeneratedFile[] =>
-  Object.entries(kinds).map(([kind, facts]) => ({
-    path: `crds/${facts.collection}.${group}.yaml`,
-    content: `# ${NOTICE}\n${stringify(crd(kind, facts), yamlOptions)}`,
+  Array.from(crds(), ([name, definition]) => ({
+    path: `crds/${name}.yaml`,
+    content: `# ${NOTICE}\n${stringify(definition, yamlOptions)}`,
   }));
 
 /**
@@ -33,10 +31,9 @@ export const crdFiles = (): readonly GeneratedFile[] =>
  * the chart keeps them: deleting a CRD deletes every resource of its kind.
  */
 export const crdChartFiles = (): readonly GeneratedFile[] =>
-  Object.entries(kinds).map(([kind, facts]) => {
-    const definition = crd(kind, facts);
+  Array.from(crds(), ([name, definition]) => {
     const metadata = { ...Object(definition.metadata), annotations: { "helm.sh/resource-policy": "keep" } };
     const body = stringify({ ...definition, metadata }, yamlOptions);
-    if (body.includes("{{")) throw new Error(`the CRD of ${kind} holds {{, which Helm would take for a template`);
-    return { path: `charts/sluice-crds/templates/${facts.collection}.${group}.yaml`, content: `# ${NOTICE}\n${body}` };
+    if (body.includes("{{")) throw new Error(`the CRD ${name} holds {{, which Helm would take for a template`);
+    return { path: `charts/sluice-crds/templates/${name}.yaml`, content: `# ${NOTICE}\n${body}` };
   });

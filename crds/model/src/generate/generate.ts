@@ -1,5 +1,5 @@
 /** Generates the repository's generated files, and reports those that differ. */
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { crdChartFiles, crdFiles, type GeneratedFile } from "./files.ts";
 import { entitiesPage, pluginsPage, resourcesPage } from "./pages.ts";
@@ -25,13 +25,14 @@ export interface FileDifference {
 /** The differences between the files below `root` and the generated ones. */
 export function staleFiles(root: string, files: readonly GeneratedFile[]): readonly FileDifference[] {
   const faulty = files.flatMap(({ path, content }): FileDifference[] => {
-    const found = readText(join(root, path));
-    if (found === content) return [];
-    return [{ path, fault: found === undefined ? "is missing" : "differs" }];
+    const file = join(root, path);
+    if (!existsSync(file)) return [{ path, fault: "is missing" }];
+    return readFileSync(file, "utf8") === content ? [] : [{ path, fault: "differs" }];
   });
   const known = new Set(files.map(({ path }) => path));
   const stale = generatedFolders
-    .flatMap((folder) => listFiles(root, folder))
+    .filter((folder) => existsSync(join(root, folder)))
+    .flatMap((folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`))
     .filter((path) => /\.(ya?ml|json)$/.test(path) && !known.has(path));
   return [...faulty, ...stale.map((path): FileDifference => ({ path, fault: "is not generated any more" }))];
 }
@@ -48,24 +49,3 @@ export function writeGeneratedFiles(root: string, files: readonly GeneratedFile[
     }
   }
 }
-
-function readText(path: string): string | undefined {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    if (isAbsent(error)) return undefined;
-    throw error;
-  }
-}
-
-function listFiles(root: string, folder: string): readonly string[] {
-  try {
-    const entries = readdirSync(join(root, folder), { withFileTypes: true });
-    return entries.filter((entry) => entry.isFile()).map((entry) => `${folder}/${entry.name}`);
-  } catch (error) {
-    if (isAbsent(error)) return [];
-    throw error;
-  }
-}
-
-const isAbsent = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "ENOENT";

@@ -1,4 +1,4 @@
-/** decK's `_info`: tags for every entity, and defaults that replace the gateway's. */
+/** What decK's own members of a file, `_info` and `_plugin_configs`, mean for its entities. */
 import { type Collection, entities } from "../../entities/index.ts";
 import { isRecord } from "../../schema/node.ts";
 import type { Violation } from "../../violation.ts";
@@ -6,6 +6,7 @@ import type { Findings } from "./top-level.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
+/** decK's `_info`: tags for every entity, and defaults that replace the gateway's. */
 export interface DeckInfo extends Findings {
   /** Adds the file's tags and defaults to an entity's members. */
   readonly apply: (collection: Collection, item: Members) => Members;
@@ -37,20 +38,62 @@ export function readDeckInfo(info: unknown): DeckInfo {
   return {
     violations,
     warnings: names.filter((name) => ignored.has(name)).map(told("ignored: only decK itself reads this member")),
-    apply: (collection, item) => withTags(over(byCollection.get(collection) ?? {}, item), tags ?? []),
+    apply(collection, item) {
+      const defaults = byCollection.get(collection) ?? {};
+      return withTags(
+        withMissing(item, defaults, (value) => (value ?? null) !== null),
+        tags ?? [],
+      );
+    },
   };
-}
-
-/** The entity's own members override the defaults, member by member. */
-function over(defaults: Members, item: Members): Members {
-  const missing = Object.entries(defaults).map(([name, value]): [string, unknown] => {
-    const given = Object.hasOwn(item, name) ? (item[name] ?? value) : value;
-    return [name, isRecord(value) && isRecord(given) ? over(value, given) : given];
-  });
-  return { ...item, ...Object.fromEntries(missing) };
 }
 
 function withTags(item: Members, tags: readonly string[]): Members {
   if (tags.length === 0 || !(Array.isArray(item.tags) || (item.tags ?? null) === null)) return item;
   return { ...item, tags: [...new Set([...((item.tags as readonly unknown[] | null | undefined) ?? []), ...tags])] };
+}
+
+/** decK's `_plugin_configs`: named configs that plugins of the same file include through `_config`. */
+export interface DeckPluginConfigs {
+  readonly violations: readonly Violation[];
+  /** Merges the referenced config into a plugin; the plugin's own members take precedence at every level. */
+  readonly apply: (plugin: Members) => { readonly plugin: Members; readonly violations: readonly Violation[] };
+}
+
+export function readPluginConfigs(given: unknown): DeckPluginConfigs {
+  const configs = isRecord(given) ? given : {};
+  const violations: Violation[] =
+    isRecord(given) || (given ?? null) === null ? [] : [{ path: ["_plugin_configs"], message: "expected a record" }];
+  for (const [name, config] of Object.entries(configs)) {
+    if (!isRecord(config)) violations.push({ path: ["_plugin_configs", name], message: "expected a record" });
+  }
+  return {
+    violations,
+    apply(written) {
+      if (!Object.hasOwn(written, "_config")) return { plugin: written, violations: [] };
+      const { _config: name, ...plugin } = written;
+      if (name === null) return { plugin, violations: [] };
+      if (typeof name !== "string") return fault(plugin, "expected a string");
+      if (!Object.hasOwn(configs, name)) return fault(plugin, `'_plugin_configs' has no config '${name}'`);
+      const named = configs[name];
+      const own = plugin.config ?? {};
+      const config = isRecord(named) && isRecord(own) ? withMissing(own, named, (value) => value !== undefined) : own;
+      return { plugin: { ...plugin, config }, violations: [] };
+    },
+  };
+}
+
+const fault = (plugin: Members, message: string) => ({ plugin, violations: [{ path: ["_config"], message }] });
+
+/**
+ * Own members take precedence at every level. An explicit null counts as given in a plugin's config (like decK since
+ * go-database-reconciler 1.36, which before merged the top level only), and as missing in an entity.
+ */
+function withMissing(own: Members, defaults: Members, isGiven: (value: unknown) => boolean): Members {
+  const members = Object.entries(defaults).map(([name, value]): [string, unknown] => {
+    const given = Object.hasOwn(own, name) ? own[name] : undefined;
+    if (isRecord(given) && isRecord(value)) return [name, withMissing(given, value, isGiven)];
+    return [name, isGiven(given) ? given : value];
+  });
+  return { ...own, ...Object.fromEntries(members) };
 }

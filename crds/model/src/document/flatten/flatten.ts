@@ -18,9 +18,8 @@ import {
 import { derivedIdOf, deriveId, deriveNamelessId } from "../../ids.ts";
 import { isRecord } from "../../schema/node.ts";
 import type { Violation } from "../../violation.ts";
-import { type DeckInfo, readDeckInfo } from "./deck-info.ts";
+import { type DeckInfo, type DeckPluginConfigs, readDeckInfo, readPluginConfigs } from "./deck-info.ts";
 import { type DocumentEntry, gatherEntries } from "./gather-entries.ts";
-import { type DeckPluginConfigs, readPluginConfigs } from "./plugin-configs.ts";
 import { markRegexPaths } from "./regex-paths.ts";
 import { checkHead, type Findings } from "./top-level.ts";
 

@@ -1,5 +1,5 @@
 /** The values of each collection's entities that must be unique. */
-import { type Collection, entities, perCollection, references } from "../../entities/index.ts";
+import { entities, perCollection, references } from "../../entities/index.ts";
 import { referencedId, type StoredEntity } from "../stored-entity.ts";
 
 export interface UniqueClaim {
@@ -16,39 +16,21 @@ const memberClaim = (member: string): UniqueClaim => ({
   say: (entity) => `${member} set to '${entity[member]}'`,
 });
 
-/** Caches the value per entity, because every change asks for it. Entities are frozen, so the value cannot change. */
-function memoized(claimed: (entity: StoredEntity) => string): (entity: StoredEntity) => string {
-  const known = new WeakMap<StoredEntity, string>();
-  return (entity) => {
-    const before = known.get(entity);
-    if (before !== undefined) return before;
-    const value = claimed(entity);
-    known.set(entity, value);
-    return value;
-  };
-}
-
-/** At most one plugin of each name for one combination of route, service and consumer. */
-const pluginClaim: UniqueClaim = {
-  claimed: memoized((plugin) =>
-    JSON.stringify([plugin.name, ...references.plugins.map(({ member }) => referencedId(plugin, member) ?? null)]),
-  ),
-  say: (plugin) => {
-    const scope = references.plugins.flatMap(({ member }) =>
-      referencedId(plugin, member) === undefined ? [] : [member],
-    );
-    return `name set to '${plugin.name}' for ${scope.length === 0 ? "all requests" : `the same ${scope.join(" and ")}`}`;
-  },
-};
-
 /** Members whose combination must be unique. */
 const togetherClaim = (members: readonly string[]): UniqueClaim => ({
-  claimed: memoized((entity) =>
-    JSON.stringify(members.map((member) => referencedId(entity, member) ?? entity[member] ?? null)),
-  ),
-  say: (entity) =>
-    members.map((member) => `${member} set to '${referencedId(entity, member) ?? entity[member]}'`).join(" and "),
+  claimed: (entity) => JSON.stringify(members.map((member) => claimedValue(entity, member))),
+  say: (entity) => members.map((member) => `${member} set to '${claimedValue(entity, member)}'`).join(" and "),
 });
+
+/** A reference's id, or the value of another member; null when unset. */
+const claimedValue = (entity: StoredEntity, member: string): unknown =>
+  referencedId(entity, member) ?? entity[member] ?? null;
+
+/** At most one plugin of each name for one combination of route, service and consumer. */
+function sayPlugin(plugin: StoredEntity): string {
+  const scope = references.plugins.map(({ member }) => member).filter((member) => plugin[member] !== null);
+  return `name set to '${plugin.name}' for ${scope.length === 0 ? "all requests" : `the same ${scope.join(" and ")}`}`;
+}
 
 /** Within a scope a key belongs to one consumer. The key itself is never shown. */
 const keyClaim: UniqueClaim = {
@@ -63,14 +45,11 @@ const keyClaim: UniqueClaim = {
 const extrasOf = (entity: StoredEntity) =>
   (entity._sluice ?? {}) as { key_hash?: string; namespaces?: readonly string[] };
 
-const special: Partial<Record<Collection, readonly UniqueClaim[]>> = {
-  plugins: [...entities.plugins.unique.map(memberClaim), pluginClaim],
-  keyauth_credentials: [keyClaim],
-};
-
 export const uniqueClaims = perCollection((collection): readonly UniqueClaim[] => {
   const { unique, uniqueTogether } = entities[collection];
-  return (
-    special[collection] ?? [...unique.map(memberClaim), ...(uniqueTogether ? [togetherClaim(uniqueTogether)] : [])]
-  );
+  if (collection === "keyauth_credentials") return [keyClaim];
+  const claims = unique.map(memberClaim);
+  if (uniqueTogether === undefined) return claims;
+  const together = togetherClaim(uniqueTogether);
+  return [...claims, collection === "plugins" ? { ...together, say: sayPlugin } : together];
 });
