@@ -23,17 +23,7 @@ export interface ClassTrackerOptions extends Pick<CacheOptions<"Lease">, "client
   readonly onChange: (moved: readonly string[]) => void;
 }
 
-export interface ClassTracker {
-  /** The class that the resource belongs to. */
-  classOf(resource: Pick<Resource, "metadata" | "spec">): string;
-  /** Classes that an operator serves now, including this process's own, in alphabetical order. */
-  servedClasses(): readonly string[];
-  /** The first class whose operator reads all namespaces; undefined if there is none. */
-  firstClusterWideClass(): string | undefined;
-  isSynced(): boolean;
-  /** Why the last read failed; null if it succeeded. */
-  trouble(): string | null;
-}
+export type ClassTracker = ReturnType<typeof trackClasses>;
 
 interface ClassLease {
   readonly namespace: string;
@@ -42,7 +32,7 @@ interface ClassLease {
   readonly readsAll: boolean;
 }
 
-export function trackClasses({ own, namespaces, onChange, ...options }: ClassTrackerOptions): ClassTracker {
+export function trackClasses({ own, namespaces, onChange, ...options }: ClassTrackerOptions) {
   let synced = false;
   let leases: readonly ClassLease[] = [];
   let byNamespace = classesByNamespace([], own);
@@ -65,10 +55,15 @@ export function trackClasses({ own, namespaces, onChange, ...options }: ClassTra
     },
   });
   return {
-    classOf: (resource) => classOf(resource, byNamespace.get(resource.metadata.namespace)),
+    /** The class that the resource belongs to. */
+    classOf: (resource: Pick<Resource, "metadata" | "spec">): string =>
+      classOf(resource, byNamespace.get(resource.metadata.namespace)),
+    /** Classes that an operator serves now, including this process's own, in alphabetical order. */
     servedClasses: () => served,
+    /** The first class whose operator reads all namespaces; undefined if there is none. */
     firstClusterWideClass: () => leases.flatMap((one) => (one.isHeld && one.readsAll ? [one.class] : [])).sort()[0],
     isSynced: () => synced,
+    /** Why the last read failed; null if it succeeded. */
     trouble: () => cache.trouble()[0] ?? null,
   };
 }

@@ -39,7 +39,7 @@ export interface DirectoryReaderOptions {
 export function createDirectoryReader({ directory, log, unprotectWait, onWait, onView }: DirectoryReaderOptions) {
   const settling = createFileSettling<FileContent>({
     unprotectWait,
-    lostProtection: (before, now) => lostProtection(before.good, now.good),
+    lostProtection,
     onLoss(full, lost) {
       const path = relative(directory, full);
       const wait = `the change of ${path} waits until the file has been unchanged for ${unprotectWait / 1000} s`;
@@ -55,7 +55,7 @@ export function createDirectoryReader({ directory, log, unprotectWait, onWait, o
   /** Files as last read. A scan in progress reads them long before the view changes. */
   const sources = new Map<string, SourceFile>();
   const index = new DirectoryIndex();
-  /** Undefined until the first scan is complete, and after one that failed. */
+  /** Undefined until the first scan is complete. */
   let view: DirectoryView | undefined;
   /** Files that changed since they were read. */
   const dirty = new Set<string>();
@@ -81,7 +81,7 @@ export function createDirectoryReader({ directory, log, unprotectWait, onWait, o
 
   function readSource(path: string): void {
     const file = unlessUnreadable(readFile, join(directory, path));
-    const records = file?.value.good.resources.map((placed) =>
+    const records = file?.value.resources.map((placed) =>
       unlessUnreadable(readRecord, recordPath(directory, refOf(placed))),
     );
     if (file && records) sources.set(path, { path, file, records });
@@ -111,6 +111,8 @@ export function createDirectoryReader({ directory, log, unprotectWait, onWait, o
       if (++count % BATCH_SIZE === 0) await setImmediate();
       readSource(path);
     }
+    // The scan may have read them before their change, or not have listed them.
+    for (const path of dirty) readSource(path);
     assertDirectoryExists();
     scannedAt = startedAt;
     trust = Math.min(Math.max(MIN_TRUST, (performance.now() - startedAt) / rescanShare), maxRescanInterval);
@@ -118,16 +120,11 @@ export function createDirectoryReader({ directory, log, unprotectWait, onWait, o
 
   /** At the start, files still being written are awaited: without them the others might be unprotected. */
   async function scan(): Promise<DirectoryView> {
-    try {
-      for (let tries = view ? 0 : FIRST_TRIES; ; tries--) {
-        longestWait = 0;
-        await readAll();
-        if (longestWait === 0 || tries === 0) return updateView(new Set(index.paths()).union(sources));
-        await sleep(longestWait);
-      }
-    } catch (error) {
-      view = undefined;
-      throw error;
+    for (let tries = view ? 0 : FIRST_TRIES; ; tries--) {
+      longestWait = 0;
+      await readAll();
+      if (longestWait === 0 || tries === 0) return updateView(new Set(index.paths()).union(sources));
+      await sleep(longestWait);
     }
   }
 
@@ -214,11 +211,9 @@ export function createDirectoryReader({ directory, log, unprotectWait, onWait, o
  */
 function readContent(text: string, before: CachedFile<FileContent> | undefined): FileContent {
   const parsed = parseResources(text);
-  if (!parsed.broken && !losesResource(parsed, before?.value.good))
-    return { good: parsed, faults: parsed.faults, broken: false };
-  const good = before?.value.good ?? { broken: false, resources: [], faults: [] };
+  if (!parsed.broken && !losesResource(parsed, before?.value)) return parsed;
   const goodAt = before && (before.value.goodAt ?? { changedAt: before.changedAt, bornAt: before.bornAt });
-  return { good, goodAt, faults: parsed.faults, broken: true };
+  return { resources: before?.value.resources ?? [], goodAt, faults: parsed.faults, broken: true };
 }
 
 /** Whether a resource of the file is missing now and a faulty document may be that resource. */

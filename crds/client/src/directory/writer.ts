@@ -85,22 +85,22 @@ export function createDirectoryWriter({ directory, folder, withRecordLock }: Dir
   /** Replaces the resource in its file; null removes it. */
   async function rewriteFile({ source, placed }: ViewEntry, content: Resource | null): Promise<void> {
     const { path, file } = source;
-    const { good, broken, faults } = file.value;
+    const { resources, broken, faults } = file.value;
     const [first] = faults;
     if (broken && first)
       throw new Rejected(`${path}:${first.line}:${first.column}: ${first.message}: repair the file first`);
     const full = join(directory, path);
     const before = readTextIfExists(full);
-    if (before === undefined || !isUnchanged(parseResources(before), good)) throw new EditedConflict(path);
+    if (before === undefined || !isUnchanged(parseResources(before), file.value)) throw new EditedConflict(path);
     const text = content ? replaceDocument(before, placed.document, content) : removeDocument(before, placed.document);
     if (text === null) return removeAtomically(full);
     // A rewrite that loses or changes anything else must not reach the disk, whatever YAML features the file uses.
-    const expected = good.resources.flatMap((one) => (one === placed ? (content ?? []) : one.content));
+    const expected = resources.flatMap((one) => (one === placed ? (content ?? []) : one.content));
     const after = parseResources(text);
     if (after.broken || canonicalJson(after.resources.map((one) => one.content)) !== canonicalJson(expected))
       throw new Rejected(`${path} cannot be rewritten without changing more than was asked; edit it by hand`);
     // The new file has a new birth time: the creation times of its resources must not change.
-    for (const one of good.resources) await recordCreationTime(refOf(one), file.bornAt);
+    for (const one of resources) await recordCreationTime(refOf(one), file.bornAt);
     await writeAtomically(full, text, { after: file.changedAt, replaces: before });
   }
 
@@ -176,10 +176,10 @@ function pathFor({ kind, namespace, name }: Ref, count = 1): string {
 }
 
 /** Whether the same resources are at the same positions. */
-function isUnchanged(now: ParsedFile, good: ParsedFile): boolean {
+function isUnchanged(now: ParsedFile, read: ParsedFile): boolean {
   const places = ({ resources }: ParsedFile) =>
     canonicalJson(resources.map(({ document, content }) => ({ document, content })));
-  return !now.broken && places(now) === places(good);
+  return !now.broken && places(now) === places(read);
 }
 
 /** All conditions of a resource after the merge; null when nothing changes. */

@@ -51,13 +51,7 @@ export interface ApiEndpoint {
   readonly dispatcher: Dispatcher;
 }
 
-export interface Credentials {
-  /** Rejects when an exec plugin or a token file fails. */
-  endpoint(): Promise<ApiEndpoint>;
-  /** Reads the credentials again after the API server refused them. Null: they have not changed. */
-  reload(refused: ApiEndpoint): Promise<ApiEndpoint | null>;
-  close(): Promise<void>;
-}
+export type Credentials = ReturnType<typeof createCredentials>;
 
 /**
  * Milliseconds. Token files and certificates may change at any time, but reading them for every call would be wasteful.
@@ -69,7 +63,7 @@ const connectTimeout = 10_000;
  * One dispatcher for all calls. client-node 2.0 creates an undici Agent per call, which means a TLS handshake per call;
  * here a new one is created only when the key material changes.
  */
-export function createCredentials(config: KubeConfig, now: () => number = () => performance.now()): Credentials {
+export function createCredentials(config: KubeConfig, now: () => number = () => performance.now()) {
   let current: { access: ApiEndpoint; material: string; readAt: number } | undefined;
   let reading: Promise<ApiEndpoint> | undefined;
 
@@ -113,14 +107,16 @@ export function createCredentials(config: KubeConfig, now: () => number = () => 
   }
 
   return {
-    async endpoint() {
+    /** Rejects when an exec plugin or a token file fails. */
+    async endpoint(): Promise<ApiEndpoint> {
       return current && now() - current.readAt < freshFor ? current.access : readAnew();
     },
-    async reload({ headers }) {
+    /** Reads the credentials again after the API server refused them. Null: they have not changed. */
+    async reload({ headers }: ApiEndpoint): Promise<ApiEndpoint | null> {
       const access = await readAnew();
       return access.headers.Authorization === headers.Authorization ? null : access;
     },
-    async close() {
+    async close(): Promise<void> {
       await reading?.catch(() => undefined);
       await current?.access.dispatcher.destroy();
     },

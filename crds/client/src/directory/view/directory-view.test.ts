@@ -25,7 +25,7 @@ function contentOf({ services, isOdd }: { services: { name: string; retries: num
       `apiVersion: sluice.dev/v1alpha1\nkind: Service\nmetadata: {name: ${name}}\nspec: {retries: ${retries}}\n`,
   );
   const good = parseResources([...documents, ...(isOdd ? ["kind: Odd\n"] : [])].join("---\n"));
-  return read<FileContent>({ good, faults: good.faults, broken: false });
+  return read<FileContent>(good);
 }
 
 const told = ({ entries: held }: DirectoryView) =>
@@ -43,7 +43,7 @@ test("a view that is changed file by file equals the view of all files, and repo
       const records = new Map<string, CachedFile<StatusRecord | null>>();
       const sourceOf = (path: string): SourceFile | undefined => {
         const file = files.get(path);
-        const found = file?.value.good.resources.map((placed) => records.get(refKey(refOf(placed))));
+        const found = file?.value.resources.map((placed) => records.get(refKey(refOf(placed))));
         return file && found && { path, file, records: found };
       };
       const whole = () => new DirectoryIndex().update([...files.keys()].map((path) => [path, sourceOf(path)]));

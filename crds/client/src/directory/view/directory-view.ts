@@ -7,16 +7,13 @@ import { isSluiceKind } from "../../kinds.ts";
 import type { Kind, Ref, Resource } from "../../resource.ts";
 import type { CachedFile } from "../files/file-cache.ts";
 import { contentHash, uidOf } from "./content.ts";
-import type { FileProblem, ParsedFile, ParsedResource } from "./parse-resources.ts";
+import type { ParsedFile, ParsedResource } from "./parse-resources.ts";
 import type { StatusRecord } from "./status-record.ts";
 
-/** A file's last valid content, and its present faults. */
-export interface FileContent {
-  readonly good: ParsedFile;
-  /** The file's timestamps when it was last valid. */
+/** A file's last valid resources, and its present faults. If it is broken, its resources are those of earlier text. */
+export interface FileContent extends ParsedFile {
+  /** The timestamps of the earlier text. */
   readonly goodAt?: { readonly changedAt: number; readonly bornAt: number };
-  readonly faults: readonly FileProblem[];
-  readonly broken: boolean;
 }
 
 export interface SourceFile {
@@ -102,7 +99,7 @@ export class DirectoryIndex {
   }
 
   #remove(source: SourceFile | undefined): readonly string[] {
-    const keys = source?.file.value.good.resources.map(keyOf) ?? [];
+    const keys = source?.file.value.resources.map(keyOf) ?? [];
     for (const key of keys) {
       const others = this.#definitions.get(key)?.filter((one) => one.source !== source) ?? [];
       if (others.length > 0) this.#definitions.set(key, others);
@@ -112,7 +109,7 @@ export class DirectoryIndex {
   }
 
   #add(source: SourceFile | undefined): readonly string[] {
-    return (source?.file.value.good.resources ?? []).map((placed, index) => {
+    return (source?.file.value.resources ?? []).map((placed, index) => {
       const key = keyOf(placed);
       const definition: Definition = { placed, source: source as SourceFile, record: source?.records[index] };
       this.#definitions.set(key, [...(this.#definitions.get(key) ?? []), definition].sort(byPlace));

@@ -22,19 +22,14 @@ function isSelected({ kind: of, resource }: ViewEntry, { kind, namespace, matche
   return matches(resource);
 }
 
-export interface Subscription {
-  /** Sends the differences to the observer. */
-  update(view: DirectoryView): void;
-  /** The directory cannot be read. The next view is sent as a whole. */
-  fail(error: Error): void;
-}
+export type Subscription = ReturnType<typeof createSubscription>;
 
 export function createSubscription(options: {
   selection: Selection;
   observer: Observer;
   log: Log;
   signal: AbortSignal;
-}): Subscription {
+}) {
   const { selection, observer, log, signal } = options;
   const tell = createNotifier({ kind: selection.kind, log, signal });
   let shown: DirectoryView | undefined;
@@ -44,7 +39,8 @@ export function createSubscription(options: {
     entry && isSelected(entry, selection) ? entry.resource : undefined;
 
   return {
-    update(view) {
+    /** Sends the differences to the observer. */
+    update(view: DirectoryView): void {
       const before = shown;
       shown = view;
       lost = undefined;
@@ -58,7 +54,8 @@ export function createSubscription(options: {
         else if (old && !now) tell(() => observer.removed(old));
       }
     },
-    fail(error) {
+    /** The directory cannot be read. The next view is sent as a whole. */
+    fail(error: Error): void {
       shown = undefined;
       if (lost === error.message) return;
       lost = error.message;

@@ -10,11 +10,7 @@ export type GrantLookups = Pick<TranslationLookups, "isReferenceAllowed" | "name
 /** Resources by kind and `namespacedName`. A kind that is missing counts as empty. */
 export type ResourcesByKind = Readonly<Partial<Record<Kind, ReadonlyMap<string, Resource>>>>;
 
-export interface ResourceLookups {
-  lookupsIn(resources: ResourcesByKind, grants: GrantLookups): TranslationLookups;
-  /** The id of a resource's entity; undefined without a resource, and for one of another class. */
-  idOf(resource: Resource | undefined): string | undefined;
-}
+export type ResourceLookups = ReturnType<typeof createResourceLookups>;
 
 export interface LookupsOptions {
   readonly homeNamespace: string;
@@ -22,9 +18,10 @@ export interface LookupsOptions {
   readonly isOwn: (resource: Resource) => boolean;
 }
 
-export function createResourceLookups({ homeNamespace, isOwn }: LookupsOptions): ResourceLookups {
+export function createResourceLookups({ homeNamespace, isOwn }: LookupsOptions) {
   const ids = new WeakMap<Resource, string>();
 
+  /** The id of a resource's entity; undefined without a resource, and for one of another class. */
   function idOf(resource: Resource | undefined): string | undefined {
     if (!resource || !isOwn(resource)) return undefined;
     const known = ids.get(resource);
@@ -35,7 +32,7 @@ export function createResourceLookups({ homeNamespace, isOwn }: LookupsOptions):
   }
 
   return {
-    lookupsIn: (resources, grants) => ({
+    lookupsIn: (resources: ResourcesByKind, grants: GrantLookups): TranslationLookups => ({
       resolve: (kind, namespace, name) => idOf(resources[kind]?.get(namespacedName(namespace, name))),
       read: (kind, namespace, name) => resources[kind]?.get(namespacedName(namespace, name)),
       isReferenceAllowed: grants.isReferenceAllowed,

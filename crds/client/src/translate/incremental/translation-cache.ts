@@ -30,29 +30,20 @@ export interface TranslationCacheOptions<Value> {
   readonly versionOf: (resource: Resource) => unknown;
 }
 
-export interface TranslationCache<Value> {
-  translate(resource: Resource, lookups: TranslationLookups): Value;
-  /** @param key A `refKey`. */
-  forget(key: string): void;
-  /** Removes the entries of all other resources. */
-  keepOnly(keys: ReadonlyMap<string, unknown>): void;
-}
+export type TranslationCache<Value> = ReturnType<typeof createTranslationCache<Value>>;
 
 interface Entry<Value> extends CacheableTranslation<Value> {
   readonly uid: string | undefined;
   readonly version: unknown;
 }
 
-export function createTranslationCache<Value>({
-  translate,
-  versionOf,
-}: TranslationCacheOptions<Value>): TranslationCache<Value> {
+export function createTranslationCache<Value>({ translate, versionOf }: TranslationCacheOptions<Value>) {
   const entries = new Map<string, Entry<Value>>();
   /** A faster lookup for a resource that is the identical object. */
   const byResource = new WeakMap<Resource, Entry<Value>>();
 
   return {
-    translate(resource, lookups) {
+    translate(resource: Resource, lookups: TranslationLookups): Value {
       const same = byResource.get(resource);
       if (same?.isCurrent(lookups)) return same.value;
       const { namespace, name, uid } = resource.metadata;
@@ -71,8 +62,10 @@ export function createTranslationCache<Value>({
       byResource.set(resource, entry);
       return value;
     },
-    forget: (key) => void entries.delete(key),
-    keepOnly(keys) {
+    /** @param key A `refKey`. */
+    forget: (key: string): void => void entries.delete(key),
+    /** Removes the entries of all other resources. */
+    keepOnly(keys: ReadonlyMap<string, unknown>): void {
       for (const key of entries.keys()) if (!keys.has(key)) entries.delete(key);
     },
   };
