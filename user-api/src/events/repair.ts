@@ -2,26 +2,6 @@
 import type { FastifyBaseLogger } from "fastify";
 import type { User, UserStore } from "../store/store.ts";
 
-export interface Repair {
-  /**
-   * Treats the time until the first connection as an outage. Resolves once it knows the recently created users; users
-   * found later are new, even if clocks differ. Call it before there are listeners, because `deliver` is called for
-   * all.
-   */
-  begin(): Promise<void>;
-  /** From now on messages of other replicas may be missed. */
-  lost(): void;
-  /** Messages arrive again. */
-  back(): void;
-  /** This user could not be sent to the other replicas. */
-  unsent(id: string): void;
-  /** Another replica reports that users after this id may have been missed. */
-  read(after: string): void;
-  /** Stops reading. Resolves once the other replicas were told of everything that they missed. */
-  finish(): Promise<void>;
-  close(): void;
-}
-
 export interface RepairOptions {
   readonly store: Pick<UserStore, "users">;
   readonly log: Pick<FastifyBaseLogger, "warn">;
@@ -59,7 +39,7 @@ export const creationTime = (id: string): number => Number.parseInt(id.slice(0, 
 export const earlier = (one: string | undefined, other: string): string =>
   one === undefined || other < one ? other : one;
 
-export function makeRepair({ store, log, deliver, announce, reachable }: RepairOptions): Repair {
+export function makeRepair({ store, log, deliver, announce, reachable }: RepairOptions) {
   /** The ids after which users are still to be read and to be announced. */
   let toRead: string | undefined;
   let toAnnounce: string | undefined;
@@ -123,32 +103,42 @@ export function makeRepair({ store, log, deliver, announce, reachable }: RepairO
   }
 
   return {
-    begin() {
+    /**
+     * Treats the time until the first connection as an outage. Resolves once it knows the recently created users; users
+     * found later are new, even if clocks differ. Call it before there are listeners, because `deliver` is called for
+     * all.
+     */
+    begin(): Promise<void> {
       lostSince = firstIdAt(Date.now());
       return readFrom(lostSince);
     },
-    lost() {
+    /** From now on messages of other replicas may be missed. */
+    lost(): void {
       lostSince ??= firstIdAt(Date.now());
     },
-    back() {
+    /** Messages arrive again. */
+    back(): void {
       if (lostSince !== undefined) toRead = earlier(toRead, lostSince);
       lostSince = undefined;
       void work();
     },
-    unsent(id) {
+    /** This user could not be sent to the other replicas. */
+    unsent(id: string): void {
       toAnnounce = earlier(toAnnounce, id);
       if (reachable()) void work();
     },
-    read(after) {
+    /** Another replica reports that users after this id may have been missed. */
+    read(after: string): void {
       toRead = earlier(toRead, after);
       void work();
     },
-    finish() {
+    /** Stops reading. Resolves once the other replicas were told of everything that they missed. */
+    finish(): Promise<void> {
       finishing = true;
       void work();
       return finished.promise;
     },
-    close() {
+    close(): void {
       closed = true;
       clearTimeout(timer);
     },

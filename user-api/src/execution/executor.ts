@@ -24,28 +24,12 @@ export interface RequestedOperation {
 }
 
 /** The result of an executed operation, as it is sent. */
-export interface Answer {
+export interface ExecutedResult {
   readonly errors?: readonly GraphQLFormattedError[] | undefined;
   readonly data: ExecutionResult["data"];
 }
 
-export interface Executor {
-  readonly schema: GraphQLSchema;
-  readonly metrics: Metrics;
-  readonly check: CheckDocument;
-  /** Makes the resolvers' context of one execution. */
-  contextOf(consumer: Consumer | null): Context;
-  /** Executes a query or a mutation. Rejects with TIMEOUT. */
-  execute(
-    requested: RequestedOperation,
-    consumer: Consumer | null,
-    errorContext: ErrorContext,
-  ): Promise<Answer | Refused>;
-  /** Executes a subscription for one event. Rejects with TIMEOUT. */
-  executeEvent(requested: RequestedOperation, consumer: Consumer | null, event: Created): Promise<ExecutionResult>;
-  /** The errors of an operation that was not executed, as they are sent. */
-  refuse(errors: readonly GraphQLError[], errorContext: ErrorContext): readonly GraphQLFormattedError[];
-}
+export type Executor = ReturnType<typeof makeExecutor>;
 
 export interface ExecutorOptions {
   readonly schema: GraphQLSchema;
@@ -56,7 +40,7 @@ export interface ExecutorOptions {
   readonly milliseconds: number;
 }
 
-export function makeExecutor({ schema, check, store, metrics, milliseconds }: ExecutorOptions): Executor {
+export function makeExecutor({ schema, check, store, metrics, milliseconds }: ExecutorOptions) {
   const limitTime = makeTimeLimit(milliseconds);
   const executeRecurring = makeRecurringExecutor(schema);
   const contextOf = (consumer: Consumer | null): Context => ({ consumer, postsOf: makePostLoader(store) });
@@ -80,7 +64,12 @@ export function makeExecutor({ schema, check, store, metrics, milliseconds }: Ex
     metrics,
     check,
     contextOf,
-    execute(requested, consumer, errorContext) {
+    /** Executes a query or a mutation. Rejects with TIMEOUT. */
+    execute(
+      requested: RequestedOperation,
+      consumer: Consumer | null,
+      errorContext: ErrorContext,
+    ): Promise<ExecutedResult | Refused> {
       const began = performance.now();
       const { operation, variables } = requested;
       const planned = executeRecurring(operation, { variables, context: () => contextOf(consumer) });
@@ -92,8 +81,11 @@ export function makeExecutor({ schema, check, store, metrics, milliseconds }: Ex
         return presented === undefined ? { data } : { errors: presented, data };
       });
     },
-    executeEvent: (requested, consumer, event) => limitTime(run(requested, consumer, event)),
-    refuse(errors, errorContext) {
+    /** Executes a subscription for one event. Rejects with TIMEOUT. */
+    executeEvent: (requested: RequestedOperation, consumer: Consumer | null, event: Created) =>
+      limitTime(run(requested, consumer, event)),
+    /** The errors of an operation that was not executed, as they are sent. */
+    refuse(errors: readonly GraphQLError[], errorContext: ErrorContext): readonly GraphQLFormattedError[] {
       const presented = errors.map((error) => present(error, errorContext));
       metrics.refused(codesOf(presented));
       return presented;

@@ -27,18 +27,17 @@ import {
   type OperationDefinitionNode,
   type SelectionSetNode,
 } from "graphql";
-import { PlanFailure, RecordedError, type RecordedValues, type Replay } from "./replay.ts";
+import { PlanFailure } from "./replay.ts";
 
 export type Variables = Readonly<Record<string, unknown>>;
 
 /** Resolves to the data of a successful result. Once it has rejected, it calls no more resolvers. */
-export type Plan = (context: object, variables: Variables, recorded: RecordedValues) => Promise<object>;
+export type Plan = (context: object, variables: Variables) => Promise<object>;
 
 /** The state of one execution. */
 interface Run {
   readonly context: object;
   readonly variables: Variables;
-  readonly recorded: RecordedValues;
   failed: boolean;
   /** Values that are still pending. */
   open: number;
@@ -52,11 +51,7 @@ type PutField = (source: Source, result: Record<string, unknown>, run: Run) => v
 /** Completes a resolver's value. Throws when the value does not fit the type. */
 type Complete = (value: unknown, run: Run) => unknown;
 
-interface Compiler {
-  readonly schema: GraphQLSchema;
-  readonly replay: Replay;
-  readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
-}
+type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
 
 /** Thrown while a plan is made, for a query that plans do not support. */
 class UnsupportedByPlan extends Error {}
@@ -67,33 +62,24 @@ class UnsupportedByPlan extends Error {}
  */
 export function compilePlan(
   node: OperationDefinitionNode,
-  {
-    schema,
-    replay,
-    fragments,
-  }: {
-    readonly schema: GraphQLSchema;
-    readonly replay: Replay;
-    readonly fragments: readonly FragmentDefinitionNode[];
-  },
+  { schema, fragments }: { readonly schema: GraphQLSchema; readonly fragments: readonly FragmentDefinitionNode[] },
 ): Plan | null {
   const type = schema.getRootType(node.operation);
   if (type === undefined || type === null || node.directives?.length) return null;
   const byName = new Map(fragments.map((fragment) => [fragment.name.value, fragment]));
   let put: Complete;
   try {
-    put = completeObject(type, [node.selectionSet], { schema, replay, fragments: byName });
+    put = completeObject(type, [node.selectionSet], byName);
   } catch (error) {
     if (error instanceof UnsupportedByPlan) return null;
     throw error;
   }
-  return (context, variables, recorded) =>
+  return (context, variables) =>
     new Promise((resolve, reject) => {
       let data: unknown;
       const run: Run = {
         context,
         variables,
-        recorded,
         failed: false,
         // Counts this function itself, until all fields have begun.
         open: 1,
@@ -124,7 +110,12 @@ interface Collected {
 }
 
 /** Collects the nodes of each response key in document order and expands fragments. */
-function collect(type: GraphQLObjectType, { selections }: SelectionSetNode, compiler: Compiler, into: Collected): void {
+function collect(
+  type: GraphQLObjectType,
+  { selections }: SelectionSetNode,
+  fragments: Fragments,
+  into: Collected,
+): void {
   for (const selection of selections) {
     if (selection.directives?.length) throw new UnsupportedByPlan();
     if (selection.kind === Kind.FIELD) {
@@ -139,12 +130,12 @@ function collect(type: GraphQLObjectType, { selections }: SelectionSetNode, comp
       if (into.spread.has(selection.name.value)) continue;
       into.spread.add(selection.name.value);
     }
-    const fragment = selection.kind === Kind.INLINE_FRAGMENT ? selection : compiler.fragments.get(selection.name.value);
+    const fragment = selection.kind === Kind.INLINE_FRAGMENT ? selection : fragments.get(selection.name.value);
     if (fragment === undefined || fragment.directives?.length) throw new UnsupportedByPlan();
     // Type conditions on interfaces and unions are not supported.
     const condition = fragment.typeCondition?.name.value;
     if (condition !== undefined && condition !== type.name) throw new UnsupportedByPlan();
-    collect(type, fragment.selectionSet, compiler, into);
+    collect(type, fragment.selectionSet, fragments, into);
   }
 }
 
@@ -152,11 +143,11 @@ function collect(type: GraphQLObjectType, { selections }: SelectionSetNode, comp
 const isRegular = (value: unknown): value is object =>
   typeof value === "object" && value !== null && !("then" in value) && !(value instanceof Error);
 
-function completeObject(type: GraphQLObjectType, sets: readonly SelectionSetNode[], compiler: Compiler): Complete {
+function completeObject(type: GraphQLObjectType, sets: readonly SelectionSetNode[], fragments: Fragments): Complete {
   if (type.isTypeOf) throw new UnsupportedByPlan();
   const into: Collected = { nodes: new Map(), spread: new Set() };
-  for (const set of sets) collect(type, set, compiler, into);
-  const fields = [...into.nodes].map(([key, same]) => putField(type, { key, nodes: same }, compiler));
+  for (const set of sets) collect(type, set, fragments, into);
+  const fields = [...into.nodes].map(([key, same]) => putField(type, { key, nodes: same }, fragments));
   return (value, run) => {
     if (!isRegular(value)) throw new PlanFailure();
     const result: Record<string, unknown> = {};
@@ -168,7 +159,7 @@ function completeObject(type: GraphQLObjectType, sets: readonly SelectionSetNode
 function putField(
   type: GraphQLObjectType,
   { key, nodes }: { readonly key: string; readonly nodes: readonly FieldNode[] },
-  compiler: Compiler,
+  fragments: Fragments,
 ): PutField {
   const [node] = nodes;
   const name = node?.name.value ?? "";
@@ -182,7 +173,7 @@ function putField(
   const field = type.getFields()[name];
   if (field === undefined || node === undefined) throw new UnsupportedByPlan();
   const sets = nodes.flatMap(({ selectionSet }) => selectionSet ?? []);
-  const complete = completeValue(field.type, sets, compiler);
+  const complete = completeValue(field.type, sets, fragments);
   if (field.resolve === undefined) {
     return (source, result, run) => {
       const value = (source as Record<string, unknown>)[name];
@@ -191,22 +182,14 @@ function putField(
       put(value, key, { complete, result, run });
     };
   }
-  const resolve = compiler.replay.original(field.resolve);
+  const { resolve } = field;
   const argumentsFor = argumentsOf(field, node);
   const info = infoOf(nodes);
   return (source, result, run) => {
     const given = argumentsFor(run.variables);
     // graphql-js passes the root value to root fields, which is undefined here.
     const about = source === NO_ROOT ? undefined : source;
-    let value: unknown;
-    try {
-      value = resolve(about, given, run.context, info);
-    } catch (error) {
-      if (!(error instanceof PlanFailure)) run.recorded.add(node, about, new RecordedError(error));
-      throw error;
-    }
-    run.recorded.add(node, about, value);
-    put(value, key, { complete, result, run });
+    put(resolve(about, given, run.context, info), key, { complete, result, run });
   };
 }
 
@@ -265,28 +248,28 @@ function put(value: unknown, key: string, { complete, result, run }: Place): voi
     .catch(run.fail);
 }
 
-function completeValue(type: GraphQLOutputType, sets: readonly SelectionSetNode[], compiler: Compiler): Complete {
+function completeValue(type: GraphQLOutputType, sets: readonly SelectionSetNode[], fragments: Fragments): Complete {
   if (isNonNullType(type)) {
-    const complete = completeValue(type.ofType, sets, compiler);
+    const complete = completeValue(type.ofType, sets, fragments);
     return (value, run) => {
       const completed = complete(value, run);
       if (completed === null) throw new PlanFailure();
       return completed;
     };
   }
-  const complete = completePresent(type, sets, compiler);
+  const complete = completePresent(type, sets, fragments);
   return (value, run) => (value === null || value === undefined ? null : complete(value, run));
 }
 
-function completePresent(type: GraphQLOutputType, sets: readonly SelectionSetNode[], compiler: Compiler): Complete {
+function completePresent(type: GraphQLOutputType, sets: readonly SelectionSetNode[], fragments: Fragments): Complete {
   if (isListType(type)) {
-    const complete = completeValue(type.ofType, sets, compiler);
+    const complete = completeValue(type.ofType, sets, fragments);
     return (value, run) => {
       if (!Array.isArray(value)) throw new PlanFailure();
       return value.map((item) => complete(item, run));
     };
   }
-  if (isObjectType(type)) return completeObject(type, sets, compiler);
+  if (isObjectType(type)) return completeObject(type, sets, fragments);
   if (!isLeafType(type)) throw new UnsupportedByPlan();
   const serialize = (value: unknown): unknown => {
     if (typeof value === "object" && value !== null && !isRegular(value)) throw new PlanFailure();

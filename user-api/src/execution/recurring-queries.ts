@@ -12,7 +12,7 @@ import {
 } from "graphql";
 import type { Operation } from "../limits/documents.ts";
 import { compilePlan, type Plan, type Variables } from "./plan.ts";
-import { makeReplay, RecordedValues } from "./replay.ts";
+import { recordResolvers } from "./replay.ts";
 
 /** The result. Null: the query must be executed by graphql-js, and no resolver has run. */
 export type ExecuteRecurring = (
@@ -39,7 +39,7 @@ function stringVariables(definitions: readonly VariableDefinitionNode[], variabl
 
 /** A plan is kept as long as its operation. */
 export function makeRecurringExecutor(schema: GraphQLSchema): ExecuteRecurring {
-  const replay = makeReplay(schema);
+  const record = recordResolvers(schema);
   /** Undefined for an operation that was executed once: making a plan for an operation that never recurs costs more. */
   const plans = new WeakMap<OperationDefinitionNode, Plan | null | undefined>();
 
@@ -48,7 +48,7 @@ export function makeRecurringExecutor(schema: GraphQLSchema): ExecuteRecurring {
     const fragments = document.definitions.filter(
       (definition): definition is FragmentDefinitionNode => definition.kind === Kind.FRAGMENT_DEFINITION,
     );
-    return compilePlan(node, { schema, replay, fragments });
+    return compilePlan(node, { schema, fragments });
   }
 
   return (operation, { variables, context }) => {
@@ -64,11 +64,10 @@ export function makeRecurringExecutor(schema: GraphQLSchema): ExecuteRecurring {
       stringVariables(definitions, variables) ?? getVariableValues(schema, definitions, variables).coerced;
     if (coerced === undefined) return null;
     const contextValue = context();
-    const recorded = new RecordedValues();
-    return plan(contextValue, coerced, recorded).then(
+    record(contextValue);
+    return plan(contextValue, coerced).then(
       (data) => ({ data }) as ExecutionResult,
       () => {
-        replay.begin(contextValue, recorded);
         const { document } = operation;
         return execute({ schema, document, contextValue, variableValues: variables, operationName: node.name?.value });
       },

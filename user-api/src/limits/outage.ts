@@ -1,19 +1,10 @@
 /** Logs when Redis stops counting requests and when it counts them again. */
 import type { FastifyBaseLogger } from "fastify";
 
-export interface OutageLog {
-  /** Redis failed to count. */
-  failed(error: unknown): void;
-  /** Redis has counted. A connection alone does not show that: a full or read-only Redis accepts connections too. */
-  recovered(): void;
-  /** Logs nothing more. */
-  close(): void;
-}
-
 /** An outage that begins and ends with every request would fill the log: it is logged once in this time. */
 const LOG_INTERVAL = 30_000;
 
-export function makeOutageLog(log: Pick<FastifyBaseLogger, "info" | "warn">): OutageLog {
+export function makeOutageLog(log: Pick<FastifyBaseLogger, "info" | "warn">) {
   let failing = false;
   let logged = false;
   let loggedAt = Number.NEGATIVE_INFINITY;
@@ -27,21 +18,24 @@ export function makeOutageLog(log: Pick<FastifyBaseLogger, "info" | "warn">): Ou
   }
 
   return {
-    failed(error) {
+    /** Redis failed to count. */
+    failed(error: unknown): void {
       if (failing || closed) return;
       failing = true;
       const quiet = loggedAt + LOG_INTERVAL - Date.now();
       if (quiet <= 0) logOutage(error);
       else timer = setTimeout(logOutage, quiet, error).unref();
     },
-    recovered() {
+    /** Redis has counted. A connection alone does not show that: a full or read-only Redis accepts connections too. */
+    recovered(): void {
       if (!failing) return;
       failing = false;
       clearTimeout(timer);
       if (logged) log.info("Redis counts requests again");
       logged = false;
     },
-    close() {
+    /** Logs nothing more. */
+    close(): void {
       closed = true;
       clearTimeout(timer);
     },

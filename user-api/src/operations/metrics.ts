@@ -24,15 +24,9 @@ export interface MetricsOptions {
   readonly events: Pick<Events, "health">;
 }
 
-export interface Metrics {
-  /** `seconds` is null for a subscription, which has no duration to observe. */
-  answered(operation: Operation, seconds: number | null, codes: readonly unknown[]): void;
-  /** A request that failed before execution. */
-  refused(codes: readonly unknown[]): void;
-  limited(): void;
-}
+export type Metrics = ReturnType<typeof makeMetrics>;
 
-export function makeMetrics({ registry, subscriptions, events }: MetricsOptions): Metrics {
+export function makeMetrics({ registry, subscriptions, events }: MetricsOptions) {
   const registers = [registry];
   const operations = new Counter({
     name: "sluice_user_api_operations_total",
@@ -106,7 +100,8 @@ export function makeMetrics({ registry, subscriptions, events }: MetricsOptions)
   };
 
   return {
-    answered({ node, fields: selected }, took, codes) {
+    /** `took` has the seconds, or null for a subscription, which has no duration to observe. */
+    answered({ node, fields: selected }: Operation, took: number | null, codes: readonly unknown[]): void {
       const type = node.operation;
       const outcome = codes.length === 0 ? "ok" : "error";
       operations.inc({ operation: nameOf(node.name?.value), type, outcome });
@@ -114,6 +109,7 @@ export function makeMetrics({ registry, subscriptions, events }: MetricsOptions)
       for (const field of selected) fields.inc({ field });
       count(codes);
     },
+    /** A request that failed before execution. */
     refused: count,
     limited: () => limited.inc(),
   };

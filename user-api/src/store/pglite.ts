@@ -1,7 +1,8 @@
 /** The embedded database: Postgres in this process, with its files in a folder or in memory. */
+import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { extname, join } from "node:path";
-import { Worker } from "node:worker_threads";
+import { MessageChannel, Worker } from "node:worker_threads";
 import type { Database, Row } from "./database.ts";
 import { lockFolder } from "./folder-lock.ts";
 import type { Answer, Call } from "./pglite-worker.ts";
@@ -13,11 +14,6 @@ export interface PgliteOptions {
   readonly onDeath?: (error: Error) => void;
 }
 
-interface Waiting {
-  resolve(rows: readonly Row[]): void;
-  reject(error: Error): void;
-}
-
 /** Starts the thread and waits until PGlite is ready. Rejects with FolderInUse when another process has the folder. */
 export async function openPglite({ folder, onDeath }: PgliteOptions = {}): Promise<Database> {
   const unlock = folder === undefined ? async () => undefined : await lockFolder(folder);
@@ -26,51 +22,44 @@ export async function openPglite({ folder, onDeath }: PgliteOptions = {}): Promi
   const worker = new Worker(new URL(`./pglite-worker${extname(import.meta.url)}`, import.meta.url), {
     workerData: { folder: files },
   });
-  // Not `once` of node:events, which rejects when the thread fails before it ends.
-  const ended = new Promise((resolve) => worker.once("exit", resolve));
-  const waiting = new Map<number, Waiting>();
-  let last = 0;
-  let lost: Error | undefined;
-  /** From the first response until closing. */
+  /** From the first answer until closing. */
   let serves = false;
-
-  const fail = (error: Error): void => {
-    lost ??= error;
-    if (serves) onDeath?.(lost);
+  const death = Promise.withResolvers<never>();
+  worker.on("error", death.reject);
+  worker.on("exit", () => death.reject(new Error(serves ? "its thread has ended" : "the embedded database is closed")));
+  death.promise.catch((error: Error) => {
+    if (serves) onDeath?.(error);
     serves = false;
-    for (const { reject } of waiting.values()) reject(lost);
-    waiting.clear();
-  };
-  worker.on("error", fail);
-  worker.on("exit", () => fail(new Error(serves ? "its thread has ended" : "the embedded database is closed")));
-  worker.on("message", ({ id, rows, failure }: Answer) => {
-    const one = waiting.get(id);
-    waiting.delete(id);
-    if (failure !== undefined) one?.reject(new Error(failure));
-    else one?.resolve(rows);
   });
 
-  const call = (method: Call["method"], text = "", values: readonly unknown[] = []): Promise<readonly Row[]> =>
-    new Promise((resolve, reject) => {
-      if (lost !== undefined) {
-        reject(lost);
-        return;
-      }
-      last += 1;
-      waiting.set(last, { resolve, reject });
-      worker.postMessage({ id: last, method, text, values } satisfies Call);
-    });
+  async function call(method: Call["method"], text = "", values: readonly unknown[] = []): Promise<readonly Row[]> {
+    const { port1, port2 } = new MessageChannel();
+    worker.postMessage({ method, text, values, port: port2 } satisfies Call, [port2]);
+    try {
+      const [answer]: Answer[] = await Promise.race([once(port1, "message"), death.promise]);
+      if (answer === undefined || "failure" in answer) throw new Error(answer?.failure);
+      return answer.rows;
+    } finally {
+      port1.close();
+    }
+  }
 
-  const stop = async (): Promise<void> => {
-    await worker.terminate();
-    await ended;
-    await unlock();
-  };
+  async function close(): Promise<void> {
+    const alive = serves;
+    serves = false;
+    try {
+      // A dead thread has not closed the database and cannot be asked to; the folder is unlocked nevertheless.
+      if (alive) await call("close");
+    } finally {
+      await worker.terminate();
+      await unlock();
+    }
+  }
 
   try {
-    await new Promise<readonly Row[]>((resolve, reject) => waiting.set(0, { resolve, reject }));
+    await call("script");
   } catch (error) {
-    await stop();
+    await close();
     throw error;
   }
   serves = true;
@@ -79,11 +68,6 @@ export async function openPglite({ folder, onDeath }: PgliteOptions = {}): Promi
     async script(text) {
       await call("script", text);
     },
-    async close() {
-      serves = false;
-      // A dead thread has not closed the database and cannot be asked to; the folder is unlocked nevertheless.
-      if (lost === undefined) await call("close").finally(stop);
-      else await stop();
-    },
+    close,
   };
 }

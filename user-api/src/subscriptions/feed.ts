@@ -16,15 +16,7 @@ export interface FeedSubscription extends RequestedOperation {
   readonly key: string;
 }
 
-export interface Feed {
-  /** Sends the receiver a result for every user created from now on. Returns a function that stops it. */
-  subscribe(subscription: FeedSubscription, receiver: Receiver): () => void;
-  /** The number of subscribed operations. */
-  size(): number;
-  /** Resolves when every user created so far has been sent. */
-  settled(): Promise<void>;
-  close(): void;
-}
+export type Feed = ReturnType<typeof makeFeed>;
 
 export interface FeedOptions {
   readonly executor: Pick<Executor, "executeEvent">;
@@ -68,7 +60,7 @@ const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7/;
 const SLICE = 256;
 
 /** Executes a subscription once for each event and group, however many receivers it has. Keeps the order of events. */
-export function makeFeed({ executor, events, errorContext, overrun }: FeedOptions): Feed {
+export function makeFeed({ executor, events, errorContext, overrun }: FeedOptions) {
   const groups = new Map<string, Group>();
 
   async function resultOf(subscription: FeedSubscription, user: User): Promise<string> {
@@ -117,7 +109,8 @@ export function makeFeed({ executor, events, errorContext, overrun }: FeedOption
   });
 
   return {
-    subscribe(subscription, receiver) {
+    /** Sends the receiver a result for every user created from now on. Returns a function that stops it. */
+    subscribe(subscription: FeedSubscription, receiver: Receiver): () => void {
       const { key } = subscription;
       const group = groups.getOrInsertComputed(key, () => ({
         subscription,
@@ -132,7 +125,9 @@ export function makeFeed({ executor, events, errorContext, overrun }: FeedOption
         if (group.receivers.size === 0 && groups.get(key) === group) groups.delete(key);
       };
     },
+    /** The number of subscribed operations. */
     size: () => groups.values().reduce((sum, { receivers }) => sum + receivers.size, 0),
+    /** Resolves when every user created so far has been sent. */
     async settled() {
       await Promise.all(groups.values().map(({ tail }) => tail));
     },

@@ -34,13 +34,6 @@ export interface ReceivedOperation {
   readonly kept: number;
 }
 
-export interface Operations {
-  /** Begins an operation. The receiver gets its end exactly once, unless the returned function stops it before. */
-  begin(received: ReceivedOperation, sender: Sender, receiver: Receiver): () => void;
-  /** Resolves when only subscriptions are left, and those have sent all pending events. */
-  settled(): Promise<void>;
-}
-
 export interface OperationsOptions {
   readonly executor: Executor;
   readonly feed: Feed;
@@ -75,7 +68,7 @@ function keyOf({ operation, variables }: RequestedOperation, consumer: Consumer 
   return { key: createHash("sha256").update(text).digest("base64"), length: text.length };
 }
 
-export function makeOperations({ executor, feed, memoryExceeded }: OperationsOptions): Operations {
+export function makeOperations({ executor, feed, memoryExceeded }: OperationsOptions) {
   const single = new PendingWork();
 
   async function subscribe(
@@ -151,7 +144,8 @@ export function makeOperations({ executor, feed, memoryExceeded }: OperationsOpt
   }
 
   return {
-    begin(received, sender, receiver) {
+    /** Begins an operation. The receiver gets its end exactly once, unless the returned function stops it before. */
+    begin(received: ReceivedOperation, sender: Sender, receiver: Receiver): () => void {
       const active = new ActiveOperation(receiver);
       void single.add(
         begin(received, sender, active).catch((fault: unknown) => {
@@ -162,6 +156,7 @@ export function makeOperations({ executor, feed, memoryExceeded }: OperationsOpt
       return active.end.bind(active);
     },
 
+    /** Resolves when only subscriptions are left, and those have sent all pending events. */
     async settled() {
       await single.settled();
       await feed.settled();

@@ -35,15 +35,7 @@ export interface SubscriptionsOptions {
   readonly countOperation: (request: FastifyRequest) => Promise<GraphQLError | null>;
 }
 
-export interface Subscriptions {
-  /** Responds to a request with an event stream. */
-  stream(graphqlRequest: GraphqlRequest, request: FastifyRequest, reply: FastifyReply): void;
-  counts(): SubscriptionCounts;
-  /** Starts no more operations, waits for `others`, sends what is queued, and closes connections as going away. */
-  drain(others: Promise<unknown>): Promise<void>;
-  /** Cuts connections that are still open. */
-  terminate(): void;
-}
+export type Subscriptions = Awaited<ReturnType<typeof makeSubscriptions>>;
 
 /** The messages for a refused connection. */
 const FULL = {
@@ -63,7 +55,7 @@ function bytesOf(request: GraphqlRequest, most: number): number {
 }
 
 /** Call before the routes are registered: sockets share the GET route of the path, with all its hooks. */
-export async function makeSubscriptions(app: FastifyInstance, options: SubscriptionsOptions): Promise<Subscriptions> {
+export async function makeSubscriptions(app: FastifyInstance, options: SubscriptionsOptions) {
   const { executor, events, limits, frameBytes, path, identifyCaller, countOperation } = options;
   const errorContext = () => {
     const id = randomUUID();
@@ -174,7 +166,8 @@ export async function makeSubscriptions(app: FastifyInstance, options: Subscript
   });
 
   return {
-    stream(graphqlRequest, request, reply) {
+    /** Responds to a request with an event stream. */
+    stream(graphqlRequest: GraphqlRequest, request: FastifyRequest, reply: FastifyReply): void {
       if (shuttingDown) throw failure("UNAVAILABLE", SHUTTING_DOWN[1]);
       const received = { request: graphqlRequest, bytes: bytesOf(graphqlRequest, frameBytes), kept: 0 };
       const quota = enter(request);
@@ -197,20 +190,22 @@ export async function makeSubscriptions(app: FastifyInstance, options: Subscript
       if (connection === null) quota.leave();
       else open.add(connection);
     },
-    counts: () => ({
+    counts: (): SubscriptionCounts => ({
       sockets: countOf("socket"),
       streams: countOf("stream"),
       subscriptions: feed.size(),
       slow: slowClients,
     }),
-    async drain(others) {
+    /** Starts no more operations, waits for `others`, sends what is queued, and closes connections as going away. */
+    async drain(others: Promise<unknown>): Promise<void> {
       shuttingDown = true;
       await others;
       await operations.settled();
       feed.close();
       for (const connection of open) connection.close();
     },
-    terminate() {
+    /** Cuts connections that are still open. */
+    terminate(): void {
       feed.close();
       clearInterval(heartbeat);
       for (const connection of open) connection.terminate();
