@@ -1,12 +1,11 @@
 #!/usr/bin/env node
 /** The command `sluice-user-api`: reads arguments and settings, and runs a command. */
-import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { parseArgs } from "node:util";
 import manifest from "../package.json" with { type: "json" };
-import { messageOf, StartFailure } from "./commands/failure.ts";
 import { migrate } from "./commands/migrate.ts";
+import { messageOf, StartFailure } from "./commands/open-database.ts";
 import { seed } from "./commands/seed.ts";
 import { serve } from "./commands/serve.ts";
 import { makeLog } from "./operations/log.ts";
@@ -29,41 +28,33 @@ ${variableNames()
   .map((name) => `  ${name}\n`)
   .join("")}`;
 
-type Run = (settings: Settings, log: ReturnType<typeof makeLog>) => Promise<void>;
+type Run = (settings: Settings, log: ReturnType<typeof makeLog>, count: number) => Promise<void>;
 
 interface Command {
   readonly run: Run;
-  readonly serves: boolean;
+  /** The number that the command takes: its unit, its default and its most digits. */
+  readonly count?: { readonly unit: string; readonly standard: number; readonly digits: number };
 }
 
-const names = ["serve", "migrate", "seed", "help", "version"];
+const commands: ReadonlyMap<string, Command> = new Map([
+  ["serve", { run: serve }],
+  ["migrate", { run: migrate, count: { unit: "seconds", standard: 0, digits: 4 } }],
+  ["seed", { run: seed, count: { unit: "users", standard: 10, digits: 6 } }],
+]);
 
-/** The command that the arguments name, or the error in them. */
-function commandOf([name = "serve", ...more]: readonly string[]): Command | string {
-  const [first, extra = name === "serve" ? first : undefined] = more;
-  if (!names.includes(name)) return `unknown command '${name}'${didYouMean(name, names)}`;
+/** The command that the arguments name with its number, or the error in them. */
+function commandOf([name = "serve", first, second]: readonly string[]):
+  | (Command & { readonly given: number })
+  | string {
+  const command = commands.get(name);
+  if (command === undefined)
+    return `unknown command '${name}'${didYouMean(name, [...commands.keys(), "help", "version"])}`;
+  const { count } = command;
+  const extra = count === undefined ? first : second;
   if (extra !== undefined) return `unexpected argument '${extra}'`;
-  if (name === "seed") {
-    const users = countOf(first, { standard: 10, digits: 6 });
-    if (users === null) return `'${first}' is not a number of users`;
-    return { run: (settings, log) => seed(settings, log, { users }), serves: false };
-  }
-  if (name === "migrate") {
-    const waitSeconds = countOf(first, { standard: 0, digits: 4 });
-    if (waitSeconds === null) return `'${first}' is not a number of seconds`;
-    return { run: (settings, log) => migrate(settings, log, { waitSeconds }), serves: false };
-  }
-  return { run: serve, serves: true };
-}
-
-interface Count {
-  readonly standard: number;
-  readonly digits: number;
-}
-
-function countOf(text: string | undefined, { standard, digits }: Count): number | null {
-  if (text === undefined) return standard;
-  return /^\d+$/.test(text) && text.length <= digits ? Number(text) : null;
+  if (count === undefined || first === undefined) return { ...command, given: count?.standard ?? 0 };
+  if (!/^\d+$/.test(first) || first.length > count.digits) return `'${first}' is not a number of ${count.unit}`;
+  return { ...command, given: Number(first) };
 }
 
 const options = { help: { type: "boolean", short: "h" }, version: { type: "boolean" } } as const;
@@ -86,13 +77,12 @@ async function trustCertificates(file: string): Promise<void> {
   if (blocks.length === 0)
     throw new StartFailure(`the file of SLUICE_USER_API_TRUSTED_CERTIFICATES holds no PEM certificate`);
   try {
-    for (const block of blocks) new X509Certificate(block);
+    setDefaultCACertificates([...getCACertificates("default"), ...blocks]);
   } catch (error) {
     throw new StartFailure(
       `the file of SLUICE_USER_API_TRUSTED_CERTIFICATES holds a certificate that cannot be read: ${messageOf(error)}`,
     );
   }
-  setDefaultCACertificates([...getCACertificates("default"), ...blocks]);
 }
 
 async function main(args: readonly string[]): Promise<void> {
@@ -105,7 +95,7 @@ async function main(args: readonly string[]): Promise<void> {
   if (positionals[0] === "version" || given.length > 0) return void process.stdout.write(`${manifest.version}\n`);
   const command = commandOf(positionals);
   if (typeof command === "string") return refuse(command);
-  const read = readSettings(process.env, command);
+  const read = readSettings(process.env, { serves: command.run === serve });
   if ("violations" in read) {
     const log = makeLog("info");
     for (const violation of read.violations) log.fatal(violation);
@@ -117,7 +107,7 @@ async function main(args: readonly string[]): Promise<void> {
   try {
     const { trustedCertificates } = read.settings;
     if (trustedCertificates !== undefined) await trustCertificates(trustedCertificates);
-    await command.run(read.settings, log);
+    await command.run(read.settings, log, command.given);
   } catch (error) {
     if (error instanceof StartFailure) log.fatal(error.message);
     else log.fatal({ err: error }, "could not start");

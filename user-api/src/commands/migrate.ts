@@ -4,13 +4,7 @@ import type { FastifyBaseLogger } from "fastify";
 import type { Settings } from "../settings.ts";
 import type { Database } from "../store/database.ts";
 import { migrateTables, stepsOf } from "../store/migrations.ts";
-import { messageOf } from "./failure.ts";
-import { databaseFailure, openDatabase } from "./open-database.ts";
-
-export interface MigrateOptions {
-  /** Seconds to wait for the server to become reachable. */
-  readonly waitSeconds: number;
-}
+import { databaseFailure, messageOf, openDatabase } from "./open-database.ts";
 
 /** Connection refused, name not found, no route, time-outs, and the errors of Postgres while it starts or stops. */
 const unreachableCodes: ReadonlySet<unknown> = new Set([
@@ -24,11 +18,8 @@ const isUnreachable = (error: unknown): boolean =>
   error instanceof Error &&
   (("code" in error && unreachableCodes.has(error.code)) || CONNECT_TIMEOUT.test(error.message));
 
-export async function migrate(
-  settings: Settings,
-  log: FastifyBaseLogger,
-  { waitSeconds }: MigrateOptions,
-): Promise<void> {
+/** Waits up to `waitSeconds` for the server to become reachable. */
+export async function migrate(settings: Settings, log: FastifyBaseLogger, waitSeconds: number): Promise<void> {
   const database = await openDatabase(settings, { log });
   try {
     await reached(database, log, waitSeconds);

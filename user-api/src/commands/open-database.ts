@@ -4,7 +4,15 @@ import type { Settings } from "../settings.ts";
 import type { Database } from "../store/database.ts";
 import { openPglite } from "../store/pglite.ts";
 import { openPostgres } from "../store/postgres.ts";
-import { messageOf, StartFailure } from "./failure.ts";
+
+/** A start-up failure that an operator can fix; the message explains how. */
+export class StartFailure extends Error {}
+
+export const messageOf = (error: unknown): string => {
+  // When a name has several addresses, Node puts the reasons into `errors` and leaves the message empty.
+  if (error instanceof AggregateError && error.message === "") return error.errors.map(messageOf).join("; ");
+  return error instanceof Error ? error.message : String(error);
+};
 
 type Place = Pick<Settings, "databaseUrl" | "dataFolder">;
 

@@ -8,11 +8,6 @@ import { databaseFailure, openDatabase } from "./open-database.ts";
 const names = ["Ann", "Bob", "Cy", "Dora", "Eve", "Finn", "Grace", "Hal", "Ida", "Jon"] as const;
 const titles = ["Hello, world", "What I learned today", "On GraphQL", "Notes from a gateway", "A short trip"] as const;
 
-export interface SeedOptions {
-  /** The number of demo users that exist afterwards. */
-  readonly users: number;
-}
-
 /** The nth demo user, from 0. Deterministic, so that the command can run again. */
 export function demoUser(n: number) {
   const name = names[n % names.length] ?? "";
@@ -31,7 +26,7 @@ const ascendingIds = (count: number): readonly string[] =>
   Array.from({ length: count }, () => randomUUIDv7()).toSorted();
 
 /** Creates the demo users that are missing, each with its posts. Other users are not changed. */
-export async function seed(settings: Settings, log: FastifyBaseLogger, { users }: SeedOptions): Promise<void> {
+export async function seed(settings: Settings, log: FastifyBaseLogger, users: number): Promise<void> {
   const database = await openDatabase(settings, { log });
   const store = await openUserStore(database).catch((error: unknown) => {
     throw databaseFailure(settings, error);

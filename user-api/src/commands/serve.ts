@@ -5,7 +5,7 @@ import { buildSchema, type GraphQLSchema, parse, validate } from "graphql";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { buildApp } from "../app.ts";
 import { schema } from "../directory/schema.ts";
-import { type Events, openEvents, openProcessEvents } from "../events/events.ts";
+import { openEvents, openProcessEvents } from "../events/events.ts";
 import { openNotify } from "../events/notify.ts";
 import { openRedis } from "../events/redis.ts";
 import { readTrustedDocuments, type TrustedDocuments } from "../limits/trusted.ts";
@@ -13,8 +13,7 @@ import { unknownFields } from "../policy/policy.ts";
 import type { Settings } from "../settings.ts";
 import { openUserStore } from "../store/sql-store.ts";
 import type { UserStore } from "../store/store.ts";
-import { messageOf, StartFailure } from "./failure.ts";
-import { databaseFailure, openDatabase } from "./open-database.ts";
+import { databaseFailure, messageOf, openDatabase, StartFailure } from "./open-database.ts";
 
 async function trustedDocuments(file: string): Promise<TrustedDocuments> {
   const text = await readFile(file, "utf8").catch((error: unknown) => {
@@ -38,19 +37,14 @@ function faultsOf({ byId }: TrustedDocuments, known: GraphQLSchema): readonly st
   });
 }
 
-async function eventsOf(
-  { redisUrl, redisPrefix, databaseUrl }: Settings,
-  store: UserStore,
-  log: FastifyBaseLogger,
-): Promise<Events> {
+function openEventsOf({ redisUrl, redisPrefix, databaseUrl: url }: Settings, store: UserStore, log: FastifyBaseLogger) {
   if (redisUrl !== undefined) {
     const open = openRedis({ url: redisUrl, channel: `${redisPrefix}:events` });
     return openEvents({ through: "redis", open, store, log });
   }
-  if (databaseUrl !== undefined) {
-    return openEvents({ through: "database", open: openNotify({ url: databaseUrl }), store, log });
-  }
-  return openProcessEvents();
+  return url === undefined
+    ? openProcessEvents()
+    : openEvents({ through: "database", open: openNotify({ url }), store, log });
 }
 
 function listenFailure(error: unknown, { host, port }: Settings): Error {
@@ -73,22 +67,20 @@ export async function serve(settings: Settings, log: FastifyBaseLogger): Promise
   const trusted = file === undefined ? undefined : await trustedDocuments(file);
   const death = Promise.withResolvers<Error>();
   const database = await openDatabase(settings, { log, onDeath: death.resolve });
-  const store = await openUserStore(database, { migrate }).catch((error: unknown) => {
-    throw error instanceof StartFailure ? error : databaseFailure(settings, error);
-  });
-  const events = await eventsOf(settings, store, log).catch(async (error: unknown) => {
-    await store.close();
+  const failed = (error: unknown): never => {
     throw databaseFailure(settings, error);
-  });
+  };
+  await using opened = new AsyncDisposableStack();
+  const store = await openUserStore(database, { migrate }).catch(failed);
+  opened.defer(() => store.close());
+  const events = await Promise.resolve(openEventsOf(settings, store, log)).catch(failed);
+  opened.defer(() => events.close());
   const directCalls = mode === "development";
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  const options = { ...settings, trusted, store, events, registry, log, directCalls };
-  const app = await buildApp(options).catch(async (error: unknown) => {
-    await events.close();
-    await store.close();
-    throw error;
-  });
+  const app = await buildApp({ ...settings, trusted, store, events, registry, log, directCalls });
+  // The application closes them.
+  opened.move();
   if (directCalls) log.info("development mode: requests from this machine are accepted without the gateway's secret");
   const { host, port } = settings;
   try {

@@ -17,30 +17,33 @@ export interface CrossSiteOptions {
   readonly origins: readonly string[];
 }
 
-export function isCrossSite(headers: IncomingHttpHeaders, { origins }: CrossSiteOptions): boolean {
-  if (PREFLIGHT_HEADERS.some((name) => headers[name] !== undefined)) return false;
-  const { origin } = headers;
-  if (origins.includes("*") || (origin !== undefined && origins.includes(origin))) return false;
-  // Current browsers send this header, other programs do not. `none`: the user typed the address.
-  const site = headers["sec-fetch-site"];
-  if (site !== undefined) return site !== "same-origin" && site !== "none";
-  if (origin === undefined) return false;
-  const host = URL.parse(origin)?.host;
-  return host === undefined || (host !== headers.host && host !== headers["x-forwarded-host"]);
-}
-
-export const SUBPROTOCOL = "graphql-transport-ws";
-
-export interface UpgradeOptions {
-  readonly consumer: Consumer | null;
-  /** Origins that are treated like our own; `*` for all. */
-  readonly origins: readonly string[];
-}
-
 function first(header: string | string[] | undefined): string | undefined {
   return String(header ?? "")
     .split(",")[0]
     ?.trim();
+}
+
+const isListed = ({ origin }: IncomingHttpHeaders, { origins }: CrossSiteOptions): boolean =>
+  origins.includes("*") || (origin !== undefined && origins.includes(origin));
+
+/** Whether the request has an origin, and one that is not the service itself or a gateway before it. */
+function isForeign({ origin, host, "x-forwarded-host": forwarded }: IncomingHttpHeaders): boolean {
+  if (origin === undefined) return false;
+  const own = URL.parse(origin)?.host;
+  return own === undefined || (own !== host && own !== first(forwarded));
+}
+
+export function isCrossSite(headers: IncomingHttpHeaders, options: CrossSiteOptions): boolean {
+  if (PREFLIGHT_HEADERS.some((name) => headers[name] !== undefined) || isListed(headers, options)) return false;
+  // Current browsers send this header, other programs do not. `none`: the user typed the address.
+  const site = headers["sec-fetch-site"];
+  return site === undefined ? isForeign(headers) : site !== "same-origin" && site !== "none";
+}
+
+export const SUBPROTOCOL = "graphql-transport-ws";
+
+export interface UpgradeOptions extends CrossSiteOptions {
+  readonly consumer: Consumer | null;
 }
 
 /**
@@ -48,14 +51,11 @@ function first(header: string | string[] | undefined): string | undefined {
  * another site: without this check, any page that a user visits could subscribe to the directory. A consumer has
  * presented a credential, which the page must have known.
  */
-export function refusalOf(headers: IncomingHttpHeaders, { consumer, origins }: UpgradeOptions): GraphQLError | null {
+export function refusalOf(headers: IncomingHttpHeaders, options: UpgradeOptions): GraphQLError | null {
   // The first one is the one that the server will choose.
   if (first(headers["sec-websocket-protocol"]) !== SUBPROTOCOL) {
     return failure("BAD_REQUEST", `The WebSocket subprotocol must be ${SUBPROTOCOL}`);
   }
-  const { origin } = headers;
-  if (origin === undefined || consumer !== null || origins.includes("*") || origins.includes(origin)) return null;
-  const host = URL.parse(origin)?.host;
-  if (host !== undefined && (host === headers.host || host === first(headers["x-forwarded-host"]))) return null;
+  if (options.consumer !== null || isListed(headers, options) || !isForeign(headers)) return null;
   return failure("FORBIDDEN", "Pages of another origin may not open a WebSocket here without a credential");
 }

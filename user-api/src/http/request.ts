@@ -6,7 +6,18 @@ import type { GraphQLError } from "graphql";
 import { failure } from "../errors.ts";
 import { isJsonObject, type JsonObject } from "../json.ts";
 import type { GraphqlRequest } from "../limits/documents.ts";
-import { RequestError } from "./error-response.ts";
+
+/** A request error with an HTTP status that is more precise than the one of its code. */
+export class RequestError extends Error {
+  readonly statusCode: number;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(statusCode: number, message: string, headers: Readonly<Record<string, string>> = {}) {
+    super(message);
+    this.statusCode = statusCode;
+    this.headers = headers;
+  }
+}
 
 const bad = (message: string): GraphQLError => failure("BAD_REQUEST", message);
 

@@ -1,16 +1,15 @@
 /** The GraphQL endpoint: GET, POST and QUERY, as specified by GraphQL over HTTP. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { GraphQLError, OperationTypeNode } from "graphql";
-import { asGraphqlError, failure } from "../errors.ts";
+import { asGraphqlError, failure, isCode, statuses } from "../errors.ts";
 import type { Executor } from "../execution/executor.ts";
 import type { GraphqlRequest } from "../limits/documents.ts";
-import type { Limits } from "../limits/limits.ts";
+import { type Limits, limitExceeded } from "../limits/limits.ts";
 import { TooManyRequests } from "../limits/rate.ts";
 import { LONGEST_NAME } from "../operations/metrics.ts";
 import { isCrossSite } from "./cross-site.ts";
-import { bodyTooLarge, RequestError, statusOf } from "./error-response.ts";
-import { JSON_TYPE, mediaTypeOf, wantsEventStream } from "./negotiate.ts";
-import { CONTENT_TYPES, parseBodies, readRequest, readUrlRequest } from "./request.ts";
+import { JSON_TYPE, type MediaType, mediaTypeOf, wantsEventStream } from "./negotiate.ts";
+import { CONTENT_TYPES, parseBodies, RequestError, readRequest, readUrlRequest } from "./request.ts";
 
 export interface GraphqlRouteOptions {
   readonly path: string;
@@ -113,4 +112,32 @@ function send(reply: FastifyReply, mediaType: string, body: object): FastifyRepl
     .header("content-type", `${mediaType}; charset=utf-8`)
     .header("cache-control", "no-store")
     .send(JSON.stringify(body));
+}
+
+/**
+ * The codes that `application/json` answers with 200: well-formed requests whose document or values cannot be
+ * executed. Clients that know only this type take any other status for an error of an intermediary.
+ */
+const answeredByJson: ReadonlySet<unknown> = new Set([
+  "GRAPHQL_PARSE_FAILED",
+  "GRAPHQL_VALIDATION_FAILED",
+  "LIMIT_EXCEEDED",
+  "BAD_USER_INPUT",
+]);
+
+/** Converts Fastify's error for a body that is too large. */
+function bodyTooLarge(error: Error, limits: Limits): Error {
+  if (!("code" in error) || error.code !== "FST_ERR_CTP_BODY_TOO_LARGE") return error;
+  const { message, extensions } = limitExceeded("bytes", limits, "The request is too large");
+  return new GraphQLError(message, { originalError: error, extensions });
+}
+
+/** The status for errors of Fastify or of our own checks, of which the first one decides. */
+function statusOf([error]: readonly GraphQLError[], code: unknown, mediaType: MediaType): number {
+  const cause = error?.originalError;
+  const own = cause !== undefined && "statusCode" in cause ? cause.statusCode : undefined;
+  const byCode = statuses[isCode(code) ? code : "INTERNAL_SERVER_ERROR"];
+  // The transport's own statuses are finer than a code (405, 413, 415); never one that hides a fault of ours.
+  const precise = (code === "BAD_REQUEST" || code === "LIMIT_EXCEEDED") && typeof own === "number" ? own : byCode;
+  return mediaType === JSON_TYPE && precise === 400 && answeredByJson.has(code) ? 200 : precise;
 }

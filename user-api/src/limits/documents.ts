@@ -10,7 +10,9 @@ import {
   Kind,
   NoSchemaIntrospectionCustomRule,
   type OperationDefinitionNode,
+  OperationTypeNode,
   parse,
+  type SelectionSetNode,
   specifiedRules,
   validate,
 } from "graphql";
@@ -27,7 +29,6 @@ import {
   rootFields,
   type Variables,
 } from "./measures.ts";
-import { subscriptionRootError } from "./root-field.ts";
 import type { TrustedDocuments } from "./trusted.ts";
 
 /** A client's request with members of the right types; `asAsk` makes it from the parsed body. */
@@ -154,18 +155,18 @@ function inspect(
     const typeName = schema.getRootType(node.operation)?.name ?? "";
     const by = (how: Measure): number => measure({ selections: node.selectionSet, typeName }, how, options);
     const { aliases, fields } = countFields(by);
-    const levels = by(depth);
-    if (levels > limits.depth)
-      errors.push(limitExceeded("depth", limits, `The operation nests fields ${levels} levels deep`));
-    const roots = by(rootFields);
-    if (roots > limits.rootFields)
-      errors.push(limitExceeded("rootFields", limits, `The operation has ${roots} root fields`));
-    if (aliases > limits.aliases) errors.push(limitExceeded("aliases", limits, `The operation has ${aliases} aliases`));
+    const counts = [
+      ["depth", by(depth), (count: number) => `nests fields ${count} levels deep`],
+      ["rootFields", by(rootFields), (count: number) => `has ${count} root fields`],
+      ["aliases", aliases, (count: number) => `has ${count} aliases`],
+    ] as const;
+    for (const [limit, count, text] of counts) {
+      if (count > limits[limit]) errors.push(limitExceeded(limit, limits, `The operation ${text(count)}`));
+    }
     return { source, document, node, fields, costOf: costs(by, limits) };
   });
-  return errors.length > 0
-    ? { errors }
-    : { document, operations, subscriptionRootError: subscriptionRootError(nodes, fragments) };
+  if (errors.length > 0) return { errors };
+  return { document, operations, subscriptionRootError: subscriptionRootError(nodes, fragments) };
 }
 
 /** Each alias and each field counts once where it is written, however often its fragment is spread. */
@@ -202,4 +203,39 @@ function select<Named extends { readonly node: OperationDefinitionNode }>(
     name === undefined && second === undefined ? first : operations.find(({ node }) => node.name?.value === name);
   if (chosen !== undefined && (name !== undefined || second === undefined)) return chosen;
   return failure("GRAPHQL_VALIDATION_FAILED", "operationName must name one operation of the document");
+}
+
+const CONDITIONS: ReadonlySet<string> = new Set(["skip", "include"]);
+
+/**
+ * The error of a document with a subscription whose root field has @skip or @include, which the specification forbids
+ * (Single Root Field, graphql-spec#860). graphql-js has that rule from version 17. Version 16 fails with a TypeError
+ * when there is no field. Its validation rules throw when a variable decides, because they have no variables and check
+ * all operations of the document. So this check must run before them.
+ */
+function subscriptionRootError(
+  operations: readonly OperationDefinitionNode[],
+  fragmentsOf: ReadonlyMap<string, FragmentDefinitionNode>,
+): GraphQLError | null {
+  // Iterative, because fragment cycles are not checked yet; each fragment counts wherever it is spread.
+  const fragments = new Map(fragmentsOf);
+  const sets: SelectionSetNode[] = operations
+    .filter(({ operation }) => operation === OperationTypeNode.SUBSCRIPTION)
+    .map(({ selectionSet }) => selectionSet);
+  for (const { selections } of sets) {
+    for (const selection of selections) {
+      const condition = selection.directives?.find(({ name }) => CONDITIONS.has(name.value));
+      if (condition !== undefined) {
+        return new GraphQLError("The field of a subscription must not stand under @skip or @include", {
+          nodes: condition,
+        });
+      }
+      if (selection.kind === Kind.INLINE_FRAGMENT) sets.push(selection.selectionSet);
+      if (selection.kind !== Kind.FRAGMENT_SPREAD) continue;
+      const fragment = fragments.get(selection.name.value);
+      fragments.delete(selection.name.value);
+      if (fragment !== undefined) sets.push(fragment.selectionSet);
+    }
+  }
+  return null;
 }

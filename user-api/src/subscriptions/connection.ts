@@ -1,5 +1,6 @@
 /** What sockets and event streams have in common: a connection to a client, and operations that write results to it. */
 import type { GraphQLFormattedError } from "graphql";
+import { failure } from "../errors.ts";
 
 export interface Connection {
   readonly kind: "socket" | "stream";
@@ -7,11 +8,12 @@ export interface Connection {
   beat(): void;
   /** Ends the connection after its buffered data, because the server shuts down. */
   close(): void;
-  /** Cuts the connection. */
   terminate(): void;
 }
 
-/** Receives an operation's results. */
+export const SLOW_CLIENT = "This client is slower than its events";
+export const slowClient = (): GraphQLFormattedError => failure("SLOW_CONSUMER", SLOW_CLIENT).toJSON();
+
 export interface Receiver {
   /** One result, as JSON. */
   next(result: string): void;

@@ -1,22 +1,20 @@
 /** Results as server-sent events: graphql-sse's protocol in distinct connections mode, one response per operation. */
 import type { ServerResponse } from "node:http";
-import type { GraphQLFormattedError } from "graphql";
 import type { SubscriptionLimits } from "../limits/limits.ts";
-import type { Connection, Receiver } from "./connection.ts";
+import { type Connection, type Receiver, slowClient } from "./connection.ts";
 
 export interface EventStreamOptions {
   readonly limits: Pick<SubscriptionLimits, "connectionBytes" | "heartbeatMilliseconds">;
   /** Begins the operation. Returns a function that stops it. */
   readonly begin: (receiver: Receiver) => () => void;
-  /** Counts a client that is slower than its events, and returns the error for it. */
-  readonly slow: () => readonly GraphQLFormattedError[];
+  /** Called when the client is slower than its events. */
+  readonly slow: () => void;
   /** Called when the stream has ended, on either side. */
   readonly ended: () => void;
 }
 
 /** JSON contains no raw line breaks, so every result is one line. */
 const eventOf = (name: "next" | "complete", data: string): string => `event: ${name}\ndata: ${data}\n\n`;
-const errorsOf = (errors: readonly GraphQLFormattedError[]): string => eventOf("next", JSON.stringify({ errors }));
 // Browsers ignore events without data.
 const COMPLETE = eventOf("complete", "");
 /** Keeps intermediaries from closing an idle stream. */
@@ -64,12 +62,17 @@ export function openEventStream(
   });
   // Some browsers report the stream as open only after the first bytes.
   response.write(COMMENT);
+  const fail: Receiver["fail"] = (errors) => end(eventOf("next", JSON.stringify({ errors })) + COMPLETE);
   stop = begin({
     next(result) {
-      if (response.writableLength > connectionBytes) end(errorsOf(slow()) + COMPLETE);
-      else response.write(eventOf("next", result));
+      if (response.writableLength <= connectionBytes) {
+        response.write(eventOf("next", result));
+        return;
+      }
+      slow();
+      fail([slowClient()]);
     },
-    fail: (errors) => end(errorsOf(errors) + COMPLETE),
+    fail,
     complete: () => end(COMPLETE),
   });
   return {

@@ -1,7 +1,8 @@
 /** Sends created users to subscribers. */
+import { randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
-import type { GraphQLFormattedError } from "graphql";
-import { asGraphqlError, type ErrorContext, present } from "../errors.ts";
+import type { FastifyBaseLogger } from "fastify";
+import { asGraphqlError, failure, present } from "../errors.ts";
 import type { Events } from "../events/events.ts";
 import { creationTime } from "../events/repair.ts";
 import type { Executor, RequestedOperation } from "../execution/executor.ts";
@@ -9,7 +10,6 @@ import type { Consumer } from "../policy/caller.ts";
 import type { User } from "../store/store.ts";
 import type { Receiver } from "./connection.ts";
 
-/** A checked subscription. */
 export interface FeedSubscription extends RequestedOperation {
   readonly consumer: Consumer | null;
   /** Operations with the same key get the same result: same text, operation, variables and consumer. */
@@ -21,10 +21,7 @@ export type Feed = ReturnType<typeof makeFeed>;
 export interface FeedOptions {
   readonly executor: Pick<Executor, "executeEvent">;
   readonly events: Pick<Events, "subscribe">;
-  /** Events belong to no request: a new context connects the error that clients see with its log line. */
-  readonly errorContext: () => ErrorContext;
-  /** The error for subscribers of a group with too many pending users. */
-  readonly overrun: () => readonly GraphQLFormattedError[];
+  readonly log: FastifyBaseLogger;
 }
 
 /** The moment when a receiver subscribed. */
@@ -60,14 +57,18 @@ const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7/;
 const SLICE = 256;
 
 /** Executes a subscription once for each event and group, however many receivers it has. Keeps the order of events. */
-export function makeFeed({ executor, events, errorContext, overrun }: FeedOptions) {
+export function makeFeed({ executor, events, log }: FeedOptions) {
   const groups = new Map<string, Group>();
 
   async function resultOf(subscription: FeedSubscription, user: User): Promise<string> {
     const { data, errors } = await executor
       .executeEvent(subscription, subscription.consumer, { userCreated: user })
       .catch((fault: unknown) => ({ data: undefined, errors: [asGraphqlError(fault)] }));
-    return JSON.stringify({ data, errors: errors?.map((error) => present(error, errorContext())) });
+    if (errors === undefined) return JSON.stringify({ data });
+    // Events belong to no request: a new id connects the error that clients see with its log line.
+    const id = randomUUID();
+    const errorContext = { log: log.child({ requestId: id }), id };
+    return JSON.stringify({ data, errors: errors.map((error) => present(error, errorContext)) });
   }
 
   /** @param number The position of the user among those given to the group. */
@@ -88,9 +89,9 @@ export function makeFeed({ executor, events, errorContext, overrun }: FeedOption
 
   function enqueue(group: Group, user: User): void {
     if (group.waiting >= MAX_PENDING) {
-      const errors = overrun();
+      const overrun = failure("SLOW_CONSUMER", "Users are created faster than this subscription can be served");
       groups.delete(group.subscription.key);
-      for (const receiver of group.receivers.keys()) receiver.fail(errors);
+      for (const receiver of group.receivers.keys()) receiver.fail([overrun.toJSON()]);
       group.receivers.clear();
       return;
     }
@@ -125,7 +126,6 @@ export function makeFeed({ executor, events, errorContext, overrun }: FeedOption
         if (group.receivers.size === 0 && groups.get(key) === group) groups.delete(key);
       };
     },
-    /** The number of subscribed operations. */
     size: () => groups.values().reduce((sum, { receivers }) => sum + receivers.size, 0),
     /** Resolves when every user created so far has been sent. */
     async settled() {

@@ -151,7 +151,7 @@ describe("an event stream whose client has closed its side", () => {
     await once(response, "close");
     const stream = openEventStream(response, {
       limits: { connectionBytes: 1_000, heartbeatMilliseconds: 20 },
-      slow: () => [],
+      slow: () => undefined,
       begin: () => assert.fail("nobody is there to be told of anything"),
       ended: () => assert.fail("it has not begun"),
     });

@@ -6,6 +6,7 @@ import { asGraphqlError, codesOf, failure, present } from "../errors.ts";
 import type { Executor, RequestedOperation } from "../execution/executor.ts";
 import { PendingWork } from "../execution/pending-work.ts";
 import type { GraphqlRequest } from "../limits/documents.ts";
+import type { SubscriptionLimits } from "../limits/limits.ts";
 import type { Variables } from "../limits/measures.ts";
 import type { Consumer } from "../policy/caller.ts";
 import type { ClientQuota } from "./client-quota.ts";
@@ -16,7 +17,6 @@ import type { Feed } from "./feed.ts";
 export interface Sender {
   /** The request of an event stream, or the one that opened the socket. */
   readonly request: FastifyRequest;
-  /** The quota of the connection's client. */
   readonly quota: ClientQuota;
   /**
    * Counts an operation against the client's rate; null: allowed. Absent for event streams, whose request was counted
@@ -37,8 +37,7 @@ export interface ReceivedOperation {
 export interface OperationsOptions {
   readonly executor: Executor;
   readonly feed: Feed;
-  /** The error for a client whose operations would exceed its quota. */
-  readonly memoryExceeded: () => GraphQLError;
+  readonly limits: Pick<SubscriptionLimits, "clientBytes">;
 }
 
 /** The fixed cost of a subscriber, besides its document; it bounds the number of subscriptions. */
@@ -68,8 +67,13 @@ function keyOf({ operation, variables }: RequestedOperation, consumer: Consumer 
   return { key: createHash("sha256").update(text).digest("base64"), length: text.length };
 }
 
-export function makeOperations({ executor, feed, memoryExceeded }: OperationsOptions) {
+export function makeOperations({ executor, feed, limits: { clientBytes: maximum } }: OperationsOptions) {
   const single = new PendingWork();
+  const memoryExceeded = (): GraphQLError =>
+    failure("LIMIT_EXCEEDED", `The operations of a client may use at most ${maximum} bytes`, {
+      limit: "clientBytes",
+      maximum,
+    });
 
   async function subscribe(
     { operation, variables }: RequestedOperation,

@@ -38,6 +38,7 @@ function open({ acknowledged = true, operations = 3, permits = true } = {}) {
   const socket = new FakeSocket();
   const { sent, closed } = socket;
   const begun: BegunOperation[] = [];
+  let slow = 0;
   openSocket(socket as unknown as WebSocket, {
     limits: { operations, operationBytes: 1_000, connectionBytes: 1_000, initMilliseconds: 60_000 },
     begin(request, receiver) {
@@ -46,8 +47,9 @@ function open({ acknowledged = true, operations = 3, permits = true } = {}) {
       return () => active.end();
     },
     admit: () => (permits ? null : [4403, "Forbidden"]),
-    tooMany: () => [{ message: "operations" }],
-    slow: () => [{ message: "slow" }],
+    slow: () => {
+      slow += 1;
+    },
     ended: () => undefined,
   });
   atEnd(() => socket.emit("close"));
@@ -64,7 +66,7 @@ function open({ acknowledged = true, operations = 3, permits = true } = {}) {
     assert.ok(one);
     return one;
   };
-  return { session, sent, closed, begun, at };
+  return { session, sent, closed, begun, at, slow: () => slow };
 }
 
 describe("graphql-transport-ws", () => {
@@ -167,16 +169,19 @@ describe("graphql-transport-ws", () => {
     const { session, sent, closed, begun } = open();
     for (const id of ["1", "2", "3", "4"]) session.received(subscribe(id));
     assert.equal(begun.length, 3);
-    assert.deepEqual([sent, closed], [[{ id: "4", type: "error", payload: [{ message: "operations" }] }], []]);
+    const message = "A socket may have at most 3 concurrent operations";
+    const extensions = { code: "LIMIT_EXCEEDED", limit: "operations", maximum: 3 };
+    assert.deepEqual([sent, closed], [[{ id: "4", type: "error", payload: [{ message, extensions }] }], []]);
     session.received('{"type":"complete","id":"1"}');
     session.received(subscribe("4"));
     assert.equal(begun.length, 4);
   });
 
   it("ends an operation whose results wait to be read, and no other", () => {
-    const { session, sent, at } = open();
+    const { session, sent, at, slow } = open();
     session.received(subscribe("1"));
     session.received(subscribe("2"));
+    const message = "This client is slower than its events";
     const long = "x".repeat(1_000);
     at(0).receiver.next(JSON.stringify(long));
     at(0).receiver.next("2");
@@ -184,10 +189,10 @@ describe("graphql-transport-ws", () => {
     at(1).receiver.next("4");
     assert.deepEqual(sent, [
       { id: "1", type: "next", payload: long },
-      { id: "1", type: "error", payload: [{ message: "slow" }] },
+      { id: "1", type: "error", payload: [{ message, extensions: { code: "SLOW_CONSUMER" } }] },
       { id: "2", type: "next", payload: 4 },
     ]);
-    assert.deepEqual([at(0).receiver.ended, at(1).receiver.ended], [true, false]);
+    assert.deepEqual([at(0).receiver.ended, at(1).receiver.ended, slow()], [true, false, 1]);
   });
 
   const malformed = [

@@ -3,11 +3,11 @@
  *
  * The servers of mercurius and graphql-ws are not used, for the reasons in docs/decisions/0030-libraries-of-the-user-api.md.
  */
-import type { GraphQLFormattedError } from "graphql";
 import type { WebSocket } from "ws";
+import { failure } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import type { SubscriptionLimits } from "../limits/limits.ts";
-import type { Connection, Receiver } from "./connection.ts";
+import { type Connection, type Receiver, SLOW_CLIENT, slowClient } from "./connection.ts";
 import { type OperationRequest, readMessage, type Subscribe } from "./socket-message.ts";
 
 /** The close frame's code and reason. */
@@ -27,21 +27,18 @@ export interface SocketOptions {
     receiver: Receiver,
     size: { readonly bytes: number; readonly kept: number },
   ) => () => void;
-  /** The error for an operation beyond the limit. */
-  readonly tooMany: () => readonly GraphQLFormattedError[];
-  /** Counts a client that is slower than its events, and returns the error for it. */
-  readonly slow: () => readonly GraphQLFormattedError[];
+  /** Called when the client is slower than its events. */
+  readonly slow: () => void;
   /** Called when the socket has closed. */
   readonly ended: () => void;
 }
 
-export const SLOW_CLIENT = "This client is slower than its events";
 /** The close frame when the server shuts down. */
 export const SHUTTING_DOWN: CloseFrame = [1001, "The server is shutting down"];
 
 /** Serves a socket from its handshake on. */
 export function openSocket(socket: WebSocket, options: SocketOptions): Connection {
-  const { limits, admit, begin, tooMany, slow, ended } = options;
+  const { limits, admit, begin, slow, ended } = options;
   let state: "new" | "acknowledged" | "closed" = "new";
   let answered = true;
   /** The functions that stop the active operations, by id. */
@@ -90,12 +87,14 @@ export function openSocket(socket: WebSocket, options: SocketOptions): Connectio
 
   function start(id: string, request: OperationRequest, bytes: number): void {
     const quoted = JSON.stringify(id);
-    function fail(errors: readonly GraphQLFormattedError[]): void {
+    const fail: Receiver["fail"] = (errors) => {
       active.delete(id);
       send(`{"id":${quoted},"type":"error","payload":${JSON.stringify(errors)}}`);
-    }
-    if (active.size >= limits.operations) {
-      fail(tooMany());
+    };
+    const { operations: maximum } = limits;
+    if (active.size >= maximum) {
+      const message = `A socket may have at most ${maximum} concurrent operations`;
+      fail([failure("LIMIT_EXCEEDED", message, { limit: "operations", maximum }).toJSON()]);
       return;
     }
     let buffered = 0;
@@ -103,7 +102,8 @@ export function openSocket(socket: WebSocket, options: SocketOptions): Connectio
       next(result) {
         if (buffered > limits.operationBytes) {
           stop();
-          fail(slow());
+          slow();
+          fail([slowClient()]);
           return;
         }
         const frame = `{"id":${quoted},"type":"next","payload":${result}}`;

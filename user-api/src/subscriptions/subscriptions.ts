@@ -1,10 +1,9 @@
 /** The subscriptions of an application: its sockets and event streams, and their shutdown. */
-import { randomUUID } from "node:crypto";
 import fastifyWebsocket from "@fastify/websocket";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { GraphQLError } from "graphql";
 import type { WebSocket } from "ws";
-import { failure, present } from "../errors.ts";
+import { failure } from "../errors.ts";
 import type { Events } from "../events/events.ts";
 import type { Executor } from "../execution/executor.ts";
 import { SUBPROTOCOL } from "../http/cross-site.ts";
@@ -20,7 +19,7 @@ import { openEventStream } from "./event-stream.ts";
 import { makeFeed } from "./feed.ts";
 import { callerOfInit } from "./init-identity.ts";
 import { makeOperations, type ReceivedOperation, type Sender } from "./operations.ts";
-import { openSocket, SHUTTING_DOWN, SLOW_CLIENT } from "./socket.ts";
+import { openSocket, SHUTTING_DOWN } from "./socket.ts";
 
 export interface SubscriptionsOptions {
   readonly executor: Executor;
@@ -37,7 +36,6 @@ export interface SubscriptionsOptions {
 
 export type Subscriptions = Awaited<ReturnType<typeof makeSubscriptions>>;
 
-/** The messages for a refused connection. */
 const FULL = {
   connections: "The maximum number of connections is reached",
   clientConnections: "This client has its maximum number of connections",
@@ -57,29 +55,8 @@ function bytesOf(request: GraphqlRequest, most: number): number {
 /** Call before the routes are registered: sockets share the GET route of the path, with all its hooks. */
 export async function makeSubscriptions(app: FastifyInstance, options: SubscriptionsOptions) {
   const { executor, events, limits, frameBytes, path, identifyCaller, countOperation } = options;
-  const errorContext = () => {
-    const id = randomUUID();
-    return { log: app.log.child({ requestId: id }), id };
-  };
-  const exceeded = (message: string, limit: "operations" | "clientBytes"): GraphQLError =>
-    failure("LIMIT_EXCEEDED", message, { limit, maximum: limits[limit] });
-  const feed = makeFeed({
-    executor,
-    events,
-    errorContext,
-    overrun: () => [
-      present(
-        failure("SLOW_CONSUMER", "Users are created faster than this subscription can be served"),
-        errorContext(),
-      ),
-    ],
-  });
-  const operations = makeOperations({
-    executor,
-    feed,
-    memoryExceeded: () =>
-      exceeded(`The operations of a client may use at most ${limits.clientBytes} bytes`, "clientBytes"),
-  });
+  const feed = makeFeed({ executor, events, log: app.log });
+  const operations = makeOperations({ executor, feed, limits });
   const enterClient = makeClientQuotas(limits);
   const open = new Set<Connection>();
   const heartbeat = setInterval(() => {
@@ -90,10 +67,9 @@ export async function makeSubscriptions(app: FastifyInstance, options: Subscript
   let slowClients = 0;
   let shuttingDown = false;
 
-  function slow() {
+  const slow = (): void => {
     slowClients += 1;
-    return [present(failure("SLOW_CONSUMER", SLOW_CLIENT), errorContext())];
-  }
+  };
 
   /** Counts a new connection, or returns the limit that it exceeds. */
   function enter(request: FastifyRequest): ClientQuota | keyof typeof FULL {
@@ -132,12 +108,6 @@ export async function makeSubscriptions(app: FastifyInstance, options: Subscript
         if (shuttingDown) return () => undefined;
         return operations.begin({ request: readRequest(payload), ...size }, sender, receiver);
       },
-      tooMany: () => [
-        present(
-          exceeded(`A socket may have at most ${limits.operations} concurrent operations`, "operations"),
-          errorContext(),
-        ),
-      ],
       slow,
       ended() {
         open.delete(connection);
@@ -204,7 +174,6 @@ export async function makeSubscriptions(app: FastifyInstance, options: Subscript
       feed.close();
       for (const connection of open) connection.close();
     },
-    /** Cuts connections that are still open. */
     terminate(): void {
       feed.close();
       clearInterval(heartbeat);
