@@ -48,7 +48,6 @@ export interface AppOptions
   readonly log: FastifyBaseLogger;
   /** Whether requests from loopback are answered without a gateway. */
   readonly directCalls: boolean;
-  /** If set, only these documents are executed. */
   readonly trusted?: TrustedDocuments;
   readonly subscriptionLimits?: Partial<SubscriptionLimits>;
   /** Registry of the metrics. Default: a new one. */
@@ -61,7 +60,6 @@ declare module "fastify" {
     caller: Caller;
   }
   interface FastifyInstance {
-    /** Active subscriptions, for the metrics. */
     subscriptions: Subscriptions;
   }
 }

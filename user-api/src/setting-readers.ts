@@ -71,7 +71,6 @@ export function integer(min: number, max: number): Reader<number> {
   };
 }
 
-/** In milliseconds. */
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
 /** A duration in milliseconds. The text has its unit, like the durations of the gateway. */

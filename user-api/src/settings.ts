@@ -51,7 +51,6 @@ export function readSettings(
   return violations.length > 0 ? { violations } : { settings, warnings };
 }
 
-/** The names of all variables. */
 export const variableNames = (): readonly string[] => readEach({}, { serves: false }).variables;
 
 /** Names that are still read, with a warning. */
@@ -119,7 +118,6 @@ function readEach(environment: Environment, { serves }: ReadOptions) {
     databaseUrl: read("DATABASE_URL", undefined, postgres),
     /** PGlite's folder. Unset: in memory. */
     dataFolder: read("DATA", undefined, anyText),
-    /** Whether the tables are migrated at start. */
     migrate: read("MIGRATE", true, flag),
     /** Redis for the events and the rate counters of several replicas. Unset: counters are per process. */
     redisUrl: read("REDIS_URL", undefined, redis),

@@ -18,7 +18,6 @@ function isAddress(email: string): boolean {
   return domain !== null && ADDRESS.test(email.slice(0, at) + domain);
 }
 
-/** An error in an argument. */
 export interface Violation {
   readonly path: readonly [string];
   readonly message: string;

@@ -8,7 +8,6 @@ import { checkNewUser, checkPage, type GivenPage, type NewUser, tooMany, type Vi
 
 export interface ResolverOptions {
   readonly store: UserStore;
-  /** The most users in one list. */
   readonly page: number;
   /** Called with every user that was created, once the store has it. */
   readonly created: (user: User) => void;
@@ -19,7 +18,6 @@ export interface Created {
   readonly userCreated: User;
 }
 
-/** The members of the resolver context that this service adds. */
 export interface Context {
   readonly consumer: Consumer | null;
   /** The posts of a user. Made for each operation, so that each user's posts are read once. */
@@ -42,7 +40,6 @@ function badInput(violations: readonly Violation[]): GraphQLError {
   return failure("BAD_USER_INPUT", message, { violations });
 }
 
-/** The members of GraphQLResolveInfo that these resolvers use. */
 interface Info {
   readonly fieldNodes: readonly FieldNode[];
 }

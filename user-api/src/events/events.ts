@@ -33,12 +33,10 @@ export type Through = "process" | "redis" | "database";
 export interface EventsOptions {
   readonly through: Exclude<Through, "process">;
   readonly open: OpenTransport;
-  /** Read to find the users that were missed. */
   readonly store: Pick<UserStore, "users">;
   readonly log: Pick<FastifyBaseLogger, "info" | "warn">;
 }
 
-/** For a single process. */
 export function openProcessEvents(): Events {
   const listeners = new Set<(user: User) => void>();
   return {

@@ -6,7 +6,6 @@ import { batchQueries } from "../store/batch-queries.ts";
 import { HEARTBEAT, type OpenTransport } from "./transport.ts";
 
 export interface NotifyTransportOptions {
-  /** `postgres://user:password@host:port/database`. */
   readonly url: string;
   /** Default 5 s. */
   readonly heartbeatMilliseconds?: number;

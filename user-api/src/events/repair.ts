@@ -9,7 +9,6 @@ export interface RepairOptions {
   readonly deliver: (user: User) => void;
   /** Tells the other replicas that they may have missed users after this id. */
   readonly announce: (missedAfter: string) => Promise<void>;
-  /** Whether the transport is connected. */
   readonly reachable: () => boolean;
 }
 
@@ -116,7 +115,6 @@ export function makeRepair({ store, log, deliver, announce, reachable }: RepairO
     lost(): void {
       lostSince ??= firstIdAt(Date.now());
     },
-    /** Messages arrive again. */
     back(): void {
       if (lostSince !== undefined) toRead = earlier(toRead, lostSince);
       lostSince = undefined;

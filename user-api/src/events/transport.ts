@@ -10,7 +10,6 @@ export interface Transport {
   close(): Promise<void>;
 }
 
-/** The callbacks of a transport. */
 export interface TransportListener {
   message(text: string): void;
   /** From now on messages may be missed. */

@@ -36,7 +36,6 @@ export interface ExecutorOptions {
   readonly check: CheckDocument;
   readonly store: Pick<UserStore, "postsOf">;
   readonly metrics: Metrics;
-  /** The time limit of one execution. */
   readonly milliseconds: number;
 }
 

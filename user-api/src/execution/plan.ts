@@ -34,19 +34,15 @@ export type Variables = Readonly<Record<string, unknown>>;
 /** Resolves to the data of a successful result. Once it has rejected, it calls no more resolvers. */
 export type Plan = (context: object, variables: Variables) => Promise<object>;
 
-/** The state of one execution. */
 interface Run {
   readonly context: object;
   readonly variables: Variables;
+  /** Values that have not arrived yet, or have arrived since this was last read. */
+  pending: Promise<void>[];
   failed: boolean;
-  /** Values that are still pending. */
-  open: number;
-  readonly arrived: () => void;
-  readonly fail: (reason: unknown) => void;
 }
 
 type Source = object | undefined;
-/** Puts one field's value into the result. */
 type PutField = (source: Source, result: Record<string, unknown>, run: Run) => void;
 /** Completes a resolver's value. Throws when the value does not fit the type. */
 type Complete = (value: unknown, run: Run) => unknown;
@@ -74,31 +70,19 @@ export function compilePlan(
     if (error instanceof UnsupportedByPlan) return null;
     throw error;
   }
-  return (context, variables) =>
-    new Promise((resolve, reject) => {
-      let data: unknown;
-      const run: Run = {
-        context,
-        variables,
-        failed: false,
-        // Counts this function itself, until all fields have begun.
-        open: 1,
-        arrived() {
-          run.open -= 1;
-          if (run.open === 0) resolve(data as object);
-        },
-        fail(reason) {
-          run.failed = true;
-          reject(reason);
-        },
-      };
-      try {
-        data = put(NO_ROOT, run);
-        run.arrived();
-      } catch (error) {
-        run.fail(error);
-      }
-    });
+  return async (context, variables) => {
+    const run: Run = { context, variables, pending: [], failed: false };
+    try {
+      const data = put(NO_ROOT, run);
+      // A value that arrives may add further ones.
+      while (run.pending.length > 0) await Promise.all(run.pending.splice(0));
+      return data as object;
+    } catch (error) {
+      run.failed = true;
+      for (const late of run.pending) late.catch(() => undefined);
+      throw error;
+    }
+  };
 }
 
 /** The source of root fields, which have none. */
@@ -237,15 +221,11 @@ function put(value: unknown, key: string, { complete, result, run }: Place): voi
   }
   // Reserves the field's position in the result.
   result[key] = undefined;
-  run.open += 1;
-  Promise.resolve(value)
-    .then((arrived) => {
-      // After a failure graphql-js executes the query.
-      if (run.failed) return;
-      result[key] = complete(arrived, run);
-      run.arrived();
-    })
-    .catch(run.fail);
+  const arrival = Promise.resolve(value).then((arrived) => {
+    // After a failure graphql-js executes the query.
+    if (!run.failed) result[key] = complete(arrived, run);
+  });
+  run.pending.push(arrival);
 }
 
 function completeValue(type: GraphQLOutputType, sets: readonly SelectionSetNode[], fragments: Fragments): Complete {

@@ -91,7 +91,6 @@ function textOf({ headers }: Pick<FastifyRequest, "headers">, body: Buffer): str
   return body.toString();
 }
 
-/** Replaces the content type parsers of the scope. */
 export function parseBodies(scope: FastifyInstance): void {
   scope.removeAllContentTypeParsers();
   // Bodies with a member `__proto__` are refused.

@@ -15,9 +15,7 @@ export interface GraphqlRouteOptions {
   readonly path: string;
   readonly executor: Executor;
   readonly limits: Limits;
-  /** Other origins whose pages may send requests. */
   readonly origins: readonly string[];
-  /** Responds with an event stream. */
   readonly stream: (graphqlRequest: GraphqlRequest, request: FastifyRequest, reply: FastifyReply) => void;
 }
 

@@ -31,7 +31,7 @@ import {
 } from "./measures.ts";
 import type { TrustedDocuments } from "./trusted.ts";
 
-/** A client's request with members of the right types; `asAsk` makes it from the parsed body. */
+/** A client's request with members of the right types; `readRequest` makes it from the parsed body. */
 export interface GraphqlRequest {
   readonly query?: string;
   /** Names a trusted document instead of `query`. */
@@ -40,9 +40,7 @@ export interface GraphqlRequest {
   readonly variables?: Variables | null;
 }
 
-/** An operation that may be executed. */
 export interface Operation {
-  /** The document's text. */
   readonly source: string;
   readonly document: DocumentNode;
   readonly node: OperationDefinitionNode;
@@ -61,7 +59,6 @@ export interface DocumentsOptions {
   readonly schema: GraphQLSchema;
   readonly limits: Limits;
   readonly introspection: boolean;
-  /** If set, only these documents are executed. */
   readonly trusted?: TrustedDocuments;
 }
 

@@ -2,7 +2,6 @@
 import type { GraphQLError } from "graphql";
 import { failure } from "../errors.ts";
 
-/** A setting that is a number. */
 export interface NumberSetting {
   /** The end of the variable's name. */
   readonly suffix: string;
@@ -15,13 +14,11 @@ export interface NumberSetting {
 
 const GIB = 1024 * 1024 * 1024;
 
-/** The limits for one request. */
 export const limitSettings = {
   /** Tokens of a document; the standard introspection query has about 250. Prevents a stack overflow in the parser. */
   tokens: { suffix: "TOKENS", standard: 1_000, min: 100, max: 10_000 },
   /** Nesting depth of fields: `{ users { name } }` has depth 2. Introspection does not count. */
   depth: { suffix: "DEPTH", standard: 8, min: 1, max: 100 },
-  /** Aliased fields in a document. */
   aliases: { suffix: "ALIASES", standard: 30, min: 0, max: 1_000 },
   /** Fields of the root type in one operation. */
   rootFields: { suffix: "ROOT_FIELDS", standard: 10, min: 1, max: 1_000 },
@@ -37,7 +34,6 @@ export const limitSettings = {
   receiveMilliseconds: { suffix: "RECEIVE_TIMEOUT", standard: 30_000, min: 100, max: 600_000, duration: true },
   /** The time for executing an operation. Statements that run in the database have a limit of their own. */
   milliseconds: { suffix: "TIMEOUT", standard: 10_000, min: 1, max: 600_000, duration: true },
-  /** Users in one list. */
   page: { suffix: "PAGE", standard: 1_000, min: 1, max: 100_000 },
 } as const satisfies Record<string, NumberSetting>;
 
@@ -52,7 +48,6 @@ export const subscriptionLimitSettings = {
   clientConnections: { suffix: "CLIENT_CONNECTIONS", standard: 5_000, min: 0, max: 1_000_000 },
   /** Bytes of memory for the requests and documents of one client's operations. */
   clientBytes: { suffix: "CLIENT_BYTES", standard: 8 * 1024 * 1024, min: 1_024, max: GIB },
-  /** Concurrent operations per socket. */
   operations: { suffix: "SOCKET_OPERATIONS", standard: 100, min: 1, max: 10_000 },
   /** Bytes that may be buffered for one operation of a socket. */
   operationBytes: { suffix: "OPERATION_QUEUE_BYTES", standard: 256 * 1024, min: 1_024, max: GIB },
@@ -72,7 +67,6 @@ type NumbersOf<Settings> = { readonly [Name in keyof Settings]: number };
 export type Limits = NumbersOf<typeof limitSettings>;
 export type SubscriptionLimits = NumbersOf<typeof subscriptionLimitSettings>;
 
-/** A number for each setting. */
 export const mapSettings = <Settings extends Readonly<Record<string, NumberSetting>>>(
   settings: Settings,
   read: (setting: NumberSetting) => number,

@@ -23,11 +23,9 @@ export interface Known {
   readonly field: GraphQLField<unknown, unknown> | undefined;
 }
 
-/** How a document is measured. */
 export interface Measure {
   /** A field's measure, introspection included; `below` is the measure of its selection set, 0 without one. */
   field(node: FieldNode, below: number, known: Known): number;
-  /** Combines the measures of sibling fields. */
   join(one: number, other: number): number;
 }
 
@@ -91,7 +89,6 @@ function fieldOf(schema: GraphQLSchema, typeName: string, name: string): GraphQL
   return Object.hasOwn(fields, name) ? fields[name] : undefined;
 }
 
-/** The number of levels of fields. */
 export const depth: Measure = {
   field: (node, below) => (isIntrospection(node) ? 0 : 1 + below),
   join: Math.max,

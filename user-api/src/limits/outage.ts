@@ -18,7 +18,6 @@ export function makeOutageLog(log: Pick<FastifyBaseLogger, "info" | "warn">) {
   }
 
   return {
-    /** Redis failed to count. */
     failed(error: unknown): void {
       if (failing || closed) return;
       failing = true;
@@ -34,7 +33,6 @@ export function makeOutageLog(log: Pick<FastifyBaseLogger, "info" | "warn">) {
       if (logged) log.info("Redis counts requests again");
       logged = false;
     },
-    /** Logs nothing more. */
     close(): void {
       closed = true;
       clearTimeout(timer);

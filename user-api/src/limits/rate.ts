@@ -14,7 +14,6 @@ export interface RateOptions extends Pick<Settings, "requestsPerMinute" | "redis
 /** Counts a request of a client. Resolves to null if it is allowed, else to the seconds until the next one is. */
 export type CountRequest = (request: FastifyRequest) => Promise<number | null>;
 
-/** The client exceeded its rate. */
 export class TooManyRequests extends Error {
   readonly seconds: number;
 

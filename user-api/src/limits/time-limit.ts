@@ -1,4 +1,3 @@
-/** The time limit of operations. */
 import { failure } from "../errors.ts";
 
 /** Rejects with TIMEOUT when the work takes longer. graphql-js cannot be cancelled: the work itself continues. */
@@ -14,7 +13,6 @@ interface PendingOperation {
  * each would cost more than executing a small operation.
  */
 export function makeTimeLimit(milliseconds: number): TimeLimit {
-  /** In the order in which they began. */
   const pending = new Set<PendingOperation>();
   let timer: NodeJS.Timeout | undefined;
 

@@ -2,7 +2,6 @@
 import { isJsonObject } from "../json.ts";
 
 export interface TrustedDocuments {
-  /** Texts by their ids. */
   readonly byId: ReadonlyMap<string, string>;
   readonly texts: ReadonlySet<string>;
 }

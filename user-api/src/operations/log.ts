@@ -63,16 +63,10 @@ export function formatErrorForLog(error: unknown): Readonly<Record<string, unkno
   };
 }
 
-/** The logged members of an executed operation. */
-export interface LoggedOperation {
-  readonly operation?: string;
-  readonly type: string;
-}
-
 declare module "fastify" {
   interface FastifyRequest {
-    /** The operation that was executed. */
-    answered: LoggedOperation | null;
+    /** The executed operation, as it is logged. */
+    answered: { readonly operation?: string; readonly type: string } | null;
   }
 }
 

@@ -28,34 +28,21 @@ export type Metrics = ReturnType<typeof makeMetrics>;
 
 export function makeMetrics({ registry, subscriptions, events }: MetricsOptions) {
   const registers = [registry];
-  const operations = new Counter({
-    name: "sluice_user_api_operations_total",
-    help: `Operations that were executed, by name (the first ${NAMES} names, then other; longer ones than ${LONGEST_NAME} too), type and outcome.`,
-    labelNames: ["operation", "type", "outcome"] as const,
-    registers,
-  });
+  const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
+    new Counter({ name: `sluice_user_api_${name}_total`, help, labelNames: [...labelNames], registers });
+  const operations = counter(
+    "operations",
+    `Operations that were executed, by name (the first ${NAMES} names, then other; longer ones than ${LONGEST_NAME} too), type and outcome.`,
+    ["operation", "type", "outcome"],
+  );
+  const fields = counter("fields", "Operations that select a field, by the field's name in the schema.", ["field"]);
+  const errors = counter("errors", "Errors that were sent to clients, by code.", ["code"]);
+  const limited = counter("rate_limited", "Requests and operations that were refused by the rate limit.", []);
   const seconds = new Histogram({
     name: "sluice_user_api_operation_seconds",
     help: "Duration of operations, by type.",
     labelNames: ["type"] as const,
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-    registers,
-  });
-  const fields = new Counter({
-    name: "sluice_user_api_fields_total",
-    help: "Operations that select a field, by the field's name in the schema.",
-    labelNames: ["field"] as const,
-    registers,
-  });
-  const errors = new Counter({
-    name: "sluice_user_api_errors_total",
-    help: "Errors that were sent to clients, by code.",
-    labelNames: ["code"] as const,
-    registers,
-  });
-  const limited = new Counter({
-    name: "sluice_user_api_rate_limited_total",
-    help: "Requests and operations that were refused by the rate limit.",
     registers,
   });
   new Gauge({

@@ -15,13 +15,11 @@ export interface IncomingCall {
   readonly remoteAddress: string | undefined;
 }
 
-/** The caller of a request. */
 export interface Caller {
   /** Null without a gateway, without a credential, and for the gateway's anonymous consumer. */
   readonly consumer: Consumer | null;
   /** The client's address: as the gateway reports it, else the peer address of the connection. */
   readonly address: string;
-  /** Whether the request carried the gateway's secret. */
   readonly gateway: boolean;
 }
 
@@ -41,8 +39,6 @@ loopback.addAddress("::1", "ipv6");
 
 /** IPv4 in IPv6 (::ffff:127.0.0.1) counts as the IPv4 address. */
 export function isLoopback(address: string | undefined): boolean {
-  // The usual addresses, without searching the list.
-  if (address === "127.0.0.1" || address === "::1" || address === "::ffff:127.0.0.1") return true;
   return address !== undefined && loopback.check(address, isIPv6(address) ? "ipv6" : "ipv4");
 }
 
@@ -84,7 +80,6 @@ export interface Consumer {
   readonly id: string;
   /** The id, for a consumer without a name. */
   readonly username: string;
-  /** The policy's scopes. */
   readonly tags: readonly string[];
 }
 

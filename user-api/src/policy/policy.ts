@@ -3,19 +3,17 @@ import { defaultFieldResolver, type GraphQLFieldResolver, type GraphQLSchema, is
 import { failure } from "../errors.ts";
 import type { Consumer } from "./caller.ts";
 
-/** What a field requires of the caller. */
 export type Demand =
   | { readonly kind: "anonymous" }
   | { readonly kind: "authenticated" }
-  /** At least one of the tags. */
   | { readonly kind: "scope"; readonly tags: readonly string[] };
 
 /**
  * The default for root fields without a rule. `open`: no requirement. `anonymous-read`: mutations need a consumer.
  * `authenticated`: all fields need one.
  */
-export type Access = "open" | "anonymous-read" | "authenticated";
-export const accesses = ["open", "anonymous-read", "authenticated"] as const satisfies readonly Access[];
+export const accesses = ["open", "anonymous-read", "authenticated"] as const;
+export type Access = (typeof accesses)[number];
 
 /** Demands by field, such as `Mutation.createUser`. */
 export type Rules = Readonly<Record<string, Demand>>;

@@ -3,7 +3,6 @@
 export type Row = Readonly<Record<string, unknown>>;
 
 export interface Database {
-  /** Runs one statement with `$1` parameters. */
   query(text: string, values?: readonly unknown[]): Promise<readonly Row[]>;
   /** Runs several statements without parameters in one transaction. */
   script(text: string): Promise<void>;

@@ -2,7 +2,6 @@
 import { mkdir, readFile, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** The folder is locked by another running process. */
 export class FolderInUse extends Error {
   override readonly name = "FolderInUse";
 }

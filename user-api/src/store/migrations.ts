@@ -2,11 +2,6 @@
 import type { Database } from "./database.ts";
 import { emailKey } from "./email-key.ts";
 
-/** The database lacks migration steps of this version. */
-export class NotMigrated extends Error {
-  override readonly name = "NotMigrated";
-}
-
 /**
  * SQL, or a function for changes that SQL cannot make. A function may run more than once, and on several replicas at a
  * time.
@@ -60,7 +55,6 @@ async function renewEmailKeys(database: Database): Promise<void> {
   }
 }
 
-/** Gives a user the key unless another user has it. */
 async function giveKey(database: Database, { id, key }: { readonly id: unknown; readonly key: string }): Promise<void> {
   const free = "not exists (select from users where email_key = $2)";
   try {
@@ -109,11 +103,11 @@ export async function stepsOf(database: Database): Promise<number> {
   return typeof row?.step === "number" ? row.step : 0;
 }
 
-/** Rejects with NotMigrated unless all steps were applied. A database of a newer version is accepted. */
+/** Rejects unless all steps were applied. A database of a newer version is accepted. */
 export async function requireMigrated(database: Database): Promise<void> {
   const had = await stepsOf(database);
   if (had >= steps.length) return;
-  throw new NotMigrated(
+  throw new Error(
     `its tables are at step ${had} of ${steps.length}; the command "sluice-user-api migrate" brings them up to date`,
   );
 }

@@ -12,7 +12,6 @@ const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 
 const toUser = (row: Row): User => ({ id: String(row.id), name: String(row.name), email: String(row.email) });
 
-/** Null: none. */
 type Titles = readonly (string | null)[] | null;
 const postsOf = (titles: unknown): readonly Post[] => ((titles as Titles) ?? []).map((title) => ({ title }));
 
@@ -25,7 +24,7 @@ function toUserWithPosts(row: Row): UserWithPosts {
 const BATCHED: BatchOptions = { maxQueries: 2, maxKeys: 2_000 };
 
 export interface UserStoreOptions {
-  /** Default true. False: a database with missing migration steps is refused with NotMigrated. */
+  /** Default true. False: a database with missing migration steps is refused. */
   readonly migrate?: boolean;
 }
 

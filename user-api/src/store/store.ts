@@ -20,7 +20,6 @@ export interface UserWithPosts extends User {
 export interface Page {
   /** Only users after this id: a UUID, not necessarily of a user. */
   readonly after?: string;
-  /** The maximum number of users. */
   readonly first?: number;
 }
 

@@ -1,7 +1,6 @@
 /** Limits the connections and memory that each client holds, so that one client cannot exhaust them for all. */
 import type { SubscriptionLimits } from "../limits/limits.ts";
 
-/** One connection of a client. */
 export interface ClientQuota {
   /**
    * Reserves memory for an operation. Returns a function that releases it; null: the client's limit is exceeded.

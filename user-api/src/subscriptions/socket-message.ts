@@ -2,7 +2,6 @@
 import { isJsonObject, type JsonObject } from "../json.ts";
 import type { Variables } from "../limits/measures.ts";
 
-/** The members of a GraphQL request. */
 export interface OperationRequest {
   readonly query: string;
   readonly operationName?: string | null | undefined;

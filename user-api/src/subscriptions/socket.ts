@@ -29,14 +29,11 @@ export interface SocketOptions {
   ) => () => void;
   /** Called when the client is slower than its events. */
   readonly slow: () => void;
-  /** Called when the socket has closed. */
   readonly ended: () => void;
 }
 
-/** The close frame when the server shuts down. */
 export const SHUTTING_DOWN: CloseFrame = [1001, "The server is shutting down"];
 
-/** Serves a socket from its handshake on. */
 export function openSocket(socket: WebSocket, options: SocketOptions): Connection {
   const { limits, admit, begin, slow, ended } = options;
   let state: "new" | "acknowledged" | "closed" = "new";

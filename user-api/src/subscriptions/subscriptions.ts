@@ -25,7 +25,6 @@ export interface SubscriptionsOptions {
   readonly executor: Executor;
   readonly events: Events;
   readonly limits: SubscriptionLimits;
-  /** Bytes per frame of a client. */
   readonly frameBytes: number;
   /** The path of sockets. A GET route of this path must be registered later. */
   readonly path: string;
@@ -136,7 +135,6 @@ export async function makeSubscriptions(app: FastifyInstance, options: Subscript
   });
 
   return {
-    /** Responds to a request with an event stream. */
     stream(graphqlRequest: GraphqlRequest, request: FastifyRequest, reply: FastifyReply): void {
       if (shuttingDown) throw failure("UNAVAILABLE", SHUTTING_DOWN[1]);
       const received = { request: graphqlRequest, bytes: bytesOf(graphqlRequest, frameBytes), kept: 0 };
