@@ -2,31 +2,19 @@
 import { randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import type { AddressInfo } from "node:net";
-import type { Log } from "@sluice/crds";
 import { createGuard } from "../outbound/guard.ts";
 import { countConnections } from "../proxy/observability/connection-counts.ts";
-import type { AdminSettings } from "../settings/admin.ts";
 import type { OpenedStore } from "../stores/opened-store.ts";
 import { openAccess } from "./access/open-access.ts";
-import { configRoutes } from "./config/routes.ts";
-import type { SetHealth } from "./entities/target-health.ts";
-import { KONG_VERSION, type ListenerInfo, type ProxyAddress } from "./information/facts.ts";
-import { nodesMetrics } from "./information/node-metrics.ts";
-import { informationRoutes } from "./information/routes.ts";
+import type { AdminContext } from "./context.ts";
 import { createListener } from "./listener.ts";
 import { createWarnings } from "./writes/warnings.ts";
 
-export interface AdminOptions {
-  readonly settings: AdminSettings;
+export interface AdminOptions extends Pick<AdminContext, "settings" | "log" | "version" | "setHealth"> {
   /** The caller closes it after the admin listener. */
   readonly opened: Pick<OpenedStore, "store" | "fleet" | "hash">;
-  /** Absent: no node runs in this process. */
-  readonly setHealth?: SetHealth;
   /** Addresses of the proxy in this process. Default: there is none. */
-  readonly proxies?: readonly ProxyAddress[];
-  readonly log: Log;
-  /** The version of Sluice. */
-  readonly version: string;
+  readonly proxies?: AdminContext["proxies"];
 }
 
 export interface Admin {
@@ -41,50 +29,27 @@ export interface Admin {
  * @throws SettingsError for an address that other machines can reach, if callers need no authentication.
  */
 export async function startAdmin(options: AdminOptions): Promise<Admin> {
-  const { settings, opened, setHealth, proxies = [], log, version } = options;
-  const { listen, wait, compat } = settings;
+  const { settings, opened, proxies = [], log } = options;
+  const { listen, allowedUpstreams } = settings;
   const access = await openAccess(settings, log);
-  const { store, fleet } = opened;
+  const { store, fleet, hash } = opened;
   const closing = new AbortController();
   // One listener per waiting write.
   setMaxListeners(0, closing.signal);
   let address = listen;
-  const facts: ListenerInfo = {
-    node: randomUUID(),
-    version,
-    settings,
+  const { reasonToRefuse } = createGuard({ allowedUpstreams, ownListeners: [listen, ...proxies] });
+  const context: AdminContext = {
+    ...options,
     store,
     fleet,
-    ...(opened.hash && { hash: opened.hash }),
+    ...(hash && { hash }),
     proxies,
+    node: randomUUID(),
+    warnings: createWarnings(store, reasonToRefuse),
     address: () => address,
     connections: () => connections(),
   };
-  const guard = createGuard({ allowedUpstreams: settings.allowedUpstreams, ownListeners: [listen, ...proxies] });
-  const warnings = createWarnings({ store, reasonToRefuse: guard.reasonToRefuse });
-  const kong = compat === "kong";
-  const app = createListener({
-    store,
-    warnings,
-    fleet,
-    node: facts.node,
-    ...(setHealth && { setHealth }),
-    log,
-    access,
-    browserPolicy: {
-      listenHost: listen.host,
-      scheme: access.tls ? "https" : "http",
-      hosts: settings.hosts,
-      origins: settings.origins,
-      anyHost: access.requiresToken,
-    },
-    serverName: kong ? `kong/${KONG_VERSION}` : `sluice/${version}`,
-    latencyName: kong ? "X-Kong-Admin-Latency" : "X-Sluice-Admin-Latency",
-    others: [...informationRoutes(facts), ...configRoutes({ store, warnings, settings })],
-    metrics: () => nodesMetrics(fleet),
-    wait,
-    closing: closing.signal,
-  });
+  const app = createListener(context, { access, closing: closing.signal });
   const connections = countConnections(app.server);
   try {
     await app.listen({ host: listen.host, port: listen.port });

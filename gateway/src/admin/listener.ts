@@ -1,33 +1,25 @@
 /** The HTTP side of the admin listener: everything that responses have in common. */
 import { constants } from "node:crypto";
-import { METHODS as httpMethods, STATUS_CODES } from "node:http";
+import { METHODS as httpMethods, type IncomingMessage, STATUS_CODES } from "node:http";
 import type { ServerOptions } from "node:https";
 import type { Socket } from "node:net";
 import { Readable } from "node:stream";
 import { TLSSocket } from "node:tls";
-import type { Log } from "@sluice/crds";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { type BrowserPolicy, browserRefusal, isAllowedOrigin, isForeignHost } from "./access/browser-guard.ts";
 import type { AdminAccess, AdminTls } from "./access/open-access.ts";
+import type { AdminContext } from "./context.ts";
 import { METHODS, type Method, type MethodHandlers } from "./entities/routes.ts";
-import { drainBody } from "./http/drain-body.ts";
 import { badRequest, forbidden, type HttpError, methodNotAllowed, notFound, toHttpError } from "./http/errors.ts";
-import type { RenderedMetrics } from "./information/node-metrics.ts";
+import { nodesMetrics } from "./information/node-metrics.ts";
+import { KONG_VERSION } from "./information/root.ts";
 import type { AdminRequest, AdminResponse } from "./requests.ts";
-import { adminRoutes, type RoutesOptions } from "./routes.ts";
+import { adminRoutes } from "./routes.ts";
 import { programmedHeaders } from "./writes/programmed-headers.ts";
 
-export interface AdminListenerOptions extends RoutesOptions {
-  readonly log: Log;
-  readonly access: Pick<AdminAccess, "authorize" | "tls">;
-  readonly browserPolicy: BrowserPolicy;
-  readonly serverName: string;
-  /** Name of the header with the response time in milliseconds. */
-  readonly latencyName: string;
-  readonly metrics: () => Promise<RenderedMetrics>;
-  /** Milliseconds that a write waits for the nodes. */
-  readonly wait: number;
-  /** Aborts those waits when the listener stops. */
+interface AdminListenerOptions {
+  readonly access: Pick<AdminAccess, "authorize" | "tls" | "requiresToken">;
+  /** Aborts the waits for nodes when the listener stops. */
   readonly closing: AbortSignal;
 }
 
@@ -36,8 +28,20 @@ const BODY_LIMIT = 10 * 1024 * 1024;
 /** Longer than any percent-encoded key. */
 const MAX_PARAMETER = 8192;
 
-export function createListener(options: AdminListenerOptions): FastifyInstance {
-  const { log, access, browserPolicy: doors, serverName, latencyName, metrics, wait, closing } = options;
+export function createListener(context: AdminContext, { access, closing }: AdminListenerOptions): FastifyInstance {
+  const { log, version, settings } = context;
+  const { listen, wait, compat, hosts, origins } = settings;
+  const doors: BrowserPolicy = {
+    listenHost: listen.host,
+    scheme: access.tls ? "https" : "http",
+    hosts,
+    origins,
+    anyHost: access.requiresToken,
+  };
+  const [serverName, latencyName] =
+    compat === "kong"
+      ? [`kong/${KONG_VERSION}`, "X-Kong-Admin-Latency"]
+      : [`sluice/${version}`, "X-Sluice-Admin-Latency"];
   const app: FastifyInstance = Fastify({
     ...(access.tls && { https: httpsOptions(access.tls) }),
     bodyLimit: BODY_LIMIT,
@@ -54,10 +58,8 @@ export function createListener(options: AdminListenerOptions): FastifyInstance {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, async (_request: unknown, bytes: Buffer) => bytes);
 
-  const began = new WeakMap<FastifyRequest, number>();
   const trusted = new WeakSet<FastifyRequest>();
   app.addHook("onRequest", async (request) => {
-    began.set(request, performance.now());
     const { method, url, headers, raw } = request;
     const { host: asked, origin, "sec-fetch-site": fetchSite } = headers;
     const [path = ""] = url.split("?");
@@ -72,14 +74,13 @@ export function createListener(options: AdminListenerOptions): FastifyInstance {
     if (repeats(raw.rawHeaders, "content-type")) throw badRequest("Content-Type is given more than once");
   });
   app.addHook("onSend", async (request, reply) => {
-    const now = performance.now();
-    reply.header("server", serverName).header(latencyName, Math.round(now - (began.get(request) ?? now)));
-    reply.headers(corsHeaders(request.headers.origin, doors.origins));
+    reply.header("server", serverName).header(latencyName, Math.round(reply.elapsedTime));
+    reply.headers(corsHeaders(request.headers.origin, origins));
   });
 
-  for (const { url, handlers } of adminRoutes(options)) serve(url, handlers);
+  for (const { url, handlers } of adminRoutes(context)) serve(url, handlers);
   app.get("/metrics", async (_request, reply) => {
-    const { contentType, text } = await metrics();
+    const { contentType, text } = await nodesMetrics(context.fleet);
     return reply.header("content-type", contentType).send(Readable.from(text));
   });
   app.setNotFoundHandler((request, reply) => answerError(notFound(), request, reply));
@@ -127,7 +128,7 @@ export function createListener(options: AdminListenerOptions): FastifyInstance {
           // The part of the response time that was spent waiting for the nodes (W3C Server Timing).
           reply.header("server-timing", `nodes;dur=${(performance.now() - from).toFixed(1)}`);
         }
-        return body === undefined ? reply.code(status).send() : sendJson(reply.code(status), body);
+        return body === undefined ? reply.code(status).send() : reply.code(status).send(body);
       },
     });
   }
@@ -149,11 +150,8 @@ function receivedOf({ method, url, params, headers, body }: FastifyRequest, trus
 /** HEAD is handled as GET; the server omits the body. */
 const readAs = (method: Method): Method => (method === "HEAD" ? "GET" : method);
 
-const sendJson = (reply: FastifyReply, body: unknown) =>
-  reply.header("content-type", "application/json; charset=utf-8").send(JSON.stringify(body));
-
 const answerError = ({ status, body, headers }: HttpError, _request: FastifyRequest, reply: FastifyReply) =>
-  sendJson(reply.code(status).headers(headers), body);
+  reply.code(status).headers(headers).send(body);
 
 /** Pages of another origin may read responses only if a setting names the origin. */
 function corsHeaders(origin: string | undefined, origins: readonly string[]): Readonly<Record<string, string>> {
@@ -206,3 +204,30 @@ function refuseUnread({ code, rawPacket }: Unread, socket: Socket): void {
 
 const repeats = (rawHeaders: readonly string[], wanted: string): boolean =>
   rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === wanted).length > 1;
+
+const MAX_BYTES = 64 * 1024 * 1024;
+const MAX_MILLISECONDS = 5000;
+
+/**
+ * Reads and discards the rest of a body. A client that is still sending when the connection closes would get a
+ * connection error instead of the response. The limits on size and time are for clients that send too much or too
+ * slowly.
+ */
+function drainBody(incoming: IncomingMessage): Promise<void> {
+  if (incoming.complete || incoming.destroyed) return Promise.resolve();
+  return new Promise((resolve) => {
+    let bytes = 0;
+    const timer = setTimeout(finish, MAX_MILLISECONDS);
+    incoming.on("data", count).on("end", finish).on("error", finish).on("close", finish).resume();
+
+    function count(chunk: Buffer): void {
+      bytes += chunk.length;
+      if (bytes > MAX_BYTES) finish();
+    }
+    function finish(): void {
+      clearTimeout(timer);
+      incoming.off("data", count).off("end", finish).off("close", finish);
+      resolve();
+    }
+  });
+}

@@ -1,26 +1,21 @@
 /** All URLs that the admin listener serves, except /metrics. */
-import type { Store } from "../stores/store.ts";
 import { batchRoutes } from "./batch/index.ts";
+import { configRoutes } from "./config/routes.ts";
+import type { AdminContext } from "./context.ts";
 import { type AdminRoute, entityRoutes } from "./entities/routes.ts";
 import { tagRoutes } from "./entities/tags.ts";
-import { healthRoutes, type TargetHealthOptions } from "./entities/target-health.ts";
+import { healthRoutes } from "./entities/target-health.ts";
+import { informationRoutes } from "./information/routes.ts";
 import { unsupportedRoutes } from "./information/unsupported-endpoints.ts";
-import type { WarningHeaders } from "./writes/warnings.ts";
 
-export interface RoutesOptions extends TargetHealthOptions {
-  readonly store: Store;
-  readonly warnings: WarningHeaders;
-  /** URLs other than those of entities. */
-  readonly others: readonly AdminRoute[];
-}
-
-export function adminRoutes(options: RoutesOptions): readonly AdminRoute[] {
+export function adminRoutes(context: AdminContext): readonly AdminRoute[] {
   const supported = [
-    ...entityRoutes(options),
-    ...tagRoutes(options.store),
-    ...healthRoutes(options),
-    ...batchRoutes(options),
-    ...options.others,
+    ...entityRoutes(context),
+    ...tagRoutes(context.store),
+    ...healthRoutes(context),
+    ...batchRoutes(context),
+    ...informationRoutes(context),
+    ...configRoutes(context),
   ];
   const body = endpointsBody(["/endpoints", "/metrics", ...supported.map(({ url }) => url)]);
   const endpoints: AdminRoute = { url: "/endpoints", handlers: { GET: async () => ({ status: 200, body }) } };

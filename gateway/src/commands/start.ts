@@ -1,6 +1,6 @@
 /** `sluice start`: a node and the admin listener in one process, over one database or one declarative file. */
 
-import type { SetHealth } from "../admin/entities/target-health.ts";
+import type { SetHealth } from "../admin/context.ts";
 import { startAdmin } from "../admin/index.ts";
 import type { DatabaseQuery } from "../counters/database-counters.ts";
 import { type Gateway, startGateway } from "../node/start-gateway.ts";

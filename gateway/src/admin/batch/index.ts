@@ -5,6 +5,7 @@
  * earlier ones. The response lists the entities created, changed and deleted; with `?dry_run=1` nothing is written.
  */
 
+import { type AdminEndpoint, endpoints } from "../entities/endpoints.ts";
 import { type AdminRoute, type EntityRouteOptions, type Method, writeHandlersOf } from "../entities/routes.ts";
 import { parseBooleanOption } from "../http/boolean-option.ts";
 import { decodeJson, type RawMembers } from "../http/decode-body.ts";
@@ -13,7 +14,6 @@ import { readPreconditions } from "../http/preconditions.ts";
 import { planOfWrites, summaryOf } from "../plan/plan.ts";
 import type { AdminRequest, AdminResponse, EntityReader, EntityRequest, PreparedWrite } from "../requests.ts";
 import { performWrites } from "../writes/perform-writes.ts";
-import { matchEndpoint } from "./match-endpoint.ts";
 import { createOverlay } from "./overlay.ts";
 
 const MAX_WRITES = 5000;
@@ -122,4 +122,33 @@ function itemsOf({ writes }: RawMembers): readonly BatchItem[] {
   });
   if (faults.length > 0) throw badRequest(faults.slice(0, 100).join("; "));
   return items;
+}
+
+const patterns = endpoints.map((endpoint) => ({ endpoint, steps: endpoint.url.split("/").slice(1) }));
+
+/** The endpoint of a path. Undefined: no such path, or invalid percent-encoding. */
+function matchEndpoint(path: string): { endpoint: AdminEndpoint; params: Record<string, string> } | undefined {
+  const segments = path.replace(/\/$/, "").split("/").slice(1);
+  for (const { endpoint, steps } of patterns) {
+    if (steps.length !== segments.length) continue;
+    const params: Record<string, string> = {};
+    const isMatch = steps.every((step, index) => {
+      const segment = segments[index] ?? "";
+      if (!step.startsWith(":")) return step === segment;
+      const decoded = decode(segment);
+      if (decoded === undefined || decoded === "") return false;
+      params[step.slice(1)] = decoded;
+      return true;
+    });
+    if (isMatch) return { endpoint, params };
+  }
+  return undefined;
+}
+
+function decode(segment: string): string | undefined {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return undefined;
+  }
 }

@@ -1,7 +1,7 @@
 /** Reads the document of a POST /config, in all forms that Kong accepts. */
 import { checkDocument, type Document, readYaml, type Violation } from "@sluice/model";
 import { parseBooleanOption } from "../http/boolean-option.ts";
-import { decodeJson, mediaTypeOf, readForm } from "../http/decode-body.ts";
+import { decodeJson, decodeUtf8, mediaTypeOf, readForm } from "../http/decode-body.ts";
 import { badRequest, unsupportedType } from "../http/errors.ts";
 import type { JsonLimits } from "../http/read-json.ts";
 import type { AdminRequest } from "../requests.ts";
@@ -74,11 +74,9 @@ function membersOf(type: string | undefined, body: { contentType: string | undef
 }
 
 function textOf(bytes: Buffer): string {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    throw badRequest("the document is not UTF-8");
-  }
+  const text = decodeUtf8(bytes);
+  if (text === undefined) throw badRequest("the document is not UTF-8");
+  return text;
 }
 
 function load(text: string): ReadDocument {

@@ -21,20 +21,20 @@ import {
 import type { AdminSettings } from "../../settings/admin.ts";
 import { writesBetween } from "../../stores/difference.ts";
 import { type EntityLists, entitiesOf, readAll } from "../../stores/read-all.ts";
-import type { Store, Write, WriteOutcome } from "../../stores/store.ts";
+import type { Store, WriteFault } from "../../stores/store.ts";
+import type { AdminContext } from "../context.ts";
 import type { AdminRoute } from "../entities/routes.ts";
 import { timestampFor } from "../entities/write-operations.ts";
-import { badRequest, HttpError, type WriteAttempt, writeFaultError } from "../http/errors.ts";
+import { badRequest, HttpError } from "../http/errors.ts";
 import { planOfWrites } from "../plan/plan.ts";
 import type { AdminRequest, AdminResponse } from "../requests.ts";
+import { performWrites } from "../writes/perform-writes.ts";
 import { safeHeaderValue } from "../writes/programmed-headers.ts";
-import { WARNING_HEADER, type WarningHeaders } from "../writes/warnings.ts";
+import { WARNING_HEADER } from "../writes/warnings.ts";
 import { flattenErrors } from "./flatten-errors.ts";
 import { readConfigRequest } from "./read-body.ts";
 
-export interface ConfigOptions {
-  readonly store: Store;
-  readonly warnings: WarningHeaders;
+export interface ConfigOptions extends Pick<AdminContext, "store" | "warnings"> {
   readonly settings: Pick<AdminSettings, "store">;
   /** Milliseconds after which a load is answered 504. Default 30 s: Kong's clients give up after 60. */
   readonly timeout?: number;
@@ -43,15 +43,13 @@ export interface ConfigOptions {
 /** Seconds after which a client may retry while another document is being loaded. */
 const RETRY_AFTER = 5;
 
-/** Maximum attempts if other writers interfere. */
-const ATTEMPTS = 5;
-
 const withDatabase = () =>
   badRequest(
     "this endpoint is only available when Sluice is configured to keep entities in a declarative file (SLUICE_STORE=file)",
   );
 
-export function configRoutes({ store, warnings, settings, timeout = 30_000 }: ConfigOptions): readonly AdminRoute[] {
+export function configRoutes(config: ConfigOptions): readonly AdminRoute[] {
+  const { store, settings, timeout = 30_000 } = config;
   let loading = false;
 
   async function post(received: AdminRequest): Promise<AdminResponse> {
@@ -59,10 +57,10 @@ export function configRoutes({ store, warnings, settings, timeout = 30_000 }: Co
     if (!options.plan && settings.store !== "file") throw withDatabase();
     if (brought.violations) throw refusedDocument(brought.violations, brought.data, options.flattenErrors);
     const after = entitiesOf(brought.document);
-    if (options.plan) return withWarnings(brought.warnings, await plan(store, warnings, after));
+    if (options.plan) return withWarnings(brought.warnings, await plan(config, after));
     if (loading) throw alreadyLoading();
     loading = true;
-    const loaded = load({ store, warnings }, after, options.checkHash).finally(() => {
+    const loaded = load(config, after, options.checkHash).finally(() => {
       loading = false;
     });
     return withWarnings(brought.warnings, await withTimeout(timeout, loaded));
@@ -83,30 +81,37 @@ function withWarnings(warnings: readonly Violation[], answer: AdminResponse): Ad
   return { ...answer, headers: { ...headers, [WARNING_HEADER]: safeHeaderValue(all.join("; ")) } };
 }
 
-async function plan(store: Store, warnings: WarningHeaders, after: EntityLists): Promise<AdminResponse> {
-  const writes = await writesFor(store, after);
-  const outcome = await store.write(writes, { plan: true });
-  if (outcome.fault) throw writeFaultError(outcome.fault, attemptOf(writes[outcome.index]));
-  const headers = await warnings(outcome.effects);
-  return { status: 200, headers, body: { plan: true, ...(await planOfWrites(store, outcome.effects)) } };
+async function plan({ store, warnings }: ConfigOptions, after: EntityLists): Promise<AdminResponse> {
+  const effects = (await replaceAll(store, after, { plan: true })).effects.flat();
+  const headers = await warnings(effects);
+  return { status: 200, headers, body: { plan: true, ...(await planOfWrites(store, effects)) } };
 }
 
 async function load(
-  { store, warnings }: Pick<ConfigOptions, "store" | "warnings">,
+  { store, warnings }: ConfigOptions,
   after: EntityLists,
   checkHash: boolean,
 ): Promise<AdminResponse> {
-  for (let attempt = 1; ; attempt++) {
-    const writes = await writesFor(store, after);
-    if (writes.length === 0 && checkHash) return { status: 304 };
-    const outcome: WriteOutcome = writes.length === 0 ? { effects: [] } : await store.write(writes, { whole: true });
-    if (outcome.fault?.kind === "changed" && attempt < ATTEMPTS) continue;
-    if (outcome.fault) throw writeFaultError(outcome.fault, attemptOf(writes[outcome.index]));
-    const { programmed } = outcome;
-    const headers = await warnings(outcome.effects);
-    return { status: 201, headers, body: byId(await readAll(store)), ...(programmed && { programmed }) };
-  }
+  const { steps, effects, programmed } = await replaceAll(store, after, { plan: false });
+  if (steps.length === 0 && checkHash) return { status: 304 };
+  const headers = await warnings(effects.flat());
+  return { status: 201, headers, body: byId(await readAll(store)), ...(programmed && { programmed }) };
 }
+
+/** Makes the store's entities those of the document; a plan is not repeated. */
+const replaceAll = (store: Store, after: EntityLists, { plan }: { readonly plan: boolean }) =>
+  performWrites(
+    store,
+    async () => {
+      const writes = writesBetween(await readAll(store), after, { now: timestampFor("services") });
+      return writes.map((write) => ({
+        writes: [write],
+        attempt: { verb: write.op === "replace" ? "update" : write.op, collection: write.collection, by: undefined },
+        isRetryable: async ({ kind }: WriteFault) => !plan && kind === "changed",
+      }));
+    },
+    { plan, force: false, whole: !plan },
+  );
 
 /** A timeout does not stop the load: a write that may have been done cannot be revoked. */
 function withTimeout(timeout: number, loaded: Promise<AdminResponse>): Promise<AdminResponse> {
@@ -114,15 +119,6 @@ function withTimeout(timeout: number, loaded: Promise<AdminResponse>): Promise<A
   const timer = setTimeout(() => late.reject(loadTimedOut()), timeout);
   return Promise.race([loaded, late.promise]).finally(() => clearTimeout(timer));
 }
-
-const attemptOf = (write: Write | undefined): WriteAttempt => ({
-  verb: write?.op === "create" ? "create" : write?.op === "remove" ? "remove" : "update",
-  collection: write?.collection ?? "entities",
-  by: undefined,
-});
-
-const writesFor = async (store: Store, after: EntityLists): Promise<readonly Write[]> =>
-  writesBetween(await readAll(store), after, { now: timestampFor("services") });
 
 /** In the form of Kong's response to a load. */
 const byId = (lists: EntityLists): object =>

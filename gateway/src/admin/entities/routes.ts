@@ -1,6 +1,6 @@
 /** Maps the methods of an endpoint to operations. */
 import { type Collection, collections } from "@sluice/model";
-import type { Store } from "../../stores/store.ts";
+import type { AdminContext } from "../context.ts";
 import { parseBooleanOption } from "../http/boolean-option.ts";
 import { decodeBody } from "../http/decode-body.ts";
 import { readPreconditions } from "../http/preconditions.ts";
@@ -14,7 +14,6 @@ import type {
   PreparedWrite,
 } from "../requests.ts";
 import { performWrites } from "../writes/perform-writes.ts";
-import type { WarningHeaders } from "../writes/warnings.ts";
 import { collectionOverrides } from "./collection-overrides.ts";
 import { type AdminEndpoint, endpoints } from "./endpoints.ts";
 import { deriveOperations } from "./operations.ts";
@@ -46,10 +45,7 @@ export function writeHandlersOf({ kind, collection }: AdminEndpoint): Partial<Re
 const readHandlerOf = ({ kind, collection }: AdminEndpoint): ReadHandler =>
   operations[collection][kind === "list" ? "list" : "show"];
 
-export interface EntityRouteOptions {
-  readonly store: Store;
-  readonly warnings: WarningHeaders;
-}
+export type EntityRouteOptions = Pick<AdminContext, "store" | "warnings">;
 
 /** The URLs of all collections. */
 export const entityRoutes = (options: EntityRouteOptions): readonly AdminRoute[] =>

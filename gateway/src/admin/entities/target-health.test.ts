@@ -3,10 +3,11 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, test } from "node:test";
 import { checkEntity, type Target, type Upstream } from "@sluice/model";
+import type { HealthChange } from "../context.ts";
 import { HttpError } from "../http/errors.ts";
 import type { AdminRequest, AdminResponse } from "../requests.ts";
 import { createTestingStore } from "../testing-store.ts";
-import { type HealthChange, healthRoutes, type TargetHealthOptions } from "./target-health.ts";
+import { healthRoutes, type TargetHealthOptions } from "./target-health.ts";
 
 const upstream = checkEntity("upstreams", { name: "u" }).value as Upstream;
 const targetOf = (target: string) => checkEntity("targets", { target, upstream: { id: upstream.id } }).value as Target;

@@ -1,30 +1,14 @@
 /** The health of an upstream's targets, as seen by the nodes. */
 import type { Entity, Target, Upstream } from "@sluice/model";
-import type { Fleet } from "../../stores/opened-store.ts";
+import type { AdminContext } from "../context.ts";
 import { badRequest, notFound } from "../http/errors.ts";
 import { pageOf, writeOffset } from "../http/paging.ts";
 import type { AdminRequest, AdminResponse, EntityReader } from "../requests.ts";
 import { isId, lookupForSegment } from "./resolve-url.ts";
 import type { AdminRoute, MethodHandlers } from "./routes.ts";
 
-export interface HealthChange {
-  readonly upstream: Upstream;
-  readonly target: Target;
-  /** One of the target's addresses (`10.0.0.1:80`); undefined: all. */
-  readonly address: string | undefined;
-  readonly healthy: boolean;
-}
-
-/** Sets the health in the node of this process; resolves to an error message, undefined on success. */
-export type SetHealth = (change: HealthChange) => Promise<string | undefined>;
-
-export interface TargetHealthOptions {
-  readonly store: EntityReader;
-  readonly fleet: Pick<Fleet, "nodes">;
-  /** The node of this process. */
-  readonly node: string;
-  /** Absent: no node runs in this process. */
-  readonly setHealth?: SetHealth;
+export interface TargetHealthOptions extends Pick<AdminContext, "store" | "node" | "setHealth"> {
+  readonly fleet: Pick<AdminContext["fleet"], "nodes">;
 }
 
 const PARAMS = "/upstreams/:entity/targets/:child";

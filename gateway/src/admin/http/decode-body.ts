@@ -1,8 +1,8 @@
 /** Decodes request bodies to plain data, which is not validated yet. */
 import { type Collection, decodeForm, type FormParts } from "@sluice/model";
+import { boundaryOf, multipartParts } from "../../plugins/multipart.ts";
 import { unstorableTexts } from "../../stores/unstorable-text.ts";
 import { badRequest, invalidEntity, unparsable, unsupportedType } from "./errors.ts";
-import { readMultipart } from "./multipart-form.ts";
 import { type JsonLimits, type JsonResult, readJson } from "./read-json.ts";
 
 export type RawMembers = Readonly<Record<string, unknown>>;
@@ -39,7 +39,7 @@ export const mediaTypeOf = (contentType: string | undefined): string | undefined
 export function readForm(type: string | undefined, { contentType = "", bytes = Buffer.alloc(0) }: ReceivedBody) {
   if (type === "multipart/form-data") {
     if (bytes.length === 0) return "";
-    const parts: FormParts | undefined = readMultipart(contentType, bytes);
+    const parts = readMultipart(contentType, bytes);
     if (!parts) throw badRequest("the body is not a form of the type multipart/form-data in UTF-8");
     return parts;
   }
@@ -78,9 +78,22 @@ function requireStorable(value: RawMembers): RawMembers {
   return value;
 }
 
-function decodeUtf8(bytes: Buffer): string | undefined {
+/** A form of type multipart/form-data (RFC 7578); undefined: a part is not UTF-8, or the type has no boundary. */
+export function readMultipart(contentType: string, bytes: Buffer): FormParts | undefined {
+  const boundary = boundaryOf(contentType);
+  if (boundary === undefined) return undefined;
+  const textOf = (text: string) => decodeUtf8(Buffer.from(text, "latin1"), { ignoreBOM: true });
+  const parts = multipartParts(bytes.toString("latin1"), boundary).flatMap(({ name: encoded, value }) => {
+    const [name, text] = [textOf(encoded), textOf(value)];
+    return name === undefined || text === undefined ? [undefined] : [{ name, text }];
+  });
+  return parts.every((part) => part !== undefined) ? parts : undefined;
+}
+
+/** Undefined when the bytes are not UTF-8. */
+export function decodeUtf8(bytes: Buffer, options: { readonly ignoreBOM?: boolean } = {}): string | undefined {
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return new TextDecoder("utf-8", { ...options, fatal: true }).decode(bytes);
   } catch {
     return undefined;
   }

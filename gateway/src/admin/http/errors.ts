@@ -27,13 +27,8 @@ export const notFound = () => messageError(404, "Not found");
 export const serverNameNotFound = () => messageError(404, "SNI not found");
 export const preconditionFailed = (message: string) => messageError(412, message);
 export const methodNotAllowed = () => messageError(405, "Method not allowed");
-export const tooLarge = () => messageError(413, "Payload too large");
 export const unsupportedType = () => messageError(415, "Unsupported media type");
 export const unparsable = () => badRequest("Cannot parse JSON body");
-export const unexpected = () => messageError(500, "An unexpected error occurred");
-/** Kong's clients retry after a 500 and no other status. */
-export const storeUnavailable = (message: string) => messageError(500, message);
-export const databaseUnavailable = (message: string) => codedError(500, 8, "database error", { message });
 
 export const invalidEntity = (violations: readonly Violation[]) =>
   new HttpError(400, { ...schemaViolation(violations) });
@@ -149,13 +144,15 @@ export function toHttpError(error: unknown, log: Log): HttpError {
   if (error instanceof StoreUnavailable) {
     const { message, cause } = error;
     log.error({ reason: cause instanceof Error ? cause.message : undefined }, message);
-    return error instanceof DatabaseUnavailable ? databaseUnavailable(message) : storeUnavailable(message);
+    // Kong's clients retry after a 500 and no other status.
+    const isDatabase = error instanceof DatabaseUnavailable;
+    return isDatabase ? codedError(500, 8, "database error", { message }) : messageError(500, message);
   }
   // Errors of the HTTP server carry the status of the response.
   const { statusCode = 500 } = error as { readonly statusCode?: number };
-  if (statusCode === 413) return tooLarge();
+  if (statusCode === 413) return messageError(413, "Payload too large");
   if (statusCode === 415) return unsupportedType();
   if (statusCode < 500) return badRequest((error as Error).message);
   log.error({ err: error }, "a request failed");
-  return unexpected();
+  return messageError(500, "An unexpected error occurred");
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readMultipart } from "./multipart-form.ts";
+import { readMultipart } from "./decode-body.ts";
 
 const type = "multipart/form-data; boundary=b";
 

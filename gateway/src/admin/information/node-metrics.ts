@@ -4,7 +4,7 @@ import { type MetricsPart, Sum, TEXT_FORMAT, textOf } from "../../metrics/slices
 import { ReadTable } from "../../metrics/table.ts";
 import type { Fleet, FleetNode } from "../../stores/opened-store.ts";
 
-export interface RenderedMetrics {
+interface RenderedMetrics {
   readonly contentType: string;
   readonly text: AsyncIterable<string>;
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Plugin } from "@sluice/model";
 import type { Store } from "../../stores/store.ts";
-import { pluginsInUse } from "./plugins-in-use.ts";
+import { pluginsInUse } from "./root.ts";
 
 const plugin = (name: string) => ({ id: name, name }) as Plugin;
 

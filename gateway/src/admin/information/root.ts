@@ -2,16 +2,24 @@
 import { hostname } from "node:os";
 import { type Declaration, pluginNames, plugins } from "@sluice/model";
 import { type AdminSettings, adminSettings } from "../../settings/admin.ts";
-import { isWritable, KONG_VERSION, type ListenerInfo, type ProxyAddress } from "./facts.ts";
-import { pluginsInUse } from "./plugins-in-use.ts";
+import { readCollection } from "../../stores/read-all.ts";
+import type { Store } from "../../stores/store.ts";
+import type { AdminContext, ProxyAddress } from "../context.ts";
+
+/** The Kong release whose admin API is implemented: clients adapt to it. */
+export const KONG_VERSION = "3.9.1";
+
+/** Whether single entities can be written. */
+export const isWritable = ({ store, fileWritable }: Pick<AdminSettings, "store" | "fileWritable">): boolean =>
+  store !== "file" || fileWritable;
 
 /** @param trusted Whether the caller may see settings and addresses; other callers can only recognise the API. */
-export async function rootBody(facts: ListenerInfo, trusted: boolean): Promise<object> {
+export async function rootBody(facts: AdminContext, trusted: boolean): Promise<object> {
   const recognised = { tagline: "Welcome to Sluice", version: KONG_VERSION, edition: "community" };
   return trusted ? { ...recognised, ...(await detailsOf(facts)) } : recognised;
 }
 
-async function detailsOf({ node, version, settings, store, address, proxies }: ListenerInfo): Promise<object> {
+async function detailsOf({ node, version, settings, store, address, proxies }: AdminContext): Promise<object> {
   const { host, port } = address();
   const admin = { host, port, tls: settings.tlsCert !== null };
   return {
@@ -58,4 +66,19 @@ function shownSettings(settings: AdminSettings): Readonly<Record<string, unknown
       secret && values[name] !== null ? "******" : values[name],
     ]),
   );
+}
+
+/** Milliseconds: the caller wants to know whether the listener runs, even if the store does not respond. */
+const PATIENCE = 1000;
+
+/**
+ * Names of the plugins that the store's entities use, sorted; empty while nothing can be read. A store with a problem may still be readable: after a broken watch, custom
+ * resources are served as last seen.
+ */
+export async function pluginsInUse(store: Store, patience = PATIENCE): Promise<readonly string[]> {
+  const late = Promise.withResolvers<readonly []>();
+  const timer = setTimeout(() => late.resolve([]), patience);
+  const used = await Promise.race([readCollection(store, "plugins").catch(() => []), late.promise]);
+  clearTimeout(timer);
+  return [...new Set(used.map(({ name }) => name))].sort();
 }

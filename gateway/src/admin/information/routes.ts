@@ -1,18 +1,18 @@
 /** Information about the listener, its nodes and its schemas (docs/reference/kong-compatibility.md#information). */
 import { emptySnapshot, pluginNames } from "@sluice/model";
 import { processMembers } from "../../status/listener.ts";
+import type { AdminContext } from "../context.ts";
 import type { AdminRoute } from "../entities/routes.ts";
 import type { AdminRequest } from "../requests.ts";
 import { schemaRoutes } from "../schemas/routes.ts";
-import { isWritable, type ListenerInfo } from "./facts.ts";
-import { rootBody } from "./root.ts";
+import { isWritable, rootBody } from "./root.ts";
 
 const reading = (url: string, body: (received: AdminRequest) => object | Promise<object>): AdminRoute => ({
   url,
   handlers: { GET: async (received) => ({ status: 200, body: await body(received) }) },
 });
 
-export const informationRoutes = (facts: ListenerInfo): readonly AdminRoute[] => [
+export const informationRoutes = (facts: AdminContext): readonly AdminRoute[] => [
   reading("/", ({ trusted }) => rootBody(facts, trusted)),
   reading("/status", ({ trusted }) => statusBody(facts, trusted)),
   reading("/plugins/enabled", () => ({ enabled_plugins: [...pluginNames].sort() })),
@@ -31,7 +31,7 @@ const NO_HASH = "0".repeat(32);
 /**
  * @param trusted Whether the caller may see nodes, their addresses and problems; other callers get Kong's members only.
  */
-async function statusBody(facts: ListenerInfo, trusted: boolean): Promise<object> {
+async function statusBody(facts: AdminContext, trusted: boolean): Promise<object> {
   const { node, version, settings, store, fleet, connections } = facts;
   const unread = store.unready();
   const plain = {

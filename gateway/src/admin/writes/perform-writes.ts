@@ -3,14 +3,18 @@ import type { Effect, Store, WriteOutcome } from "../../stores/store.ts";
 import { type HttpError, writeFaultError } from "../http/errors.ts";
 import type { PreparedWrite } from "../requests.ts";
 
+type WriteStep = Omit<PreparedWrite, "respond">;
+
 export interface PerformWritesOptions {
   /** Also changes fields of other managers. */
   readonly force: boolean;
   /** Computes the effects without writing. */
   readonly plan: boolean;
+  /** The writes together replace the whole document. */
+  readonly whole?: boolean;
 }
 
-export interface PerformedWrites<One extends PreparedWrite> {
+export interface PerformedWrites<One extends WriteStep> {
   readonly steps: readonly One[];
   /** One list per prepared write. */
   readonly effects: readonly (readonly Effect[])[];
@@ -26,7 +30,7 @@ const ATTEMPTS = 24;
  * @param workOut Called with the ids that the store reported as in use. @param told Maps the fault of one write to the
  * error of its request. @throws HttpError.
  */
-export async function performWrites<One extends PreparedWrite>(
+export async function performWrites<One extends WriteStep>(
   store: Store,
   workOut: (taken: ReadonlySet<string>) => Promise<readonly One[]>,
   {
@@ -44,23 +48,15 @@ export async function performWrites<One extends PreparedWrite>(
       return { steps, effects, ...(outcome.programmed && { programmed: outcome.programmed }) };
     }
     const { fault, index } = outcome;
-    const step = stepOf(steps, index);
+    const step = steps.flatMap((one) => one.writes.map(() => one))[index];
+    if (!step) throw new TypeError(`the store reports the fault of a write ${index} that it was not given`);
     if (fault.kind === "primary-key") taken.add(fault.id);
     if (attempt < ATTEMPTS && (await step.isRetryable(fault))) continue;
     throw told(writeFaultError(fault, step.attempt), step);
   }
 }
 
-function distribute(steps: readonly PreparedWrite[], effects: readonly Effect[]): readonly (readonly Effect[])[] {
+function distribute(steps: readonly WriteStep[], effects: readonly Effect[]): readonly (readonly Effect[])[] {
   const rest = [...effects];
   return steps.map(({ writes }) => rest.splice(0, writes.length));
-}
-
-function stepOf<One extends PreparedWrite>(steps: readonly One[], index: number): One {
-  let from = 0;
-  for (const step of steps) {
-    from += step.writes.length;
-    if (index < from) return step;
-  }
-  throw new TypeError(`the store tells of a write ${index} that it was not given`);
 }

@@ -3,25 +3,18 @@ import type { Collection, Entity, Plugin, Service, Target } from "@sluice/model"
 import type { ReasonToRefuse } from "../../balance/health-report.ts";
 import { parseTargetAddress } from "../../balance/target-state.ts";
 import type { Effect } from "../../stores/store.ts";
+import type { WarningHeaders } from "../context.ts";
 import type { EntityReader } from "../requests.ts";
 import { safeHeaderValue } from "./programmed-headers.ts";
 
 /** The value is one or more sentences. */
 export const WARNING_HEADER = "X-Sluice-Warning";
 
-/** The headers of the response to a write. */
-export type WarningHeaders = (effects: readonly Effect[]) => Promise<Readonly<Record<string, string>>>;
-
-export interface WarningsOptions {
-  readonly store: EntityReader;
-  readonly reasonToRefuse: ReasonToRefuse;
-}
-
 /**
  * `X-Sluice-Warning` when nodes refuse to connect to an entity's address. A header, because Kong's clients reject
  * unknown members.
  */
-export function createWarnings({ store, reasonToRefuse }: WarningsOptions): WarningHeaders {
+export function createWarnings(store: EntityReader, reasonToRefuse: ReasonToRefuse): WarningHeaders {
   async function warningOf({ collection, after }: Effect): Promise<string | null> {
     const destination = after && destinationOf(collection, after);
     if (!destination) return null;
@@ -33,15 +26,13 @@ export function createWarnings({ store, reasonToRefuse }: WarningsOptions): Warn
     return `nodes refuse to connect to the ${what}: ${reason}`;
   }
 
-  return async (effects) => {
+  return async (effects): ReturnType<WarningHeaders> => {
     const all = (await Promise.all(effects.map(warningOf))).filter((warning) => warning !== null);
     const [first] = all;
-    if (first === undefined) return noHeaders;
+    if (first === undefined) return {};
     return { [WARNING_HEADER]: safeHeaderValue(all.length === 1 ? first : `${first}; and ${all.length - 1} more`) };
   };
 }
-
-const noHeaders: Readonly<Record<string, string>> = {};
 
 interface Destination {
   readonly what: string;

@@ -1,0 +1,45 @@
+/** What the parts of the admin listener are given. */
+import type { Log } from "@sluice/crds";
+import type { Target, Upstream } from "@sluice/model";
+import type { Connections } from "../metrics/metrics.ts";
+import type { AdminSettings } from "../settings/admin.ts";
+import type { OpenedStore } from "../stores/opened-store.ts";
+import type { Effect } from "../stores/store.ts";
+
+/** An address that accepts client requests. */
+export interface ProxyAddress {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: boolean;
+}
+
+export interface HealthChange {
+  readonly upstream: Upstream;
+  readonly target: Target;
+  /** One of the target's addresses (`10.0.0.1:80`); undefined: all. */
+  readonly address: string | undefined;
+  readonly healthy: boolean;
+}
+
+/** Sets the health in the node of this process; resolves to an error message, undefined on success. */
+export type SetHealth = (change: HealthChange) => Promise<string | undefined>;
+
+/** The headers of the response to a write. */
+export type WarningHeaders = (effects: readonly Effect[]) => Promise<Readonly<Record<string, string>>>;
+
+export interface AdminContext extends Pick<OpenedStore, "store" | "fleet" | "hash"> {
+  readonly settings: AdminSettings;
+  /** The version of Sluice. */
+  readonly version: string;
+  /** Id of the admin listener. */
+  readonly node: string;
+  readonly log: Log;
+  readonly warnings: WarningHeaders;
+  /** Absent: no node runs in this process. */
+  readonly setHealth?: SetHealth;
+  /** Addresses of the node in this process; empty without one. */
+  readonly proxies: readonly ProxyAddress[];
+  readonly address: () => { readonly host: string; readonly port: number };
+  /** Connections of the admin listener itself. */
+  readonly connections: () => Connections;
+}
