@@ -8,7 +8,7 @@ import { readSettings } from "@sluice/model";
 import { type Admin, startAdmin } from "../../gateway/src/admin/index.ts";
 import { adminSettings } from "../../gateway/src/settings/admin.ts";
 import { openStore } from "../../gateway/src/stores/open.ts";
-import type { OpenedStore } from "../../gateway/src/stores/opened-store.ts";
+import type { OpenedStore } from "../../gateway/src/stores/store.ts";
 import { type ControlPlane, startControlPlane } from "../../tools/cluster/control-plane.ts";
 import { roleManifests, users } from "../../tools/cluster/rbac.ts";
 

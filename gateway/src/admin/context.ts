@@ -3,8 +3,7 @@ import type { Log } from "@sluice/crds";
 import type { Target, Upstream } from "@sluice/model";
 import type { Connections } from "../metrics/metrics.ts";
 import type { AdminSettings } from "../settings/admin.ts";
-import type { OpenedStore } from "../stores/opened-store.ts";
-import type { Effect } from "../stores/store.ts";
+import type { Effect, OpenedStore } from "../stores/store.ts";
 
 /** An address that accepts client requests. */
 export interface ProxyAddress {

@@ -4,11 +4,11 @@ import { setMaxListeners } from "node:events";
 import type { AddressInfo } from "node:net";
 import { createGuard } from "../outbound/guard.ts";
 import { countConnections } from "../proxy/observability/connection-counts.ts";
-import type { OpenedStore } from "../stores/opened-store.ts";
+import type { OpenedStore } from "../stores/store.ts";
 import { openAccess } from "./access/open-access.ts";
 import type { AdminContext } from "./context.ts";
 import { createListener } from "./listener.ts";
-import { createWarnings } from "./writes/warnings.ts";
+import { createWarnings } from "./writes/response-headers.ts";
 
 export interface AdminOptions extends Pick<AdminContext, "settings" | "log" | "version" | "setHealth"> {
   /** The caller closes it after the admin listener. */

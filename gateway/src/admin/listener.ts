@@ -15,7 +15,7 @@ import { nodesMetrics } from "./information/node-metrics.ts";
 import { KONG_VERSION } from "./information/root.ts";
 import type { AdminRequest, AdminResponse } from "./requests.ts";
 import { adminRoutes } from "./routes.ts";
-import { programmedHeaders } from "./writes/programmed-headers.ts";
+import { programmedHeaders } from "./writes/response-headers.ts";
 
 interface AdminListenerOptions {
   readonly access: Pick<AdminAccess, "authorize" | "tls" | "requiresToken">;

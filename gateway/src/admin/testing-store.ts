@@ -1,7 +1,6 @@
 /** An in-memory store, for suites that test the admin listener without a real store. */
 import type { Collection } from "@sluice/model";
-import type { OpenedStore } from "../stores/opened-store.ts";
-import type { ListOptions, Lookup, Store, StoreWriteOptions, Write, WriteFault } from "../stores/store.ts";
+import type { ListOptions, Lookup, OpenedStore, Store, StoreWriteOptions, Write, WriteFault } from "../stores/store.ts";
 import { createTables, findInTables, listFromTables, write } from "../stores/tables/index.ts";
 
 export interface TestingStore extends OpenedStore {

@@ -10,7 +10,7 @@ import { gatewaySettings } from "../settings/gateway.ts";
 import { type StartSettings, startSettings } from "../settings/start.ts";
 import { version } from "../settings/version.ts";
 import type { NodeStatusSource, Source, SourceLog } from "../sources/source.ts";
-import type { OpenedStore } from "../stores/opened-store.ts";
+import type { OpenedStore } from "../stores/store.ts";
 import { defineCommand } from "./command.ts";
 
 /** The node reads these; the admin listener writes them. */

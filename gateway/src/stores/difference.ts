@@ -1,6 +1,5 @@
 /** Computes the writes that change a store's entities to those of a complete document. */
-import { type Collection, canonicalJson, collections, type Entity, references } from "@sluice/model";
-import { adoptIds } from "./adopt-ids.ts";
+import { type Collection, canonicalJson, checkEntity, collections, type Entity, references } from "@sluice/model";
 import { etagOf } from "./etag.ts";
 import type { EntityLists } from "./read-all.ts";
 import type { Write } from "./store.ts";
@@ -22,7 +21,7 @@ interface Step {
 /**
  * The minimal writes from one state to the other. Their order ensures that references exist and that no name is used
  * twice at once. Timestamps that the document leaves out are no difference: existing entities keep theirs. An entity
- * without an id in the document is matched by name (adopt-ids.ts). Some entities must be removed and created again
+ * without an id in the document is matched by name. Some entities must be removed and created again
  * within the same writes, together with all entities that refer to them: those whose names form a cycle, and those to
  * be removed that hold the name of a new one.
  */
@@ -144,7 +143,7 @@ function withReferrers(inTheWay: ReadonlySet<Step>, steps: readonly Step[]): Rea
   // Parents come before children: one pass over the steps finds them all.
   const ids = new Set([...found].map(keyOf));
   for (const step of steps) {
-    const members = step.was as unknown as Readonly<Record<string, { readonly id: string } | null>> | undefined;
+    const members = step.was as unknown as References | undefined;
     const refers = references[step.collection].some(({ member, to }) => ids.has(`${to} ${members?.[member]?.id}`));
     if (!refers || !step.was) continue;
     found.add(step);
@@ -157,3 +156,47 @@ const keyOf = ({ collection, was }: Step): string => `${collection} ${was?.id}`;
 
 const childrenFirst = (steps: readonly Step[]): readonly Step[] =>
   steps.toSorted((a, b) => collections.indexOf(b.collection) - collections.indexOf(a.collection));
+
+type References = Readonly<Record<string, { readonly id: string } | null>>;
+
+/**
+ * The entities of `after`; those with derived ids get the ids of their counterparts in `before`. A document may leave
+ * ids out: they then follow from names. A store may hold the same entity under another id, such as a random one from its
+ * creation; the document then means that entity.
+ */
+function adoptIds(before: EntityLists, after: EntityLists): EntityLists {
+  const renamed = new Map<string, string>();
+  const adopted = collections.map((collection) => {
+    const held: readonly Entity[] = before[collection] ?? [];
+    const given: readonly Entity[] = after[collection] ?? [];
+    const known = new Set(held.map(({ id }) => id));
+    const byClaim = new Map(
+      held.flatMap((entity) => entityClaimKeys(collection, entity).map((claim) => [claim, entity.id] as const)),
+    );
+    const taken = new Set(given.map(({ id }) => id));
+    const entities = given.map((entity) => {
+      const referring = refer(collection, entity, renamed);
+      if (known.has(entity.id)) return referring;
+      const like = entityClaimKeys(collection, referring).flatMap((claim) => byClaim.get(claim) ?? [])[0];
+      if (like === undefined || taken.has(like) || !isDerived(collection, entity)) return referring;
+      taken.add(like);
+      renamed.set(`${collection} ${entity.id}`, like);
+      return { ...referring, id: like };
+    });
+    return [collection, entities];
+  });
+  return Object.fromEntries(adopted) as EntityLists;
+}
+
+function refer(collection: Collection, entity: Entity, renamed: ReadonlyMap<string, string>): Entity {
+  if (renamed.size === 0) return entity;
+  const members = entity as unknown as References;
+  const changed = references[collection].flatMap(({ member, to }) => {
+    const id = renamed.get(`${to} ${members[member]?.id}`);
+    return id === undefined ? [] : [[member, { id }] as const];
+  });
+  return changed.length === 0 ? entity : { ...entity, ...Object.fromEntries(changed) };
+}
+
+const isDerived = (collection: Collection, entity: Entity): boolean =>
+  checkEntity(collection, { ...entity, id: null }, { database: true }).value?.id === entity.id;

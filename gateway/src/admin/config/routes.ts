@@ -29,8 +29,7 @@ import { badRequest, HttpError } from "../http/errors.ts";
 import { planOfWrites } from "../plan/plan.ts";
 import type { AdminRequest, AdminResponse } from "../requests.ts";
 import { performWrites } from "../writes/perform-writes.ts";
-import { safeHeaderValue } from "../writes/programmed-headers.ts";
-import { WARNING_HEADER } from "../writes/warnings.ts";
+import { safeHeaderValue, WARNING_HEADER } from "../writes/response-headers.ts";
 import { flattenErrors } from "./flatten-errors.ts";
 import { readConfigRequest } from "./read-body.ts";
 

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { createMetrics } from "../../metrics/metrics.ts";
 import { createRuntimeMetrics } from "../../metrics/runtime-metrics.ts";
 import { startStatusListener } from "../../status/listener.ts";
-import type { Fleet, FleetNode } from "../../stores/opened-store.ts";
+import type { Fleet, FleetNode } from "../../stores/store.ts";
 import { mergeMetrics } from "../../workers/merge-metrics.ts";
 import { nodesMetrics } from "./node-metrics.ts";
 

@@ -2,7 +2,7 @@
 import { DATA_LINES, readData } from "../../metrics/data-lines.ts";
 import { type MetricsPart, Sum, TEXT_FORMAT, textOf } from "../../metrics/slices.ts";
 import { ReadTable } from "../../metrics/table.ts";
-import type { Fleet, FleetNode } from "../../stores/opened-store.ts";
+import type { Fleet, FleetNode } from "../../stores/store.ts";
 
 interface RenderedMetrics {
   readonly contentType: string;

@@ -9,7 +9,6 @@ import {
   schemaNodeAt,
 } from "@sluice/model";
 import { entityChecks, type KongCheck, pluginChecks } from "./checks.ts";
-import { fieldOf, type KongField, type KongFields, kongFieldsOf } from "./field.ts";
 
 export interface KongSchema {
   readonly fields: KongFields;
@@ -77,4 +76,58 @@ function deprecatedFields(plugin: PluginName): { readonly shorthand_fields?: Kon
     return { [name]: { type, ...(len_min !== undefined && { len_min }), deprecation } };
   });
   return fields.length === 0 ? {} : { shorthand_fields: fields };
+}
+
+/** The schema of one member. Clients fill in `default`s and look into `fields`, `elements` and `values`. */
+export type KongField = Readonly<Record<string, unknown>>;
+
+/** One-member records in the order of the members. */
+export type KongFields = readonly Readonly<Record<string, KongField>>[];
+
+function fieldOf(node: SchemaNode): KongField {
+  const { description, nullable = false, enum: words, rule } = node;
+  const value = defaultOf(node);
+  return {
+    ...typeOf(node),
+    ...(description !== undefined && { description }),
+    ...(!nullable && { required: true }),
+    ...(value !== undefined && { default: value }),
+    ...(words && { one_of: words }),
+    ...(rule === "uuid" && { uuid: true }),
+    ...bounds(node),
+  };
+}
+
+const kongFieldsOf = ({ properties = {} }: SchemaNode): KongFields =>
+  Object.entries(properties).map(([name, member]) => ({ [name]: fieldOf(member) }));
+
+/** A record has no default of its own: its members have them. */
+const defaultOf = ({ default: value, type }: SchemaNode): unknown =>
+  value === null || type === "object" ? undefined : value;
+
+function typeOf(node: SchemaNode): KongField {
+  const { type, items, reference, onDelete, uniqueItems = false, additionalProperties } = node;
+  if (reference) return { type: "foreign", reference, ...(onDelete === "cascade" && { on_delete: "cascade" }) };
+  if (type === "array" && items) return { type: uniqueItems ? "set" : "array", elements: elementOf(items) };
+  if (type !== "object") return { type };
+  if (typeof additionalProperties !== "object") return { type: "record", fields: kongFieldsOf(node) };
+  return { type: "map", keys: { type: "string" }, values: elementOf(additionalProperties) };
+}
+
+/** Without `required`: items of a list are never unset. */
+function elementOf(node: SchemaNode): KongField {
+  const { required: _required, ...element } = fieldOf(node);
+  return element;
+}
+
+function bounds(node: SchemaNode): KongField {
+  const { minimum, maximum, exclusiveMinimum, minLength, maxLength, minItems, maxItems } = node;
+  // Kong's strings are non-empty unless the schema allows it.
+  const [least, most] = [minLength === 1 ? minItems : (minLength ?? minItems), maxLength ?? maxItems];
+  return {
+    ...(minimum !== undefined && maximum !== undefined && { between: [minimum, maximum] }),
+    ...(exclusiveMinimum !== undefined && { gt: exclusiveMinimum }),
+    ...(least !== undefined && { len_min: least }),
+    ...(most !== undefined && { len_max: most }),
+  };
 }

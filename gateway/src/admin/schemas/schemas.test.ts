@@ -3,8 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type Collection, checkConfig, checkEntity, collections, pluginNames } from "@sluice/model";
 import { describeTable } from "../testing-table.ts";
-import type { KongField, KongFields } from "./field.ts";
-import { entitySchema, kongPluginSchema } from "./index.ts";
+import { entitySchema, type KongField, type KongFields, kongPluginSchema } from "./index.ts";
 
 /** Like go-kong's flattening of a schema: a record has its members, every other field its default or null. */
 const defaultsOf = (fields: KongFields): Record<string, unknown> =>

@@ -8,7 +8,7 @@ import { adminSettings } from "../../settings/admin.ts";
 import { openStore } from "../../stores/open.ts";
 import { startAdmin } from "../index.ts";
 import { type AdminRig, served, silentLog, startAdminRig } from "../testing.ts";
-import { programmedHeaders } from "./programmed-headers.ts";
+import { programmedHeaders } from "./response-headers.ts";
 
 const using = async (run: (rig: AdminRig) => Promise<void>, env: Record<string, string> = {}): Promise<void> => {
   const rig = await startAdminRig(env);

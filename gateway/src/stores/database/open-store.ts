@@ -7,7 +7,7 @@ import { openDatabase, requireMigrated } from "../../database/open.ts";
 import type { DatabaseSettings } from "../../settings/database.ts";
 import { createDatabaseSource } from "../../sources/database-source.ts";
 import type { Source, SourceLog } from "../../sources/source.ts";
-import type { Fleet, FleetNode, OpenedStore } from "../opened-store.ts";
+import type { Fleet, FleetNode, OpenedStore } from "../store.ts";
 import { createRevisionWait } from "./await-revision.ts";
 import { createDatabaseStore } from "./index.ts";
 

@@ -11,7 +11,7 @@ import { version } from "../../settings/version.ts";
 import { createFileSource, type FileSource } from "../../sources/file/file-source.ts";
 import { createIntake } from "../../sources/intake.ts";
 import type { NodeStatusSource, SourceLog } from "../../sources/source.ts";
-import type { Fleet, OpenedStore } from "../opened-store.ts";
+import type { Fleet, OpenedStore } from "../store.ts";
 import { createFileStore } from "./index.ts";
 
 /** A file for a node and an admin listener in one process. */

@@ -15,14 +15,12 @@ import { type ApplyPlanResult, applyPlan, inParallel, type MarkedMember } from "
 import { finishBatch, recoverBatches, removeOrphanedSecrets } from "./apply/recovery.ts";
 import { throwUnavailable } from "./apply/write-faults.ts";
 import { ADMIN_MANAGER } from "./plan/field-ownership.ts";
-import { footprintOf } from "./plan/footprint.ts";
 import { refOfSecret } from "./plan/secrets.ts";
 import { planWrites, type ResourceWritePlan } from "./plan/write-plan.ts";
 import { buildResourceView, createViewContext, type ResourceView, type ViewedKind } from "./view/build-view.ts";
-import { caughtUpCondition, hasOrderedVersion } from "./view/catch-up.ts";
-import { followResources } from "./view/live-resources.ts";
+import { caughtUpCondition, followResources, hasOrderedVersion } from "./view/live-resources.ts";
 import { updateView } from "./view/update-view.ts";
-import { createWriteQueue, type QueuedWork } from "./write-queue.ts";
+import { createWriteQueue, footprintOf, type QueuedWork } from "./write-queue.ts";
 
 export interface ResourceStoreOptions {
   readonly client: ResourceClient;

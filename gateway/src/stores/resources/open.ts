@@ -9,7 +9,7 @@ import {
 } from "@sluice/crds";
 import { type AdminSettings, adminSettings } from "../../settings/admin.ts";
 import { SettingsError } from "../../settings/error.ts";
-import type { Fleet, FleetNode, OpenedStore } from "../opened-store.ts";
+import type { Fleet, FleetNode, OpenedStore } from "../store.ts";
 import { createResourceStore } from "./index.ts";
 import { createOperatorClient, type OperatorClient } from "./operator-client.ts";
 

@@ -3,8 +3,10 @@
  * every write is planned on the result of all earlier writes that concern it, and an answer never depends on a write
  * that may still fail.
  */
-import type { MutexHold } from "@sluice/crds";
-import { footprintsOverlap, type WriteFootprint } from "./plan/footprint.ts";
+import { type MutexHold, refKey } from "@sluice/crds";
+import { type Collection, type Entity, referencedId, references } from "@sluice/model";
+import { claimKey, entityClaimKeys } from "../tables/index.ts";
+import type { ResourceWritePlan } from "./plan/write-plan.ts";
 
 /** A planned write. */
 export interface QueuedWork {
@@ -127,3 +129,37 @@ export function createWriteQueue<Item>({ withMutex, plan, refuse }: WriteQueueOp
     },
   };
 }
+
+/** Keys of entities, of their claims, and of resources. */
+interface WriteFootprint {
+  /** What the write creates, changes or removes. */
+  readonly takes: ReadonlySet<string>;
+  /** What must exist, and remain, for the write. */
+  readonly needs: ReadonlySet<string>;
+}
+
+export function footprintOf({ effects, steps, secrets, unused }: ResourceWritePlan): WriteFootprint {
+  const takes = new Set<string>();
+  const needs = new Set<string>();
+  const take = (collection: Collection, entity: Entity): void => {
+    takes.add(claimKey(collection, { id: entity.id }));
+    for (const key of entityClaimKeys(collection, entity)) takes.add(key);
+  };
+  for (const { collection, before, after, along } of effects) {
+    for (const entity of [before, after]) if (entity) take(collection, entity);
+    for (const one of along) take(one.collection, one.entity);
+    for (const { member, to } of after ? references[collection] : []) {
+      const id = after && referencedId(after, member);
+      if (id) needs.add(claimKey(to, { id }));
+    }
+  }
+  for (const { kind, resource } of steps) takes.add(refKey({ kind, ...resource.metadata }));
+  for (const secret of [...secrets, ...unused]) takes.add(refKey({ kind: "Secret", ...secret.metadata }));
+  return { takes, needs };
+}
+
+/** Whether the plan of one write may be invalid once the other is done. */
+const footprintsOverlap = (one: WriteFootprint, other: WriteFootprint): boolean =>
+  !one.takes.isDisjointFrom(other.takes) ||
+  !one.takes.isDisjointFrom(other.needs) ||
+  !one.needs.isDisjointFrom(other.takes);

@@ -1,8 +1,7 @@
 /** Reading entities from tables. */
-import type { Collection, Entities, Entity } from "@sluice/model";
+import { type Collection, type Credential, type Entities, type Entity, hasExpired } from "@sluice/model";
 import type { EntityPage, ListOptions, Lookup, TagFilter } from "../store.ts";
 import { claimKey, claimOf } from "./claims.ts";
-import { isExpired } from "./expired.ts";
 import { indexAfter, referenceKey, type Tables } from "./tables.ts";
 
 /** @param now Milliseconds; keys that have expired at that time are left out. */
@@ -39,3 +38,7 @@ function hasTags({ tags: has }: Entity, filter: TagFilter | undefined): boolean 
   const { tags, match } = filter;
   return match === "every" ? tags.every((tag) => has?.includes(tag)) : tags.some((tag) => has?.includes(tag));
 }
+
+/** Whether a key counts as removed, though it is still stored: by the same rule as in the nodes. */
+export const isExpired = (collection: Collection, entity: Entity, now: number): boolean =>
+  collection === "keyauth_credentials" && hasExpired(entity as Credential, now);

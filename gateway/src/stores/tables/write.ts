@@ -3,7 +3,7 @@ import { type Collection, collections, type Entity, entities, referencedId, refe
 import { etagOf } from "../etag.ts";
 import type { Effect, Write, WriteFault } from "../store.ts";
 import { claimKey, claimOf, claimsOf, entityClaimKeys } from "./claims.ts";
-import { isExpired } from "./expired.ts";
+import { isExpired } from "./read.ts";
 import { type PlacedEntity, type Tables, TablesDraft } from "./tables.ts";
 
 export type TableWriteResult =

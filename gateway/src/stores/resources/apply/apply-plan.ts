@@ -18,7 +18,7 @@ import type { WriteFault } from "../../store.ts";
 import { ADMIN_MANAGER, type DesiredFields, divideByOwner } from "../plan/field-ownership.ts";
 import { refOfSecret } from "../plan/secrets.ts";
 import type { ResourceStep, ResourceWritePlan } from "../plan/write-plan.ts";
-import { hasOrderedVersion } from "../view/catch-up.ts";
+import { hasOrderedVersion } from "../view/live-resources.ts";
 import { changedFault, throwUnavailable, toWriteFault } from "./write-faults.ts";
 
 /** A resource of a batch with its batch mark. */

@@ -1,11 +1,10 @@
-/** Warns about entities that are written although requests to them will fail. */
-import type { Collection, Entity, Plugin, Service, Target } from "@sluice/model";
+/** Headers of the responses to writes: warnings, and what the nodes serve. */
+import type { Collection, Entity, Plugin, Service, Target, WaitResponse } from "@sluice/model";
 import type { ReasonToRefuse } from "../../balance/health-report.ts";
 import { parseTargetAddress } from "../../balance/target-state.ts";
 import type { Effect } from "../../stores/store.ts";
 import type { WarningHeaders } from "../context.ts";
 import type { EntityReader } from "../requests.ts";
-import { safeHeaderValue } from "./programmed-headers.ts";
 
 /** The value is one or more sentences. */
 export const WARNING_HEADER = "X-Sluice-Warning";
@@ -60,3 +59,37 @@ function redisOf({ name, config }: Plugin): Destination | null {
   if (policy !== "redis" || typeof host !== "string" || typeof port !== "number") return null;
   return { what: `Redis of the plugin ${name}`, host, port };
 }
+
+/**
+ * The headers after a wait for the nodes.
+ *
+ * | header | value |
+ * |---|---|
+ * | X-Sluice-Programmed | `true`: all responding nodes serve it; `pending`: not yet; `false`: not in the document |
+ * | X-Sluice-Lagging | nodes that do not serve it yet |
+ * | X-Sluice-Silent | nodes left out of the wait, because they have not responded for 2 s |
+ * | X-Sluice-Problem | why the resource is not served, or why the state is unknown |
+ */
+export function programmedHeaders(answer: WaitResponse | null): Readonly<Record<string, string>> {
+  const { lagging = [], silent = [], problems: [problem] = [] } = answer ?? {};
+  const programmed = problem ? "false" : answer?.programmed ? "true" : "pending";
+  const sentence = problem
+    ? `${problem.kind} ${problem.namespace}/${problem.name}: ${problem.reason}: ${problem.message}`
+    : answer
+      ? ""
+      : "no source reports what the nodes serve";
+  const headers = {
+    "X-Sluice-Programmed": programmed,
+    "X-Sluice-Lagging": programmed === "true" ? "" : lagging.join(", "),
+    "X-Sluice-Silent": silent.join(", "),
+    "X-Sluice-Problem": sentence,
+  };
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) => (value === "" ? [] : [[name, safeHeaderValue(value)]])),
+  );
+}
+
+const MAX_VALUE = 512;
+
+/** Messages may contain user input: characters other than visible ASCII are not allowed in a header. */
+export const safeHeaderValue = (text: string): string => text.replace(/[^\x20-\x7e]+/g, "?").slice(0, MAX_VALUE);
