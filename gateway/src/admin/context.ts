@@ -28,9 +28,7 @@ export type WarningHeaders = (effects: readonly Effect[]) => Promise<Readonly<Re
 
 export interface AdminContext extends Pick<OpenedStore, "store" | "fleet" | "hash"> {
   readonly settings: AdminSettings;
-  /** The version of Sluice. */
   readonly version: string;
-  /** Id of the admin listener. */
   readonly node: string;
   readonly log: Log;
   readonly warnings: WarningHeaders;
@@ -39,6 +37,5 @@ export interface AdminContext extends Pick<OpenedStore, "store" | "fleet" | "has
   /** Addresses of the node in this process; empty without one. */
   readonly proxies: readonly ProxyAddress[];
   readonly address: () => { readonly host: string; readonly port: number };
-  /** Connections of the admin listener itself. */
   readonly connections: () => Connections;
 }

@@ -26,7 +26,7 @@ interface More {
 /** `list` -> `3 database needs bootstrapping; ...`: the exit code and the whole output. */
 async function run(line: string, { migrations = [old], answer, env = {} }: More = {}): Promise<string> {
   const printed: string[] = [];
-  const given = readArguments(line.split(" "), migrationsCommand.arguments);
+  const given = readArguments(line.split(" "), migrationsCommand.arguments ?? {});
   assert.ok(given.kind === "given", line);
   const settings = readSettings(migrationsSettings, { SLUICE_DATABASE_DIR: join(folder, "database"), ...env });
   if (settings.violations)

@@ -50,7 +50,6 @@ interface MigrationStep {
 const NEEDS_BOOTSTRAP = "database needs bootstrapping; run 'sluice migrations bootstrap'";
 const PENDING = "database has pending migrations; run 'sluice migrations finish'";
 
-/** The command that takes this step. */
 const stepOf =
   ({ run, none, done, left }: MigrationStep): Run =>
   async ({ print, printFault, migrations }, database) => {

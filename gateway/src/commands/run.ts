@@ -1,5 +1,5 @@
 /** Runs a command: reads its settings, opens its log, handles signals and explains failures. */
-import { type Address, type Declarations, listSettings, readArguments } from "@sluice/model/serving";
+import { type Address, type Declarations, listSettings, readArguments, readSettings } from "@sluice/model/serving";
 import { pino } from "pino";
 import { SettingsError } from "../settings/error.ts";
 import { version } from "../settings/version.ts";
@@ -18,15 +18,15 @@ export interface Invocation {
  * Sets the exit code: 1 for a failure, 2 for invalid arguments. A running command stops at the first SIGTERM or SIGINT.
  */
 export async function runCommand(command: Command, { name, args }: Invocation): Promise<void> {
-  const given = readArguments(args, command.arguments);
+  const given = readArguments(args, command.arguments ?? {});
   const print = (text: string) => void process.stdout.write(text);
   if (given.kind === "help") return print(helpOf(command));
   if (given.kind === "version") return print(`${version}\n`);
   if (given.kind === "incomplete") return refuseArguments(command.usage);
   if (given.kind === "invalid") return refuseArguments(misuse(name, given.message));
-  const settings = command.settings(process.env);
+  const settings = readSettings(command.settings, process.env);
   if (settings.violations) return fail(...settings.violations.map(({ path, message }) => `${path[0]}: ${message}`));
-  const options = { name: "sluice", level: settings.value.logLevel };
+  const options = { name: "sluice", level: String(settings.value.logLevel) };
   const log = command.ends ? pino(options, pino.destination({ dest: 2, sync: true })) : pino(options);
   try {
     const running = await command.run({ settings: settings.value, given, log, print });
@@ -38,17 +38,16 @@ export async function runCommand(command: Command, { name, args }: Invocation): 
     } else if (error instanceof CommandError) {
       fail(error.message);
       for (const fault of error.faults) process.stderr.write(`${fault}\n`);
-    } else fail(explain(error as SystemError, settings.value, command.declarations));
+    } else fail(explain(error as SystemError, settings.value, command.settings));
     // Listeners that have already started would keep the process alive.
     process.exit();
   }
 }
 
-function helpOf({ usage, declarations }: Command): string {
-  return `${usage}\nSettings are environment variables; an empty one counts as unset.\n\n${listSettings(declarations)}`;
+function helpOf({ usage, settings }: Command): string {
+  return `${usage}\nSettings are environment variables; an empty one counts as unset.\n\n${listSettings(settings)}`;
 }
 
-/** The message for invalid arguments. */
 export const misuse = (name: string, message: string): string => `${name}: ${message}\nTry '${name} --help'.\n`;
 
 function refuseArguments(text: string): void {

@@ -26,7 +26,7 @@ const noArguments = { kind: "given", subcommands: [], positionals: [], options: 
 
 async function start(context: TestContext, env: Readonly<Record<string, string>>): Promise<Started> {
   const upstream = await startUpstream(context, (incoming, response) => response.end(`got ${incoming.url}`));
-  const settings = startCommand.settings({
+  const settings = readSettings(startCommand.settings, {
     SLUICE_PROXY_LISTEN: "127.0.0.1:0",
     SLUICE_STATUS_LISTEN: "127.0.0.1:0",
     SLUICE_ADMIN_LISTEN: "127.0.0.1:0",

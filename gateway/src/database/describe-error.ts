@@ -30,13 +30,11 @@ const advices: readonly (readonly [code: string, advice: string])[] = [
   ["XX", "restore the database from a backup"],
 ];
 
-/** Appends advice to the message. */
 export function withAdvice(message: string, code: string): string {
   const advice = advices.find(([start]) => code.startsWith(start))?.[1];
   return advice === undefined ? message : `${message}: ${advice}`;
 }
 
-/** The message for users. */
 export function describeDatabaseError(error: unknown): string {
   if (error instanceof DatabaseFault) {
     const { code } = error.facts;

@@ -40,7 +40,6 @@ export interface Database extends DatabaseConnection {
 
 /** What the database reports about a rejected statement (Postgres documentation, appendix A and section 54.8). */
 export interface SqlErrorDetails {
-  /** The SQLSTATE, for example `23505`. */
   readonly code: string;
   readonly table?: string;
   readonly constraint?: string;
@@ -63,7 +62,6 @@ export class DatabaseUnreachable extends Error {
   override readonly name = "DatabaseUnreachable";
 }
 
-/** The schema of all tables, unless a setting names another. */
 export const DEFAULT_SCHEMA = "sluice";
 
 const SQLSTATE = /^[0-9A-Z]{5}$/;

@@ -5,7 +5,6 @@ import { migrations as all, type Migration } from "./migrations/index.ts";
 export interface MigrationState {
   /** The database has no tables of Sluice. */
   readonly needsBootstrap: boolean;
-  /** Names of the completed migrations. */
   readonly executed: readonly string[];
   /** `up` has run, `finish` has not. */
   readonly pending: readonly string[];

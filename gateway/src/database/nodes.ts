@@ -15,7 +15,6 @@ const SILENT = 2;
 /** Seconds after which a silent node is deleted. */
 const FORGOTTEN = 3600;
 
-/** A node as it reports itself. */
 export interface NodeRecord {
   readonly id: string;
   readonly address: string;

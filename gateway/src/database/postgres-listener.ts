@@ -3,7 +3,6 @@ import type pg from "pg";
 import type { OnNotification } from "./driver.ts";
 
 export interface PostgresListenerOptions {
-  /** A new client, not yet connected. */
   readonly connect: () => pg.Client;
   readonly onLost: (reason: string) => void;
 }

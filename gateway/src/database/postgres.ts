@@ -25,13 +25,10 @@ export interface PostgresOptions {
   readonly timeout?: number;
   /** Maximum connections, in addition to the one for LISTEN. Default 10. */
   readonly poolSize?: number;
-  /** Absent: no TLS. */
   readonly tls?: { readonly verify: boolean /** PEM text; absent: Node's own authorities. */; readonly ca?: string };
-  /** Called for every broken connection. */
   readonly onLost?: (reason: string) => void;
 }
 
-/** Connects on first use. */
 export function openPostgres(options: PostgresOptions): Database {
   const { schema = DEFAULT_SCHEMA, onLost = () => undefined } = options;
   const config = clientConfig(options);

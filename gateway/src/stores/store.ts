@@ -11,7 +11,6 @@ export interface ListOptions {
   readonly after?: string;
   /** Only entities whose member refers to this id. */
   readonly where?: ReferenceFilter;
-  /** Only entities with these tags. */
   readonly tags?: TagFilter;
 }
 
@@ -90,7 +89,6 @@ export type WriteFault =
   | { readonly kind: "owned"; readonly what: string; readonly owners: readonly FieldOwner[] }
   /** Changed or removed by another writer in the meantime: the etag does not match, or the entity is gone. */
   | { readonly kind: "changed"; readonly message: string }
-  /** The store is read-only. */
   | { readonly kind: "read-only" };
 
 export interface FieldOwner {

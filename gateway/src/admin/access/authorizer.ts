@@ -7,7 +7,6 @@ import { forbidden, HttpError } from "../http/errors.ts";
 import { requiredRights } from "./rights.ts";
 
 export interface AuthorizerOptions {
-  /** Null: there is no token. */
   readonly token: string | null;
   /** Whether a verified client certificate is sufficient. */
   readonly certificates: boolean;
@@ -18,10 +17,8 @@ export interface AuthorizerOptions {
 
 export interface AuthorizationRequest {
   readonly method: string;
-  /** The matched route; undefined: none. */
   readonly url: string | undefined;
   readonly headers: IncomingHttpHeaders;
-  /** The connection's client certificate was verified. */
   readonly certified: boolean;
 }
 

@@ -19,7 +19,6 @@ const publicPaths: ReadonlySet<string> = new Set(["/", "/status"]);
 
 /** The host names of the listener, and the origins of pages that may use it. */
 export interface BrowserPolicy {
-  /** The host of the listen address. */
   readonly listenHost: string;
   readonly scheme: "http" | "https";
   readonly hosts: readonly string[];

@@ -10,7 +10,6 @@ import { isLoopbackHost } from "./browser-guard.ts";
 
 export interface AdminAccess {
   readonly authorize: Authorizer;
-  /** Null: plain HTTP. */
   readonly tls: AdminTls | null;
   /** Every authorized caller has sent a token, which no web page can make a browser do. */
   readonly requiresToken: boolean;

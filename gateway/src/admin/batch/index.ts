@@ -104,7 +104,6 @@ function pathFault(path: unknown): string | undefined {
 
 const methods: ReadonlySet<unknown> = new Set(["POST", "PUT", "PATCH", "DELETE"]);
 
-/** @throws HttpError 400. */
 function itemsOf({ writes }: RawMembers): readonly BatchItem[] {
   if (!Array.isArray(writes) || writes.length === 0) throw badRequest("writes: expected a list of writes");
   if (writes.length > MAX_WRITES) throw badRequest(`writes: at most ${MAX_WRITES} at a time, not ${writes.length}`);

@@ -27,7 +27,6 @@ type Members = Readonly<Record<string, unknown>>;
 
 export interface Flattened {
   readonly flattened_errors: readonly EntityErrors[];
-  /** Violations that belong to no entity. */
   readonly rest: readonly Violation[];
 }
 
@@ -57,7 +56,6 @@ export function flattenErrors(data: unknown, violations: readonly Violation[]): 
 
 interface EntityLocation extends Omit<Found, "violations"> {
   readonly key: string;
-  /** The path within the entity. */
   readonly below: Violation["path"];
 }
 

@@ -6,7 +6,6 @@ import { badRequest, unsupportedType } from "../http/errors.ts";
 import type { JsonLimits } from "../http/read-json.ts";
 import type { AdminRequest } from "../requests.ts";
 
-/** Options from the query or the form. */
 export interface ConfigRequestOptions {
   readonly checkHash: boolean;
   readonly flattenErrors: boolean;

@@ -119,7 +119,6 @@ function withTimeout(timeout: number, loaded: Promise<AdminResponse>): Promise<A
   return Promise.race([loaded, late.promise]).finally(() => clearTimeout(timer));
 }
 
-/** In the form of Kong's response to a load. */
 const byId = (lists: EntityLists): object =>
   Object.fromEntries(
     collections.flatMap((collection) => {

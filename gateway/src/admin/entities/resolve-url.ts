@@ -42,7 +42,6 @@ export async function lookupForSegment(store: EntityReader, collection: Collecti
 export const findServerName = (store: EntityReader, name: string): Promise<Sni | null> =>
   store.find("snis", nameLookup("snis", name));
 
-/** @throws HttpError 400. */
 function nameLookup(collection: Collection, name: string): Lookup {
   const { key, within } = entities[collection];
   const member = key ?? "id";

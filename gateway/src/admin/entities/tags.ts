@@ -40,7 +40,6 @@ async function answer(store: EntityReader, { path, query }: AdminRequest, tag?: 
   return { status: 200, body: { data, next: `${path}?offset=${encodeURIComponent(next)}${asked}`, offset: next } };
 }
 
-/** @throws HttpError 400. */
 function demandTag(tag: string): void {
   const fault = checkEntity("consumers", { username: "x", tags: [tag] }).violations?.[0];
   if (fault) throw invalidUnique("tag", fault.message);
@@ -79,7 +78,6 @@ async function* entitiesFrom(
   }
 }
 
-/** @throws HttpError 400. */
 function readPlace(offset: string): TagPosition {
   const { collection, id, tag } = decodeOffset(offset);
   const known = collections.find((name) => name === collection);

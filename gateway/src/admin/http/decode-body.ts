@@ -71,7 +71,6 @@ function describeJsonFault(fault: Exclude<JsonResult["fault"], string | undefine
   return "depth" in fault ? `is nested deeper than ${fault.depth} levels` : `holds more than ${fault.values} values`;
 }
 
-/** @throws HttpError 400. */
 function requireStorable(value: RawMembers): RawMembers {
   const violations = unstorableTexts(value);
   if (violations.length > 0) throw invalidEntity(violations);

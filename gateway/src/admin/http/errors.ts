@@ -5,7 +5,6 @@ import { DatabaseUnavailable, StoreUnavailable, type WriteFault } from "../../st
 
 export type ErrorBody = Readonly<Record<string, unknown>>;
 
-/** A request that is answered with an error. */
 export class HttpError extends Error {
   override readonly name = "HttpError";
   readonly status: number;
@@ -53,7 +52,6 @@ interface Unresolved {
   readonly value: string;
 }
 
-/** All references by unknown names. */
 export function unresolvedReferences(unresolved: readonly Unresolved[]): HttpError {
   const errorsByKind = unresolved.map(({ member, to, by, value }) => {
     const text = `the foreign key cannot be resolved with '${luaTable({ [by]: value })}' for an existing '${to}' entity`;
@@ -126,7 +124,6 @@ const told: ErrorsByKind = {
   },
 };
 
-/** The response to a write that the store rejected. */
 export const writeFaultError = (fault: WriteFault, attempt: WriteAttempt): HttpError =>
   (told[fault.kind] as (fault: WriteFault, attempt: WriteAttempt) => HttpError)(fault, attempt);
 

@@ -7,13 +7,11 @@ export type Query = URLSearchParams;
 const DEFAULT_SIZE = 100;
 const MAX_SIZE = 1000;
 
-/** @throws HttpError 400. */
 export function pageOf(query: Query): Pick<ListOptions, "size" | "after"> {
   const { size, offset } = rangeOf(query);
   return offset === null ? { size } : { size, after: readOffset(offset) };
 }
 
-/** @throws HttpError 400. */
 export const rangeOf = (query: Query): { readonly size: number; readonly offset: string | null } => ({
   size: sizeOf(query.get("size")),
   offset: query.get("offset"),
@@ -42,7 +40,6 @@ export const encodeOffset = (members: object): string => Buffer.from(JSON.string
 
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
-/** @throws HttpError 400. */
 export function decodeOffset(offset: string): Readonly<Record<string, unknown>> {
   if (!BASE64.test(offset)) throw invalidOffset(offset, "bad base64 encoding");
   try {

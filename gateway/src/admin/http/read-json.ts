@@ -11,7 +11,6 @@ export type JsonResult =
     };
 
 export interface JsonLimits {
-  /** Nesting depth of objects and arrays. */
   readonly depth: number;
   /** Total number of values. */
   readonly values: number;

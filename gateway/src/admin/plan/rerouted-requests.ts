@@ -8,12 +8,10 @@ interface SampleRequest {
   readonly host: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** The TLS server name; null: none. */
   readonly sni: string | null;
 }
 
 export interface ReroutedRequests {
-  /** Number of requests tried. */
   readonly sampled: number;
   /** At most a hundred. */
   readonly changed: readonly {

@@ -8,15 +8,12 @@ type WriteStep = Omit<PreparedWrite, "respond">;
 export interface PerformWritesOptions {
   /** Also changes fields of other managers. */
   readonly force: boolean;
-  /** Computes the effects without writing. */
   readonly plan: boolean;
-  /** The writes together replace the whole document. */
   readonly whole?: boolean;
 }
 
 export interface PerformedWrites<One extends WriteStep> {
   readonly steps: readonly One[];
-  /** One list per prepared write. */
   readonly effects: readonly (readonly Effect[])[];
   readonly programmed?: WriteOutcome["programmed"];
 }

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { loadText, readArguments } from "@sluice/model";
+import { loadText, readArguments, readSettings } from "@sluice/model";
 import { pino } from "pino";
 import { temporaryFolder } from "../../../../tools/process/index.ts";
 import { CommandError, Misused } from "../command.ts";
@@ -26,13 +26,13 @@ function desk(context: TestContext, files: Readonly<Record<string, string>> = {}
     path,
     read: (name) => readFileSync(path(name), "utf8"),
     async config(words, env = {}) {
-      const settings = configCommand.settings({ SLUICE_DATABASE_DIR: path("database"), ...env });
+      const settings = readSettings(configCommand.settings, { SLUICE_DATABASE_DIR: path("database"), ...env });
       assert.ok(settings.value, JSON.stringify(settings.violations));
       const printed: string[] = [];
       const args = typeof words === "string" ? words.split(" ").filter((word) => word !== "") : words;
       const given = readArguments(
         args.map((word) => (/\.|folder/.test(word) ? path(word) : word)),
-        configCommand.arguments,
+        configCommand.arguments ?? {},
       );
       if (given.kind !== "given") return plain(given.kind === "invalid" ? `invalid: ${given.message}` : given.kind);
       const call = {

@@ -21,7 +21,6 @@ export interface FromResourcesOptions {
 
 interface ResourceFault {
   readonly resource: Resource;
-  /** The path begins at the resource. */
   readonly path: Path;
   readonly message: string;
 }

@@ -54,7 +54,6 @@ const subcommands: Readonly<Record<string, Listed>> = {
   },
 };
 
-/** Kong's names for these subcommands. */
 const aliases: Readonly<Record<string, string>> = { db_import: "import", db_export: "export" };
 
 const usage = `usage: sluice config COMMAND

@@ -38,7 +38,6 @@ _format_version: "3.0"
 #      - key: change-me
 `;
 
-/** Quotes the file name as one word of a shell, on one line. */
 const shellWord = (file: string): string => {
   if (/^[\w./@%+=:,][\w./@%+=:,-]*$/.test(file)) return file;
   return `-- '${file.replaceAll("'", "'\\''").replaceAll(/\s/g, " ")}'`;

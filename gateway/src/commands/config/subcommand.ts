@@ -6,7 +6,6 @@ import type { ConfigSettings } from "../../settings/config.ts";
 import { defaultsOf } from "../../settings/defaults.ts";
 import { type CommandCall, CommandError } from "../command.ts";
 
-/** A call of a `sluice config` subcommand. */
 export type ConfigCall = CommandCall<ConfigSettings>;
 
 export type ConfigSubcommand = (call: ConfigCall) => Promise<void>;
@@ -18,7 +17,6 @@ export const storeSettings = (settings: ConfigSettings): AdminSettings => ({
 });
 
 interface ReadDeclarativeOptions extends Pick<LoadOptions, "database"> {
-  /** Called with a sentence for each warning. */
   readonly warn: (sentence: string) => void;
 }
 

@@ -3,7 +3,6 @@ import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { acquireFileLock } from "../file-lock.ts";
 
-/** Another running process uses the folder. */
 export class FolderInUse extends Error {
   override readonly name = "FolderInUse";
 }
@@ -26,5 +25,4 @@ export function lockFolder(folder: string): () => void {
 
 export const dataFolder = (folder: string): string => join(folder, "data");
 
-/** Whether the data folder contains a database. */
 export const hasDatabase = (data: string): boolean => existsSync(join(data, "PG_VERSION"));

@@ -18,7 +18,6 @@ export type EmbeddedReply =
   | { readonly id: number; readonly failure: string; readonly facts?: SqlErrorDetails }
   | { readonly channel: string; readonly payload: string };
 
-/** The initial data of the thread. */
 export interface EmbeddedStart {
   /** The folder of the files; undefined: in memory. */
   readonly files: string | undefined;

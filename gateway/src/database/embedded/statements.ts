@@ -9,7 +9,6 @@ const { serialize } = protocol;
 
 interface Prepared {
   readonly name: string;
-  /** Type ids of the parameters. */
   readonly types: readonly number[];
 }
 

@@ -29,7 +29,6 @@ export function createRevisionWait(database: Database): RevisionWait {
   const waiters = new Set<Waiter>();
   /** The nodes as last read, updated by notifications; null: they must be read. */
   let nodes: Map<string, RegisteredNode> | null = null;
-  /** The nodes of this process. */
   const own = new Map<string, number>();
   let listening: Promise<(() => void) | undefined> | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -77,12 +76,15 @@ export function createRevisionWait(database: Database): RevisionWait {
     const [, revision, id = ""] = /^(\d+) (.+)$/s.exec(said ?? "") ?? [];
     const node = nodes?.get(id);
     if (node && !node.silent && own.has(id)) return;
-    if (!nodes || !node || node.silent || looking) {
-      nodes = null;
-      if (waiters.size > 0) void look();
-      return;
-    }
-    nodes.set(id, { ...node, revision: Number(revision) });
+    if (node && !node.silent && !looking) return acknowledge(id, Number(revision));
+    nodes = null;
+    if (waiters.size > 0) void look();
+  }
+
+  function acknowledge(id: string, revision: number): void {
+    const node = nodes?.get(id);
+    if (!node) return;
+    nodes?.set(id, { ...node, revision });
     tell();
   }
 
@@ -109,10 +111,7 @@ export function createRevisionWait(database: Database): RevisionWait {
       }),
     served(id, revision) {
       own.set(id, revision);
-      const node = nodes?.get(id);
-      if (!node) return;
-      nodes?.set(id, { ...node, revision });
-      tell();
+      acknowledge(id, revision);
     },
     close() {
       closed = true;

@@ -46,7 +46,6 @@ export function listStatement(collection: Collection, { size, after, where, tags
   return { text, values };
 }
 
-/** The row as JSON text; null when there can be none. */
 export function findStatement(collection: Collection, by: Lookup): Statement | null {
   const found = lookUp(collection, by);
   if (found === null) return null;
@@ -59,7 +58,6 @@ export function findStatement(collection: Collection, by: Lookup): Statement | n
   };
 }
 
-/** A lookup by columns. */
 export interface ColumnLookup {
   readonly column: string;
   readonly value: string;

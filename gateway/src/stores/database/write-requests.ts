@@ -94,7 +94,6 @@ async function rowBy(connection: DatabaseConnection, write: Write): Promise<Enti
   return found && (JSON.parse(String(found.row)) as EntityRow);
 }
 
-/** Empty when no entity can match. */
 function target({ collection, by }: { readonly collection: Collection; readonly by: Removal["by"] }): object {
   const found = lookUp(collection, by);
   if (!found) return {};

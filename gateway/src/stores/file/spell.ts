@@ -13,7 +13,6 @@ interface ItemOptions {
 /** Members for the author of the file; no entity has them. */
 const remarks = ["_comment", "_ignore", "_sluice"];
 
-/** The members of an entity that is new in the file. */
 export function newItem({ collection, entity, parent, tree }: ItemOptions): Members {
   return withReferences(briefEntity(collection, entity), { collection, entity, parent, tree });
 }
@@ -87,7 +86,6 @@ export function referenceText(tree: FileTree, to: Collection, id: string): strin
   return name === undefined || UUID.test(name) ? id : name;
 }
 
-/** The id that a member of an entity refers to. */
 export const idIn = (entity: Entity, member: string): string | undefined =>
   (membersOf(entity)[member] as { readonly id: string } | null | undefined)?.id;
 

@@ -80,14 +80,12 @@ const pathKey = (path: readonly (string | number)[]): string => path.join("/");
 
 export const isCollection = (name: string): name is Collection => collections.some((known) => known === name);
 
-/** The top-level node that contains a node. */
 export function rootNode(node: FileNode): FileNode {
   let root = node;
   while (root.parent) root = root.parent.node;
   return root;
 }
 
-/** The data to write for a node and those nested in it. */
 export function nodeData({ members, children }: FileNode): Members {
   const lists = [...children].map(([child, nodes]) => [child, nodes.map(nodeData)]);
   return { ...members, ...Object.fromEntries(lists) };

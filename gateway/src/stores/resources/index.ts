@@ -28,7 +28,6 @@ export interface ResourceStoreOptions {
   readonly homeNamespace: string;
   /** Other namespaces to read. Default: all. */
   readonly namespaces?: readonly string[];
-  /** The class of the resources of this Sluice. */
   readonly class: string;
   readonly log: Log;
   /** Asks the operator; null when it does not answer. */

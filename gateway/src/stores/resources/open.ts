@@ -39,7 +39,6 @@ export function openResourceStore(settings: AdminSettings, log: Log): OpenedStor
   };
 }
 
-/** The nodes as the operator reports them. */
 export const fleetOf = ({ status }: Pick<OperatorClient, "status">): Fleet => ({
   status,
   async nodes() {

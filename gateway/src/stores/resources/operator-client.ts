@@ -13,7 +13,6 @@ export interface OperatorClient {
 export interface OperatorClientOptions {
   readonly url: string;
   readonly log: Log;
-  /** Aborts all requests. */
   readonly signal: AbortSignal;
 }
 
@@ -72,7 +71,6 @@ function isWaitAnswer(body: object): body is WaitResponse {
   return typeof programmed === "boolean" && [lagging, silent, problems].every(Array.isArray);
 }
 
-/** Maximum resources per request. */
 const MAX_RESOURCES = 100;
 
 /** Sends as many requests as necessary and merges their answers. */

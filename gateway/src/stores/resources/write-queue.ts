@@ -8,10 +8,8 @@ import { type Collection, type Entity, referencedId, references } from "@sluice/
 import { claimKey, entityClaimKeys } from "../tables/index.ts";
 import type { ResourceWritePlan } from "./plan/write-plan.ts";
 
-/** A planned write. */
 export interface QueuedWork {
   readonly footprint: WriteFootprint;
-  /** Runs alone. */
   readonly isExclusive: boolean;
   /** Carries it out; true: its plan was outdated, and it stays first in the queue. Never rejects. */
   start(turn: MutexHold): Promise<boolean>;
@@ -32,7 +30,6 @@ export interface ResourceWriteQueue<Item> {
   empty(): Promise<void>;
 }
 
-/** Maximum concurrent writes. */
 const MAX_CONCURRENT_WRITES = 16;
 /** Milliseconds after which other processes get a turn, even if writes are waiting here. */
 const MAX_TURN = 2000;

@@ -15,10 +15,8 @@ export function claimsOf(collection: Collection, entity: Entity): readonly Claim
   ];
 }
 
-/** A unique key for a claim, or for an id as a claim: `{ id }`. */
 export const claimKey = (collection: Collection, claim: Claim): string => `${collection} ${canonicalJson(claim)}`;
 
-/** Converts a lookup to a claim. */
 export function claimOf(by: Lookup): Claim {
   if ("id" in by) return { id: by.id };
   const { member, value, within } = by;

@@ -76,7 +76,6 @@ export class MapDraft<Value> {
   }
 }
 
-/** Tables that are being changed. */
 export class TablesDraft {
   readonly claims: MapDraft<PlacedEntity>;
   readonly faulty: MapDraft<PlacedEntity>;
@@ -172,7 +171,6 @@ export function indexAfter(ids: readonly string[], after: string): number {
   return low;
 }
 
-/** The keys of the lists of ids that the entity belongs to. */
 function listKeys({ collection, entity }: PlacedEntity): readonly string[] {
   const keys = references[collection].flatMap(({ member }) => {
     const id = referencedId(entity, member);

@@ -44,7 +44,6 @@ export type ApplyPlanResult =
       readonly stale?: MarkedMember;
     };
 
-/** Maximum concurrent calls. */
 const MAX_CONCURRENT_CALLS = 16;
 
 export async function applyPlan(
@@ -219,7 +218,6 @@ const removeResource = (client: ResourceClient, { kind, resource }: MarkedMember
 
 const BATCH_ANNOTATIONS = [BATCH, BATCH_REMOVE, BATCH_COMPLETE, BATCH_UNDO];
 
-/** Finishes one resource of a complete batch. */
 export const finishMember = (client: ResourceClient, member: MarkedMember): Promise<unknown> =>
   annotationOf(member.resource, BATCH_REMOVE) !== undefined
     ? removeResource(client, member)

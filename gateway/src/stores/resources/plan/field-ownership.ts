@@ -87,7 +87,6 @@ export function divideByOwner(
   };
 }
 
-/** Other field managers of any part of the spec. */
 export const otherOwners = (resource: Resource): readonly FieldOwner[] =>
   otherEntries(resource).flatMap(({ manager, fields }) => (fields.size > 0 ? [{ manager, field: ".spec" }] : []));
 

@@ -37,11 +37,9 @@ interface EntryChange {
   readonly next: Tables;
   /** Invalid entries that are removed, by `claimKey` of their ids. */
   readonly removed: ReadonlySet<string>;
-  /** Returns the entry of a new or changed entity. */
   readonly write: (entity: Entity, before: unknown) => unknown;
 }
 
-/** The parent's children after the write, ordered by id. */
 export function childrenAfter({ child, member }: Nesting, parentId: string, next: Tables): readonly Entity[] {
   const ids = next.ids.get(referenceKey(child, { member, id: parentId })) ?? [];
   return ids.flatMap((id) => next.rows[child].get(id) ?? []);

@@ -27,7 +27,6 @@ import type { Resources } from "../view/build-view.ts";
 
 export interface SecretPlace {
   readonly namespace: string;
-  /** The existing Secrets. */
   readonly secrets: Resources["Secret"];
 }
 

@@ -11,9 +11,7 @@ export type FieldPath = readonly string[];
 
 export interface FieldTransfer {
   readonly manager: string;
-  /** Leaf fields to be removed. */
   readonly gone: readonly FieldPath[];
-  /** Leaf fields that remain. */
   readonly stay: readonly FieldPath[];
 }
 

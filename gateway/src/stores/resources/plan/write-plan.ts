@@ -17,7 +17,6 @@ export interface WritePlanOptions {
   readonly force: boolean;
 }
 
-/** The change of one resource. */
 export type ResourceStep = {
   /** The index of the first write that concerns it. */
   readonly index: number;
@@ -38,7 +37,6 @@ export interface ResourceWritePlan {
   readonly effects: readonly Effect[];
   /** At most one per resource; referenced resources come before those that refer to them. */
   readonly steps: readonly ResourceStep[];
-  /** To be created first. */
   readonly secrets: readonly Resource[];
   /** The admin listener's Secrets that have no reference after the write. */
   readonly unused: readonly Resource[];
@@ -125,9 +123,7 @@ interface StepContext {
   readonly view: ResourceView;
   readonly written: Taken;
   readonly options: WritePlanOptions;
-  /** The locations of resources that this write creates, by kind and id. */
   readonly placed: ReadonlyMap<string, ResourceLocation>;
-  /** Collects the Secrets to be created first. */
   readonly secrets: Resource[];
 }
 

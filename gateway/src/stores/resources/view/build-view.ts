@@ -33,11 +33,9 @@ import { claimKey, createTables, entityClaimKeys, type PlacedEntity, type Tables
 export type ViewedKind = SluiceKind | "Secret";
 export type Resources = Readonly<Record<ViewedKind, ReadonlyMap<string, Resource>>>;
 
-/** An entity with its resource. */
 export interface EntityInResource extends PlacedEntity {
   readonly resource: Resource;
   readonly kind: ResourceKind;
-  /** The entity's path in the resource. */
   readonly base: CheckedTranslation["basePath"];
   /** An invalid entity is neither found nor listed, but keeps its id and name, and can be removed. */
   readonly isFaulty: boolean;
@@ -55,7 +53,6 @@ export interface ResourceView {
   readonly tables: Tables;
   /** The entity with an id; an invalid one only if there is no other. */
   readonly held: (collection: Collection, id: string) => EntityInResource | undefined;
-  /** All entities of a resource. */
   readonly within: (resource: Resource) => readonly EntityInResource[];
   readonly marked: readonly MarkedResource[];
   readonly parts: ViewParts;
@@ -73,14 +70,12 @@ export interface ViewParts {
   readonly dependencies: DependencyIndex;
 }
 
-/** The entities of one resource. */
 export interface ViewPart {
   readonly resource: Resource;
   readonly translation: TrackedTranslation;
   readonly held: readonly EntityInResource[];
 }
 
-/** What views are built with. */
 export interface ViewContext {
   readonly cache: TranslationCache<TrackedTranslation>;
   readonly lookups: ResourceLookups;
@@ -144,7 +139,6 @@ export function buildResourceView(resources: Resources, context: ViewContext): R
   return viewOf({ resources, tables, marked, parts: state, isContested: isContested || marked.length > 0 });
 }
 
-/** Adds the lookups. */
 export function viewOf(state: Omit<ResourceView, "held" | "within">): ResourceView {
   const { byResource, byId } = state.parts;
   return {

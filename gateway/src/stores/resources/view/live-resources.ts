@@ -27,7 +27,6 @@ export interface LiveResources {
   readonly namespaces: readonly string[];
   /** The client; its own writes are in `resources` at once if versions have an order. */
   readonly client: ResourceClient;
-  /** The class of a resource. */
   classOf(resource: Resource): string;
   /** Kinds that cannot be read at present. */
   unsynced(): readonly string[];
@@ -42,7 +41,6 @@ export interface LiveResourcesOptions {
   readonly homeNamespace: string;
   /** Other namespaces to read; all when empty. */
   readonly namespaces: readonly string[];
-  /** The class of this Sluice. */
   readonly class: string;
   readonly log: Log;
   readonly signal: AbortSignal;
