@@ -32,8 +32,9 @@ export interface Command<Declared extends Declarations = Declarations> {
   run(call: CommandCall<SettingsOf<Declared>>): Promise<Running | number | undefined>;
 }
 
-export const defineCommand = <const Declared extends Declarations>(command: Command<Declared>): Command<Declared> =>
-  command;
+/** A command independent of the type of its settings. */
+export const defineCommand = <const Declared extends Declarations>(command: Command<Declared>): Command =>
+  command as unknown as Command;
 
 /** The command failed for a reason that the user can fix. */
 export class CommandError extends Error {

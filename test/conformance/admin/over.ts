@@ -2,8 +2,7 @@
 import { startAdmin } from "../../../gateway/src/admin/index.ts";
 import { requestAt, silentLog, testingSettings } from "../../../gateway/src/admin/testing.ts";
 import { openStore } from "../../../gateway/src/stores/open.ts";
-import type { OpenedStore } from "../../../gateway/src/stores/store.ts";
-import type { Store } from "../../../gateway/src/stores/store.ts";
+import type { OpenedStore, Store } from "../../../gateway/src/stores/store.ts";
 import type { AdminHolder } from "./suite.ts";
 
 /** The store that `sluice admin` would open with this environment. */

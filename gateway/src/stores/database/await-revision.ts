@@ -76,7 +76,10 @@ export function createRevisionWait(database: Database): RevisionWait {
     const [, revision, id = ""] = /^(\d+) (.+)$/s.exec(said ?? "") ?? [];
     const node = nodes?.get(id);
     if (node && !node.silent && own.has(id)) return;
-    if (node && !node.silent && !looking) return acknowledge(id, Number(revision));
+    if (node && !node.silent && !looking) {
+      acknowledge(id, Number(revision));
+      return;
+    }
     nodes = null;
     if (waiters.size > 0) void look();
   }

@@ -21,16 +21,21 @@ import {
   type Violation,
 } from "@sluice/model";
 import type { Tables } from "../../tables/index.ts";
+import type { EntityInResource, ResourceView } from "../view/build-view.ts";
 import type { DesiredFields } from "./field-ownership.ts";
 import { changeEntries, childrenAfter, nestings } from "./nested-entries.ts";
-import { configFromOf, type PluginSecretOptions, splitConfig } from "./plugin-secrets.ts";
-import { type CollectedSecrets, certificatePairSecret, foreignNamespaceViolation, keySecret } from "./secrets.ts";
+import { configFromOf, splitConfig } from "./plugin-secrets.ts";
+import { certificatePairSecret, keySecret, type SecretPlace } from "./secrets.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
-export interface DesiredResourceOptions extends PluginSecretOptions {
+export interface DesiredResourceOptions {
   readonly kind: ResourceKind;
   readonly id: string;
+  /** Undefined: the resource is to be created. */
+  readonly held: EntityInResource | undefined;
+  readonly view: ResourceView;
+  readonly homeNamespace: string;
   /** The desired entity of the resource; undefined: an invalid one, which stays unchanged. */
   readonly entity: Entity | undefined;
   readonly next: Tables;
@@ -49,11 +54,13 @@ type DesiredResource =
   | { readonly violations: readonly Violation[] };
 
 export function desiredResource(options: DesiredResourceOptions): DesiredResource {
-  const { kind, id, entity, held, view, next } = options;
+  const { kind, id, entity, held, view, next, homeNamespace } = options;
   const previous = held?.resource;
+  const namespace = previous?.metadata.namespace ?? homeNamespace;
   const secrets: Resource[] = [];
   const violations: Violation[] = [];
-  const made = entity && makeResource(options, entity, { secrets, violations });
+  const secretPlace = { namespace, homeNamespace, existing: view.resources.Secret, secrets, violations };
+  const made = entity && makeResource(options, entity, secretPlace);
   if (made?.violations) return made;
   if (violations.length > 0) return { violations };
   const nesting = nestings[kind];
@@ -68,7 +75,7 @@ export function desiredResource(options: DesiredResourceOptions): DesiredResourc
       next,
       write: (child, before) =>
         kind === "Consumer"
-          ? keyEntry(options, child as Credential, { before, secrets, violations })
+          ? keyEntry(view, child as Credential, { ...secretPlace, before })
           : entryOf(made?.value.spec, nesting.list, child.id),
     });
   if (violations.length > 0) return { violations };
@@ -100,12 +107,12 @@ export function desiredResource(options: DesiredResourceOptions): DesiredResourc
   return { annotations, without, spec, resource, secrets };
 }
 
-function makeResource(options: DesiredResourceOptions, entity: Entity, found: CollectedSecrets) {
+function makeResource(options: DesiredResourceOptions, entity: Entity, secretPlace: SecretPlace) {
   const { kind, id, held, next, place, homeNamespace, class: ofClass } = options;
   const nesting = nestings[kind];
   const children = nesting ? childrenAfter(nesting, id, next) : [];
   const previous = held?.resource;
-  const config = kind === "Plugin" ? splitConfig(options, entity as Plugin) : undefined;
+  const config = kind === "Plugin" ? splitConfig(held, entity as Plugin) : undefined;
   const made = toResource(kinds[kind].collection as ResourceCollection, (config?.plugin ?? entity) as never, {
     namespace: homeNamespace,
     locate: place,
@@ -114,57 +121,40 @@ function makeResource(options: DesiredResourceOptions, entity: Entity, found: Co
     ...(kind === "Upstream" && { targets: children as readonly Target[] }),
     ...(kind === "Certificate" && {
       snis: children as readonly Sni[],
-      ...pairOf(options, entity as Certificate, found),
+      ...pairOf(held, entity as Certificate, secretPlace),
     }),
   });
   if (made.violations || !config) return made;
-  const namespace = made.value.metadata.namespace;
-  const configFrom = configFromOf(made.value, config, { options, namespace, found });
+  const configFrom = configFromOf({ made: made.value, held }, config, secretPlace);
   const { configFrom: _, ...spec } = { ...made.value.spec };
   return { value: { ...made.value, spec: { ...spec, ...(configFrom.length > 0 && { configFrom }) } } };
 }
 
-function pairOf(options: DesiredResourceOptions, certificate: Certificate, { secrets, violations }: CollectedSecrets) {
-  const { held, view, homeNamespace } = options;
+function pairOf(held: EntityInResource | undefined, certificate: Certificate, secretPlace: SecretPlace) {
   const before = held?.entity as Certificate | undefined;
   const isSame = (["cert", "key", "cert_alt", "key_alt"] as const).every(
     (name) => before?.[name] === certificate[name],
   );
   if (before && isSame && !held?.isFaulty) return {};
-  const namespace = held?.resource.metadata.namespace ?? homeNamespace;
-  if (namespace !== homeNamespace) {
-    violations.push(foreignNamespaceViolation(namespace, options, ["cert"]));
-    return {};
-  }
-  const { secret, reference } = certificatePairSecret(certificate, { namespace, secrets: view.resources.Secret });
-  secrets.push(secret);
-  return { secretRef: reference };
+  return { secretRef: certificatePairSecret(certificate, secretPlace) };
 }
 
 function keyEntry(
-  options: DesiredResourceOptions,
+  view: ResourceView,
   credential: Credential,
-  { before, secrets, violations }: CollectedSecrets & { readonly before: unknown },
-): KeyAuthEntry | undefined {
-  const { held, view, homeNamespace } = options;
+  { before, ...secretPlace }: SecretPlace & { readonly before: unknown },
+): KeyAuthEntry {
   const { id, tags, ttl } = credential;
   const entry = { id, ...(tags !== null && { tags }), ...(ttl !== null && { ttl }) };
-  const namespace = held?.resource.metadata.namespace ?? homeNamespace;
   const old = view.held("keyauth_credentials", id);
   const known = old && !old.isFaulty ? (old.entity as Credential) : undefined;
   const isSame = known?.key === credential.key && known.created_at === credential.created_at;
-  if (old && isSame && old.resource.metadata.namespace === namespace) {
+  if (old && isSame && old.resource.metadata.namespace === secretPlace.namespace) {
     const list = old.resource.spec?.keyAuth as readonly KeyAuthEntry[];
     const same = (before as KeyAuthEntry | undefined) ?? list[Number(old.base[2])];
     if (same) return { ...entry, secretRef: same.secretRef };
   }
-  if (namespace !== homeNamespace) {
-    violations.push(foreignNamespaceViolation(namespace, options, ["consumer"]));
-    return undefined;
-  }
-  const { secret, reference } = keySecret(credential, { namespace, secrets: view.resources.Secret });
-  secrets.push(secret);
-  return { ...entry, secretRef: reference };
+  return { ...entry, secretRef: keySecret(credential, secretPlace) };
 }
 
 const entryOf = (spec: Resource["spec"], list: string, id: string): unknown => {

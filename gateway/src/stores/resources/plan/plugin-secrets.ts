@@ -1,19 +1,12 @@
 /** Moves the secret values of a plugin's config to a Secret, to which the resource refers (`configFrom`). */
 import type { Resource } from "@sluice/crds";
 import { type ConfigFrom, type Plugin, secretMembers } from "@sluice/model";
-import type { EntityInResource, ResourceView } from "../view/build-view.ts";
-import { type CollectedSecrets, configSecret, foreignNamespaceViolation } from "./secrets.ts";
+import type { EntityInResource } from "../view/build-view.ts";
+import { configSecret, type SecretPlace } from "./secrets.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
-export interface PluginSecretOptions {
-  /** Undefined: the resource is to be created. */
-  readonly held: EntityInResource | undefined;
-  readonly view: ResourceView;
-  readonly homeNamespace: string;
-}
-
-export interface SplitConfig {
+interface SplitConfig {
   /** Without the values that go into a Secret. */
   readonly plugin: Plugin;
   /** Values that are in a Secret of the admin listener already, or must be moved there, by path. */
@@ -21,7 +14,7 @@ export interface SplitConfig {
 }
 
 /** A value that a user wrote in clear text into the resource stays there as long as it is unchanged. */
-export function splitConfig({ held }: PluginSecretOptions, plugin: Plugin): SplitConfig {
+export function splitConfig(held: EntityInResource | undefined, plugin: Plugin): SplitConfig {
   const clear = Object(held?.resource.spec?.config) as Members;
   const values = new Map<string, string>();
   let { config } = plugin;
@@ -34,35 +27,19 @@ export function splitConfig({ held }: PluginSecretOptions, plugin: Plugin): Spli
   return { plugin: { ...plugin, config }, values };
 }
 
-interface ConfigPlace {
-  readonly options: PluginSecretOptions;
-  readonly namespace: string;
-  readonly found: CollectedSecrets;
-}
-
 /** Users' own references are kept for unset members; the admin listener's follow from the values. */
 export function configFromOf(
-  made: Resource,
+  { made, held }: { readonly made: Resource; readonly held: EntityInResource | undefined },
   { plugin, values }: SplitConfig,
-  place: ConfigPlace,
+  place: SecretPlace,
 ): readonly ConfigFrom[] {
-  const { options, namespace, found } = place;
   const kept = Array.isArray(made.spec?.configFrom) ? (made.spec.configFrom as readonly ConfigFrom[]) : [];
-  const before = Object(Object(options.held?.entity).config) as Members;
+  const before = Object(Object(held?.entity).config) as Members;
   // Values from the admin listener's own Secrets are shown: they are in the entity as it was.
   const theirs = kept.filter(({ path }) => memberAt(before, path.split(".")) === null && !values.has(path));
   if (values.size === 0) return theirs;
   const ours = kept.filter(({ path }) => values.has(path) && memberAt(before, path.split(".")) === values.get(path));
-  if (ours.length === values.size) return [...theirs, ...ours];
-  if (namespace !== options.homeNamespace) {
-    const [path = ""] = values.keys();
-    found.violations.push(foreignNamespaceViolation(namespace, options, ["config", ...path.split(".")]));
-    return theirs;
-  }
-  const secrets = options.view.resources.Secret;
-  const { secret, reference } = configSecret(plugin, values, { namespace, secrets });
-  found.secrets.push(secret);
-  return [...theirs, ...reference];
+  return [...theirs, ...(ours.length === values.size ? ours : configSecret(plugin, values, place))];
 }
 
 function memberAt(value: unknown, [step, ...rest]: readonly string[]): unknown {

@@ -25,82 +25,69 @@ import {
 } from "@sluice/model";
 import type { Resources } from "../view/build-view.ts";
 
+/** The place of a resource's Secrets, and what is collected while the resource is computed. */
 export interface SecretPlace {
+  /** The namespace of the resource. */
   readonly namespace: string;
-  readonly secrets: Resources["Secret"];
-}
-
-/** The Secrets to create for a resource, and what prevents that. */
-export interface CollectedSecrets {
+  readonly homeNamespace: string;
+  readonly existing: Resources["Secret"];
+  /** The Secrets to create. */
   readonly secrets: Resource[];
+  /** What prevents that. */
   readonly violations: Violation[];
 }
 
-interface Made<Reference> {
-  readonly secret: Resource;
-  readonly reference: Reference;
-}
-
-export function keySecret(credential: Credential, place: SecretPlace): Made<KeyAuthEntry["secretRef"]> {
+export function keySecret(credential: Credential, place: SecretPlace): KeyAuthEntry["secretRef"] {
   const { secret, entry } = credentialSecret(credential, place);
-  const own = asOurs(secret, place);
-  return { secret: own, reference: { ...entry.secretRef, name: own.metadata.name } };
+  return { ...entry.secretRef, name: addSecret(secret, place, ["consumer"]) };
 }
 
-export function certificatePairSecret(certificate: Certificate, place: SecretPlace): Made<NameRef> {
-  const own = asOurs(certificateSecret(certificate, place).secret, place);
-  return { secret: own, reference: { name: own.metadata.name } };
-}
+export const certificatePairSecret = (certificate: Certificate, place: SecretPlace): NameRef => ({
+  name: addSecret(certificateSecret(certificate, place).secret, place, ["cert"]),
+});
 
 /** @param values By their path in the config: `redis.password`. */
 export function configSecret(
   plugin: Pick<Plugin, "id">,
   values: ReadonlyMap<string, string>,
   place: SecretPlace,
-): Made<readonly ConfigFrom[]> {
+): readonly ConfigFrom[] {
+  const { namespace } = place;
+  const [first = ""] = values.keys();
   const encoded = [...values].map(([path, value]) => [path, Buffer.from(value, "utf8").toString("base64")]);
-  const own = asOurs(
-    {
-      apiVersion: "v1",
-      kind: "Secret",
-      metadata: { name: `plugin-${plugin.id}`, namespace: place.namespace, labels: { [CREDENTIAL_LABEL]: "config" } },
-      type: "Opaque",
-      data: Object.fromEntries(encoded),
-    },
-    place,
-  );
-  const { name } = own.metadata;
-  return { secret: own, reference: [...values.keys()].map((path) => ({ path, secretRef: { name, key: path } })) };
+  const secret: Resource = {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: `plugin-${plugin.id}`, namespace, labels: { [CREDENTIAL_LABEL]: "config" } },
+    type: "Opaque",
+    data: Object.fromEntries(encoded),
+  };
+  const name = addSecret(secret, place, ["config", ...first.split(".")]);
+  return [...values.keys()].map((path) => ({ path, secretRef: { name, key: path } }));
 }
 
 /**
- * A Secret must be in the namespace of its resource, and the admin listener may only write those of the home namespace.
+ * Returns the name of the Secret, which reveals nothing of the content: users who may not read Secrets may read the
+ * resources that refer to them. A Secret must be in the namespace of its resource, and the admin listener may only write
+ * those of the home namespace.
  */
-export const foreignNamespaceViolation = (
-  namespace: string,
-  { homeNamespace }: { readonly homeNamespace: string },
+function addSecret(
+  secret: Resource,
+  { namespace, homeNamespace, existing, secrets, violations }: SecretPlace,
   path: Violation["path"],
-): Violation => ({
-  path,
-  message:
-    `its resource is in the namespace ${namespace}, but Secrets are written in ${homeNamespace} only: create a ` +
-    `Secret in ${namespace} and refer to it in the resource`,
-});
-
-/**
- * The name reveals nothing of the content: users who may not read Secrets may read the resources that refer to them.
- */
-function asOurs(secret: Resource, { namespace, secrets }: SecretPlace): Resource {
-  const { name, labels, ...metadata } = secret.metadata;
-  const isTaken = secrets.has(namespacedName(namespace, name));
-  return {
-    ...secret,
-    metadata: {
-      ...metadata,
-      name: isTaken ? `${name}-${randomBytes(4).toString("hex")}` : name,
-      labels: { ...labels, [MANAGED_BY.label]: MANAGED_BY.value },
-    },
-  };
+): string {
+  if (namespace !== homeNamespace) {
+    const message =
+      `its resource is in the namespace ${namespace}, but Secrets are written in ${homeNamespace} only: create a ` +
+      `Secret in ${namespace} and refer to it in the resource`;
+    violations.push({ path, message });
+  }
+  const { name: wanted, labels, ...metadata } = secret.metadata;
+  const isTaken = existing.has(namespacedName(namespace, wanted));
+  const name = isTaken ? `${wanted}-${randomBytes(4).toString("hex")}` : wanted;
+  const marked = { ...labels, [MANAGED_BY.label]: MANAGED_BY.value };
+  secrets.push({ ...secret, metadata: { ...metadata, name, labels: marked } });
+  return name;
 }
 
 /**
