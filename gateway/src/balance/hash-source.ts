@@ -12,29 +12,13 @@ export interface BalancingRequest extends Pick<Exchange, "consumer" | "credentia
 
 /** Null when there is nothing to hash. A client without the cookie to hash on gets one with the response. */
 export function hashInputOf(upstream: Upstream, view: BalancingRequest): string | null {
-  const { hash_on, hash_on_header, hash_on_query_arg, hash_on_uri_capture } = upstream;
-  const first = { header: hash_on_header, query_arg: hash_on_query_arg, uri_capture: hash_on_uri_capture };
-  const found = valueFrom(hash_on, { names: first, upstream, view });
-  if (found !== null || hash_on === "none") return found;
-  const { hash_fallback, hash_fallback_header, hash_fallback_query_arg, hash_fallback_uri_capture } = upstream;
-  const second = {
-    header: hash_fallback_header,
-    query_arg: hash_fallback_query_arg,
-    uri_capture: hash_fallback_uri_capture,
-  };
-  return valueFrom(hash_fallback, { names: second, upstream, view });
+  const found = valueFrom("hash_on", upstream, view);
+  return found !== null || upstream.hash_on === "none" ? found : valueFrom("hash_fallback", upstream, view);
 }
 
-interface SourceOptions {
-  /** The configured names for the source. */
-  readonly names: Readonly<Record<"header" | "query_arg" | "uri_capture", string | null>>;
-  readonly upstream: Upstream;
-  readonly view: BalancingRequest;
-}
-
-function valueFrom(source: Upstream["hash_on"], { names, upstream, view }: SourceOptions): string | null {
+function valueFrom(member: "hash_on" | "hash_fallback", upstream: Upstream, view: BalancingRequest): string | null {
   const { request, match, consumer, credential } = view;
-  switch (source) {
+  switch (upstream[member]) {
     case "none":
       return null;
     case "consumer":
@@ -42,15 +26,15 @@ function valueFrom(source: Upstream["hash_on"], { names, upstream, view }: Sourc
     case "ip":
       return request.clientAddress;
     case "header":
-      return request.header(lowerCase(names.header ?? "")) ?? null;
+      return request.header(lowerCase(upstream[`${member}_header`] ?? "")) ?? null;
     case "cookie":
       return cookieOf(upstream, view);
     case "path":
       return request.path;
     case "query_arg":
-      return argumentsNamed(names.query_arg ?? "", request.query);
+      return argumentsNamed(upstream[`${member}_query_arg`] ?? "", request.query);
     case "uri_capture":
-      return match.captures?.[names.uri_capture ?? ""] ?? null;
+      return match.captures?.[upstream[`${member}_uri_capture`] ?? ""] ?? null;
   }
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { LargestFirst } from "./counter-groups.ts";
+import { BoundedGroups, CounterGroup } from "./counter-groups.ts";
 
 const NAMES = Array.from({ length: 40 }, (_, at) => at);
 
@@ -11,24 +11,23 @@ test("of few groups the largest is found, and of many one with at least half of 
   );
   fc.assert(
     fc.property(steps, fc.constantFrom(10, NAMES.length), (changes, count) => {
-      const groups = NAMES.slice(0, count).map(() => ({ size: 0 }));
-      const bySize = new LargestFirst<{ size: number }>();
+      const groups = NAMES.slice(0, count).map(() => new CounterGroup<string>());
+      const all = new BoundedGroups<string>(Number.POSITIVE_INFINITY);
+      let added = 0;
       for (const { group: at, grows } of changes) {
         const group = groups[at % count];
-        for (let left = grows; group !== undefined && left > 0; left--) {
-          group.size++;
-          bySize.grown(group);
+        if (group === undefined) continue;
+        for (let left = grows; left > 0; left--) {
+          const name = String(added++);
+          all.add(group, name, name);
         }
-        for (let left = -grows; group !== undefined && left > 0 && group.size > 0; left--) {
-          group.size--;
-          bySize.shrunk(group);
-        }
+        for (const name of [...group.values()].slice(0, Math.max(0, -grows))) all.delete(group, name);
         const most = Math.max(...groups.map(({ size }) => size));
-        const found = bySize.largest()?.size ?? 0;
+        const found = all.largest()?.size ?? 0;
         assert.ok(count === 10 ? found === most : found * 2 >= most, `${found} of ${most}`);
       }
-      for (const group of groups) bySize.remove(group);
-      assert.equal(bySize.largest(), undefined);
+      for (const group of groups) all.drop(group);
+      assert.equal(all.largest(), undefined);
     }),
   );
 });

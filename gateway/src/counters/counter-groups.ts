@@ -49,55 +49,74 @@ const SIZE_CLASSES = 31;
 const COMPARED = 16;
 
 /**
- * Keeps every group in a class by power of two of its size, so that a change of size only costs something when it
- * changes the class. Finds the largest of the first COMPARED groups in the highest class. With more groups in that
- * class, the result has at least half the size of the largest.
+ * All groups together, up to a number of counters. Keeps every group in a class by power of two of its size, so that a
+ * change of size only costs something when it changes the class.
  */
-export class LargestFirst<Group extends { readonly size: number }> {
-  readonly #classes: readonly Set<Group>[] = Array.from({ length: SIZE_CLASSES }, () => new Set());
+export class BoundedGroups<Value> {
+  readonly #capacity: number;
+  readonly #classes: readonly Set<CounterGroup<Value>>[] = Array.from({ length: SIZE_CLASSES }, () => new Set());
+  #size = 0;
 
-  /** The group's size has increased by one. */
-  grown(group: Group): void {
+  constructor(capacity: number) {
+    this.#capacity = capacity;
+  }
+
+  /** The current number of counters. */
+  get size(): number {
+    return this.#size;
+  }
+
+  get isFull(): boolean {
+    return this.#size >= this.#capacity;
+  }
+
+  /** Adds a new counter to the group. When there are too many, it replaces the oldest one of the largest group. */
+  add(group: CounterGroup<Value>, name: string, value: Value): void {
+    if (this.isFull) {
+      const largest = this.largest();
+      if (largest?.deleteOldest()) this.#shrunk(largest);
+    }
+    group.set(name, value);
     const { size } = group;
+    this.#size += 1;
     if (!isPowerOfTwo(size)) return;
     this.#of(size - 1)?.delete(group);
     this.#of(size)?.add(group);
   }
 
-  /** The group's size has decreased by one. */
-  shrunk(group: Group): void {
+  delete(group: CounterGroup<Value>, name: string): void {
+    if (group.delete(name)) this.#shrunk(group);
+  }
+
+  /** Drops the whole group. */
+  drop(group: CounterGroup<Value>): void {
+    this.#of(group.size)?.delete(group);
+    this.#size -= group.size;
+  }
+
+  /**
+   * The largest of the first COMPARED groups in the highest class; undefined: every group is empty. With more groups in
+   * that class, the result has at least half the size of the largest.
+   */
+  largest(): CounterGroup<Value> | undefined {
+    const groups = this.#classes.findLast(({ size }) => size > 0);
+    let largest: CounterGroup<Value> | undefined;
+    for (const group of groups?.values().take(COMPARED) ?? []) {
+      if (largest === undefined || group.size > largest.size) largest = group;
+    }
+    return largest;
+  }
+
+  #shrunk(group: CounterGroup<Value>): void {
     const { size } = group;
+    this.#size -= 1;
     if (!isPowerOfTwo(size + 1)) return;
     this.#of(size + 1)?.delete(group);
     this.#of(size)?.add(group);
   }
 
-  remove(group: Group): void {
-    this.#of(group.size)?.delete(group);
-  }
-
-  clear(): void {
-    for (const groups of this.#classes) groups.clear();
-  }
-
-  /** Undefined: every group is empty. */
-  largest(): Group | undefined {
-    for (let at = SIZE_CLASSES - 1; at >= 0; at--) {
-      const groups = this.#classes[at];
-      if (groups === undefined || groups.size === 0) continue;
-      let largest: Group | undefined;
-      let compared = 0;
-      for (const group of groups) {
-        if (largest === undefined || group.size > largest.size) largest = group;
-        if (++compared === COMPARED) break;
-      }
-      return largest;
-    }
-    return undefined;
-  }
-
   /** An empty group is in no class. */
-  #of(size: number): Set<Group> | undefined {
+  #of(size: number): Set<CounterGroup<Value>> | undefined {
     return this.#classes[31 - Math.clz32(size)];
   }
 }

@@ -3,7 +3,7 @@
  * be exceeded by the requests that other nodes admitted since the last exchange.
  */
 import type { Redis } from "ioredis";
-import { CounterGroup, LargestFirst } from "./counter-groups.ts";
+import { BoundedGroups, CounterGroup } from "./counter-groups.ts";
 import type { Counter, Taken } from "./counters.ts";
 import { addScript, counterKey, isOfSeveralSlots, lifetime, runScript } from "./redis-scripts.ts";
 
@@ -40,11 +40,9 @@ export class SyncedCounters {
   readonly #client: () => Promise<Redis>;
   readonly #interval: number;
   readonly #now: () => number;
-  readonly #capacity: number;
   /** By instance. */
   readonly #groups = new Map<string, Group>();
-  readonly #bySize = new LargestFirst<Group>();
-  #size = 0;
+  readonly #all: BoundedGroups<Entry>;
   #timer: NodeJS.Timeout | undefined;
   #exchanging: Promise<void> | undefined;
 
@@ -52,7 +50,7 @@ export class SyncedCounters {
     this.#client = client;
     this.#interval = interval;
     this.#now = now;
-    this.#capacity = capacity;
+    this.#all = new BoundedGroups(capacity);
   }
 
   async take(counters: readonly Counter[]): Promise<Taken> {
@@ -66,7 +64,7 @@ export class SyncedCounters {
 
   /** True when no counters are kept. */
   get idle(): boolean {
-    return this.#size === 0;
+    return this.#all.size === 0;
   }
 
   /** Adds the remaining counts to Redis, if it can be reached. */
@@ -74,9 +72,8 @@ export class SyncedCounters {
     await this.#exchanging;
     clearTimeout(this.#timer);
     await this.#exchange();
+    for (const group of this.#groups.values()) this.#all.drop(group);
     this.#groups.clear();
-    this.#bySize.clear();
-    this.#size = 0;
   }
 
   #found(counters: readonly Counter[]): readonly Entry[] | undefined {
@@ -90,8 +87,7 @@ export class SyncedCounters {
   }
 
   async #load(counters: readonly Counter[]): Promise<readonly Entry[]> {
-    const isFullOf = (instance: string) =>
-      this.#size >= this.#capacity && this.#groups.get(instance) === this.#bySize.largest();
+    const isFullOf = (instance: string) => this.#all.isFull && this.#groups.get(instance) === this.#all.largest();
     if (counters.some(({ scope }) => isFullOf(scope))) throw new Error("too many counters wait for Redis");
     const client = await this.#client();
     const values = await client.mget(counters.map(counterKey));
@@ -106,27 +102,16 @@ export class SyncedCounters {
   }
 
   #keep(entry: Entry): void {
-    if (this.#size >= this.#capacity) this.#makeRoom();
     const { scope } = entry.counter;
     const group: Group = this.#groups.get(scope) ?? new CounterGroup();
     this.#groups.set(scope, group);
-    group.set(counterKey(entry.counter), entry);
-    this.#bySize.grown(group);
-    this.#size += 1;
-  }
-
-  #makeRoom(): void {
-    const largest = this.#bySize.largest();
-    if (!largest?.deleteOldest()) return;
-    this.#bySize.shrunk(largest);
-    this.#size -= 1;
+    this.#all.add(group, counterKey(entry.counter), entry);
   }
 
   #forget({ counter }: Entry): void {
     const group = this.#groups.get(counter.scope);
-    if (group?.delete(counterKey(counter)) !== true) return;
-    this.#bySize.shrunk(group);
-    this.#size -= 1;
+    if (group === undefined) return;
+    this.#all.delete(group, counterKey(counter));
     if (group.size === 0) this.#groups.delete(counter.scope);
   }
 

@@ -1,6 +1,6 @@
 /** Counters of `policy: local` in a node with one worker. A take is synchronous, which makes it exact. */
 import type { Period } from "@sluice/model";
-import { CounterGroup, LargestFirst } from "./counter-groups.ts";
+import { BoundedGroups, CounterGroup } from "./counter-groups.ts";
 import type { Counter, Counters, Taken } from "./counters.ts";
 
 export interface ThreadCountersOptions {
@@ -21,18 +21,16 @@ interface CountedWindow {
 }
 
 export class ThreadCounters implements Counters {
-  readonly #capacity: number;
   readonly #windows = new Map<Period, Map<number, CountedWindow>>();
-  readonly #bySize = new LargestFirst<Group>();
-  #size = 0;
+  readonly #all: BoundedGroups<number>;
 
   constructor({ capacity = 1_000_000 }: ThreadCountersOptions = {}) {
-    this.#capacity = capacity;
+    this.#all = new BoundedGroups(capacity);
   }
 
   /** The current number of counters. */
   get size(): number {
-    return this.#size;
+    return this.#all.size;
   }
 
   take(counters: readonly Counter[]): Taken {
@@ -51,8 +49,6 @@ export class ThreadCounters implements Counters {
 
   async close(): Promise<void> {
     this.#windows.clear();
-    this.#bySize.clear();
-    this.#size = 0;
   }
 
   #group(counter: Counter): Group {
@@ -79,10 +75,7 @@ export class ThreadCounters implements Counters {
       for (const [start, { expires, groups }] of ofPeriod) {
         if (expires > time) continue;
         ofPeriod.delete(start);
-        for (const group of groups.values()) {
-          this.#bySize.remove(group);
-          this.#size -= group.size;
-        }
+        for (const group of groups.values()) this.#all.drop(group);
       }
     }
   }
@@ -90,24 +83,11 @@ export class ThreadCounters implements Counters {
   #add(counter: Counter, group: Group | undefined): number {
     // Another counter of the same take may have replaced this one.
     const before = group?.get(counter.name);
-    if (group === undefined || before === undefined) return this.#insert(counter);
+    if (group === undefined || before === undefined) {
+      this.#all.add(this.#group(counter), counter.name, 1);
+      return 1;
+    }
     group.set(counter.name, before + 1);
     return before + 1;
-  }
-
-  #insert(counter: Counter): number {
-    if (this.#size >= this.#capacity) this.#makeRoom();
-    const group = this.#group(counter);
-    group.set(counter.name, 1);
-    this.#size += 1;
-    this.#bySize.grown(group);
-    return 1;
-  }
-
-  #makeRoom(): void {
-    const largest = this.#bySize.largest();
-    if (!largest?.deleteOldest()) return;
-    this.#bySize.shrunk(largest);
-    this.#size -= 1;
   }
 }

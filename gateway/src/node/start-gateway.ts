@@ -1,5 +1,6 @@
 /** Assembles a node: source -> intake -> workers (compile, proxy), health checks, and the status listener. */
 import { randomUUID } from "node:crypto";
+import { availableParallelism } from "node:os";
 import { emptySnapshot, type NodeReport, type Snapshot } from "@sluice/model/serving";
 import type { Logger } from "pino";
 import { ActiveHealthChecks } from "../balance/active-checks.ts";
@@ -14,15 +15,14 @@ import { createGuard } from "../outbound/guard.ts";
 import { mergeRefused } from "../outbound/refused-destinations.ts";
 import type { ListenAddress } from "../proxy/settings.ts";
 import { createProbe } from "../proxy/upstream/probe.ts";
-import type { GatewaySettings } from "../settings/gateway.ts";
+import { type GatewaySettings, gatewaySettings as names } from "../settings/gateway.ts";
 import { accessLogFile } from "../settings/observers.ts";
 import { version } from "../settings/version.ts";
 import { createIntake } from "../sources/intake.ts";
 import type { NodeStatusSource, Source } from "../sources/source.ts";
 import { startStatusListener } from "../status/listener.ts";
 import { mergeMetrics } from "../workers/merge-metrics.ts";
-import { startWorkers, workerCount } from "../workers/start-workers.ts";
-import type { WorkersReport } from "../workers/workers.ts";
+import type { StartWorkersOptions, WorkersReport } from "../workers/workers.ts";
 import { CertificateExpiries } from "./certificate-expiries.ts";
 import { logUnavailable } from "./log-unavailable.ts";
 import { openSource } from "./open-source.ts";
@@ -68,8 +68,9 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
   const own = [settings.status, settings.push, ...(given.ownListeners ?? [])];
   const metricsOptions = { compat: settings.compat === "kong", nodeId: node, version };
   const metrics = createMetrics(metricsOptions);
-  const count = workerCount(settings.workers);
-  const workers = await startWorkers(count, {
+  const count =
+    settings.workers === "auto" ? Math.min(availableParallelism(), names.workers.maximum) : settings.workers;
+  const workersOptions: StartWorkersOptions = {
     plan: await workerPlan(settings, own, { node, workers: count }),
     log,
     metrics,
@@ -78,7 +79,11 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
     ...(clusterCounters && { clusterCounters }),
     onHealthTransition: ({ healthy, signal: sign, ...target }: HealthTransition) =>
       log.warn({ ...target, sign }, healthy ? "a target is healthy again" : "a target is unhealthy"),
-  });
+  };
+  const workers =
+    count === 1
+      ? await (await import("../workers/single-worker.ts")).startSingleWorker(workersOptions)
+      : await (await import("../workers/worker-pool.ts")).startWorkerPool(count, workersOptions);
   const guard = createGuard({
     allowedUpstreams: settings.allowedUpstreams,
     ownListeners: [...own, workers.address, workers.tlsAddress].filter((address) => address !== null),

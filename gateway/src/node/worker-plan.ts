@@ -5,8 +5,7 @@ import { SettingsError } from "../settings/error.ts";
 import { type GatewaySettings, gatewaySettings as names } from "../settings/gateway.ts";
 import { accessLogFile, tracesUrl } from "../settings/observers.ts";
 import { version } from "../settings/version.ts";
-import type { ObserversPlan } from "../workers/observers.ts";
-import type { WorkerPlan } from "../workers/worker.ts";
+import type { ObserversPlan, WorkerPlan } from "../workers/worker.ts";
 
 export async function workerPlan(
   settings: GatewaySettings,

@@ -3,14 +3,12 @@ import type { Change } from "@sluice/model";
 import type { HealthUpdate } from "../balance/balancer.ts";
 import type { Counters, Taken } from "../counters/counters.ts";
 import type { CountersMemory } from "../counters/shared-counters.ts";
-import type { Connections, Heap } from "../metrics/metrics.ts";
 import type { MetricsPart } from "../metrics/slices.ts";
-import type { RefusedDestination } from "../outbound/refused-destinations.ts";
 import type { ListenAddress } from "../proxy/settings.ts";
 import type { ConnectionLimitsMemory } from "../shared-memory/connection-limits.ts";
 import type { HeartbeatOptions } from "../shared-memory/heartbeat.ts";
 import type { WorkerPlan } from "./worker.ts";
-import type { StartWorkersOptions } from "./workers.ts";
+import type { StartWorkersOptions, WorkersReport } from "./workers.ts";
 
 /** The initial data of a thread. */
 export interface WorkerThreadData {
@@ -45,7 +43,7 @@ export type WorkerFunctions = {
   readonly started: () => ListenAddresses;
   readonly serve: (step: SnapshotDelta) => void;
   readonly adoptHealth: (news: HealthUpdate) => void;
-  readonly report: () => WorkerThreadReport;
+  readonly report: () => WorkersReport;
   /** The next part of its counts; null after the last. */
   readonly nextPart: (isFirst: boolean) => Promise<MetricsPart | null>;
   /** Its `nodejs_*` metrics. */
@@ -60,9 +58,3 @@ export type ControlFunctions = {
   /** Counters of `policy: cluster`: only the control thread has the database. */
   readonly take: (...given: Parameters<Counters["take"]>) => Taken | Promise<Taken>;
 };
-
-export interface WorkerThreadReport {
-  readonly connections: Connections;
-  readonly heap: Heap;
-  readonly refused: readonly RefusedDestination[];
-}

@@ -21,10 +21,9 @@ import {
   releaseWorkerConnections,
 } from "../shared-memory/connection-limits.ts";
 import { createHeartbeatMemory, HeartbeatMonitor, type HeartbeatOptions } from "../shared-memory/heartbeat.ts";
-import type { ListenAddresses, SnapshotDelta, WorkerThreadReport } from "./messages.ts";
+import type { ListenAddresses, SnapshotDelta } from "./messages.ts";
 import { WorkerThread } from "./worker-thread.ts";
-import type { StartWorkersOptions } from "./workers.ts";
-import { addConnections, type Workers, type WorkersReport } from "./workers.ts";
+import type { StartWorkersOptions, Workers, WorkersReport } from "./workers.ts";
 
 /** Milliseconds. A thread that ends after living this long is restarted at once; its earlier failures do not count. */
 const HEALTHY_LIFETIME = 10_000;
@@ -262,7 +261,7 @@ class RetiredThreads {
   connections: Connections = addConnections([]);
   readonly #sum = new Sum();
 
-  add(report: WorkerThreadReport | null, parts: readonly MetricsPart[]): void {
+  add(report: WorkersReport | null, parts: readonly MetricsPart[]): void {
     for (const part of parts) this.#sum.add(part);
     if (report === null) return;
     const { accepted, handled, requests } = report.connections;
@@ -285,4 +284,13 @@ async function requireFreePort({ host, port }: ListenAddress): Promise<void> {
     server.listen({ host, port }, resolve);
   });
   await new Promise((resolve) => server.close(resolve));
+}
+
+/** Sums each member. */
+function addConnections(all: readonly Connections[]): Connections {
+  const sum = { accepted: 0, handled: 0, active: 0, reading: 0, writing: 0, waiting: 0, requests: 0 };
+  for (const each of all) {
+    for (const name of Object.keys(sum) as (keyof Connections)[]) sum[name] += each[name];
+  }
+  return sum;
 }

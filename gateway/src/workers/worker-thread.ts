@@ -11,9 +11,9 @@ import type {
   SnapshotDelta,
   WorkerFunctions,
   WorkerThreadData,
-  WorkerThreadReport,
 } from "./messages.ts";
 import { inTime, ThreadCalls } from "./thread-calls.ts";
+import type { WorkersReport } from "./workers.ts";
 
 export interface WorkerThreadOptions {
   readonly start: WorkerThreadData;
@@ -40,7 +40,7 @@ export class WorkerThread {
   /** Its `nodejs_*` metrics as last reported; empty before the first report. */
   runtime: readonly MetricsPart[] = [];
   /** The last report; null before the first. */
-  report: WorkerThreadReport | null = null;
+  report: WorkersReport | null = null;
   /** Its counts as of the last request. */
   parts: readonly MetricsPart[] = [];
   readonly #worker: Worker;

@@ -8,9 +8,17 @@ import type { Runtime } from "../compile/runtime.ts";
 import type { Guard } from "../outbound/guard.ts";
 import { handlers, type PluginServices } from "../plugins/index.ts";
 import type { CreateProxy, ProxyListener, ProxyLog } from "../proxy/engine.ts";
+import type { AccessLogPlan } from "../proxy/observability/access-log/access-log.ts";
+import { combineObservers, type RequestObserver } from "../proxy/observability/observer.ts";
+import type { TracingPlan } from "../proxy/observability/tracing/tracing.ts";
 import type { ListenAddress, ProxySettings } from "../proxy/settings.ts";
 import type { ConnectionSlots } from "../shared-memory/connection-limits.ts";
-import { type ObserversPlan, openObservers } from "./observers.ts";
+
+/** The access log and tracing; null: off. */
+export interface ObserversPlan {
+  readonly accessLog: AccessLogPlan | null;
+  readonly tracing: TracingPlan | null;
+}
 
 /** The part of a worker's options that is plain data. */
 export interface WorkerPlan {
@@ -97,4 +105,20 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       runtime = compile(runtime, next, tools);
     },
   };
+}
+
+/** Null when both are off. Rejects when the access log cannot be opened. */
+async function openObservers(
+  { accessLog, tracing }: ObserversPlan,
+  options: { readonly snapshot: () => Snapshot; readonly log: ProxyLog },
+): Promise<RequestObserver | null> {
+  const observers: RequestObserver[] = [];
+  // Only those that are on are loaded. Tracing first, so that the access log can record the traces that tracing began.
+  if (tracing !== null)
+    observers.push((await import("../proxy/observability/tracing/tracing.ts")).openTracing(tracing, options.log));
+  if (accessLog !== null) {
+    const { openAccessLog } = await import("../proxy/observability/access-log/access-log.ts");
+    observers.push(await openAccessLog({ plan: accessLog, ...options }));
+  }
+  return combineObservers(observers);
 }

@@ -41,20 +41,12 @@ export interface Workers {
   close(options: { readonly deadline: number }): Promise<void>;
 }
 
+/** The report of all workers, or of one. */
 export interface WorkersReport {
-  /** Totals of all workers since the start of the node. */
+  /** Totals since the start of the node. */
   readonly connections: Connections;
   /** Bytes of the heaps of all threads except the control thread. */
   readonly heap: Heap;
   /** Destinations that workers refused to connect to, because their addresses are not allowed. */
   readonly refused: readonly RefusedDestination[];
-}
-
-/** Sums each member. */
-export function addConnections(all: readonly Connections[]): Connections {
-  const sum = { accepted: 0, handled: 0, active: 0, reading: 0, writing: 0, waiting: 0, requests: 0 };
-  for (const each of all) {
-    for (const name of Object.keys(sum) as (keyof Connections)[]) sum[name] += each[name];
-  }
-  return sum;
 }
