@@ -7,9 +7,7 @@ export function describeViolation({ path, message, position }: Violation): strin
   const place = position && [...(position.file === undefined ? [] : [position.file]), position.line, position.column];
   const member = describePath(path);
   const parts = [...(place ? [place.join(":")] : []), ...(member === "" ? [] : [member]), message];
-  return [...parts.join(": ")]
-    .map((character) => (isControl(character) ? escapeControl(character) : character))
-    .join("");
+  return parts.join(": ").replace(/\p{Cc}/gu, escapeControl);
 }
 
 /** The number of warnings to report; a document may have any number of them. */
@@ -33,8 +31,6 @@ function describePath(path: Violation["path"]): string {
     })
     .join("");
 }
-
-const isControl = (character: string): boolean => character < " " || (character >= "\x7f" && character <= "\x9f");
 
 const escapeControl = (character: string): string => `\\x${character.charCodeAt(0).toString(16).padStart(2, "0")}`;
 

@@ -1,5 +1,5 @@
 /** The table of entities and the references between them. Everything else is derived from it. */
-import type { RecordSchema } from "../schema/member.ts";
+import type { RecordSchema, Static } from "../schema/member.ts";
 import { type Certificate, certificateSchema } from "./certificate.ts";
 import { type Consumer, consumerSchema } from "./consumer.ts";
 import { type Credential, credentialSchema } from "./credential.ts";
@@ -9,22 +9,6 @@ import { type Service, serviceSchema, type UpstreamHeader } from "./service.ts";
 import { type Sni, sniSchema } from "./sni.ts";
 import { type Target, targetSchema } from "./target.ts";
 import { type Upstream, upstreamSchema } from "./upstream.ts";
-
-/** Stored entities by the name of their collection, as in the declarative file and in admin URLs. */
-export interface Entities {
-  readonly certificates: Certificate;
-  readonly snis: Sni;
-  readonly upstreams: Upstream;
-  readonly targets: Target;
-  readonly services: Service;
-  readonly routes: Route;
-  readonly consumers: Consumer;
-  readonly keyauth_credentials: Credential;
-  readonly plugins: Plugin;
-}
-
-export type Collection = keyof Entities;
-export type Entity = Entities[Collection];
 
 /** Facts about an entity that its JSON schema does not express. */
 export interface EntityFacts {
@@ -42,7 +26,7 @@ export interface EntityFacts {
 }
 
 /** Parents come before children, so that references can be resolved in this order. */
-export const entities: Readonly<Record<Collection, EntityFacts>> = {
+const table = {
   certificates: { schema: certificateSchema, singular: "certificate", key: null, unique: [] },
   snis: { schema: sniSchema, singular: "sni", key: "name", unique: ["name"] },
   upstreams: { schema: upstreamSchema, singular: "upstream", key: "name", unique: ["name"] },
@@ -65,7 +49,14 @@ export const entities: Readonly<Record<Collection, EntityFacts>> = {
     unique: ["instance_name"],
     uniqueTogether: ["name", "route", "service", "consumer"],
   },
-};
+} satisfies Readonly<Record<string, EntityFacts>>;
+
+/** The name of a collection, as in the declarative file and in admin URLs. */
+export type Collection = keyof typeof table;
+export type Entities = { readonly [Name in Collection]: Static<(typeof table)[Name]["schema"]> };
+export type Entity = Entities[Collection];
+
+export const entities: Readonly<Record<Collection, EntityFacts>> = table;
 
 export const collections = Object.keys(entities) as readonly Collection[];
 

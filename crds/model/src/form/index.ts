@@ -2,9 +2,8 @@
 import { schemaNodeAt } from "../check/deprecated.ts";
 import { type Collection, entities } from "../entities/index.ts";
 import { type PluginName, plugins } from "../plugins/index.ts";
-import { isRecord, type SchemaNode } from "../schema/node.ts";
+import { isRecord, memberSchemaOf, type SchemaNode, valuesOf } from "../schema/node.ts";
 import type { Checked } from "../violation.ts";
-import { coerce } from "./coerce.ts";
 import { type Argument, argumentsOf, nestArguments } from "./tree.ts";
 
 /** The names and contents of the parts of a multipart/form-data body. */
@@ -52,3 +51,37 @@ function configSchema(plugin: string | undefined): SchemaNode | undefined {
   ]);
   return { ...schema, properties: { ...schema.properties, ...Object.fromEntries(deprecated) } };
 }
+
+const NUMBER = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*$/;
+
+/**
+ * Coerces the strings of a form to the types of a schema. Like Kong, JSON is never coerced.
+ *
+ * "5" -> 5, "true" and "false" -> booleans, "" -> null, a single string for a list -> a list of one. Values that do not
+ * fit and unknown members stay unchanged, for validation to report.
+ */
+export function coerce(schema: SchemaNode, value: unknown): unknown {
+  if (value === "") return null;
+  const values = valuesOf(schema);
+  if (schema.type === "array") return coerceList(schema.items ?? {}, value);
+  if (isRecord(value) && values !== undefined) return mapMembers(value, () => values);
+  if (isRecord(value)) return mapMembers(value, (name) => memberSchemaOf(schema, name));
+  return typeof value === "string" ? coerceText(schema.type, value) : value;
+}
+
+const coerceList = (items: SchemaNode, value: unknown): unknown =>
+  (Array.isArray(value) ? value : [value]).map((item) => coerce(items, item));
+
+function coerceText(type: SchemaNode["type"], text: string): unknown {
+  if (type === "integer" || type === "number") return NUMBER.test(text) ? Number(text) : text;
+  if (type === "boolean" && (text === "true" || text === "false")) return text === "true";
+  return text;
+}
+
+const mapMembers = (value: Readonly<Record<string, unknown>>, schemaOf: (name: string) => SchemaNode | undefined) =>
+  Object.fromEntries(
+    Object.entries(value).map(([name, member]) => {
+      const schema = schemaOf(name);
+      return [name, schema === undefined ? member : coerce(schema, member)];
+    }),
+  );

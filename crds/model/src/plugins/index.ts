@@ -1,21 +1,11 @@
 /** The table of plugins: the one place that lists them. Their handlers are in the gateway under the same names. */
 
-import type { RecordSchema } from "../schema/member.ts";
+import type { RecordSchema, Static } from "../schema/member.ts";
 import type { SchemaNode } from "../schema/node.ts";
 import { type CorsConfig, corsSchema } from "./cors.ts";
 import { type KeyAuthConfig, keyAuthSchema } from "./key-auth.ts";
 import { type PrometheusConfig, prometheusSchema } from "./prometheus.ts";
 import { type RateLimitingConfig, rateLimitingSchema } from "./rate-limiting.ts";
-
-/** Configs with defaults by plugin name. */
-export interface PluginConfigs {
-  readonly cors: CorsConfig;
-  readonly "key-auth": KeyAuthConfig;
-  readonly "rate-limiting": RateLimitingConfig;
-  readonly prometheus: PrometheusConfig;
-}
-
-export type PluginName = keyof PluginConfigs;
 
 /** Facts about a plugin that its config schema does not express. */
 export interface PluginFacts {
@@ -28,12 +18,18 @@ export interface PluginFacts {
   readonly refuses: readonly ("service" | "route" | "consumer")[];
 }
 
-export const plugins: Readonly<Record<PluginName, PluginFacts>> = {
+const table = {
   cors: { schema: corsSchema, priority: 2000, protects: false, refuses: ["consumer"] },
   "key-auth": { schema: keyAuthSchema, priority: 1250, protects: true, refuses: ["consumer"] },
   "rate-limiting": { schema: rateLimitingSchema, priority: 910, protects: true, refuses: [] },
   prometheus: { schema: prometheusSchema, priority: 13, protects: false, refuses: [] },
-};
+} satisfies Readonly<Record<string, PluginFacts>>;
+
+export type PluginName = keyof typeof table;
+/** Configs with defaults by plugin name. */
+export type PluginConfigs = { readonly [Name in PluginName]: Static<(typeof table)[Name]["schema"]> };
+
+export const plugins: Readonly<Record<PluginName, PluginFacts>> = table;
 
 /** Paths of `secret` members in a plugin's config: `["redis", "password"]`. Empty for unknown plugins. */
 export function secretMembers(name: string): readonly (readonly string[])[] {

@@ -1,36 +1,28 @@
 /** Rules between members of an upstream. */
 import { conditional, ofWhole, type RecordMembers, type RecordRule } from "./rule.ts";
 
-/** The member that each hash source requires, such as the header's name; undefined if none. */
-const detail = (place: "hash_on" | "hash_fallback", source: unknown): string | undefined => {
-  switch (source) {
-    case "header":
-    case "query_arg":
-    case "uri_capture":
-      return `${place}_${source}`;
-    case "cookie":
-      return "hash_on_cookie";
-    default:
-      return undefined;
-  }
-};
-
-/** Sources allowed for both hash_on and hash_fallback, because each names its own header or argument. */
-const repeatable = new Set<unknown>(["header", "query_arg", "uri_capture", "none"]);
+/** Sources that each name their own header or argument, so hash_on and hash_fallback may both have them. */
+const detailed = ["header", "query_arg", "uri_capture"] as const;
 const every = ["none", "consumer", "ip", "header", "cookie", "path", "query_arg", "uri_capture"];
+
+/** The member that a hash source requires, such as the header's name; undefined if none. */
+function detail(place: string, source: unknown): string | undefined {
+  if (source === "cookie") return "hash_on_cookie";
+  return detailed.some((one) => one === source) ? `${place}_${source}` : undefined;
+}
 
 function fallbacks(hashOn: unknown): readonly string[] {
   if (hashOn === "none" || hashOn === "cookie") return ["none"];
-  return every.filter((source) => repeatable.has(source) || source !== hashOn);
+  return every.filter((source) => source !== hashOn || source === "none" || detailed.some((one) => one === source));
 }
 
 export const upstreamRule: RecordRule = (members) => [
-  ...(["hash_on", "hash_fallback"] as const).flatMap((place) => missingDetail(members, place)),
+  ...["hash_on", "hash_fallback"].flatMap((place) => missingDetail(members, place)),
   ...unsuitableFallback(members),
-  ...(["header", "query_arg", "uri_capture"] as const).flatMap((source) => sameDetail(members, source)),
+  ...detailed.flatMap((source) => sameDetail(members, source)),
 ];
 
-function missingDetail(members: RecordMembers, place: "hash_on" | "hash_fallback") {
+function missingDetail(members: RecordMembers, place: string) {
   const wanted = detail(place, members[place]);
   return wanted === undefined || members[wanted] !== null ? [] : conditional(place, [wanted], "required field missing");
 }
@@ -41,7 +33,7 @@ function unsuitableFallback({ hash_on, hash_fallback }: RecordMembers) {
   return conditional("hash_on", ["hash_fallback"], `expected one of: ${allowed.join(", ")}`);
 }
 
-function sameDetail(members: RecordMembers, source: "header" | "query_arg" | "uri_capture") {
+function sameDetail(members: RecordMembers, source: string) {
   const [one, other] = [`hash_on_${source}`, `hash_fallback_${source}`];
   const clash = typeof members[one] === "string" && members[one] === members[other];
   return clash ? [ofWhole(`values of these fields must be distinct: '${one}', '${other}'`)] : [];

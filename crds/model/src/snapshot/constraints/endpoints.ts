@@ -15,28 +15,22 @@ const at = (...steps: (string | number)[]): Violation["path"] => ["_sluice", "en
 
 /** Checks the addresses and sorts them, so that their original order does not affect the hash. */
 export function checkEndpoints(raw: unknown): CheckedEndpoints {
-  const lists = new Map<string, readonly ServiceEndpoint[] | null>();
-  const violations: Violation[] = [];
-  if (raw !== undefined && raw !== null && !isRecord(raw)) {
-    return { lists, violations: [{ path: at(), message: "expected a record" }] };
-  }
-  for (const [id, list] of Object.entries(raw ?? {})) {
-    if (list !== null && !Array.isArray(list)) {
-      violations.push({ path: at(id), message: "expected an array" });
-      continue;
-    }
-    violations.push(...(list ?? []).flatMap((endpoint: unknown, index) => faultsOf(endpoint, at(id, index))));
-    lists.set(id.toLowerCase(), list === null ? null : list);
-  }
-  if (violations.length > 0) return { lists: new Map(), violations };
-  return {
-    lists: new Map([...lists].map(([id, list]) => [id, list === null ? null : freezeDeep(inOrder(list))])),
-    violations,
-  };
+  const sections = raw ?? {};
+  if (!isRecord(sections)) return { lists: new Map(), violations: [{ path: at(), message: "expected a record" }] };
+  const violations = Object.entries(sections).flatMap(([id, list]): readonly Violation[] => {
+    if (list === null) return [];
+    if (!Array.isArray(list)) return [{ path: at(id), message: "expected an array" }];
+    return list.flatMap((endpoint, index) => faultsOf(endpoint, at(id, index)));
+  });
+  const checked = (violations.length > 0 ? {} : sections) as Readonly<
+    Record<string, readonly ServiceEndpoint[] | null>
+  >;
+  const lists = Object.entries(checked).map(([id, list]) => [id.toLowerCase(), list && inOrder(list)] as const);
+  return { lists: new Map(lists), violations };
 }
 
 function inOrder(list: readonly ServiceEndpoint[]): readonly ServiceEndpoint[] {
-  return list
+  const plain = list
     .map(({ address, port, terminating, fallback }) => ({
       address,
       port,
@@ -44,6 +38,7 @@ function inOrder(list: readonly ServiceEndpoint[]): readonly ServiceEndpoint[] {
       ...(fallback && { fallback }),
     }))
     .sort((a, b) => (a.address === b.address ? a.port - b.port : a.address < b.address ? -1 : 1));
+  return freezeDeep(plain);
 }
 
 function faultsOf(endpoint: unknown, path: Violation["path"]): readonly Violation[] {
