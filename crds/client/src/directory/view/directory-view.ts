@@ -118,18 +118,18 @@ export class DirectoryIndex {
   }
 
   #problems(): readonly string[] {
-    const faults = this.#sources
-      .values()
-      .flatMap(({ path, file }) =>
-        file.value.faults.map(({ line, column, message }) => `${path}:${line}:${column}: ${message}`),
-      );
-    const repeated = this.#definitions.entries().flatMap(([key, [first, ...others]]) =>
-      others.map(({ source, placed: { position } }) => {
+    const problems: string[] = [];
+    for (const { path, file } of this.#sources.values())
+      for (const { line, column, message } of file.value.faults) problems.push(`${path}:${line}:${column}: ${message}`);
+    for (const [key, definitions] of this.#definitions) {
+      const [first, ...others] = definitions.length > 1 ? definitions : [];
+      for (const { source, placed } of others) {
+        const { line, column } = placed.position;
         const counts = `${key} stands in ${first?.source.path}:${first?.placed.position.line} too`;
-        return `${source.path}:${position.line}:${position.column}: ${counts}; that one counts, this one is ignored`;
-      }),
-    );
-    return [...faults, ...repeated].sort();
+        problems.push(`${source.path}:${line}:${column}: ${counts}; that one counts, this one is ignored`);
+      }
+    }
+    return problems.sort();
   }
 }
 
