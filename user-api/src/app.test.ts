@@ -179,7 +179,7 @@ describe("the user directory", () => {
   it("refuses invalid pages, with all their errors", async () => {
     const codes = { code: "BAD_USER_INPUT" };
     const first = { path: ["first"], message: "must be a whole number from 1 to 1000" };
-    const after = { path: ["after"], message: "must be the id of the last user of the page before" };
+    const after = { path: ["after"], message: "must be the id of the last user of the previous page" };
     const cases = [
       ["first: 0", [first]],
       ["first: -5", [first]],

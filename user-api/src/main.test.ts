@@ -244,7 +244,7 @@ describe("sluice-user-api", () => {
 
   const manifests = [
     ["is missing", null, /^cannot read the file of SLUICE_USER_API_TRUSTED_DOCUMENTS: ENOENT/],
-    ["is not JSON", "{", /^the file of SLUICE_USER_API_TRUSTED_DOCUMENTS: it is no JSON/],
+    ["is not JSON", "{", /^the file of SLUICE_USER_API_TRUSTED_DOCUMENTS: it is not JSON/],
     ["has a document that does not fit", '{"a":"{ users { nobody } }"}', /the trusted document a: Cannot query field/],
   ] as const;
   for (const [what, content, message] of manifests) {

@@ -40,7 +40,7 @@ const INVISIBLE = /[\s\p{Default_Ignorable_Code_Point}]/gu;
 function faultOfName(name: string): string | null {
   if (name.replace(INVISIBLE, "") === "") return "must not be blank";
   if ([...name].length > MAX_NAME) return `must not be longer than ${MAX_NAME} characters`;
-  if (unprintable(name)) return "must not contain control characters or broken ones";
+  if (unprintable(name)) return "must not contain control characters or unpaired surrogates";
   return null;
 }
 
@@ -91,7 +91,7 @@ export function checkPage(
     violations.push({ path: ["first"], message: `must be a whole number from 1 to ${maximum}` });
   }
   if (typeof after === "string" && !UUID.test(after)) {
-    violations.push({ path: ["after"], message: "must be the id of the last user of the page before" });
+    violations.push({ path: ["after"], message: "must be the id of the last user of the previous page" });
   }
   return violations.length > 0 ? { violations } : { value: { first: first ?? undefined, after: after ?? undefined } };
 }

@@ -115,7 +115,7 @@ function sourceOf({ query, documentId }: GraphqlRequest, trusted: TrustedDocumen
   }
   if (query === undefined || query === "") return failure("BAD_REQUEST", "The request has no query");
   if (trusted === undefined || trusted.texts.has(query)) return query;
-  return failure("PERSISTED_QUERY_NOT_FOUND", "Only trusted documents are executed, and this is none");
+  return failure("PERSISTED_QUERY_NOT_FOUND", "Only trusted documents are executed");
 }
 
 /** The message of graphql-js (language/parser.js). */

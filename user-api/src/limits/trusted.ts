@@ -18,7 +18,7 @@ export function readTrustedDocuments(text: string): TrustedDocuments | string {
   try {
     manifest = JSON.parse(text);
   } catch (error) {
-    return `it is no JSON (${error instanceof Error ? error.message : error}); ${form}`;
+    return `it is not JSON (${error instanceof Error ? error.message : error}); ${form}`;
   }
   if (!isJsonObject(manifest)) return form;
   const entries: readonly (readonly [unknown, unknown])[] = Array.isArray(manifest.operations)

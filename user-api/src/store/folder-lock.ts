@@ -52,7 +52,9 @@ export async function lockFolder(folder: string): Promise<() => Promise<void>> {
     if (found === null) continue;
     const holder = await holderOf(found);
     if (holder !== null) {
-      throw new FolderInUse(`the folder ${folder} is in use by process ${holder}; one process at a time can have it`);
+      throw new FolderInUse(
+        `the folder ${folder} is in use by process ${holder}; only one process at a time can use it`,
+      );
     }
     await unlink(file).catch(() => undefined);
   }
