@@ -14,13 +14,13 @@ describe("the owner of an existing object", () => {
     ["another stack's", { labels: { "sluice.dev/stack": "prod" } }, "belongs to the stack prod"],
     ["Helm's", { ...helm, annotations: release }, "belongs to Helm's release edge in the namespace shop"],
     ["Helm's without its annotations", helm, "belongs to Helm's release ? in the namespace ?"],
-    ["kubectl's", by("kubectl-client-side-apply", "kubectl"), "is there already, made with kubectl"],
-    ["sluice-operator's", by("sluice-crds"), "is there already, made with sluice-operator crds apply"],
-    ["another Pulumi program's", by("pulumi-kubernetes-7a3f"), "is there already, made with pulumi-kubernetes-7a3f"],
+    ["kubectl's", by("kubectl-client-side-apply", "kubectl"), "already exists, created with kubectl"],
+    ["sluice-operator's", by("sluice-crds"), "already exists, created with sluice-operator crds apply"],
+    ["another Pulumi program's", by("pulumi-kubernetes-7a3f"), "already exists, created with pulumi-kubernetes-7a3f"],
     [
       "an unknown creator's, with a controller that only writes the status",
       { managedFields: [{ manager: "kube-controller-manager", subresource: "status" }] },
-      "is there already, made with something else",
+      "already exists, created with something else",
     ],
   ] as const)
     test(what, () => assert.equal(claim(metadata), `the Secret key in the namespace shop ${expected}`));

@@ -7,7 +7,7 @@ import { harmless, isDevelopment, isTest, type Room, rooms } from "./imports.ts"
 const pluginFolder = /^gateway\/src\/plugins\/[^/]+\//;
 const pluginRegistry = "gateway/src/plugins/index.ts";
 
-/** The rule that applies to a file, or undefined when no room contains it. */
+/** The rule that applies to a file, or undefined when none does. */
 export function roomOf(path: string, table: readonly Room[] = rooms): Room | undefined {
   return table
     .filter(({ folder }) => path.startsWith(`${folder}/`))
@@ -30,7 +30,7 @@ export function checkImports(
   return imports.flatMap(({ file, line, specifier, names }): Fault[] => {
     const fault = (message: string) => [{ file, line, message }];
     const room = roomOf(file, table);
-    if (room === undefined) return fault("this file lies in no room of tools/check/imports.ts");
+    if (room === undefined) return fault("no rule of tools/check/imports.ts covers this file");
     if (specifier.startsWith(".")) {
       const target = posix.join(posix.dirname(file), specifier);
       const plugin = pluginFolder.exec(target)?.[0];

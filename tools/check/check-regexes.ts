@@ -23,7 +23,8 @@ function faultsOf({ path, text }: SourceFile): readonly Fault[] {
       const [pattern] = node.arguments ?? [];
       if (pattern !== undefined && !isConstant(pattern, constants)) {
         const line = source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1;
-        const message = "makes a RegExp of what is no constant: it may backtrack; use compileRegex of @sluice/model";
+        const message =
+          "builds a RegExp from a value that is not a constant: it may backtrack; use compileRegex of @sluice/model";
         faults.push({ file: path, line, message });
       }
     }

@@ -36,7 +36,7 @@ export const rooms: readonly Room[] = [
     folder: "crds/client",
     internal: ["@sluice/model"],
     not: [],
-    because: "the resource client stands on the model only",
+    because: "the resource client may use only the model",
   },
   {
     folder: "operator",
@@ -84,13 +84,13 @@ export const rooms: readonly Room[] = [
     folder: "pulumi",
     internal: ["@sluice/model"],
     not: [clusterClient],
-    because: "the stacks stand on the model only",
+    because: "the stacks may use only the model",
   },
   {
     folder: "pulumi/ownership",
     internal: [],
     not: [],
-    because: "what a stack creates it tells Pulumi alone; what is there already it asks the API server",
+    because: "stacks create objects only through Pulumi, and read existing ones from the API server",
   },
   ...["test", "tools"].map((folder) => ({
     folder,

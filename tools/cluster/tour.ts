@@ -38,7 +38,7 @@ export function clusterTour({ chosen, samples }: ClusterTourOptions): readonly S
       ],
     },
     {
-      title: "A form to the admin API, which writes a custom resource:",
+      title: "A form request to the admin API, which writes a custom resource:",
       commands: [
         `curl -s http://${chosen.admin}/services/users/routes -d name=people -d 'paths[]=/people' \\`,
         "  -o /dev/null -w '%{http_code}\\n'",

@@ -82,7 +82,7 @@ async function onNode({ folder, passphrase, stack, action }: OnNode): Promise<nu
       { failed: cluster.failed, stop: async () => {} },
       {
         greeting: `\nThe cluster runs until Ctrl-C. In another terminal: export KUBECONFIG=${typed(kubeconfig)}`,
-        stopping: "Stopping: pods are not asked.",
+        stopping: "Stopping the cluster without draining its pods.",
       },
     );
   } finally {

@@ -80,7 +80,11 @@ export const dashboards: Readonly<Record<string, Dashboard>> = {
         lines: { "{{pod}}": sum("sluice_connections", "pod", ',state="active"') },
       },
       { title: "Revision of the document", unit: "short", lines: { "{{pod}}": each("sluice_config_info") } },
-      { title: "The operator is heard of", unit: "short", lines: { "{{pod}}": each("sluice_datastore_reachable") } },
+      {
+        title: "Configuration source reachable",
+        unit: "short",
+        lines: { "{{pod}}": each("sluice_datastore_reachable") },
+      },
       { title: "Entities", unit: "short", lines: { "{{kind}}": `max by (kind) (${each("sluice_entities")})` } },
       {
         title: "Targets by health",
@@ -123,7 +127,7 @@ export const dashboards: Readonly<Record<string, Dashboard>> = {
         lines: { "{{outcome}}": rate("sluice_operator_status_writes_total", "outcome") },
       },
       {
-        title: "Age of what is kept",
+        title: "Age of the saved state",
         unit: "s",
         lines: { leader: `time() - max(${each("sluice_operator_document_kept_timestamp_seconds")} > 0)` },
       },
@@ -164,12 +168,12 @@ export const dashboards: Readonly<Record<string, Dashboard>> = {
       { title: "Limited", unit: "ops", lines: { "{{pod}}": rate("sluice_user_api_rate_limited_total", "pod") } },
       { title: "Open", unit: "short", lines: { "{{kind}}": sum("sluice_user_api_live", "kind") } },
       {
-        title: "Ended because too slow",
+        title: "Closed because the client is slow",
         unit: "ops",
         lines: { "{{pod}}": rate("sluice_user_api_slow_consumers_total", "pod") },
       },
       {
-        title: "Replicas tell each other of users",
+        title: "Notifications between replicas work",
         unit: "short",
         lines: { "{{pod}}": each("sluice_user_api_events_connected") },
       },

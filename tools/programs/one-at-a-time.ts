@@ -11,7 +11,7 @@ import { connect, createServer } from "node:net";
  * @param waiting Called once when another process holds the lock.
  */
 export async function oneAtATime<T>(name: string, work: () => Promise<T>, waiting: () => void = () => {}): Promise<T> {
-  if (process.platform !== "linux") throw new Error(`${name}: the test tools can be made on Linux only`);
+  if (process.platform !== "linux") throw new Error(`${name}: the test tools can be built only on Linux`);
   const path = `\0sluice-${createHash("sha256").update(name).digest("hex")}`;
   let hasWaited = false;
   for (;;) {

@@ -26,7 +26,7 @@ export interface Suites {
 export const suites: readonly Suites[] = [
   {
     name: "tools",
-    what: "what the suites stand on: servers, browser, processes",
+    what: "the servers, browser and processes that the suites use",
     folders: ["tools/programs", "tools/process"],
     concurrency: 1,
     minutes: 10,
@@ -36,7 +36,7 @@ export const suites: readonly Suites[] = [
   { name: "unit", what: "the test files beside the sources", concurrency: 3, minutes: 20 },
   {
     name: "conformance",
-    what: "one suite an interface, for each implementation",
+    what: "one suite per interface, for each implementation",
     folders: ["test/conformance"],
     concurrency: 2,
     minutes: 20,
@@ -50,7 +50,7 @@ export const suites: readonly Suites[] = [
   },
   {
     name: "images",
-    what: "what is in the images, and that they start from it alone",
+    what: "the contents of the images, and that they start from them alone",
     folders: ["tools/images", "test/images"],
     concurrency: 2,
     minutes: 20,

@@ -44,7 +44,7 @@ export function tour({ chosen, folder, typed, answer }: TourOptions): readonly S
       output: [answer],
     },
     {
-      title: "A form to the admin API, which writes a custom resource:",
+      title: "A form request to the admin API, which writes a custom resource:",
       commands: [
         `curl -s http://${chosen.admin}/services/users/routes -d name=${name} -d 'paths[]=/${name}' \\`,
         "  -o /dev/null -w '%{http_code}\\n'",

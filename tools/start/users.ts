@@ -25,5 +25,5 @@ export async function seedUsers(folder: string): Promise<void> {
     name: "sluice-user-api seed",
     env: { SLUICE_USER_API_DATA: folder },
   });
-  if ((await seed.ended()).code !== 0) throw new StartError(`the demo users could not be made:\n${seed.tail()}`);
+  if ((await seed.ended()).code !== 0) throw new StartError(`the demo users could not be created:\n${seed.tail()}`);
 }

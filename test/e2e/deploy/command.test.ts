@@ -33,6 +33,6 @@ test("prints commands for outside and inside, has Sluice's images, and stops on 
 
   process.kill(-command.pid, "SIGINT");
   await command.ended();
-  assert.match(command.output(), /Stopping: pods are not asked\.\nStopped\.\n/);
+  assert.match(command.output(), /Stopping the cluster without draining its pods\.\nStopped\.\n/);
   assert.deepEqual(leftBehind(folder), []);
 });

@@ -121,7 +121,7 @@ test("without KUBECONFIG it starts a cluster of one node, does not change the us
   assert.ok(existsSync(kubeconfig), kubeconfig);
   command.signal("SIGINT");
   await command.ended();
-  assert.match(command.output(), /Stopping: pods are not asked\./);
+  assert.match(command.output(), /Stopping the cluster without draining its pods\./);
   assert.deepEqual(leftBehind(dirname(kubeconfig)), []);
   assert.deepEqual(readdirSync(backend), []);
 });

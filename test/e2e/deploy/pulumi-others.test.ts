@@ -50,7 +50,7 @@ test("CRDs of kubectl and of the chart are not changed", async () => {
   await plane.kubectl(["apply", "--filename", crds]);
   assert.match(
     await refused("crds"),
-    /CustomResourceDefinition routes\.sluice\.dev is there already, made with kubectl\n/,
+    /CustomResourceDefinition routes\.sluice\.dev already exists, created with kubectl\n/,
   );
   // The first request for a kind starts its storage and may be told to retry. If the API server's cleanup of a deleted
   // CRD is that request, it retries with an outdated copy, expects an event after the conflict, and continues after
@@ -77,7 +77,7 @@ test("a namespace of another stack, or of none, is neither taken over nor delete
   await configure("qa", { namespace: "of-dev" });
   assert.match(await refused("qa"), /the Namespace of-dev belongs to the stack dev\n/);
   await configure("qa", { namespace: "shop" });
-  assert.match(await refused("qa"), /the Namespace shop is there already, made with kubectl\n/);
+  assert.match(await refused("qa"), /the Namespace shop already exists, created with kubectl\n/);
   await project.run(["destroy", "--yes", "--skip-preview", "--stack", "qa"]);
   const left = await plane.kubectl([
     "get",

@@ -26,7 +26,10 @@ export async function runPods(binaries: string): Promise<number> {
   writeCommand(binaries, "inside", ["env", `KUBECONFIG=${cluster.kubeconfig}`, ...cluster.enter([])]);
   return untilStopped(
     { failed: cluster.failed, stop: cluster.down },
-    { greeting: await greeting(cluster, { binaries, product }), stopping: "Stopping: pods are not asked." },
+    {
+      greeting: await greeting(cluster, { binaries, product }),
+      stopping: "Stopping the cluster without draining its pods.",
+    },
   );
 }
 
