@@ -120,11 +120,11 @@ test("missing files are reported once, and the previous texts stay in use", asyn
 
 const faults: readonly (readonly [what: string, texts: Partial<PemTexts>, fault: RegExp])[] = [
   ["a text without a certificate", { cert: "" }, /tls\.crt holds no PEM certificate$/],
-  ["a truncated authority", { ca: first.ca.slice(0, -30) }, /ca\.crt holds a certificate that is not whole/],
+  ["a truncated authority", { ca: first.ca.slice(0, -30) }, /ca\.crt holds an incomplete certificate/],
   [
     "two authorities on one line",
     { ca: first.ca.trim() + first.ca },
-    /ca\.crt holds a certificate that .*not on lines/,
+    /ca\.crt holds an incomplete certificate, or one .*not on its own lines/,
   ],
   ["a corrupted authority", { ca: first.ca.replace(/\n.{30}/, "\nAAAA") }, /ca\.crt holds a certificate that cannot/],
   ["an invalid key", { key: "secret" }, /tls\.key holds no PEM private key, or an encrypted one$/],

@@ -129,7 +129,7 @@ function certificatesIn(file: string, text: string): readonly X509Certificate[] 
   const whole = text.match(/^-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\r?$/gm) ?? [];
   if (begun === 0) throw new PemError(`${file} holds no PEM certificate`);
   if (whole.length < begun)
-    throw new PemError(`${file} holds a certificate that is not whole, or not on lines of its own`);
+    throw new PemError(`${file} holds an incomplete certificate, or one that is not on its own lines`);
   try {
     return whole.map((pem) => new X509Certificate(pem));
   } catch {

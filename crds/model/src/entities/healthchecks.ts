@@ -93,7 +93,7 @@ export const healthchecksSchema = section("Health checks, which decide which tar
   threshold: decimal({
     description:
       "Percentage of the targets' total weight that must be healthy. Below it, all requests to the upstream are " +
-      "answered 503.",
+      "answered with 503.",
     default: 0,
     minimum: 0,
     maximum: 100,

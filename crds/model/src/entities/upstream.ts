@@ -59,7 +59,11 @@ export const upstreamSchema = record(
     host_header: nullable(
       text({ description: "Value of the Host header for requests to the targets.", rule: "host-port", maxLength: 260 }),
     ),
-    client_certificate: reference("certificates", "The certificate that is shown to https targets.", "restrict"),
+    client_certificate: reference(
+      "certificates",
+      "The client certificate that is presented to https targets.",
+      "restrict",
+    ),
     use_srv_name: boolean({
       description: "Accepted for compatibility with Kong, without effect: SRV records are not looked up.",
       default: false,

@@ -53,7 +53,7 @@ function pluginSection(name: string, facts: PluginFacts): string {
   const { schema } = facts;
   const traits = [
     `Priority ${facts.priority}.`,
-    ...(facts.protects ? ["While its config is invalid, requests in its scope are answered 503."] : []),
+    ...(facts.protects ? ["While its config is invalid, requests in its scope are answered with 503."] : []),
     ...facts.refuses.map((target) => `Cannot be attached to a ${target}.`),
   ];
   const deprecated = (schema.deprecatedMembers ?? []).map(
