@@ -10,7 +10,7 @@ export function createNotifier(options: { kind: Kind; log: Log; signal: AbortSig
     try {
       call();
     } catch (error) {
-      log.error({ kind, error }, "an observer of resources threw; it is told of the next change all the same");
+      log.error({ kind, error }, "an observer of resources threw; it still receives the next change");
     }
   };
 }

@@ -88,7 +88,7 @@ test("unusable settings and databases are reported in one line", async () => {
     [{ SLUICE_PG_SCHEMA: 'x"; drop' }, /^1 \| SLUICE_PG_SCHEMA: lower-case letters, digits and _, not/],
     [
       { SLUICE_DATABASE: "postgres", SLUICE_PG_PORT: "1" },
-      /^1 \| the database at 127.0.0.1:1 gives no answer: .*ECONN/,
+      /^1 \| the database at 127.0.0.1:1 does not answer: .*ECONN/,
     ],
   ];
   for (const [env, expected] of table) assert.match(await run("list", { env }), expected);

@@ -164,9 +164,9 @@ const isExpected = (error: unknown): error is Error =>
 export const migrationsCommand = defineCommand({
   usage: `usage: sluice migrations COMMAND [OPTIONS]
 
-  bootstrap   makes the tables in an empty database
-  up          runs new migrations; nodes of the version before go on working
-  finish      ends what 'up' began; nodes of the version before must be gone
+  bootstrap   creates the tables in an empty database
+  up          runs new migrations; nodes of the previous version keep working
+  finish      completes what 'up' began; nodes of the previous version must have stopped
   list        prints the migrations; exits with 3 when the database needs bootstrapping,
               4 when migrations are pending, 5 when there are new ones
   status      prints the same as JSON

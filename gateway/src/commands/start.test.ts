@@ -193,7 +193,7 @@ test("a second process that writes the same file is refused in one sentence", as
   await start(context, env);
   await assert.rejects(start(context, env), (error: Error) => {
     assert.ok(error instanceof SettingsError);
-    assert.match(error.message, /^another process writes .*sluice\.yml, and only one at a time may/);
+    assert.match(error.message, /^another process writes .*sluice\.yml, and only one process at a time may/);
     return true;
   });
 });

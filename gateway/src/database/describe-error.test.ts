@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { describeDatabaseError, isUnavailable } from "./describe-error.ts";
 import { DatabaseFault, DatabaseUnreachable } from "./driver.ts";
 
-const prefix = "the database cannot be used for now: ";
+const prefix = "the database cannot be used at the moment: ";
 
 const faults: readonly (readonly [code: string, message: string, told: string])[] = [
   ["53100", "could not extend file: No space left on device", "free space on the disk of the database"],
@@ -11,8 +11,8 @@ const faults: readonly (readonly [code: string, message: string, told: string])[
   ["25006", "cannot execute INSERT in a read-only transaction", "name the primary server in SLUICE_PG_HOST"],
   ["28P01", 'password authentication failed for user "sluice"', "check SLUICE_PG_USER and SLUICE_PG_PASSWORD"],
   ["3D000", 'database "sluice" does not exist', "check SLUICE_PG_DATABASE"],
-  ["42501", "permission denied for table routes", "grant the user of SLUICE_PG_USER what it needs"],
-  ["58030", "could not write block 1 of file: I/O error", "look at the disk of the database, and at its log"],
+  ["42501", "permission denied for table routes", "grant the user of SLUICE_PG_USER the required privileges"],
+  ["58030", "could not write block 1 of file: I/O error", "check the disk and the log of the database"],
   ["XX001", "invalid page in block 0", "restore the database from a backup"],
 ];
 
@@ -30,7 +30,7 @@ test("an error code without a remedy is reported unchanged", () => {
 });
 
 test("an unreachable database is reported with the reason", () => {
-  const away = new DatabaseUnreachable("the database at db:5432 gives no answer: connect ECONNREFUSED");
+  const away = new DatabaseUnreachable("the database at db:5432 does not answer: connect ECONNREFUSED");
   assert.equal(isUnavailable(away), true);
   assert.equal(describeDatabaseError(away), away.message);
 });

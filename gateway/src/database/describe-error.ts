@@ -24,9 +24,9 @@ const advices: readonly (readonly [code: string, advice: string])[] = [
   ["25006", `name the primary server in ${names.pgHost.variable}`],
   ["28", `check ${names.pgUser.variable} and ${names.pgPassword.variable}`],
   ["3D", `check ${names.pgDatabase.variable}`],
-  ["42501", `grant the user of ${names.pgUser.variable} what it needs`],
+  ["42501", `grant the user of ${names.pgUser.variable} the required privileges`],
   ["57014", `see ${names.pgTimeout.variable}`],
-  ["58", "look at the disk of the database, and at its log"],
+  ["58", "check the disk and the log of the database"],
   ["XX", "restore the database from a backup"],
 ];
 
@@ -39,7 +39,7 @@ export function describeDatabaseError(error: unknown): string {
   if (error instanceof DatabaseFault) {
     const { code } = error.facts;
     if (MISSING.has(code)) return NEEDS_BOOTSTRAP;
-    if (isServerState(code)) return withAdvice(`the database cannot be used for now: ${error.message}`, code);
+    if (isServerState(code)) return withAdvice(`the database cannot be used at the moment: ${error.message}`, code);
   }
   return error instanceof Error ? error.message : String(error);
 }

@@ -37,7 +37,7 @@ export function createPostgresListener({ connect, onLost }: PostgresListenerOpti
     client = undefined;
     void which.end().catch(() => undefined);
     if (closed) return;
-    trouble = `changes are not heard of: ${reason}`;
+    trouble = `notifications of changes are interrupted: ${reason}`;
     onLost(trouble);
     again();
   }
@@ -79,7 +79,7 @@ export function createPostgresListener({ connect, onLost }: PostgresListenerOpti
           for (const channel of channels.keys()) tell(channel, null);
         },
         (error: Error) => {
-          trouble = `changes are not heard of: ${error.message}`;
+          trouble = `notifications of changes are interrupted: ${error.message}`;
           if (!closed) again();
         },
       );

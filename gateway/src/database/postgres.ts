@@ -45,7 +45,7 @@ export function openPostgres(options: PostgresOptions): Database {
     const facts = sqlErrorDetails(error);
     const message = messageOf(error);
     if (facts && !isServerState(facts.code)) return new DatabaseFault(message, facts);
-    const state = facts && !/^(08|57)/.test(facts.code) ? "cannot be used for now" : "gives no answer";
+    const state = facts && !/^(08|57)/.test(facts.code) ? "cannot be used at the moment" : "does not answer";
     trouble = `the database at ${options.host}:${options.port} ${state}: ${facts ? withAdvice(message, facts.code) : message}`;
     return new DatabaseUnreachable(trouble, { cause: error });
   }

@@ -128,7 +128,7 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
   const requests = {
     requests: counter(
       "sluice_http_requests_total",
-      "HTTP requests by service, route, status and who made the response",
+      "HTTP requests by service, route, status and source of the response",
       ["service", "route", "code", "source", "workspace", "consumer"],
     ),
     bandwidth: counter(
@@ -175,7 +175,7 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
     ),
     gauge(
       "sluice_certificate_expiry_timestamp_seconds",
-      "Unix time at which a certificate expires that is served for a server name",
+      "Unix time at which the certificate of a server name expires",
       ["certificate", "server_name"],
       function* () {
         for (const { certificate, serverName, expires } of now.certificates?.() ?? [])
@@ -204,19 +204,19 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
     ),
     gauge(
       "sluice_config_last_reload_successful",
-      "Whether the last configuration that reached the node was taken: 1, else 0",
+      "1 if the node accepted the last configuration that it received, otherwise 0",
       [],
       () => sampleOf(now.reloads?.().successful),
     ),
     gauge(
       "sluice_config_last_reload_success_timestamp_seconds",
-      "Unix time at which the node last took a configuration",
+      "Unix time at which the node last accepted a configuration",
       [],
       () => sampleOf(now.reloads?.().succeeded),
     ),
     gauge(
       "sluice_datastore_reachable",
-      "Whether the node's database, file or operator gives what it should: 1, else 0",
+      "1 if the node can read its configuration from its database, file or operator, otherwise 0",
       [],
       () => sampleOf(now.datastore?.()),
     ),

@@ -48,7 +48,7 @@ export function createGuard({ allowedUpstreams, ownListeners }: GuardOptions): G
     if (exact.has(withPort)) return null;
     const reached = [address, ...embeddedAddresses(address)];
     if (own.some((listener) => reached.some((each) => isReached(listener, each, port)))) {
-      return `${withPort} is a listener of the gateway's own`;
+      return `${withPort} is a listener of the gateway itself`;
     }
     const range = refusedRange(address);
     if (range === null || isInAddressSet(allowed, address)) return null;
@@ -102,7 +102,7 @@ function reasonOf(
   refusal: (address: string) => string | null,
 ): string {
   const reasons = addresses.flatMap(({ address }) => refusal(address) ?? []);
-  return `${hostname} has no address that may be reached: ${reasons.join("; ")}`;
+  return `${hostname} has no allowed address: ${reasons.join("; ")}`;
 }
 
 /** `1.2.3.4:80` or `[::1]:80`, but not `::1`. */

@@ -8,7 +8,7 @@ const advices: Readonly<Record<string, string>> = {
   EACCES: "give the process the right to write there",
   EPERM: "give the process the right to write there",
   EMFILE: "raise the limit of open files",
-  EIO: "look at the disk",
+  EIO: "check the disk",
 };
 
 /** The system's message with advice; undefined for other errors. */

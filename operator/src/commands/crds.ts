@@ -79,12 +79,14 @@ async function apply(objects: ClusterObjects, options: CrdsOptions): Promise<Exi
   });
   if (owned.length > 0) {
     for (const line of owned) warn(line);
-    warn("nothing was applied: a cluster has its definitions in one way");
+    warn("nothing was applied: another tool manages the cluster's definitions");
     return 4;
   }
   const losing = planned.filter(({ dropped }) => dropped.length > 0);
   for (const { name, dropped } of losing) {
-    warn(`${name}: the cluster's definition has what this version does not know, and resources would lose it:`);
+    warn(
+      `${name}: the cluster's definition has fields that this version does not know, and resources would lose them:`,
+    );
     for (const field of dropped) warn(`  ${field}`);
   }
   if (losing.length > 0) {

@@ -56,7 +56,7 @@ const idle: Readonly<Record<string, readonly IneffectiveMember[]>> = {
   ],
   Plugin: ["ai_metrics", "wasm_metrics"].map((member) => [
     `config.${member}`,
-    "there is nothing of the kind to count",
+    "Sluice has no such features to count",
     ({ plugin, config }) => plugin === "prometheus" && Object(config)[member] === true,
   ]),
 };

@@ -11,20 +11,20 @@ export function createWebhookMetrics(registry: Registry, path: string): () => (c
   const own = { webhook: path };
   const requests = new Counter({
     name: "controller_runtime_webhook_requests_total",
-    help: "Questions of the API server, by the answer's HTTP status.",
+    help: "Admission reviews, by the HTTP status of the response.",
     labelNames: ["webhook", "code"],
     registers,
   });
   const latency = new Histogram({
     name: "controller_runtime_webhook_latency_seconds",
-    help: "Time to answer a question of the API server.",
+    help: "Time to answer an admission review.",
     labelNames: ["webhook"],
     buckets: [0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10],
     registers,
   });
   const underWay = new Gauge({
     name: "controller_runtime_webhook_requests_in_flight",
-    help: "Questions of the API server that are being answered.",
+    help: "Admission reviews in progress.",
     labelNames: ["webhook"],
     registers,
   });

@@ -31,7 +31,7 @@ const stores: readonly FullStore[] = [
       await database.close();
       return { SLUICE_STORE: "database", SLUICE_DATABASE_DIR: folder };
     },
-    told: /^the database cannot be used for now: could not .*: No space left on device \(in volume\/database\): free space on the disk of the database$/,
+    told: /^the database cannot be used at the moment: could not .*: No space left on device \(in volume\/database\): free space on the disk of the database$/,
     isDatabase: true,
   },
   {

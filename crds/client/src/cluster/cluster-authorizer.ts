@@ -52,7 +52,7 @@ export function createClusterAuthorizer(options: ClusterAuthorizerOptions = {}):
 
   let concurrent = 0;
   async function review(group: string, kind: string, spec: object): Promise<unknown> {
-    if (concurrent >= MAX_CONCURRENT_REVIEWS) throw new Error("too many questions to the API server are under way");
+    if (concurrent >= MAX_CONCURRENT_REVIEWS) throw new Error("too many requests to the API server are in progress");
     concurrent++;
     try {
       return await connection.call({

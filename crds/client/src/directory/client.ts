@@ -102,7 +102,7 @@ export function createDirectoryClient(options: DirectoryClientOptions): Resource
   async function removeLeftovers(within: FileLock): Promise<void> {
     isTidy.add(within);
     await removeStaleTemporaryFiles(within === lock ? directory : hiddenFolder).catch((error) =>
-      log.warn({ directory, error }, "what killed writers have left behind could not be removed"),
+      log.warn({ directory, error }, "temporary files of killed writers could not be removed"),
     );
   }
 

@@ -61,7 +61,8 @@ export function createDirectoryWriter({ directory, folder, withRecordLock }: Dir
       folder.markChanged(held.source.path);
     }
     const written = (await folder.refresh()).entries.get(key);
-    if (!written) throw new Error(`${kind} ${ref.namespace}/${ref.name} was written and then removed by somebody else`);
+    if (!written)
+      throw new Error(`${kind} ${ref.namespace}/${ref.name} was removed by another program right after it was written`);
     return written.resource;
   }
 
@@ -76,7 +77,10 @@ export function createDirectoryWriter({ directory, folder, withRecordLock }: Dir
     const held = await folder.findAfterRescan(ref);
     if (!held) return false;
     if (uid !== undefined && held.resource.metadata.uid !== uid)
-      throw new Conflict("changed", `${ref.kind} ${ref.namespace}/${ref.name} is another one by now`);
+      throw new Conflict(
+        "changed",
+        `${ref.kind} ${ref.namespace}/${ref.name} was replaced by another object with its name`,
+      );
     await rewriteFile(held, null);
     folder.markChanged(held.source.path);
     return true;
@@ -98,7 +102,7 @@ export function createDirectoryWriter({ directory, folder, withRecordLock }: Dir
     const expected = resources.flatMap((one) => (one === placed ? (content ?? []) : one.content));
     const after = parseResources(text);
     if (after.broken || canonicalJson(after.resources.map((one) => one.content)) !== canonicalJson(expected))
-      throw new Rejected(`${path} cannot be rewritten without changing more than was asked; edit it by hand`);
+      throw new Rejected(`${path} cannot be rewritten without changing more than requested; edit it by hand`);
     // The new file has a new birth time: the creation times of its resources must not change.
     for (const one of resources) await recordCreationTime(refOf(one), file.bornAt);
     await writeAtomically(full, text, { after: file.changedAt, replaces: before });

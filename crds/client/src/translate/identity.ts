@@ -40,7 +40,7 @@ const namingMembers: Readonly<Partial<Record<ResourceKind, string>>> = { Plugin:
  */
 export function identityOf(resource: Resource, homeNamespace: string): Identity {
   const kind = sluiceKindOf(resource);
-  if (!kind) throw new TypeError(`${resource.apiVersion} ${resource.kind} is not a kind of ours`);
+  if (!kind) throw new TypeError(`${resource.apiVersion} ${resource.kind} is not a kind of Sluice`);
   const { collection } = kinds[kind];
   const { spec = {} } = resource;
   const naming = namingMembers[kind];

@@ -55,7 +55,7 @@ describe("access settings", () => {
   ];
   for (const origin of ["*", "https://a.example/", "a.example", "null"]) {
     test(`refuse the origin ${origin}`, () =>
-      assert.rejects(openAccess(settingsOf({ SLUICE_ADMIN_ORIGINS: origin }), silentLog), /is no origin/));
+      assert.rejects(openAccess(settingsOf({ SLUICE_ADMIN_ORIGINS: origin }), silentLog), /is not an origin/));
   }
   for (const [what, env, message] of refused) {
     test(`refuse ${what}`, () =>

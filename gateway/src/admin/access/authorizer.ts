@@ -70,7 +70,7 @@ async function orUnavailable<Answer>(asked: Promise<Answer>): Promise<Answer> {
     return await asked;
   } catch (cause) {
     throw new StoreUnavailable(
-      "the cluster cannot be asked what the caller may do: the log of the admin listener says why",
+      "the cluster cannot be asked for the caller's permissions: the log of the admin listener has the reason",
       {
         cause,
       },

@@ -37,7 +37,7 @@ export function browserRefusal(
     return `this listener answers only for its own address, not for the host '${host ?? ""}'`;
   }
   if (isReading || (origin !== undefined && isAllowedOrigin(origin, doors.origins))) return undefined;
-  if (fetchSite === "cross-site") return "writes that another web site makes a browser send are refused";
+  if (fetchSite === "cross-site") return "writes that a browser sends for another web site are refused";
   if (origin !== undefined && !isSameOrigin(origin, host, doors))
     return `writes from the origin '${origin}' are refused`;
   return undefined;

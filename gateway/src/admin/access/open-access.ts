@@ -69,14 +69,14 @@ function faultIn(settings: AccessOptions): string | undefined {
     );
   }
   if (token !== null && token.length < MIN_TOKEN && isReachable(settings)) {
-    return `${names.token.variable} is shorter than ${MIN_TOKEN} characters, which others could guess: such a token opens a loopback address only`;
+    return `${names.token.variable} is shorter than ${MIN_TOKEN} characters and could be guessed: such a token is accepted on a loopback address only`;
   }
   if (kubernetes && store !== "cluster") {
-    return `${names.kubernetes.variable} needs ${names.store.variable}=cluster: RBAC knows custom resources only`;
+    return `${names.kubernetes.variable} needs ${names.store.variable}=cluster: RBAC applies to custom resources only`;
   }
   const odd = origins.find((origin) => !isOrigin(origin));
   if (odd === undefined) return undefined;
-  return `${names.origins.variable}: '${odd}' is no origin: scheme, host and port if any, such as https://console.example.com`;
+  return `${names.origins.variable}: '${odd}' is not an origin: expected a scheme, a host and an optional port, such as https://console.example.com`;
 }
 
 /** In the form that browsers send: no other form would ever match. */

@@ -40,7 +40,7 @@ const busy = { status: 429, message: "Currently loading previous configuration",
 const late = {
   status: 504,
   message:
-    "Timed out while loading configuration; it goes on, and GET /status tells by configuration_hash what is served",
+    "Timed out while loading configuration; loading continues, and configuration_hash in GET /status shows what is served",
 };
 
 describe("a document that takes long to load", () => {

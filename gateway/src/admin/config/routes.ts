@@ -139,5 +139,5 @@ const alreadyLoading = () =>
 const loadTimedOut = () =>
   new HttpError(504, {
     message:
-      "Timed out while loading configuration; it goes on, and GET /status tells by configuration_hash what is served",
+      "Timed out while loading configuration; loading continues, and configuration_hash in GET /status shows what is served",
   });

@@ -41,10 +41,10 @@ export async function requirePreconditions(
   const tag = await tagOf();
   if (match !== undefined && !includes(match, tag)) {
     const is = tag === null ? "there is no such entity" : `its ETag is "${tag}"`;
-    throw preconditionFailed(`the entity is not the one that If-Match asks for: ${is}`);
+    throw preconditionFailed(`the entity does not match If-Match: ${is}`);
   }
   if (noneMatch !== undefined && includes(noneMatch, tag)) {
-    throw preconditionFailed(`If-None-Match asks for no such entity, and there is one: its ETag is "${tag}"`);
+    throw preconditionFailed(`the entity matches If-None-Match: its ETag is "${tag}"`);
   }
 }
 

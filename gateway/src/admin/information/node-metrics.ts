@@ -37,7 +37,7 @@ export async function nodesMetrics(fleet: Fleet): Promise<RenderedMetrics> {
   const scraped = await Promise.all(nodes.map(scrape));
   const shape = {
     name: "sluice_node_scraped",
-    help: "Whether the metrics of the node are among these",
+    help: "Whether the metrics of this node are included",
     labelNames: ["node"],
   };
   const included = new ReadTable(shape, () =>

@@ -11,7 +11,7 @@ const storeOf = (list: Store["list"], trouble: readonly string[] = []) =>
 
 test("each plugin is listed once, also by a store that fails but can still be read", async () => {
   const list = async () => ({ entities: [plugin("key-auth"), plugin("cors"), plugin("key-auth")], more: false });
-  const store = storeOf(list as unknown as Store["list"], ["resources cannot be read for now: watch closed"]);
+  const store = storeOf(list as unknown as Store["list"], ["resources cannot be read at the moment: watch closed"]);
   assert.deepEqual(await pluginsInUse(store), ["cors", "key-auth"]);
 });
 

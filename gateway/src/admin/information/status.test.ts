@@ -32,7 +32,7 @@ test("a folder that is moved away is reported as unreachable, with the reason, u
     await waitFor(async () => !(await status()).database.reachable, { what: "a status that says so" });
     assert.match(
       (await status()).sluice.unread.join(),
-      /resources cannot be read for now: .*no such file or directory/,
+      /resources cannot be read at the moment: .*no such file or directory/,
     );
     const { status: refused, body } = await write("b");
     assert.equal(refused, 500);

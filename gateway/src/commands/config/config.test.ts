@@ -113,8 +113,8 @@ for (const words of ["import a.yml", "export b.yml"]) {
   test(`refuses a missing folder of resources as an error of the settings: ${words}`, async (context) => {
     const { config, path } = desk(context, { "a.yml": kong });
     for (const [directory, said] of [
-      [path("nowhere"), "there is no such folder"],
-      [path("a.yml"), "it is no folder"],
+      [path("nowhere"), "the folder does not exist"],
+      [path("a.yml"), "it is not a folder"],
     ] as const) {
       await assert.rejects(config(words, { SLUICE_STORE: "directory", SLUICE_DIRECTORY: directory }), {
         name: "SettingsError",

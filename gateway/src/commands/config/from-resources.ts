@@ -75,7 +75,7 @@ function together(found: ReadonlyMap<Collection, readonly Translated[]>): ReadRe
   const { violations = [] } = checkDocument({ _format_version: "3.0", ...lists });
   const faults = violations.flatMap(({ path: [name, index, ...path], message }) => {
     const one = found.get(name as Collection)?.[Number(index)];
-    if (!one) throw new Error(`a fault in what was translated: ${message}`);
+    if (!one) throw new Error(`a violation in translated resources: ${message}`);
     return resourceViolations(one.item, [{ path, message }]).map((told) => ({ resource: one.resource, ...told }));
   });
   return faults.length > 0 ? { faults } : { lists };

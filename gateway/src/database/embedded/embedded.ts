@@ -75,7 +75,7 @@ export async function openEmbedded({
   function faultOf({ failure, facts }: Extract<EmbeddedReply, { failure: string }>): Error {
     const place = folder === undefined ? "" : ` (in ${folder})`;
     if (facts) return new DatabaseFault(isServerState(facts.code) ? `${failure}${place}` : failure, facts);
-    return new DatabaseUnreachable(`the embedded database gives no answer: ${failure}${place}`);
+    return new DatabaseUnreachable(`the embedded database does not answer: ${failure}${place}`);
   }
 
   const send = batchPerTurn((calls: readonly EmbeddedCall[]) => worker.postMessage(calls));

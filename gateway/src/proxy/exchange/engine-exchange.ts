@@ -95,8 +95,8 @@ export abstract class EngineExchange<Context extends EngineExchangeContext, Upst
   }
 
   broken(error: Error): void {
-    this.#reportFailure(error, "broke off its response");
-    this.breakOff("the upstream broke off its response");
+    this.#reportFailure(error, "aborted its response");
+    this.breakOff("the upstream aborted its response");
   }
 
   /** Whether a response with this status has no body (RFC 9110 section 6.4.1). */
@@ -139,10 +139,10 @@ export abstract class EngineExchange<Context extends EngineExchangeContext, Upst
   }
 
   /** Logs a failed upstream with address and cause. Clients receive a generic message. */
-  #reportFailure(error: Error | null, what: "failed" | "broke off its response"): void {
+  #reportFailure(error: Error | null, what: "failed" | "aborted its response"): void {
     const { id, route, service, target } = this.exchange;
     const address = target && `${target.host.includes(":") ? `[${target.host}]` : target.host}:${target.port}`;
-    const reason = error === null ? "no target takes requests" : reasonOf(error);
+    const reason = error === null ? "no target accepts requests" : reasonOf(error);
     const details = {
       requestId: id,
       route: route.name ?? route.id,

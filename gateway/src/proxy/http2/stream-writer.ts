@@ -124,7 +124,7 @@ export class StreamWriter {
   #wait(): void {
     this.#taking ??= new StreamMinRateTimer(this.#turns, {
       bytes: () => this.#taken,
-      onLate: () => this.breakOff("the client took nothing"),
+      onLate: () => this.breakOff("the client read nothing"),
     });
     this.#taking.run();
     const { account, bytes } = this.#memory;

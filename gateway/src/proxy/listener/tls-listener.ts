@@ -106,7 +106,7 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
       secureContext: context,
       ALPNProtocols: [...protocols],
       SNICallback(asked, done) {
-        if (asked !== serverName) done(new Error("the client names two servers"));
+        if (asked !== serverName) done(new Error("the client sent two server names"));
         else if (context === nothing) done(new Error(`no certificate for '${asked}'`));
         else done(null, context);
       },

@@ -90,7 +90,7 @@ export class UndiciCall extends UpstreamCall<UndiciCallListener> implements Disp
   }
 
   protected override cancel(): void {
-    this.#controller?.abort(new Error("the response is not wanted any more"));
+    this.#controller?.abort(new Error("the response is no longer needed"));
   }
 
   protected override settle(): void {

@@ -98,18 +98,18 @@ async function answerTo(request: IncomingMessage, options: PushServerOptions): P
   if (method === "GET") return answer(method, undefined);
   if (!/^application\/json *(;|$)/i.test(headers["content-type"] ?? "")) return refusal(415, "the body must be JSON");
   const coding = headers["content-encoding"] ?? "identity";
-  if (coding !== "identity" && coding !== "gzip") return refusal(415, "the body may be coded by gzip only");
+  if (coding !== "identity" && coding !== "gzip") return refusal(415, "the body may be encoded only with gzip");
   const tooLong = refusal(413, `the body has more than ${maxBytes} bytes`);
   const sent = await bodyOf(request, maxBytes);
   if (sent === null) return tooLong;
   const text = coding === "gzip" ? await unzipped(sent, maxBytes) : sent.toString();
   if (text === null) return tooLong;
-  if (text === undefined) return refusal(400, "the body is not what gzip makes");
+  if (text === undefined) return refusal(400, "the body is not valid gzip");
   let body: unknown;
   try {
     body = JSON.parse(text);
   } catch {
-    return refusal(400, "the body is no JSON");
+    return refusal(400, "the body is not JSON");
   }
   return answer(method, body);
 }

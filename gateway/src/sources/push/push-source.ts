@@ -102,7 +102,7 @@ export function createPushSource(options: PushSourceOptions): PushSource {
       return { value: overtaken ? previous : snapshot };
     });
     if (overtaken || !taken.value) return;
-    trouble = "no operator has pushed since the start: what was kept from before is served";
+    trouble = "no operator has pushed since the start: serving the saved document";
     log?.warn({ revision: place.revision, hash: taken.value.hash }, trouble);
   }
 

@@ -68,12 +68,12 @@ export function createFileStore({ file, source, writable, programmed }: FileStor
     const version = tree.head.get("_format_version");
     if (version !== "3.0") {
       throw new StoreUnavailable(
-        `the declarative file has the format ${version}, which is only read; what is written is 3.0`,
+        `the declarative file has the format ${version}, which can only be read: Sluice writes 3.0`,
       );
     }
     const deck = ["_info", "_plugin_configs"].find((member) => tree.head.has(member));
     if (deck !== undefined) {
-      throw new StoreUnavailable(`the declarative file is decK's own, with ${deck}: it is only read`);
+      throw new StoreUnavailable(`the declarative file is decK's own, with ${deck}: it can only be read`);
     }
     const print = before.print ?? createPrinter(tree, before.text);
     const touched: TouchedNodes = new Set();
@@ -114,7 +114,7 @@ function stateOf(text: string, loaded: LoadedData): State {
 
 /** System errors of a file contain no secrets and are shown; other errors are bugs and stay as they are. */
 function unavailable(file: string, error: unknown): unknown {
-  if (error instanceof EditedConflict) return new StoreUnavailable(`${file} is being edited over and over: try again`);
+  if (error instanceof EditedConflict) return new StoreUnavailable(`${file} keeps changing: try again`);
   const reason = systemReason(error);
   return reason === undefined
     ? error

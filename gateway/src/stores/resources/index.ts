@@ -83,7 +83,7 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
 
   async function view(): Promise<ResourceView> {
     if (!(await live.until(() => live.unsynced().length === 0, READ_TIMEOUT))) {
-      throw new StoreUnavailable(`resources cannot be read for now: ${live.unsynced().join(", ")}`);
+      throw new StoreUnavailable(`resources cannot be read at the moment: ${live.unsynced().join(", ")}`);
     }
     if (!built) built = buildResourceView(live.resources, context);
     else if (news.size > 0) built = updateView(built, news, context);
@@ -100,8 +100,7 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
 
   /** Reads after a write must see it; but a slow watch must not block the writer forever. */
   async function until(condition: () => boolean, what: object): Promise<void> {
-    if (!(await live.until(condition, READ_TIMEOUT)))
-      log.warn(what, "a write is not yet to be seen in what is read back");
+    if (!(await live.until(condition, READ_TIMEOUT))) log.warn(what, "a write is not visible to reads yet");
   }
 
   /**
@@ -202,7 +201,7 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
       await inParallel(unused, (secret) => client.remove(refOfSecret(secret)));
     } catch (error) {
       if (batch.length > 0) isMended = false;
-      log.warn({ err: error }, "what a write leaves behind could not be cleared away; the next write tries again");
+      log.warn({ err: error }, "the leftovers of a write could not be removed; the next write retries");
     }
   }
 
@@ -234,7 +233,7 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
 
     unready: () => [
       ...live.unsynced(),
-      ...live.trouble().map((reason) => `resources cannot be read for now: ${reason}`),
+      ...live.trouble().map((reason) => `resources cannot be read at the moment: ${reason}`),
     ],
     settled: line.empty,
   };

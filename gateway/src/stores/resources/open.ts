@@ -58,7 +58,9 @@ export function openResources(
   const facts = statSync(directory, { throwIfNoEntry: false });
   // A folder that disappears later is waited for; one that is missing at the start is a configuration error.
   if (!facts?.isDirectory()) {
-    throw new SettingsError(`${variable} is ${directory}: ${facts ? "it is no folder" : "there is no such folder"}`);
+    throw new SettingsError(
+      `${variable} is ${directory}: ${facts ? "it is not a folder" : "the folder does not exist"}`,
+    );
   }
   return createDirectoryClient({ directory, log, unprotectWait });
 }

@@ -31,7 +31,7 @@ export function createOperatorClient({ url, log, signal }: OperatorClientOptions
 
   async function ask(path: string, question: object | null, timeout: number): Promise<Record<string, unknown> | null> {
     const ending = new AbortController();
-    const timer = setTimeout(() => ending.abort(new Error(`it gave none within ${timeout} ms`)), timeout);
+    const timer = setTimeout(() => ending.abort(new Error(`no response within ${timeout} ms`)), timeout);
     asking.add(ending);
     try {
       const { statusCode, body } = await request(new URL(path, url), {
@@ -48,7 +48,7 @@ export function createOperatorClient({ url, log, signal }: OperatorClientOptions
     } catch (error) {
       const { message, cause } = error as Error;
       const reason = cause instanceof Error ? `${message}: ${cause.message}` : message;
-      if (!signal.aborted) log.warn({ url, path, reason }, "the operator gives no answer");
+      if (!signal.aborted) log.warn({ url, path, reason }, "the operator does not answer");
       return null;
     } finally {
       clearTimeout(timer);

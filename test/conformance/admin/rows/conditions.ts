@@ -49,7 +49,7 @@ export const conditions: Table = {
       headers: match("{first}"),
       json: { port: 82 },
       status: 412,
-      message: /^the entity is not the one that If-Match asks for: its ETag is "[0-9a-f]{16}"$/,
+      message: /^the entity does not match If-Match: its ETag is "[0-9a-f]{16}"$/,
     },
     { does: "has then changed nothing", ask: "GET /services/base", status: 200, has: { port: 81 } },
     {
@@ -110,7 +110,7 @@ export const conditions: Table = {
       headers: noneMatch("*"),
       json: { host: "b" },
       status: 412,
-      message: /^If-None-Match asks for no such entity/,
+      message: /^the entity matches If-None-Match/,
     },
     { does: "has then replaced nothing", ask: "GET /services/fresh", status: 200, has: { host: "a" } },
     {

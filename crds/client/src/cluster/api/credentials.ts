@@ -28,7 +28,7 @@ export function loadKubeconfig(options: KubeconfigOptions): KubeConfig {
     else config.loadFromDefault();
   } catch (error) {
     const [reason] = (error instanceof Error ? error.message : String(error)).split("\n");
-    throw new KubeconfigError(`the kubeconfig cannot be read: ${reason}; KUBECONFIG says which one it is`);
+    throw new KubeconfigError(`the kubeconfig cannot be read: ${reason}; KUBECONFIG sets its path`);
   }
   if (options.context !== undefined) {
     const names = config.getContexts().map(({ name }) => name);
@@ -39,7 +39,7 @@ export function loadKubeconfig(options: KubeconfigOptions): KubeConfig {
     config.setCurrentContext(options.context);
   }
   if (!config.getCurrentCluster()) {
-    const message = "the kubeconfig names no cluster for its current context; KUBECONFIG says which one is read";
+    const message = "the kubeconfig names no cluster for its current context; KUBECONFIG sets its path";
     throw new KubeconfigError(message);
   }
   return config;

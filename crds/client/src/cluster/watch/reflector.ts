@@ -147,7 +147,7 @@ export async function runReflector(options: ReflectorOptions): Promise<void> {
     const page = await trackOutcome(listAll({ list: listPage }, signal), cutOff);
     if (signal.aborted) return;
     patienceForPage = LIST_PATIENCE;
-    if (outage) log.info({ kind }, "the kind is readable again");
+    if (outage) log.info({ kind }, "the kind can be read again");
     outage = undefined;
     listedAt = clock.now();
     isListUnconfirmed = true;
@@ -156,7 +156,7 @@ export async function runReflector(options: ReflectorOptions): Promise<void> {
   }
 
   function confirmWatch(): void {
-    if (outage) log.info({ kind }, "the watch goes on where it broke");
+    if (outage) log.info({ kind }, "the watch resumes after its last event");
     outage = undefined;
     isListUnconfirmed = false;
     backoff = firstBackoff;

@@ -74,7 +74,10 @@ test("a file that is empty while it is rewritten keeps its resources; a file tha
     await waitFor(async () => (await names(client)) === "shop", { what: "the new content" });
     write("web.yaml", "");
     await waitFor(async () => (await names(client)) === "", { what: "the emptied file to count" });
-    assert.match(log.join("\n"), /web\.yaml waits until the file has been unchanged for 0\.4 s: .* all that it held/);
+    assert.match(
+      log.join("\n"),
+      /web\.yaml waits until the file has been unchanged for 0\.4 s: .* all of its resources/,
+    );
   }, 400));
 
 const guard = (spec: string) =>

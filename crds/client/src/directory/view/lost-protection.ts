@@ -7,7 +7,7 @@ import type { ParsedFile, ParsedResource } from "./parse-resources.ts";
 
 /** Describes the lost plugin or Route, or the loss of all content; null: no protection is lost. */
 export function lostProtection(before: ParsedFile, now: ParsedFile): string | null {
-  if (before.resources.length > 0 && now.resources.length === 0) return "all that it held";
+  if (before.resources.length > 0 && now.resources.length === 0) return "all of its resources";
   const left = new Map(now.resources.map((placed) => [refKey(refOf(placed)), placed]));
   const lost = before.resources.find((placed) => {
     const after = left.get(refKey(refOf(placed)));

@@ -12,14 +12,14 @@ export function parseSelectors({
 }: Pick<Selectors, "labels" | "fields">): (resource: Resource) => boolean {
   const byLabels = parseLabels(labels);
   const [, type] = /^type=(\S+)$/.exec(fields ?? "") ?? [];
-  if (fields !== undefined && type === undefined) throw new Error(`not a field selector that is read here: ${fields}`);
+  if (fields !== undefined && type === undefined) throw new Error(`unsupported field selector: ${fields}`);
   return (resource) => byLabels(resource.metadata.labels) && (type === undefined || resource.type === type);
 }
 
 function parseLabels(selector: string | undefined): (labels: Labels | undefined) => boolean {
   const wanted = (selector ? selector.split(",") : []).map((text) => {
     const [, negated, name = "", operator, value] = part.exec(text) ?? [];
-    if (name === "" || (negated && operator)) throw new Error(`not a label selector that is read here: ${selector}`);
+    if (name === "" || (negated && operator)) throw new Error(`unsupported label selector: ${selector}`);
     return (labels: Labels) => {
       if (operator === undefined) return Object.hasOwn(labels, name) !== (negated === "!");
       return (labels[name] === value) !== (operator === "!=");

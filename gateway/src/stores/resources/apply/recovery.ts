@@ -30,7 +30,7 @@ export async function recoverBatches(
     const complete = isBatchComplete(batch);
     log.warn(
       { batch: first?.mark.id, resources: batch.length, of: first?.mark.size },
-      `a batch was left behind by a writer that is gone: it is ${complete ? "brought to its end" : "undone"}`,
+      `a writer that died left an incomplete batch: it is ${complete ? "completed" : "undone"}`,
     );
     if (complete || (await undoBatch(client, batch))) await finishBatch(client, batch);
   }
@@ -62,10 +62,10 @@ export async function removeOrphanedSecrets(options: OrphanOptions): Promise<voi
       for (const secret of await find()) {
         const { uid, name } = secret.metadata;
         await client.remove(refOfSecret(secret), uid === undefined ? {} : { uid });
-        log.info({ secret: name }, "a Secret that nothing refers to was removed: a writer died before it was used");
+        log.info({ secret: name }, "removed an unreferenced Secret of a writer that died");
       }
     });
   } catch (error) {
-    if (!signal.aborted) log.warn({ err: error }, "Secrets that nothing refers to could not be looked for");
+    if (!signal.aborted) log.warn({ err: error }, "cannot search for unreferenced Secrets");
   }
 }

@@ -37,7 +37,7 @@ const causes: readonly (readonly [what: string, cause: unknown, told: string])[]
     new UnknownKind("the cluster has no routes: are the CRDs installed?"),
     "the cluster has no routes: are the CRDs installed?",
   ],
-  ["an unknown error", new Error("bearer secret"), "the log of the admin listener says why"],
+  ["an unknown error", new Error("bearer secret"), "the log of the admin listener has the reason"],
 ];
 
 for (const [what, cause, told] of causes) {

@@ -36,7 +36,7 @@ export function toWriteFault(
 const LONGEST = 300;
 
 export function throwUnavailable(cause: unknown): never {
-  const reason = reasonOf(cause) ?? "the log of the admin listener says why";
+  const reason = reasonOf(cause) ?? "the log of the admin listener has the reason";
   throw new StoreUnavailable(`the resources cannot be read or written: ${reason.slice(0, LONGEST)}`, { cause });
 }
 
