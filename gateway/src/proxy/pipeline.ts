@@ -38,6 +38,15 @@ export type AccessResult =
   | { readonly forward: ForwardPlan; readonly answer?: undefined }
   | { readonly forward?: undefined; readonly answer: DirectResponse | GatewayErrorName };
 
+interface RefusedRequest {
+  /** Remote address of the connection. */
+  readonly peerAddress: string;
+  /** Default null: the head could not be read. */
+  readonly request?: IncomingRequest | null;
+  /** By `performance.now()`. Default: now. */
+  readonly started?: number;
+}
+
 export class Pipeline {
   readonly #runtime: () => Runtime;
   readonly #log: ProxyLog;
@@ -59,10 +68,11 @@ export class Pipeline {
   /** Finds the route of a request whose head has arrived. */
   open(head: RequestHead, traffic: TrafficCounters): OpenResult {
     const started = performance.now();
+    const { peerAddress } = head.peer;
     const request = IncomingRequest.of(head, this.#trust);
     if (typeof request === "string") {
       return {
-        refusal: this.#refuse(request, { request: null, started, peerAddress: head.peer.peerAddress }),
+        refusal: this.refuse(request, { started, peerAddress }),
         last: true,
       };
     }
@@ -70,7 +80,7 @@ export class Pipeline {
     const match = runtime.match(request);
     if (match === null) {
       return {
-        refusal: this.#refuse("noRoute", { request, started, peerAddress: head.peer.peerAddress }),
+        refusal: this.refuse("noRoute", { request, started, peerAddress }),
         last: false,
       };
     }
@@ -218,14 +228,10 @@ export class Pipeline {
     }
   }
 
-  /** Answers a request that is not an exchange. `request` is null when its head could not be read. */
-  #refuse(
+  /** Answers a request that is not an exchange, such as one whose head is too long or malformed. */
+  refuse(
     name: GatewayErrorName,
-    {
-      request,
-      started,
-      peerAddress,
-    }: { readonly request: IncomingRequest | null; readonly started: number; readonly peerAddress: string },
+    { peerAddress, request = null, started = performance.now() }: RefusedRequest,
   ): GatewayResponse {
     this.#onUnrouted(name);
     const id = newRequestId();
@@ -234,15 +240,6 @@ export class Pipeline {
       this.#observer.rejected?.({ id, status, request, peerAddress, duration: performance.now() - started });
     }
     return createGatewayResponse(gatewayErrors[name], { style: this.style, id, request, started });
-  }
-
-  /**
-   * Answers an error that the engine found before it had a request, such as a head that is too long or malformed.
-   *
-   * @param peerAddress Remote address of the connection
-   */
-  refuse(name: GatewayErrorName, peerAddress: string): GatewayResponse {
-    return this.#refuse(name, { request: null, started: performance.now(), peerAddress });
   }
 }
 

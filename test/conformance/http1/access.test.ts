@@ -2,13 +2,7 @@ import assert from "node:assert/strict";
 import { createServer, type IncomingMessage } from "node:http";
 import { duplexPair } from "node:stream";
 import { test } from "node:test";
-import {
-  headerOf,
-  headersOf,
-  headerValues,
-  indexOf,
-  rawHeaders,
-} from "../../../gateway/src/proxy/http1/parse/access.ts";
+import { headerOf, headerValues, indexOf, rawHeaders } from "../../../gateway/src/proxy/http1/parse/access.ts";
 import { RequestHeadParser } from "../../../gateway/src/proxy/http1/parse/request-head.ts";
 
 /** Names that Node treats specially, and others. */
@@ -55,8 +49,8 @@ test("fields are read as in Node's messages", async () => {
   const head = new RequestHeadParser({ line: 100, fields: 10_000, count: 200 });
   assert.equal(head.parse(bytes, 0, bytes.length), bytes.length);
   assert.deepEqual(rawHeaders(head.fields), request.rawHeaders);
-  assert.deepEqual({ ...headersOf(head.fields) }, { ...request.headers });
-  for (const name of [...names, "host", "content-length"]) {
+  assert.deepEqual(Object.keys(request.headers).toSorted(), [...names, "host", "content-length"].toSorted());
+  for (const name of Object.keys(request.headers)) {
     const expected = request.headers[name];
     assert.equal(headerOf(head.fields, name), Array.isArray(expected) ? expected.join(", ") : expected, name);
     assert.deepEqual(headerValues(head.fields, name), request.headersDistinct[name], name);
@@ -67,11 +61,8 @@ test("a name cannot reach the prototype", () => {
   const bytes = Buffer.from("GET / HTTP/1.1\r\nHost: a\r\n__proto__: 1\r\nconstructor: 2\r\n\r\n");
   const head = new RequestHeadParser();
   head.parse(bytes, 0, bytes.length);
-  assert.deepEqual(Object.entries(headersOf(head.fields)), [
-    ["host", "a"],
-    ["__proto__", "1"],
-    ["constructor", "2"],
-  ]);
+  const values = ["host", "__proto__", "constructor", "prototype"].map((name) => headerOf(head.fields, name));
+  assert.deepEqual(values, ["a", "1", "2", undefined]);
 });
 
 test("an absent name has no value", () => {

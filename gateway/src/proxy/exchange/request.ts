@@ -4,7 +4,7 @@ import type { RoutableRequest } from "../../compile/runtime.ts";
 import type { ExchangeRequest } from "../../exchange/exchange.ts";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import type { ClientBody } from "../client/client-body.ts";
-import type { ConnectionPeer } from "../client/connection-peer.ts";
+import type { ConnectionPeer } from "../client/open-connection.ts";
 import { parseRequestTarget, type RequestTarget } from "./request-target.ts";
 import type { TrustedProxies } from "./trusted-proxies.ts";
 

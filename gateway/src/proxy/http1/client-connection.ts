@@ -2,8 +2,7 @@
 import type { Socket } from "node:net";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import { ClientBody } from "../client/client-body.ts";
-import type { ConnectionPeer } from "../client/connection-peer.ts";
-import type { ClientConnectionLimits, OpenConnection } from "../client/open-connection.ts";
+import type { ClientConnectionLimits, ConnectionPeer, OpenConnection } from "../client/open-connection.ts";
 import type { TrafficCounters } from "../exchange/live-exchange.ts";
 import type { ClientMemory } from "../listener/client-memory.ts";
 import type { GatewayResponse } from "../response/gateway-response.ts";
@@ -327,7 +326,7 @@ export class ClientConnection implements Http1ClientSide, TrafficCounters {
 
   /** Answers and closes: the framing of later bytes on the connection cannot be trusted. */
   #reject(fault: GatewayErrorName, bodiless = false): void {
-    this.#refuse(this.#context.pipeline.refuse(fault, this.#peer.peerAddress), { isLast: true, bodiless });
+    this.#refuse(this.#context.pipeline.refuse(fault, this.#peer), { isLast: true, bodiless });
   }
 
   #rejectBody(fault: GatewayErrorName): void {

@@ -1,7 +1,7 @@
 /** A request's head for the pipeline, backed by the connection's parser, which is not reset during the request. */
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import type { ClientBody } from "../client/client-body.ts";
-import type { ConnectionPeer } from "../client/connection-peer.ts";
+import type { ConnectionPeer } from "../client/open-connection.ts";
 import type { RequestHead } from "../exchange/request.ts";
 import { headerOf, headerValues, rawHeaders } from "./parse/access.ts";
 import { parseErrorOf } from "./parse/faults.ts";

@@ -1,7 +1,6 @@
 /** The bare-socket engine: HTTP/1.1, and HTTP/2 for clients that select it. */
 import { createServer, type Socket } from "node:net";
-import { type ConnectionPeer, peerOf } from "../client/connection-peer.ts";
-import type { OpenConnection } from "../client/open-connection.ts";
+import { type ConnectionPeer, type OpenConnection, peerOf } from "../client/open-connection.ts";
 import type { CreateProxy } from "../engine.ts";
 import { ClientSession, type ClientSessionContext } from "../http2/client-session.ts";
 import { ProtocolDetector } from "../http2/protocol-detector.ts";

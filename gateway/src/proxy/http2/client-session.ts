@@ -1,15 +1,14 @@
 /** One HTTP/2 client connection: concurrent requests, each on its own stream. */
 import { constants, performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
-import type { ConnectionPeer } from "../client/connection-peer.ts";
-import type { ClientConnectionLimits } from "../client/open-connection.ts";
+import type { ClientConnectionLimits, ConnectionPeer } from "../client/open-connection.ts";
 import type { ClientMemory, MemoryAccount } from "../listener/client-memory.ts";
 import { IdleTimer } from "../timers/idle-timer.ts";
+import { ConnectionActivity } from "../timers/stream-min-rate-timer.ts";
 import { ClientStream, type StreamContext } from "./client-stream.ts";
 import { sizeOf } from "./fields.ts";
 import { CONNECTION_BYTES, CONNECTION_WINDOW, clientSessionOptions, MAX_STREAMS, STREAM_BYTES } from "./limits.ts";
 import { SessionCheck } from "./session-check.ts";
-import { ConnectionActivity } from "./stream-min-rate-timer.ts";
 
 export interface ClientSessionContext extends StreamContext, ClientConnectionLimits {
   readonly memory: ClientMemory;

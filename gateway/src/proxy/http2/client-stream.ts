@@ -2,17 +2,17 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { foldedName } from "../../exchange/header-name.ts";
 import { ClientBody } from "../client/client-body.ts";
-import type { ConnectionPeer } from "../client/connection-peer.ts";
+import type { ConnectionPeer } from "../client/open-connection.ts";
 import type { TrafficCounters } from "../exchange/live-exchange.ts";
 import type { HeadLimits } from "../http1/parse/head-parser.ts";
 import { knownId } from "../http1/parse/names.ts";
 import { ByteView } from "../sockets/byte-view.ts";
 import { IdleTimer } from "../timers/idle-timer.ts";
+import { type ConnectionActivity, StreamMinRateTimer } from "../timers/stream-min-rate-timer.ts";
 import { linesOf, passedTrailers } from "./fields.ts";
 import { Http2Exchange, type Http2ExchangeContext } from "./http2-exchange.ts";
 import type { SessionCheck } from "./session-check.ts";
 import { StreamHead } from "./stream-head.ts";
-import { type ConnectionActivity, StreamMinRateTimer } from "./stream-min-rate-timer.ts";
 import { type StreamMemory, StreamWriter } from "./stream-writer.ts";
 
 export interface StreamContext extends Http2ExchangeContext {

@@ -2,7 +2,7 @@
 
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import type { ClientBody } from "../client/client-body.ts";
-import type { ConnectionPeer } from "../client/connection-peer.ts";
+import type { ConnectionPeer } from "../client/open-connection.ts";
 import { HOST, type RequestHead } from "../exchange/request.ts";
 import { onlyFirst } from "../http1/parse/access.ts";
 import type { HeadLimits } from "../http1/parse/head-parser.ts";

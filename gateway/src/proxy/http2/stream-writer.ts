@@ -2,8 +2,8 @@
 import type { OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { MemoryAccount } from "../listener/client-memory.ts";
 import type { GatewayResponse } from "../response/gateway-response.ts";
+import { type ConnectionActivity, StreamMinRateTimer } from "../timers/stream-min-rate-timer.ts";
 import { passedTrailers, responseFields, sizeOf } from "./fields.ts";
-import { type ConnectionActivity, StreamMinRateTimer } from "./stream-min-rate-timer.ts";
 
 export interface ResponseShape {
   /** Whether the response has no body. */

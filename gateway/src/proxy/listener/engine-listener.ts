@@ -5,7 +5,7 @@ import type { Connections } from "../../metrics/metrics.ts";
 import { type Connect, connectBehind } from "../../outbound/connect.ts";
 import { createGuard } from "../../outbound/guard.ts";
 import { createConnectionLimitsMemory, sharedConnectionLimits } from "../../shared-memory/connection-limits.ts";
-import { peerAddressOf } from "../client/connection-peer.ts";
+import { peerAddressOf } from "../client/open-connection.ts";
 import type { PipelineOptions, ProxyListener, ProxyOptions } from "../engine.ts";
 import { Pipeline } from "../pipeline.ts";
 import { clientSockets } from "../settings.ts";

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { ClientBody } from "../client/client-body.ts";
-import { peerOf } from "../client/connection-peer.ts";
+import { peerOf } from "../client/open-connection.ts";
 import type { TrafficCounters } from "../exchange/live-exchange.ts";
 import type { RequestHead } from "../exchange/request.ts";
 import { ByteView } from "../sockets/byte-view.ts";
@@ -28,14 +28,7 @@ export function headOf(incoming: Rewritten): RequestHead {
       const value = headers[name];
       return typeof value === "object" ? value.join(", ") : value;
     },
-    headerValues(name) {
-      const values: string[] = [];
-      for (let at = 0; at < rawHeaders.length; at += 2) {
-        const sent = rawHeaders[at] ?? "";
-        if (sent.length === name.length && sent.toLowerCase() === name) values.push(rawHeaders[at + 1] ?? "");
-      }
-      return values;
-    },
+    headerValues: (name) => incoming.headersDistinct[name] ?? [],
   };
 }
 

@@ -5,7 +5,7 @@ import type { Duplex } from "node:stream";
 import replyFrom from "@fastify/reply-from";
 import fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
-import { peerAddressOf } from "../client/connection-peer.ts";
+import { peerAddressOf } from "../client/open-connection.ts";
 import type { CreateProxy } from "../engine.ts";
 import { defaultHeadLimits } from "../http1/parse/head-parser.ts";
 import { createResponseHeads } from "../http1/response-text.ts";
@@ -46,7 +46,8 @@ async function createEngine(parts: EngineParts): Promise<ClientEngine> {
   /** Sockets with invalid framing. Node would continue to parse the bytes that follow. */
   const distrusted = new WeakSet<Socket>();
 
-  const refuseOn = (socket: Socket) => (fault: GatewayErrorName) => pipeline.refuse(fault, peerAddressOf(socket));
+  const refuseOn = (socket: Socket) => (fault: GatewayErrorName) =>
+    pipeline.refuse(fault, { peerAddress: peerAddressOf(socket) });
   const app = createApp(settings, (error, socket) => rejectHead(error, socket, refuseOn(socket)));
   const { server } = app;
   const context: ReplyFromExchangeContext = {

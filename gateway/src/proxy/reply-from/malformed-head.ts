@@ -14,12 +14,12 @@ const LENGTH = /^(?:0|[1-9]\d{0,15})$/;
 
 /** Finds faults in the head of a request. Null for a valid head. */
 export function gatewayErrorInHead(incoming: IncomingMessage, target: string): GatewayErrorName | null {
-  const { httpVersion, headers, rawHeaders, method = "" } = incoming;
+  const { httpVersion, headers, headersDistinct, rawHeaders, method = "" } = incoming;
   if (`${method} ${target} HTTP/1.1\r\n`.length > defaultHeadLimits.line) return "targetTooLong";
   if (rawHeaders.length / 2 > defaultHeadLimits.count) return "headTooLarge";
   if (httpVersion !== "1.1" && httpVersion !== "1.0") return "unknownVersion";
   if (!HOST.test(headers.host ?? "")) return "badRequest";
-  const hosts = countHosts(rawHeaders);
+  const hosts = headersDistinct.host?.length ?? 0;
   if (hosts > 1 || (hosts === 0 && httpVersion === "1.1")) return "badRequest";
   const options = connectionNames(headers.connection);
   if (options !== null && options.size > MOST_CONNECTION_OPTIONS) return "badRequest";
@@ -43,15 +43,6 @@ function expectationFault({ httpVersion, headers: { expect } }: IncomingMessage)
   return expect === undefined || httpVersion === "1.0" || expect.toLowerCase() === "100-continue"
     ? null
     : "unknownExpectation";
-}
-
-function countHosts(rawHeaders: readonly string[]): number {
-  let hosts = 0;
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at] ?? "";
-    if (name.length === 4 && name.toLowerCase() === "host") hosts++;
-  }
-  return hosts;
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches control characters

@@ -10,9 +10,9 @@ import type { ClientMemory } from "../listener/client-memory.ts";
 import type { GatewayResponse } from "../response/gateway-response.ts";
 import type { ByteView } from "../sockets/byte-view.ts";
 import type { MinRateLimits } from "../timers/min-rate-timer.ts";
+import { ConnectionActivity, StreamMinRateTimer } from "../timers/stream-min-rate-timer.ts";
 import type { SocketTraffic } from "./head.ts";
 import { linger, writeHead, writeOwn } from "./node-response.ts";
-import { RequestBodyTimer } from "./request-body-timer.ts";
 import { UndiciCall, type UndiciCallListener, type UndiciResponse } from "./undici-call.ts";
 import type { UndiciPools } from "./undici-pools.ts";
 
@@ -70,7 +70,30 @@ export class ReplyFromExchange
     this.#incoming = reply.request.raw;
     // The "close" event handles broken connections.
     this.#raw.once("close", () => this.#close()).on("error", () => {});
-    if (exchange.body !== null) new RequestBodyTimer(this.#incoming, context.bodyPace, () => this.#late());
+    if (exchange.body !== null) this.#limitSilence();
+  }
+
+  /** Checks that the client sends its body while it is being read. */
+  #limitSilence(): void {
+    const incoming = this.#incoming;
+    const { socket } = incoming;
+    const bytes = () => socket.bytesRead;
+    const received = {
+      get bytesRead() {
+        return socket.bytesRead;
+      },
+      bytesWritten: 0,
+    };
+    const activity = new ConnectionActivity(this.context.bodyPace, received);
+    const timer = new StreamMinRateTimer(activity, { bytes, onLate: () => this.#late() });
+    const close = () => timer.close();
+    incoming
+      .on("resume", () => {
+        if (!incoming.readableEnded) timer.run();
+      })
+      .on("pause", () => timer.pause())
+      .once("end", close)
+      .once("close", close);
   }
 
   protected override callTo(forward: ForwardPlan): UndiciCall {

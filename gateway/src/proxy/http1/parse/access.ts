@@ -74,21 +74,6 @@ export function passedFields(section: FieldSection): string[] {
   return flat;
 }
 
-/** All fields as `IncomingMessage.headers` has them: by lower-case name, set-cookie as a list. */
-export function headersOf(section: FieldSection): Record<string, string | string[]> {
-  const headers: Record<string, string | string[]> = Object.create(null);
-  for (let index = 0; index < section.count; index++) {
-    const name = nameAt(section, index).toLowerCase();
-    const value = valueAt(section, index);
-    const before = headers[name];
-    if (Array.isArray(before)) before.push(value);
-    else if (name === "set-cookie") headers[name] = [value];
-    else if (before === undefined) headers[name] = value;
-    else if (!onlyFirst.has(name)) headers[name] = `${before}${name === "cookie" ? "; " : ", "}${value}`;
-  }
-  return headers;
-}
-
 /** Of these names Node keeps the first field and discards the others (node:http, `message.headers`). */
 export const onlyFirst: ReadonlySet<string> = new Set([
   ...["age", "authorization", "content-length", "content-type", "etag", "expires", "from", "host"],

@@ -5,8 +5,14 @@ import { ByteView } from "../../sockets/byte-view.ts";
 import type { ReadBuffer } from "../../sockets/read-buffer.ts";
 import { WriteQueue } from "../../sockets/write-queue.ts";
 import { IdleTimer } from "../../timers/idle-timer.ts";
-import { closedEarly, tooManyInterims, unaskedProtocol, unreadable } from "../../upstream/failure.ts";
-import { InterimResponseLimit } from "../../upstream/interim-limit.ts";
+import {
+  closedEarly,
+  InterimResponseLimit,
+  tooManyInterims,
+  unaskedProtocol,
+  unreadable,
+} from "../../upstream/failure.ts";
+import type { UpstreamCallListener } from "../../upstream/upstream-call.ts";
 import { headerOf } from "../parse/access.ts";
 import { CHUNK_DATA, CHUNK_END, ChunkedScanner } from "../parse/chunked.ts";
 import { parseErrorOf } from "../parse/faults.ts";
@@ -15,16 +21,9 @@ import { CHUNKED_BODY, LENGTH_BODY, UNTIL_CLOSE } from "../parse/framing.ts";
 import { ResponseHeadParser } from "../parse/response-head.ts";
 import { methodId } from "../parse/start-line.ts";
 
-/** Receives the response. Heads and fields are valid only during the call. */
-export interface Http1ResponseListener {
-  interim(head: ResponseHeadParser): void;
-  head(head: ResponseHeadParser): void;
-  /** Bytes of the body. */
-  data(view: ByteView): void;
-  /** The response is complete. Null: no trailers. The connection no longer belongs to this listener. */
-  end(trailers: FieldSection | null): void;
-  /** Called after all events of one read. Returns false when no more data may follow before `resume`. */
-  flush(): boolean;
+/** Receives the response. The connection no longer belongs to the listener after `end`, `upgraded` and `failed`. */
+export interface Http1ResponseListener
+  extends Omit<UpstreamCallListener<ResponseHeadParser, FieldSection>, "failed" | "broken"> {
   /** The upstream switched protocols; `first` is data of the new one. The listener now owns the socket. */
   upgraded(head: ResponseHeadParser, socket: Socket, first: Buffer): void;
   /** The response will not be completed. */

@@ -6,8 +6,13 @@ import { withTargetHost } from "../../headers/upstream-headers.ts";
 import type { Pipeline } from "../../pipeline.ts";
 import { ByteView } from "../../sockets/byte-view.ts";
 import { IdleTimer } from "../../timers/idle-timer.ts";
-import { closedEarly, errorCodeOf, tooManyInterims, UpstreamError } from "../../upstream/failure.ts";
-import { InterimResponseLimit } from "../../upstream/interim-limit.ts";
+import {
+  closedEarly,
+  errorCodeOf,
+  InterimResponseLimit,
+  tooManyInterims,
+  UpstreamError,
+} from "../../upstream/failure.ts";
 import { UpstreamCall, type UpstreamCallListener, type UpstreamCallOptions } from "../../upstream/upstream-call.ts";
 import { fieldsOf, passedTrailers, regularFields, sizeOf } from "../fields.ts";
 import type { SessionWaiter, UpstreamSession, UpstreamSessions } from "./upstream-sessions.ts";

@@ -5,8 +5,8 @@
  * silence only, and that does not count while another stream of the same kind makes progress.
  */
 import type { Socket } from "node:net";
-import { IdleTimer } from "../timers/idle-timer.ts";
-import { type MinRateLimits, MinRateTimer } from "../timers/min-rate-timer.ts";
+import { IdleTimer } from "./idle-timer.ts";
+import { type MinRateLimits, MinRateTimer } from "./min-rate-timer.ts";
 
 /** Progress of the streams of one connection that all send, or all read. */
 export class ConnectionActivity {
