@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createServer, type IncomingMessage } from "node:http";
 import { duplexPair } from "node:stream";
 import { test } from "node:test";
-import { headerOf, headerValues, indexOf, rawHeaders } from "../../../gateway/src/proxy/http1/parse/access.ts";
+import { headerOf, headerValues, indexOf, rawHeaders } from "../../../gateway/src/proxy/http1/parse/fields.ts";
 import { RequestHeadParser } from "../../../gateway/src/proxy/http1/parse/request-head.ts";
 
 /** Names that Node treats specially, and others. */

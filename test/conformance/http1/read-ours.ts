@@ -1,11 +1,12 @@
 /** The parsers under test, driven like an engine does. */
-import { rawHeaders } from "../../../gateway/src/proxy/http1/parse/access.ts";
+
 import { CHUNK_DATA, CHUNK_END, ChunkedScanner } from "../../../gateway/src/proxy/http1/parse/chunked.ts";
 import { fault } from "../../../gateway/src/proxy/http1/parse/faults.ts";
+import { rawHeaders } from "../../../gateway/src/proxy/http1/parse/fields.ts";
 import { CHUNKED_BODY, LENGTH_BODY, UNTIL_CLOSE } from "../../../gateway/src/proxy/http1/parse/framing.ts";
+import { method } from "../../../gateway/src/proxy/http1/parse/head-parser.ts";
 import { RequestHeadParser } from "../../../gateway/src/proxy/http1/parse/request-head.ts";
 import { ResponseHeadParser } from "../../../gateway/src/proxy/http1/parse/response-head.ts";
-import { method } from "../../../gateway/src/proxy/http1/parse/start-line.ts";
 import type { Direction, Message, Reading } from "./reading.ts";
 
 export type Asked = keyof typeof method;

@@ -25,7 +25,7 @@ import { gatewayResponseText } from "./response-text.ts";
 import { joinSockets, type Tunnel, type TunnelOptions } from "./tunnel.ts";
 
 /** State shared by all client connections of a listener. */
-export interface ConnectionContext extends Http1ExchangeContext<ClientHead>, ClientConnectionLimits {
+export interface ConnectionContext extends Http1ExchangeContext, ClientConnectionLimits {
   readonly limits: HeadLimits;
   readonly memory: ClientMemory;
   readonly onClose: (connection: OpenConnection) => void;
@@ -67,7 +67,7 @@ export class ClientConnection implements Http1ClientSide, TrafficCounters {
   /** Remaining bytes of the body; negative when it is chunked. */
   #left = 0;
   #body: ClientBody | null = null;
-  #delivery: Http1Exchange<ClientHead> | null = null;
+  #delivery: Http1Exchange | null = null;
   #tunnel: Tunnel | null = null;
   #awaitsContinue = false;
   /** True during the call that handles a head that was just parsed. */
@@ -258,7 +258,7 @@ export class ClientConnection implements Http1ClientSide, TrafficCounters {
     }
     const { exchange } = opened;
     const protocol = parsed.upgrade && isWebSocket(head) ? (head.header("upgrade") ?? null) : null;
-    this.#delivery = new Http1Exchange(this.#context, { exchange, head, protocol, client: this });
+    this.#delivery = new Http1Exchange(this.#context, { exchange, protocol, client: this });
     this.#delivery.run();
   }
 

@@ -3,11 +3,10 @@ import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import type { ClientBody } from "../client/client-body.ts";
 import type { ConnectionPeer } from "../client/open-connection.ts";
 import type { RequestHead } from "../exchange/request.ts";
-import { headerOf, headerValues, rawHeaders } from "./parse/access.ts";
 import { parseErrorOf } from "./parse/faults.ts";
-import type { FieldSection } from "./parse/fields.ts";
+import { type FieldSection, headerOf, headerValues, rawHeaders } from "./parse/fields.ts";
+import { methodNames } from "./parse/head-parser.ts";
 import type { RequestHeadParser as ParsedHead } from "./parse/request-head.ts";
-import { methodNames } from "./parse/start-line.ts";
 
 export class ClientHead implements RequestHead {
   readonly method: string;

@@ -2,8 +2,7 @@
 import type { HeaderEditList } from "../../exchange/header-edits.ts";
 import type { HeaderName } from "../../exchange/header-name.ts";
 import type { HeaderSink } from "../headers/header-names.ts";
-import { nameAt, valueAt } from "./parse/access.ts";
-import { DROP, type FieldSection, ID, PLAIN, STRIDE } from "./parse/fields.ts";
+import { DROP, type FieldSection, ID, nameAt, PLAIN, STRIDE, valueAt } from "./parse/fields.ts";
 
 /** Indexed by name id (parse/names.ts): 1 where fields of that name are dropped. */
 export type DropTable = Uint8Array;

@@ -3,13 +3,11 @@ import type { Socket } from "node:net";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import { EngineExchange, type EngineExchangeContext } from "../exchange/engine-exchange.ts";
 import type { ForwardPlan, LiveExchange } from "../exchange/live-exchange.ts";
-import type { RequestHead } from "../exchange/request.ts";
 import type { GatewayResponse } from "../response/gateway-response.ts";
 import { ByteView } from "../sockets/byte-view.ts";
 import type { WriteQueue } from "../sockets/write-queue.ts";
 import { NONE_DROPPED, passedLines } from "./head-text.ts";
-import { headerOf } from "./parse/access.ts";
-import type { FieldSection } from "./parse/fields.ts";
+import { type FieldSection, headerOf } from "./parse/fields.ts";
 import { CHUNKED_BODY, UNTIL_CLOSE } from "./parse/framing.ts";
 import type { ResponseHeadParser } from "./parse/response-head.ts";
 import { type Framing, gatewayResponseText, type ResponseHeads } from "./response-text.ts";
@@ -18,10 +16,9 @@ import { Http1Call, type Http1CallListener } from "./upstream/http1-call.ts";
 import type { UpstreamHeads } from "./upstream/upstream-head.ts";
 import type { UpstreamPool } from "./upstream/upstream-pool.ts";
 
-/** @typeParam Head Type of the client's head */
-export interface Http1ExchangeContext<Head extends RequestHead> extends EngineExchangeContext {
+export interface Http1ExchangeContext extends EngineExchangeContext {
   readonly pool: UpstreamPool;
-  readonly upstreamHeads: UpstreamHeads<Head>;
+  readonly upstreamHeads: UpstreamHeads;
   readonly responseHeads: ResponseHeads;
   /** True while the listener drains: connections close after their response. */
   readonly draining: () => boolean;
@@ -46,28 +43,22 @@ export interface Http1ClientSide {
   join(tunnel: Omit<TunnelOptions, "client" | "account">): void;
 }
 
-export interface Http1ExchangeOptions<Head> {
+export interface Http1ExchangeOptions {
   readonly exchange: LiveExchange;
-  readonly head: Head;
   /** Protocol that the client asks to upgrade to; null: none. */
   readonly protocol: string | null;
   readonly client: Http1ClientSide;
 }
 
-export class Http1Exchange<Head extends RequestHead>
-  extends EngineExchange<Http1ExchangeContext<Head>, Http1Call>
-  implements Http1CallListener
-{
-  readonly #head: Head;
+export class Http1Exchange extends EngineExchange<Http1ExchangeContext, Http1Call> implements Http1CallListener {
   readonly #protocol: string | null;
   readonly #client: Http1ClientSide;
   #chunked = false;
   #last = false;
   #ended = false;
 
-  constructor(context: Http1ExchangeContext<Head>, { exchange, head, protocol, client }: Http1ExchangeOptions<Head>) {
+  constructor(context: Http1ExchangeContext, { exchange, protocol, client }: Http1ExchangeOptions) {
     super(context, exchange);
-    this.#head = head;
     this.#protocol = protocol;
     this.#client = client;
   }
@@ -80,7 +71,7 @@ export class Http1Exchange<Head extends RequestHead>
 
   interim(head: ResponseHeadParser): void {
     // The gateway sends 100 Continue itself; HTTP/1.0 has no interim responses.
-    if (head.status === 100 || this.#head.httpVersion === "1.0") return;
+    if (head.status === 100 || this.exchange.request.head.httpVersion === "1.0") return;
     this.#client.out.text(this.context.responseHeads.interim(head));
   }
 
@@ -89,7 +80,7 @@ export class Http1Exchange<Head extends RequestHead>
     const { status, bodyKind } = head;
     pipeline.respond(this.exchange, status);
     const unsized = !this.isBodiless(status) && (bodyKind === CHUNKED_BODY || bodyKind === UNTIL_CLOSE);
-    const isNewest = this.#head.httpVersion === "1.1";
+    const isNewest = this.exchange.request.head.httpVersion === "1.1";
     this.hasBegun = true;
     this.#chunked = unsized && isNewest;
     this.#settleLast(unsized && !isNewest);
@@ -147,14 +138,9 @@ export class Http1Exchange<Head extends RequestHead>
   }
 
   protected override callTo(forward: ForwardPlan): Http1Call {
-    const exchange = this.exchange;
+    const { exchange } = this;
     const { pool, upstreamHeads } = this.context;
-    const head = this.#head;
-    const protocol = this.#protocol;
-    return new Http1Call({
-      ...{ exchange, forward, protocol, pool, listener: this },
-      headFor: (target) => upstreamHeads(exchange, { forward, head, target, protocol }),
-    });
+    return new Http1Call({ exchange, forward, protocol: this.#protocol, pool, upstreamHeads, listener: this });
   }
 
   protected override writeOwn(response: GatewayResponse): void {

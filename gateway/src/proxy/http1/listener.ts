@@ -28,7 +28,7 @@ function createEngine(parts: EngineParts): ClientEngine {
     ...parts,
     pool,
     sessions,
-    upstreamHeads: createUpstreamHeads(pipeline.style),
+    upstreamHeads: createUpstreamHeads(pipeline),
     responseHeads: createResponseHeads(pipeline.style),
     limits: { ...defaultHeadLimits, fields: settings.maxHeaderSize },
     headersTimeout: settings.headersTimeout,

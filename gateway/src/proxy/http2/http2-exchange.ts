@@ -2,10 +2,9 @@
 import { EngineExchange, type EngineExchangeContext } from "../exchange/engine-exchange.ts";
 import type { ForwardPlan, LiveExchange } from "../exchange/live-exchange.ts";
 import { grpcStatusOf, isGrpc, isGrpcService } from "../exchange/protocols.ts";
-import { passedFields } from "../http1/parse/access.ts";
-import { FieldSection } from "../http1/parse/fields.ts";
+import { FieldSection, passedFields } from "../http1/parse/fields.ts";
 import { Http1Call, type Http1CallListener } from "../http1/upstream/http1-call.ts";
-import { listedUpstreamHead } from "../http1/upstream/upstream-head.ts";
+import type { UpstreamHeads } from "../http1/upstream/upstream-head.ts";
 import type { UpstreamPool } from "../http1/upstream/upstream-pool.ts";
 import type { GatewayResponse } from "../response/gateway-response.ts";
 import type { ByteView } from "../sockets/byte-view.ts";
@@ -16,6 +15,7 @@ import type { UpstreamSessions } from "./upstream/upstream-sessions.ts";
 export interface Http2ExchangeContext extends EngineExchangeContext {
   /** Connections to HTTP/1.1 upstreams. */
   readonly pool: UpstreamPool;
+  readonly upstreamHeads: UpstreamHeads;
   /** Connections to HTTP/2 upstreams. */
   readonly sessions: UpstreamSessions;
 }
@@ -92,17 +92,13 @@ export class Http2Exchange
   }
 
   protected override callTo(forward: ForwardPlan): Http1Call | StreamCall {
-    const { pipeline, sessions, pool } = this.context;
+    const { pipeline, sessions, pool, upstreamHeads } = this.context;
     const { exchange } = this;
     if (this.#isGrpc || isGrpcService(forward.upstream.service)) {
       exchange.upstreamVersion = "2";
       return new StreamCall({ exchange, forward, pipeline, sessions, listener: this });
     }
-    return new Http1Call({
-      ...{ exchange, forward, protocol: null, pool, listener: this },
-      headFor: (target) =>
-        listedUpstreamHead(pipeline.upstreamHeaders(exchange), exchange, { forward, target, protocol: null }),
-    });
+    return new Http1Call({ exchange, forward, protocol: null, pool, upstreamHeads, listener: this });
   }
 
   protected override writeOwn(response: GatewayResponse): void {

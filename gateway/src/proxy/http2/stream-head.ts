@@ -4,7 +4,7 @@ import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import type { ClientBody } from "../client/client-body.ts";
 import type { ConnectionPeer } from "../client/open-connection.ts";
 import { HOST, type RequestHead } from "../exchange/request.ts";
-import { onlyFirst } from "../http1/parse/access.ts";
+import { onlyFirst } from "../http1/parse/fields.ts";
 import type { HeadLimits } from "../http1/parse/head-parser.ts";
 import { connectionSpecific, isPseudo } from "./fields.ts";
 

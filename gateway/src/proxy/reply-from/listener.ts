@@ -9,7 +9,7 @@ import { peerAddressOf } from "../client/open-connection.ts";
 import type { CreateProxy } from "../engine.ts";
 import { defaultHeadLimits } from "../http1/parse/head-parser.ts";
 import { createResponseHeads } from "../http1/response-text.ts";
-import { listedUpstreamHead } from "../http1/upstream/upstream-head.ts";
+import { createUpstreamHeads } from "../http1/upstream/upstream-head.ts";
 import { UpstreamPool } from "../http1/upstream/upstream-pool.ts";
 import { type ClientEngine, type EngineParts, startEngine } from "../listener/engine-listener.ts";
 import { countConnections } from "../observability/connection-counts.ts";
@@ -62,7 +62,7 @@ async function createEngine(parts: EngineParts): Promise<ClientEngine> {
     ...parts,
     pool,
     tunnels,
-    upstreamHeads: (exchange, parts) => listedUpstreamHead(pipeline.upstreamHeaders(exchange), exchange, parts),
+    upstreamHeads: createUpstreamHeads(pipeline),
     responseHeads: createResponseHeads(pipeline.style),
   };
 

@@ -1,7 +1,6 @@
 /** WebSocket upgrades: Node hands over the socket, and the rest is an exchange of the http1 engine. */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import type { RequestHead } from "../exchange/request.ts";
 import { Http1Exchange, type Http1ExchangeContext } from "../http1/http1-exchange.ts";
 import { joinSockets } from "../http1/tunnel.ts";
 import type { ClientMemory, MemoryAccount } from "../listener/client-memory.ts";
@@ -9,7 +8,7 @@ import { WriteQueue } from "../sockets/write-queue.ts";
 import { headOf, SocketTraffic } from "./head.ts";
 import { writeRejection } from "./node-response.ts";
 
-export interface UpgradeContext extends Http1ExchangeContext<RequestHead> {
+export interface UpgradeContext extends Http1ExchangeContext {
   readonly memory: ClientMemory;
   /** Tunnels, and connections about to become tunnels, which Node's server no longer tracks. */
   readonly tunnels: Set<Duplex>;
@@ -39,14 +38,13 @@ export function serveUpgrade(context: UpgradeContext, incoming: IncomingMessage,
       tunnels.delete(socket);
       account?.close();
     });
-  const head = headOf(incoming);
-  const { exchange, refusal } = pipeline.open(head, new SocketTraffic(socket));
+  const { exchange, refusal } = pipeline.open(headOf(incoming), new SocketTraffic(socket));
   if (refusal) {
     writeRejection(socket, refusal);
     return;
   }
   const delivery = new Http1Exchange(context, {
-    ...{ exchange, head, protocol: incoming.headers.upgrade ?? null },
+    ...{ exchange, protocol: incoming.headers.upgrade ?? null },
     client: {
       out,
       mayGoOn: false,

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { nameAt } from "./access.ts";
 import { CHUNK_DATA, CHUNK_END, CHUNK_MORE, ChunkedScanner } from "./chunked.ts";
 import { fault } from "./faults.ts";
-import { DROP } from "./fields.ts";
+import { DROP, nameAt } from "./fields.ts";
 
 /** All results of the scanner for a piece: data as text, other results as numbers, and the final position. */
 function results(scanner: ChunkedScanner, text: string): readonly (string | number)[] {

@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseRequestTarget } from "../../exchange/request-target.ts";
-import { headerOf, valueAt } from "./access.ts";
 import { parseErrorOf } from "./faults.ts";
-import { DROP, PLAIN } from "./fields.ts";
+import { DROP, headerOf, PLAIN, valueAt } from "./fields.ts";
 import { CHUNKED_BODY, LENGTH_BODY, NO_BODY } from "./framing.ts";
+import { method, methodNames } from "./head-parser.ts";
 import { RequestHeadParser } from "./request-head.ts";
-import { method, methodNames } from "./start-line.ts";
 
 function parsed(text: string, head = new RequestHeadParser()): RequestHeadParser {
   const bytes = Buffer.from(text, "latin1");

@@ -3,8 +3,7 @@ import { CR, isWord, LF, SP, TARGET, TOKEN } from "./bytes.ts";
 import { fault } from "./faults.ts";
 import { STRIDE } from "./fields.ts";
 import { CHUNKED_BODY, CLOSE, findFraming, found, KEEP_ALIVE, LENGTH_BODY, NO_BODY, UPGRADE } from "./framing.ts";
-import { HeadParser } from "./head-parser.ts";
-import { method, methodId, VERSION_LENGTH, versionAt } from "./start-line.ts";
+import { HeadParser, method, methodId, VERSION_LENGTH, versionAt } from "./head-parser.ts";
 import { hostEnd, readTarget, sameAuthority, type TargetAuthority } from "./target.ts";
 
 const NOT_YET = -1;
@@ -13,7 +12,7 @@ export class RequestHeadParser extends HeadParser {
   methodStart = NOT_YET;
   methodEnd = NOT_YET;
   targetEnd = NOT_YET;
-  /** See start-line.ts; 0 for a method without an id. */
+  /** See head-parser.ts; 0 for a method without an id. */
   method = 0;
   /** Whether the client expects `100 Continue`. */
   expectContinue = false;

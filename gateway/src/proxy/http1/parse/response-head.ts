@@ -1,7 +1,8 @@
 /** Parser of the head of an upstream's response (RFC 9112 section 4). */
-import { passedFields } from "./access.ts";
+
 import { CR, LF, NINE, SP, VALUE, ZERO } from "./bytes.ts";
 import { fault } from "./faults.ts";
+import { passedFields } from "./fields.ts";
 import {
   CHUNKED_BODY,
   CLOSE,
@@ -13,8 +14,7 @@ import {
   UNTIL_CLOSE,
   UPGRADE,
 } from "./framing.ts";
-import { HeadParser } from "./head-parser.ts";
-import { method, VERSION_LENGTH, versionAt } from "./start-line.ts";
+import { HeadParser, method, VERSION_LENGTH, versionAt } from "./head-parser.ts";
 
 const SWITCHING_PROTOCOLS = 101;
 const OK = 200;
@@ -33,7 +33,7 @@ export class ResponseHeadParser extends HeadParser {
   /** The reason phrase; may be empty. */
   reasonStart = 0;
   reasonEnd = 0;
-  /** Id of the request's method (start-line.ts), which determines the framing. */
+  /** Id of the request's method (head-parser.ts), which determines the framing. */
   #asked = 0;
 
   /** Flat list of the forwarded fields. */
@@ -50,7 +50,7 @@ export class ResponseHeadParser extends HeadParser {
     return this.bodyKind === CHUNKED_BODY;
   }
 
-  /** Prepares for the response to a request with this method (an id of start-line.ts). */
+  /** Prepares for the response to a request with this method (an id of head-parser.ts). */
   override reset(asked = 0): void {
     this.#asked = asked;
     super.reset();

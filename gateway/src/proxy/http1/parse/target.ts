@@ -20,7 +20,7 @@ import {
   ZERO,
 } from "./bytes.ts";
 import { fault } from "./faults.ts";
-import { method } from "./start-line.ts";
+import { method } from "./head-parser.ts";
 
 /** Offsets of a target's host and port; equal in origin and asterisk form. */
 export interface TargetAuthority {

@@ -6,6 +6,7 @@ import { UpstreamCall, type UpstreamCallListener, type UpstreamCallOptions } fro
 import type { FieldSection } from "../parse/fields.ts";
 import type { ResponseHeadParser } from "../parse/response-head.ts";
 import type { Http1ResponseListener, UpstreamConnection } from "./upstream-connection.ts";
+import type { UpstreamHeads } from "./upstream-head.ts";
 import type { ConnectionWaiter, UpstreamPool } from "./upstream-pool.ts";
 
 export interface Http1CallListener extends UpstreamCallListener<ResponseHeadParser, FieldSection> {
@@ -17,8 +18,7 @@ export interface Http1CallOptions extends UpstreamCallOptions<Http1CallListener>
   /** Protocol that the client asks to upgrade to; null: none. */
   readonly protocol: string | null;
   readonly pool: UpstreamPool;
-  /** The request's head as text. */
-  readonly headFor: (target: UpstreamTarget) => string;
+  readonly upstreamHeads: UpstreamHeads;
 }
 
 export class Http1Call extends UpstreamCall<Http1CallListener> implements Http1ResponseListener, ConnectionWaiter {
@@ -44,9 +44,10 @@ export class Http1Call extends UpstreamCall<Http1CallListener> implements Http1R
   connected(connection: UpstreamConnection, now?: number): void {
     this.#giveUp = null;
     this.#connection = connection;
-    const { protocol, headFor } = this.#options;
+    const { protocol, upstreamHeads } = this.#options;
     // Not the connection's target: targets that share connections may differ in their Host header.
-    const text = headFor(this.target ?? connection.target);
+    const target = this.target ?? connection.target;
+    const text = upstreamHeads(this.exchange, { forward: this.forward, target, protocol });
     connection.begin(text, { method: this.forward.method, protocol, listener: this });
     const { body } = this;
     this.isSending = body !== null && body.whole === null;

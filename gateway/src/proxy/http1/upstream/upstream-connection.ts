@@ -13,13 +13,12 @@ import {
   unreadable,
 } from "../../upstream/failure.ts";
 import type { UpstreamCallListener } from "../../upstream/upstream-call.ts";
-import { headerOf } from "../parse/access.ts";
 import { CHUNK_DATA, CHUNK_END, ChunkedScanner } from "../parse/chunked.ts";
 import { parseErrorOf } from "../parse/faults.ts";
-import type { FieldSection } from "../parse/fields.ts";
+import { type FieldSection, headerOf } from "../parse/fields.ts";
 import { CHUNKED_BODY, LENGTH_BODY, UNTIL_CLOSE } from "../parse/framing.ts";
+import { methodId } from "../parse/head-parser.ts";
 import { ResponseHeadParser } from "../parse/response-head.ts";
-import { methodId } from "../parse/start-line.ts";
 
 /** Receives the response. The connection no longer belongs to the listener after `end`, `upgraded` and `failed`. */
 export interface Http1ResponseListener
