@@ -51,7 +51,6 @@ export type Document = {
 export interface Change {
   /** Items to add or to replace by id. */
   readonly put: { readonly [Name in Collection]?: readonly unknown[] };
-  /** Ids to remove. */
   readonly remove: { readonly [Name in Collection]?: readonly string[] };
   /** Addresses by service id; null removes. */
   readonly endpoints?: Readonly<Record<string, readonly ServiceEndpoint[] | null>>;

@@ -38,7 +38,6 @@ const branch = (): Branch => ({ texts: [], members: new Map(), items: new Map(),
 export interface Argument {
   readonly name: string | undefined;
   readonly text: string | undefined;
-  /** The name as written. */
   readonly written: string;
 }
 
@@ -51,7 +50,6 @@ export function* argumentsOf(body: string): Iterable<Argument> {
   }
 }
 
-/** The nested values. */
 export function nestArguments(given: Iterable<Argument>): Checked<{ readonly [name: string]: FormValue }> {
   const root = branch();
   const violations: Violation[] = [];

@@ -9,7 +9,6 @@ type Plain = { readonly [member: string]: unknown };
 export const crds = (): ReadonlyMap<string, Plain> =>
   new Map(Object.entries(kinds).map(([kind, facts]) => [`${facts.collection}.${group}`, crd(kind, facts)]));
 
-/** The CRD of a kind, as plain data. */
 export function crd(kind: string, facts: KindFacts): Plain {
   const { singular } = entities[facts.collection];
   return {

@@ -4,7 +4,6 @@ import { dirname, join } from "node:path";
 import { crdChartFiles, crdFiles, type GeneratedFile } from "./files.ts";
 import { entitiesPage, pluginsPage, resourcesPage } from "./pages.ts";
 
-/** All generators, one per line. */
 const generators: readonly (() => readonly GeneratedFile[])[] = [
   crdFiles,
   crdChartFiles,

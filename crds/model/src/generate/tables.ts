@@ -1,7 +1,6 @@
 /** Schemas as Markdown tables: one row per member, nested ones with dots. */
 import type { SpecNode } from "../resources/kind.ts";
 
-/** One table of the members of an object. */
 export function memberTable(node: SpecNode): string {
   const rows = memberRows(node, "", new Set(node.required));
   return ["| field | type | default | meaning |", "|---|---|---|---|", ...rows].join("\n");

@@ -7,7 +7,6 @@ import { type RouteSpec, routeKind } from "./route.ts";
 import { type ServiceSpec, serviceKind } from "./service.ts";
 import { type UpstreamSpec, upstreamKind } from "./upstream.ts";
 
-/** Specs by kind. */
 export interface Specs {
   readonly Certificate: CertificateSpec;
   readonly Upstream: UpstreamSpec;

@@ -8,7 +8,6 @@
 
 import type { DeprecatedMember, Referable, SchemaNode } from "./node.ts";
 
-/** A schema with the type of its values. */
 export interface TypedSchema<Value = unknown> extends SchemaNode {
   /** For the compiler; no schema has this member at run time. */
   readonly "~value"?: () => Value;
@@ -69,7 +68,6 @@ export function mapping<Value extends TypedSchema>(
 
 type Members = Readonly<Record<string, TypedSchema>>;
 
-/** The schema of a fixed set of members. */
 export interface RecordSchema<Of extends Members = Members>
   extends TypedSchema<{ -readonly [Name in keyof Of]: Static<Of[Name]> }> {
   readonly properties: Of;

@@ -32,13 +32,11 @@ export interface SchemaNode {
   readonly required?: readonly string[];
   /** A schema for the values of arbitrary names; false: no other members. */
   readonly additionalProperties?: boolean | SchemaNode;
-  /** The collection that the member refers to. */
   readonly reference?: Referable;
   /** With `reference`: the effect on the referring entity when the other entity is removed. */
   readonly onDelete?: "cascade" | "restrict";
   /** The name of a check with its own message. */
   readonly rule?: string;
-  /** Former spellings of members of the record. */
   readonly deprecatedMembers?: readonly DeprecatedMember[];
   /** The value is sensitive: in a cluster it is kept in a Secret. */
   readonly secret?: true;
@@ -56,6 +54,5 @@ export const valuesOf = ({ additionalProperties }: SchemaNode): SchemaNode | und
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** A record without its unset members. */
 export const withoutUnset = (members: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null && value !== undefined));

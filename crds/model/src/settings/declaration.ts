@@ -10,7 +10,6 @@ interface Described<Kind extends string, Value> {
   readonly secret?: boolean;
 }
 
-/** An address to listen on or connect to. */
 export interface Address {
   /** Without brackets. */
   readonly host: string;

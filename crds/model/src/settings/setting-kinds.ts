@@ -40,7 +40,6 @@ const kinds: { readonly [Kind in Declaration["kind"]]: SettingKind<Extract<Decla
   address: { parse: parseAddress, expected: () => "host:port, such as 127.0.0.1:8000 or [::1]:8000" },
 };
 
-/** The kind of a declaration. */
 export const kindOf = ({ kind }: Declaration): SettingKind<Declaration> => kinds[kind] as SettingKind<Declaration>;
 
 function itemsOf(text: string): readonly string[] {

@@ -35,7 +35,6 @@ export function adoptChange(previous: Snapshot, change: Change, hash: string | H
   return typeof hash === "string" ? Object.freeze({ hash, ...made }) : register(made, hash);
 }
 
-/** Entities that were checked one by one, and the ids of removed entities. */
 export interface CheckedEdit {
   readonly put: PerCollection<readonly StoredEntity[]>;
   readonly remove: PerCollection<readonly string[]>;

@@ -10,8 +10,9 @@ import { type Collection, collections, perCollection } from "../entities/index.t
 import { isRecord } from "../schema/node.ts";
 import type { Snapshot } from "../snapshot.ts";
 import type { Checked, Violation } from "../violation.ts";
-import { combineChange, type Removals } from "./combine-change.ts";
+import { combineChange } from "./combine-change.ts";
 import { checkEndpoints } from "./constraints/endpoints.ts";
+import type { Removals } from "./constraints/integrity.ts";
 import { duplicateIdMessage } from "./constraints/uniqueness.ts";
 import { deriveEntityIndex, entityIndexOf, type GetEntityIndex } from "./entity-index.ts";
 import { digestOf } from "./hash-tree.ts";

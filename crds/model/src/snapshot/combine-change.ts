@@ -1,37 +1,27 @@
 /** Applies a checked change to the maps of a snapshot, and checks references and uniqueness between entities. */
 import type { ServiceEndpoint } from "../document.ts";
-import type { Collection } from "../entities/index.ts";
-import { type PerCollection, perCollection } from "../entities/index.ts";
+import { perCollection } from "../entities/index.ts";
 import type { Snapshot } from "../snapshot.ts";
 import type { Violation } from "../violation.ts";
 import { BucketMap, byId } from "./bucket-map.ts";
-import { findBlockedRemovals, findDanglingReferences, type PendingChange } from "./constraints/integrity.ts";
+import {
+  type CheckedChange,
+  findBlockedRemovals,
+  findDanglingReferences,
+  type PendingChange,
+} from "./constraints/integrity.ts";
 import { findDuplicates } from "./constraints/uniqueness.ts";
-import type { GetEntityIndex } from "./entity-index.ts";
 import { digestOf } from "./hash-tree.ts";
 import type { SnapshotMaps } from "./make-snapshot.ts";
 import type { EntityPut, StoredEntity } from "./stored-entity.ts";
 
-/** The ids to remove from a collection, each with the path that names it in violations. */
-export type Removals = (collection: Collection) => ReadonlyMap<string, Violation["path"]>;
-
-export interface CombineInput {
-  readonly previous: Snapshot;
-  readonly puts: PerCollection<readonly EntityPut[]>;
-  /** Ids of entities in the change that are invalid. */
-  readonly faulty: PerCollection<ReadonlySet<string>>;
-  readonly removals: Removals;
-  /** Addresses by service id; null removes. */
-  readonly endpoints: ReadonlyMap<string, readonly ServiceEndpoint[] | null>;
-  readonly lookups: GetEntityIndex;
-}
-
 /** The maps after the change; valid only when there are no violations. */
-export function combineChange({ previous, puts, faulty, removals, endpoints, lookups }: CombineInput) {
+export function combineChange(change: CheckedChange) {
+  const { previous, puts, faulty, removals, endpoints } = change;
   const steps = perCollection((collection) => step(previous[collection], puts[collection], removals(collection)));
   const next = perCollection((collection) => steps[collection].next);
   const gone = perCollection((collection) => steps[collection].gone);
-  const draft: PendingChange = { previous, lookups, puts, faulty, next, gone };
+  const draft: PendingChange = { ...change, next, gone };
   const homeless = [...endpoints]
     .filter(([id, list]) => list !== null && !next.services.has(id) && !faulty.services.has(id))
     .map(([id]) => ({

@@ -51,7 +51,6 @@ export function updateHashTree(
 
 export const hashOfTree = (tree: HashTree): string => hashAll(tree.map((page) => page.hash));
 
-/** The buckets whose hashes differ. */
 export const differingBuckets = (one: HashTree, other: HashTree): ReadonlySet<number> =>
   new Set(
     one.flatMap(({ buckets }, page) =>

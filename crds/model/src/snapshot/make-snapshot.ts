@@ -4,7 +4,6 @@ import type { Snapshot } from "../snapshot.ts";
 import { BucketMap, byId, type Difference, differences } from "./bucket-map.ts";
 import { digestOf, emptyHashTree, type HashTree, hashOfTree, updateHashTree } from "./hash-tree.ts";
 
-/** The contents of a snapshot without its hash. */
 export type SnapshotMaps = Omit<Snapshot, "hash">;
 
 /** Sorted, because the lines of a bucket are sorted before they are hashed. */
@@ -13,7 +12,6 @@ const sections = ([...collections, "endpoints"] as const).toSorted();
 /** Kept outside the snapshot, so that the snapshot has no internal members. */
 const trees = new WeakMap<Snapshot, HashTree>();
 
-/** The snapshot without entities. */
 export const emptySnapshot: Snapshot = register(
   {
     ...perCollection(() => new BucketMap<never>(byId)),

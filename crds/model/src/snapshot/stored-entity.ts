@@ -12,7 +12,6 @@ export interface EntityPut {
   readonly entity: StoredEntity;
 }
 
-/** Converts a checked entity to its stored form. */
 export function toStoredEntity(collection: Collection, { _sluice: extras, ...entity }: StoredEntity): StoredEntity {
   const held = Object.keys(extras ?? {}).length === 0 ? entity : { ...entity, _sluice: extras };
   return freezeDeep(collection === "keyauth_credentials" ? hashKey(held) : held);
@@ -25,7 +24,6 @@ function hashKey(credential: StoredEntity): StoredEntity {
   return { ...credential, key: null, _sluice: { ...extras, key_hash: hash("sha256", credential.key) } };
 }
 
-/** The id that a member of an entity refers to. */
 export const referencedId = (entity: object, member: string): string | undefined =>
   (entity as Readonly<Record<string, { readonly id: string } | null | undefined>>)[member]?.id;
 

@@ -18,7 +18,7 @@ import {
 import { derivedIdOf, deriveId, deriveNamelessId } from "../../ids.ts";
 import { isRecord } from "../../schema/node.ts";
 import type { Violation } from "../../violation.ts";
-import { type DeckInfo, type DeckPluginConfigs, readDeckInfo, readPluginConfigs } from "./deck-info.ts";
+import { readDeckInfo, readPluginConfigs } from "./deck-info.ts";
 import { type DocumentEntry, gatherEntries } from "./gather-entries.ts";
 import { markRegexPaths } from "./regex-paths.ts";
 import { checkHead, type Findings } from "./top-level.ts";
@@ -50,12 +50,22 @@ export function flattenDocument(data: unknown, known?: KnownId): FlatDocument {
   const info = readDeckInfo(raw._info);
   const configs = readPluginConfigs(raw._plugin_configs);
   const legacy = raw._format_version === "1.1" || raw._format_version === "2.1";
-  const resolver = new ReferenceResolver({ legacy, info, configs, known });
+  const resolver = new ReferenceResolver(known);
+
+  /** Applies defaults, and expands regular expressions of older formats and decK's `_plugin_configs`. */
+  const expand = ({ collection, path, item }: DocumentEntry): Members => {
+    const own = info.apply(collection, item);
+    if (collection === "routes" && legacy) return markRegexPaths(own);
+    if (collection !== "plugins") return own;
+    const applied = configs.apply(own);
+    resolver.violations.push(...applied.violations.map((fault) => ({ ...fault, path: [...path, ...fault.path] })));
+    return applied.plugin;
+  };
 
   const flat: Partial<Record<Collection, readonly unknown[]>> = {};
   for (const collection of collections) {
     const own = entries.filter((entry) => entry.collection === collection);
-    const items = own.map((entry) => resolver.resolve(entry));
+    const items = own.map((entry) => resolver.resolve(entry, expand(entry)));
     if (items.length > 0) flat[collection] = items;
   }
   const origins = perCollection((collection) =>
@@ -67,29 +77,20 @@ export function flattenDocument(data: unknown, known?: KnownId): FlatDocument {
   return { document, origins, violations: faults, warnings: [...head.warnings, ...info.warnings, ...warnings] };
 }
 
-interface ResolverOptions {
-  /** The format version is older than 3.0: regular expressions have no `~` mark. */
-  readonly legacy: boolean;
-  readonly info: DeckInfo;
-  readonly configs: DeckPluginConfigs;
-  /** Resolves references to entities outside of the data. */
-  readonly known: KnownId | undefined;
-}
-
 /** Assigns ids to entities and resolves names to ids. Parents must come before entities that refer to them. */
 class ReferenceResolver {
   readonly violations: Violation[] = [];
-  readonly #whole: ResolverOptions;
+  /** Resolves references to entities outside of the data. */
+  readonly #outside: KnownId | undefined;
   readonly #ids = new Map<DocumentEntry, string>();
   readonly #known = new Map<string, string>();
 
-  constructor(whole: ResolverOptions) {
-    this.#whole = whole;
+  constructor(outside: KnownId | undefined) {
+    this.#outside = outside;
   }
 
-  resolve(entry: DocumentEntry): Members {
+  resolve(entry: DocumentEntry, own: Members): Members {
     const { collection, parent } = entry;
-    const own = this.#expand(entry, this.#whole.info.apply(collection, entry.item));
     const resolved = references[collection].map(({ member, to }) => {
       const id = parent?.member === member ? this.#ids.get(parent.entry) : undefined;
       return [member, id === undefined ? this.#refer(own[member], { to, member, entry }) : { id }];
@@ -105,15 +106,6 @@ class ReferenceResolver {
     return item.id === undefined || item.id === null ? { ...item, id } : item;
   }
 
-  /** Expands regular expressions of older formats and decK's `_plugin_configs`. */
-  #expand({ collection, path }: DocumentEntry, item: Members): Members {
-    if (collection === "routes" && this.#whole.legacy) return markRegexPaths(item);
-    if (collection !== "plugins") return item;
-    const { plugin, violations } = this.#whole.configs.apply(item);
-    this.violations.push(...violations.map((violation) => ({ ...violation, path: [...path, ...violation.path] })));
-    return plugin;
-  }
-
   /** A reference in flat form. One with neither id nor name is left for the entity's validation. */
   #refer(
     value: unknown,
@@ -124,7 +116,7 @@ class ReferenceResolver {
     if (typeof named !== "string" && inline.length === 0) return value;
     const name = String(named);
     const spelled = UUID.test(name) ? name.toLowerCase() : name;
-    const id = this.#known.get(`${at.to}/${spelled}`) ?? this.#whole.known?.(at.to, spelled);
+    const id = this.#known.get(`${at.to}/${spelled}`) ?? this.#outside?.(at.to, spelled);
     if (id !== undefined && inline.length === 0) return { id };
     const { singular } = entities[at.to];
     const message =

@@ -40,7 +40,6 @@ export interface LocatedData {
 }
 
 export interface YamlOptions {
-  /** The file name in positions. */
   readonly file?: string;
 }
 

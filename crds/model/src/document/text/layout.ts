@@ -73,7 +73,6 @@ export function layoutOf(whole: string): Layout | null {
   return { lists, tail: text.slice(cursor, end), end: text.slice(end) };
 }
 
-/** The text of a layout. */
 export const layoutText = ({ lists, tail, end }: Layout): string =>
   `${lists.map(({ head, items }) => head + items.map(({ lead, body }) => lead + body).join("")).join("")}${tail}${end}`;
 

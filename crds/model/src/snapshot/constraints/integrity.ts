@@ -1,23 +1,31 @@
 /** Referential integrity: every referenced entity must exist after a change. */
-
-import type { PerCollection } from "../../entities/index.ts";
-import { type Collection, collections, references } from "../../entities/index.ts";
+import type { ServiceEndpoint } from "../../document.ts";
+import { type Collection, collections, type PerCollection, references } from "../../entities/index.ts";
+import type { Snapshot } from "../../snapshot.ts";
 import type { Violation } from "../../violation.ts";
 import { type GetEntityIndex, referenceIndexKey } from "../entity-index.ts";
 import { type EntityPut, referencedId, type StoredEntity } from "../stored-entity.ts";
 
-export interface PendingChange {
-  /** All entities before the change. */
-  readonly previous: PerCollection<ReadonlyMap<string, StoredEntity>>;
+/** The ids to remove from a collection, each with the path that names it in violations. */
+export type Removals = (collection: Collection) => ReadonlyMap<string, Violation["path"]>;
+
+export interface CheckedChange {
+  readonly previous: Snapshot;
   /** Indexes of the entities before the change. */
   readonly lookups: GetEntityIndex;
-  /** All entities after the change. */
-  readonly next: PerCollection<ReadonlyMap<string, StoredEntity>>;
   readonly puts: PerCollection<readonly EntityPut[]>;
-  /** Ids that the change removes, each with its path in the change. */
-  readonly gone: PerCollection<ReadonlyMap<string, Violation["path"]>>;
   /** Ids of invalid entities in the change. A reference to one is not reported as a second violation. */
   readonly faulty: PerCollection<ReadonlySet<string>>;
+  readonly removals: Removals;
+  /** Addresses by service id; null removes. */
+  readonly endpoints: ReadonlyMap<string, readonly ServiceEndpoint[] | null>;
+}
+
+/** A change with its effect on the entities. */
+export interface PendingChange extends CheckedChange {
+  readonly next: PerCollection<ReadonlyMap<string, StoredEntity>>;
+  /** Ids that the change removes, each with its path in the change. */
+  readonly gone: PerCollection<ReadonlyMap<string, Violation["path"]>>;
 }
 
 /** References of added or replaced entities to entities that do not exist. */
@@ -56,7 +64,7 @@ export function findBlockedRemovals(draft: PendingChange): readonly Violation[] 
 function releasedBy(collection: Collection, { previous, puts, gone }: PendingChange): ReadonlyMap<string, number> {
   const released = new Map<string, number>();
   for (const id of new Set([...puts[collection].map(({ entity }) => entity.id), ...gone[collection].keys()])) {
-    const before = previous[collection].get(id);
+    const before: StoredEntity | undefined = previous[collection].get(id);
     for (const { member } of before ? references[collection] : []) {
       const to = before && referencedId(before, member);
       if (to === undefined) continue;

@@ -16,7 +16,6 @@ const memberClaim = (member: string): UniqueClaim => ({
   say: (entity) => `${member} set to '${entity[member]}'`,
 });
 
-/** Members whose combination must be unique. */
 const togetherClaim = (members: readonly string[]): UniqueClaim => ({
   claimed: (entity) => JSON.stringify(members.map((member) => claimedValue(entity, member))),
   say: (entity) => members.map((member) => `${member} set to '${claimedValue(entity, member)}'`).join(" and "),

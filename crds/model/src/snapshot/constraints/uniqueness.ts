@@ -1,21 +1,13 @@
 /** Uniqueness: values that no two entities of a collection may share. */
-
-import type { PerCollection } from "../../entities/index.ts";
 import { type Collection, collections } from "../../entities/index.ts";
 import type { Violation } from "../../violation.ts";
-import { claimIndexKey, type GetEntityIndex } from "../entity-index.ts";
+import { claimIndexKey } from "../entity-index.ts";
 import type { EntityPut, StoredEntity } from "../stored-entity.ts";
+import type { PendingChange } from "./integrity.ts";
 import { type UniqueClaim, uniqueClaims } from "./unique-claims.ts";
 
-interface UniquenessInput {
-  readonly lookups: GetEntityIndex;
-  readonly puts: PerCollection<readonly EntityPut[]>;
-  /** Ids that the change removes. */
-  readonly gone: PerCollection<ReadonlyMap<string, unknown>>;
-}
-
 /** Entities of the change that share a unique value with a remaining entity or with an earlier one of the change. */
-export function findDuplicates({ lookups, puts, gone }: UniquenessInput): readonly Violation[] {
+export function findDuplicates({ lookups, puts, gone }: PendingChange): readonly Violation[] {
   return collections.flatMap((collection) => {
     const put = puts[collection];
     if (put.length === 0) return [];
