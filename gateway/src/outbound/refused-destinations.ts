@@ -29,10 +29,8 @@ export class RefusedDestinations {
     this.#destinations.delete(key);
     this.#destinations.set(key, { host, port, reason, count, last: Date.now() });
     if (this.#destinations.size <= MAX_DESTINATIONS) return;
-    for (const oldest of this.#destinations.keys()) {
-      this.#destinations.delete(oldest);
-      return;
-    }
+    const [oldest = ""] = this.#destinations.keys();
+    this.#destinations.delete(oldest);
   }
 
   /** Forgets a destination: its name now has an address that is allowed. */

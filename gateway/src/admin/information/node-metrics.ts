@@ -4,11 +4,6 @@ import { type MetricsPart, Sum, TEXT_FORMAT, textOf } from "../../metrics/slices
 import { ReadTable } from "../../metrics/table.ts";
 import type { Fleet, FleetNode } from "../../stores/store.ts";
 
-interface RenderedMetrics {
-  readonly contentType: string;
-  readonly text: AsyncIterable<string>;
-}
-
 /** Milliseconds to wait for a node; a slower one is left out and named. */
 const NODE_TIMEOUT = 2000;
 
@@ -32,7 +27,7 @@ async function scrape({ status }: FleetNode): Promise<readonly MetricsPart[] | n
  * Counters and histograms are summed over the nodes; gauges carry the node's id. `sluice_node_scraped` lists the nodes
  * that are included; it is 0 for a node that did not respond.
  */
-export async function nodesMetrics(fleet: Fleet): Promise<RenderedMetrics> {
+export async function nodesMetrics(fleet: Fleet) {
   const nodes = await fleet.nodes();
   const scraped = await Promise.all(nodes.map(scrape));
   const shape = {

@@ -3,24 +3,6 @@ import { hash } from "node:crypto";
 import { open, stat } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 
-export interface FileText {
-  /** Null: the text has not changed. Rejects when the file cannot be read; then no text is known. */
-  read(): Promise<string | null>;
-  /** The caller knows the text, and knows that the file contains it. */
-  know(text: string): void;
-  /** The text that was read last is now served: `wasReplaced` compares with its file from now on. */
-  accept(): void;
-  /** Makes the next `read` return the text again that was read last. */
-  forget(): void;
-  /**
-   * Whether the text that was read last is in another file than the accepted one, moved there after it was written:
-   * then it is complete. A rename changes a file's ctime but not its mtime. False for a file that was written in place,
-   * as editors or a shell's `>` do, and for one that was written and moved within one clock tick of the file system (4
-   * ms on Linux).
-   */
-  wasReplaced(): boolean;
-}
-
 /** Milliseconds for which a changed file must stay the same, because it may be half written. */
 const SETTLE = 150;
 /** Attempts before `read` fails because the file keeps changing. */
@@ -72,7 +54,7 @@ async function factsOf(file: string): Promise<Facts> {
 }
 
 /** @param rest Default 2500; see REST. */
-export function createFileText(file: string, rest = REST): FileText {
+export function createFileText(file: string, rest = REST) {
   let known: string | null = null;
   const whole = new WholeFile();
   /**
@@ -120,7 +102,8 @@ export function createFileText(file: string, rest = REST): FileText {
   }
 
   return {
-    async read() {
+    /** Null: the text has not changed. Rejects when the file cannot be read; then no text is known. */
+    async read(): Promise<string | null> {
       const isFirst = last === null;
       try {
         const facts = await look();
@@ -133,16 +116,25 @@ export function createFileText(file: string, rest = REST): FileText {
         throw error;
       }
     },
-    know(text) {
+    /** The caller knows the text, and knows that the file contains it. */
+    know(text: string): void {
       known = hashOf(text);
       accepted = null;
     },
-    accept() {
+    /** The text that was read last is now served: `wasReplaced` compares with its file from now on. */
+    accept(): void {
       accepted = last?.inode ?? null;
     },
-    forget() {
+    /** Makes the next `read` return the text again that was read last. */
+    forget(): void {
       known = null;
     },
-    wasReplaced: () => accepted !== null && last !== null && last.inode !== accepted && last.isMoved,
+    /**
+     * Whether the text that was read last is in another file than the accepted one, moved there after it was written:
+     * then it is complete. A rename changes a file's ctime but not its mtime. False for a file that was written in
+     * place, as editors or a shell's `>` do, and for one that was written and moved within one clock tick of the file
+     * system (4 ms on Linux).
+     */
+    wasReplaced: (): boolean => accepted !== null && last !== null && last.inode !== accepted && last.isMoved,
   };
 }

@@ -9,15 +9,6 @@ import type { Checked } from "@sluice/model";
 import type { EditReading, EditRequest, FileReading, ReadRequest } from "./read-file.ts";
 import { ResultAssembler, type ResultChunk } from "./result-chunks.ts";
 
-/** One call at a time. Both methods reject when the process fails or is ended. */
-export interface ReaderProcess {
-  read(request: ReadRequest): Promise<Checked<FileReading>>;
-  /** Null when the whole text must be read. */
-  edit(request: EditRequest): Promise<EditReading | null>;
-  /** Aborts a pending call. */
-  end(): Promise<void>;
-}
-
 /** Milliseconds that an idle process waits for another text: a file is often saved several times in a row. */
 const IDLE_TIMEOUT = 5000;
 
@@ -36,7 +27,8 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-export function createReaderProcess(): ReaderProcess {
+/** One call at a time. Both methods reject when the process fails or is ended. */
+export function createReaderProcess() {
   let reader: ChildProcess | undefined;
   let readerFor: "read" | "edit" = "read";
   let waiting: Waiting | undefined;
@@ -98,13 +90,15 @@ export function createReaderProcess(): ReaderProcess {
   }
 
   return {
-    async read(request) {
+    async read(request: ReadRequest): Promise<Checked<FileReading>> {
       // The first read is usually not followed by an edit.
       return (await call({ read: request }, request.before === null ? 0 : IDLE_TIMEOUT)) as Checked<FileReading>;
     },
-    async edit(request) {
+    /** Null when the whole text must be read. */
+    async edit(request: EditRequest): Promise<EditReading | null> {
       return ((await call({ edit: request }, IDLE_TIMEOUT)) as { readonly edit: EditReading | null }).edit;
     },
+    /** Aborts a pending call. */
     end,
   };
 }

@@ -4,27 +4,21 @@
  */
 import type { PushPosition } from "@sluice/model";
 
-export interface PushFence {
-  /** The highest term seen. */
-  term(): number;
-  /** Why the push is outdated; null when it is not. Records the term of the push. */
-  outdatedReason(place: PushPosition): string | null;
-  /** Records that the push is served. */
-  markServed(place: PushPosition): void;
-}
-
-export function createPushFence(): PushFence {
+export function createPushFence() {
   let highest = 0;
   let served = { term: 0, revision: 0 };
   return {
+    /** The highest term seen. */
     term: () => highest,
-    outdatedReason({ term = 0, revision }) {
+    /** Why the push is outdated; null when it is not. Records the term of the push. */
+    outdatedReason({ term = 0, revision }: PushPosition): string | null {
       if (term < highest) return `term ${term} is over: this node has seen term ${highest}`;
       highest = term;
       if (term > served.term || revision >= served.revision) return null;
       return `revision ${revision} of term ${term} is outdated: this node serves revision ${served.revision} of it`;
     },
-    markServed({ term = 0, revision }) {
+    /** Records that the push is served. */
+    markServed({ term = 0, revision }: PushPosition): void {
       highest = Math.max(highest, term);
       served = { term, revision };
     },

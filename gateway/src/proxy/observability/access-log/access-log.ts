@@ -74,12 +74,9 @@ export async function openAccessLog({ plan, snapshot, log }: AccessLogOptions): 
     },
     async close() {
       clearInterval(flushing);
-      const closed = new Promise<void>((resolve) => destination.once("close", resolve));
+      const closed = once(destination, "close", { signal: AbortSignal.timeout(CLOSING_PATIENCE) });
       destination.end();
-      const { promise: late, resolve } = Promise.withResolvers<void>();
-      const timer = setTimeout(resolve, CLOSING_PATIENCE);
-      await Promise.race([closed, late]);
-      clearTimeout(timer);
+      await closed.catch(() => undefined);
     },
   };
 }
