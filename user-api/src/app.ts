@@ -16,7 +16,7 @@ import { serveGraphiql } from "./http/graphiql.ts";
 import { serveGraphql } from "./http/route.ts";
 import { makeDocumentCheck } from "./limits/documents.ts";
 import { defaultSubscriptionLimits, type SubscriptionLimits } from "./limits/limits.ts";
-import { countRequests, TooManyRequests, tooManyRequests } from "./limits/rate.ts";
+import { countRequests } from "./limits/rate.ts";
 import type { TrustedDocuments } from "./limits/trusted.ts";
 import { serveHealth } from "./operations/health.ts";
 import { bindingsOf, RequestLog, requestIdOf } from "./operations/log.ts";
@@ -140,10 +140,10 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 
   /** An operation on a socket counts like a request. */
   async function countOperation(request: FastifyRequest): Promise<GraphQLError | null> {
-    const seconds = (await count?.(request)) ?? null;
-    if (seconds === null) return null;
+    const refusal = await count?.(request);
+    if (!refusal) return null;
     metrics.limited();
-    return failure("RATE_LIMITED", tooManyRequests(seconds), { seconds });
+    return failure("RATE_LIMITED", refusal.message, { seconds: refusal.seconds });
   }
 
   await app.register(async (scope) => {
@@ -155,10 +155,9 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
       const refusal = isUpgrade(raw) ? refusalOf(headers, { consumer: caller.consumer, origins }) : null;
       if (refusal !== null) return done(refusal);
       if (count === null) return done();
-      count(request).then((seconds) => {
-        if (seconds === null) return done();
-        metrics.limited();
-        done(new TooManyRequests(seconds));
+      count(request).then((refusal) => {
+        if (refusal !== null) metrics.limited();
+        done(refusal ?? undefined);
       }, done);
     });
     const subscriptions = await makeSubscriptions(scope, {

@@ -65,13 +65,8 @@ export type ErrorContext = Pick<FastifyRequest, "log" | "id">;
 export function present(error: GraphQLError, { log, id }: ErrorContext): GraphQLFormattedError {
   const code = codeOf(error);
   if (code !== null) {
-    const { message, locations, path, extensions } = error.toJSON();
-    return {
-      message,
-      ...(locations === undefined ? {} : { locations }),
-      ...(path === undefined ? {} : { path }),
-      extensions: { ...extensions, code },
-    };
+    const formatted = error.toJSON();
+    return { ...formatted, extensions: { ...formatted.extensions, code } };
   }
   log.error({ err: error.originalError ?? error, path: error.path }, "a request failed");
   return {

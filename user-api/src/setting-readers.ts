@@ -1,6 +1,7 @@
 /** Parses settings: the text of each kind of value, and names that no setting has. */
 import { isIP } from "node:net";
 import { suggestionList } from "graphql/jsutils/suggestionList.js";
+import { listed } from "./policy/caller.ts";
 import { type Demand, parseDemand, type Rules } from "./policy/policy.ts";
 
 /** The value of a text, or a description of the expected text. */
@@ -30,18 +31,12 @@ export const anyText: Reader<string> = (text) => ({ value: text });
 export const secret: Reader<string> = (text) =>
   /^[\x21-\x7e]{16,200}$/.test(text) ? { value: text } : { expected: "16 to 200 printable characters without spaces" };
 
-const items = (text: string): readonly string[] =>
-  text
-    .split(",")
-    .map((item) => item.trim())
-    .filter((item) => item !== "");
-
 /** Origins with other schemes, such as chrome-extension://abc; URL has no origin for them. */
 const OTHER_ORIGIN = /^(?!https?:)[a-z][a-z\d+.-]*:\/\/[^\s/]+$/;
 
 /** As browsers send them: another spelling would never equal a header. */
 export const origins: Reader<readonly string[]> = (text) => {
-  const value = items(text);
+  const value = listed(text);
   return value.every((item) => item === "*" || OTHER_ORIGIN.test(item) || URL.parse(item)?.origin === item)
     ? { value }
     : { expected: "* or origins, comma-separated, in lower case and without a path: https://app.example.org" };
@@ -87,7 +82,7 @@ export function duration(min: number, max: number): Reader<number> {
 /** `Mutation.createUser=scope:writer, User.email=authenticated`. */
 export const rules: Reader<Rules> = (text) => {
   const read: [string, Demand][] = [];
-  for (const item of items(text)) {
+  for (const item of listed(text)) {
     const [, field, demand] = /^(\w+\.\w+)=(.*)$/.exec(item) ?? [];
     const known = demand === undefined ? null : parseDemand(demand);
     if (field === undefined || known === null) {

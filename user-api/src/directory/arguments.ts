@@ -3,7 +3,7 @@
 import type { GraphQLError } from "graphql";
 import { failure } from "../errors.ts";
 import { asciiDomain } from "../store/email-key.ts";
-import type { Page } from "../store/store.ts";
+import { type Page, UUID } from "../store/store.ts";
 
 export const MAX_NAME = 200;
 /** RFC 5321, 4.5.3.1.3: a path is at most 256 octets, including two angle brackets. */
@@ -78,8 +78,6 @@ export interface GivenPage {
   readonly first?: number | null;
   readonly after?: string | null;
 }
-
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** The page, or all errors of the arguments. `maximum` is the most users in one list. */
 export function checkPage(

@@ -1,6 +1,6 @@
 /** The resolvers of the schema. The policy (policy/policy.ts) wraps them, field by field. */
 import { randomUUIDv7 } from "node:crypto";
-import { type FieldNode, type GraphQLError, Kind } from "graphql";
+import { type GraphQLError, type GraphQLResolveInfo, Kind } from "graphql";
 import { failure } from "../errors.ts";
 import type { Consumer } from "../policy/caller.ts";
 import type { Post, User, UserStore, UserWithPosts } from "../store/store.ts";
@@ -40,9 +40,7 @@ function badInput(violations: readonly Violation[]): GraphQLError {
   return failure("BAD_USER_INPUT", message, { violations });
 }
 
-interface Info {
-  readonly fieldNodes: readonly FieldNode[];
-}
+type Info = Pick<GraphQLResolveInfo, "fieldNodes">;
 
 /** Whether the selection contains `posts`. Fragments are not searched. */
 const wantsPosts = ({ fieldNodes }: Info): boolean =>

@@ -157,13 +157,13 @@ function putField(
   const field = type.getFields()[name];
   if (field === undefined || node === undefined) throw new UnsupportedByPlan();
   const sets = nodes.flatMap(({ selectionSet }) => selectionSet ?? []);
-  const complete = completeValue(field.type, sets, fragments);
+  const put = putValue(key, completeValue(field.type, sets, fragments));
   if (field.resolve === undefined) {
     return (source, result, run) => {
       const value = (source as Record<string, unknown>)[name];
       // A method gets arguments, context and info from graphql-js (defaultFieldResolver).
       if (typeof value === "function") throw new PlanFailure();
-      put(value, key, { complete, result, run });
+      put(value, result, run);
     };
   }
   const { resolve } = field;
@@ -173,7 +173,7 @@ function putField(
     const given = argumentsFor(run.variables);
     // graphql-js passes the root value to root fields, which is undefined here.
     const about = source === NO_ROOT ? undefined : source;
-    put(resolve(about, given, run.context, info), key, { complete, result, run });
+    put(resolve(about, given, run.context, info), result, run);
   };
 }
 
@@ -208,25 +208,22 @@ function infoOf(fieldNodes: readonly FieldNode[]): GraphQLResolveInfo {
   });
 }
 
-interface Place {
-  readonly complete: Complete;
-  readonly result: Record<string, unknown>;
-  readonly run: Run;
-}
-
-function put(value: unknown, key: string, { complete, result, run }: Place): void {
-  if (typeof value !== "object" || value === null || !("then" in value)) {
-    result[key] = complete(value, run);
-    return;
-  }
-  // Reserves the field's position in the result.
-  result[key] = undefined;
-  const arrival = Promise.resolve(value).then((arrived) => {
-    // After a failure graphql-js executes the query.
-    if (!run.failed) result[key] = complete(arrived, run);
-  });
-  run.pending.push(arrival);
-}
+/** Puts a resolver's value into the result, once it has arrived. */
+const putValue =
+  (key: string, complete: Complete) =>
+  (value: unknown, result: Record<string, unknown>, run: Run): void => {
+    if (typeof value !== "object" || value === null || !("then" in value)) {
+      result[key] = complete(value, run);
+      return;
+    }
+    // Reserves the field's position in the result.
+    result[key] = undefined;
+    const arrival = Promise.resolve(value).then((arrived) => {
+      // After a failure graphql-js executes the query.
+      if (!run.failed) result[key] = complete(arrived, run);
+    });
+    run.pending.push(arrival);
+  };
 
 function completeValue(type: GraphQLOutputType, sets: readonly SelectionSetNode[], fragments: Fragments): Complete {
   if (isNonNullType(type)) {

@@ -73,20 +73,17 @@ const headers = {
   "referrer-policy": "no-referrer",
 };
 
-interface File {
-  readonly type: "html" | "javascript" | "css";
-  readonly text: (assets: Assets) => string;
-}
+type File = readonly [type: "html" | "javascript" | "css", text: (assets: Assets) => string];
 
 const filesOf = (graphqlPath: string): Readonly<Record<string, File>> => ({
-  "/graphiql": { type: "html", text: () => html },
-  "/graphiql/start.js": { type: "javascript", text: () => start(graphqlPath) },
-  "/graphiql/graphiql.js": { type: "javascript", text: ({ js }) => js },
-  "/graphiql/graphiql.css": { type: "css", text: ({ css }) => css },
+  "/graphiql": ["html", () => html],
+  "/graphiql/start.js": ["javascript", () => start(graphqlPath)],
+  "/graphiql/graphiql.js": ["javascript", ({ js }) => js],
+  "/graphiql/graphiql.css": ["css", ({ css }) => css],
   // Named by the labels under which the editor requests them.
-  "/graphiql/editorWorkerService.worker.js": { type: "javascript", text: (assets) => assets.editorWorkerService },
-  "/graphiql/json.worker.js": { type: "javascript", text: (assets) => assets.jsonWorker },
-  "/graphiql/graphql.worker.js": { type: "javascript", text: (assets) => assets.graphqlWorker },
+  "/graphiql/editorWorkerService.worker.js": ["javascript", (assets) => assets.editorWorkerService],
+  "/graphiql/json.worker.js": ["javascript", (assets) => assets.jsonWorker],
+  "/graphiql/graphql.worker.js": ["javascript", (assets) => assets.graphqlWorker],
 });
 
 /** Where the package is not installed, as in images, the page is left out with a warning. */
@@ -97,7 +94,7 @@ export function serveGraphiql(scope: FastifyInstance, graphqlPath: string): void
     scope.log.warn("GraphiQL is not installed here, as in images: /graphiql answers 404");
     return;
   }
-  for (const [url, { type, text }] of Object.entries(filesOf(graphqlPath))) {
+  for (const [url, [type, text]] of Object.entries(filesOf(graphqlPath))) {
     scope.get(url, async (_request, reply) =>
       reply.headers({ ...headers, "content-type": `text/${type}; charset=utf-8` }).send(text(await load())),
     );

@@ -11,19 +11,17 @@ export interface RateOptions extends Pick<Settings, "requestsPerMinute" | "redis
   readonly log: FastifyBaseLogger;
 }
 
-/** Counts a request of a client. Resolves to null if it is allowed, else to the seconds until the next one is. */
-export type CountRequest = (request: FastifyRequest) => Promise<number | null>;
+/** Counts a request of a client. Resolves to null if it is allowed. */
+export type CountRequest = (request: FastifyRequest) => Promise<TooManyRequests | null>;
 
 export class TooManyRequests extends Error {
   readonly seconds: number;
 
   constructor(seconds: number) {
-    super(tooManyRequests(seconds));
+    super(`Too many requests. Retry in ${seconds} seconds`);
     this.seconds = seconds;
   }
 }
-
-export const tooManyRequests = (seconds: number): string => `Too many requests. Retry in ${seconds} seconds`;
 
 const COMMAND_TIMEOUT = 500;
 
@@ -51,9 +49,9 @@ export async function countRequests(app: FastifyInstance, options: RateOptions):
   const shared = await counter(app, { max, redis, nameSpace: `${redisPrefix}:rate:` });
   return (request) =>
     shared(request).then(
-      (seconds) => {
+      (refusal) => {
         outage.recovered();
-        return seconds;
+        return refusal;
       },
       (error: unknown) => {
         // An error reply (Redis is full or a replica) keeps the connection. A silent or absent Redis loses its
@@ -92,7 +90,7 @@ async function counter(app: FastifyInstance, options: RateLimitPluginOptions): P
   const count = await promise;
   return async (request) => {
     const counted = await count(request);
-    return counted.isAllowed || !counted.isExceeded ? null : Math.max(1, counted.ttlInSeconds);
+    return counted.isAllowed || !counted.isExceeded ? null : new TooManyRequests(Math.max(1, counted.ttlInSeconds));
   };
 }
 

@@ -87,8 +87,9 @@ export function single(value: string | string[] | undefined): string | undefined
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-const listed = (value: string | undefined): readonly string[] =>
-  (value ?? "")
+/** The items of a comma-separated list. */
+export const listed = (value = ""): readonly string[] =>
+  value
     .split(",")
     .map((item) => item.trim())
     .filter((item) => item !== "");

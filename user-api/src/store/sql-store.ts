@@ -4,9 +4,7 @@ import { type BatchOptions, batchQueries } from "./batch-queries.ts";
 import type { Database, Row } from "./database.ts";
 import { emailKey, formerEmailKey } from "./email-key.ts";
 import { migrateTables, requireMigrated } from "./migrations.ts";
-import type { Post, User, UserStore, UserWithPosts } from "./store.ts";
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+import { type Post, type User, type UserStore, type UserWithPosts, UUID } from "./store.ts";
 
 const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 

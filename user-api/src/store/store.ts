@@ -1,5 +1,7 @@
 /** The interface of the user store, as the resolvers use it. */
 
+export const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
 export interface User {
   /** UUIDv7, assigned by this service: the order of ids is the order of creation, to the millisecond. */
   readonly id: string;
