@@ -196,7 +196,7 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
         assert.equal(node?.served.at(-1)?.plugins.get(value.id)?.config.policy, "cluster");
       }));
 
-    test("a node that lags is named, and one that is silent is left out and named", () =>
+    test("a lagging node and a silent node are reported, and only the lagging one is waited for", () =>
       withNodes(["a:1"], async (_, write) => {
         const insert = `insert into nodes values ($1, $2, null, '1', 0, clock_timestamp() - $3::interval)`;
         await database.query(insert, [randomUUID(), "slow:1", "-1 hour"]);

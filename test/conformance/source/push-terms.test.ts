@@ -96,7 +96,7 @@ test("the last pushed document is served after a start without an operator, and 
     assert.equal(trouble(), null);
   });
   await withNode({ journal: keep(), operatorTimeout: 1 }, async ({ served, trouble, state, push }) => {
-    await waitFor(() => served.length > 0, { what: "the document that was kept" });
+    await waitFor(() => served.length > 0, { what: "the saved document" });
     assert.deepEqual(served, [["kept"]]);
     assert.match(trouble() ?? "", /no operator has pushed since the start/);
     const { term, revision } = await state();

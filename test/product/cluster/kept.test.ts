@@ -59,7 +59,7 @@ before(async () => {
 
 test("the acknowledged document is saved in parts of bounded size, without a readable password or key", async () => {
   const kept = await waitFor(async () => ((await manifest()).hash === (await hash()) ? manifest() : undefined), {
-    what: "the document to be kept",
+    what: "the document to be saved",
   });
   const { items } = JSON.parse(await kubectl(["get", "configmaps", "-l", "sluice.dev/part-of", "-o", "json"]));
   const parts = items as readonly { readonly metadata: { name: string }; readonly binaryData: { content: string } }[];

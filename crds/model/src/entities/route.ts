@@ -99,7 +99,7 @@ export const routeSchema = record(
     }),
     path_handling: choice(["v0", "v1"], {
       description:
-        "How the paths of service and request are joined: v0 with exactly one slash between them, v1 unchanged.",
+        "How the paths of service and request are joined: v0 with exactly one slash between them, v1 by concatenation.",
       default: "v0",
     }),
     request_buffering: boolean({

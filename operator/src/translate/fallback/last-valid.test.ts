@@ -114,7 +114,7 @@ test("revoked access stays revoked, although the last valid version had it", () 
   assert.equal(told().paths?.[1] ?? true, true, "nothing is sent to a service that is gone");
 });
 
-test("a missing reference is answered 503: the resource itself is valid", () => {
+test("a missing reference is answered 503 although the resource itself is valid", () => {
   const { put, told } = scene();
   told();
   put("Route", "users", route(["/users"], "nobody"));
