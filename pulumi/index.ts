@@ -8,8 +8,8 @@ import { enforcePolicies } from "./policy/enforce.ts";
 import { createSluice, type Outputs, ownEverything, waitAtMost } from "./stack.ts";
 
 const config = loadConfig();
-const refuseFaults = enforcePolicies({ public: config.creates === "sluice" && config.isPublic });
-const mayCreate = lookFirst({ stack: getStack(), read: createReader() });
+const refuseFaults = enforcePolicies(config.creates === "sluice" && config.isPublic);
+const mayCreate = lookFirst(getStack(), createReader());
 ownEverything(STACK_LABEL, getStack());
 if (config.creates === "sluice" && config.timeout !== undefined) waitAtMost(config.timeout);
 

@@ -4,15 +4,10 @@ import type { Resource, ResourceClient, StateBackend } from "@sluice/crds";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import { createTranslateStage } from "./document/translate-stage.ts";
-import {
-  createLeadership,
-  type Leadership,
-  type StartLeaderElection,
-  soleLeader,
-} from "./leader-election/leader-election.ts";
+import { createLeadership, type StartLeaderElection, soleLeader } from "./leader-election/leader-election.ts";
 import { createOperatorMetrics, registerOperatorGauges } from "./metrics.ts";
 import { type PrivateSecrets, privateSecretsOf } from "./private-secrets.ts";
-import { createNodeConnector, type NodeConnector } from "./publish/node-client.ts";
+import { createNodeConnector } from "./publish/node-client.ts";
 import { nodeServiceOf } from "./publish/node-discovery.ts";
 import { createPublishStage } from "./publish/publish-stage.ts";
 import type { PushCredentials } from "./publish/push-credentials.ts";
@@ -23,7 +18,7 @@ import { createStateStore } from "./saved-state/state-store.ts";
 import { createServer } from "./server.ts";
 import type { OperatorSettings } from "./settings.ts";
 import { ownObjectName } from "./start-checks.ts";
-import { createEventRecorder, type EventRecorder } from "./status/event-recorder.ts";
+import { createEventRecorder } from "./status/event-recorder.ts";
 import { createStatusStage } from "./status/status-stage.ts";
 import { createWatchStage } from "./watch/watch-stage.ts";
 
@@ -52,7 +47,7 @@ export interface Operator {
 
 /** @throws SettingsError, and the errors of opening the listener. */
 export async function startOperator(options: OperatorOptions): Promise<Operator> {
-  const { settings, client, pushCredentials, log } = options;
+  const { settings, client, pushCredentials, privateSecrets = privateSecretsOf(settings), log } = options;
   const nodeService = nodeServiceOf(settings);
   const abort = new AbortController();
   const { signal } = abort;
@@ -63,7 +58,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
   const lastValid = createLastValidVersions();
   const leadership = createLeadership(signal);
   const savedState = createStateReader({ store, leadership, signal, log });
-  const gate = createPublishGate({ leadership, savedState });
+  const gate = createPublishGate(leadership, savedState);
 
   const watch = createWatchStage({ client, settings, signal, log });
   const translate = createTranslateStage({ watch, savedState, gate, lastValid, settings, metrics, log });
@@ -81,7 +76,23 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     unsynced: translate.unsynced,
     election: leadership,
   });
-  const rotation = maintainSecrets(options, { leadership, connector, events, signal });
+
+  const leads = () => leadership.term() !== null;
+  leadership.terms.subscribe((term) => {
+    const moving = { client, store: options.store, manager: MANAGER, leads, log, signal };
+    if (term !== null) void privateSecrets.move(moving);
+  });
+  const rotation = pushCredentials.rotate?.({
+    client: privateSecrets.reading(client),
+    authorityNamespace: privateSecrets.namespace,
+    manager: MANAGER,
+    // A new authority must not be created before the old one was moved.
+    leads: () => leads() && privateSecrets.isMoved(),
+    renew: connector.replaceTls,
+    recordEvent: events.record,
+    log,
+    signal,
+  });
 
   let closing: Promise<void> | undefined;
   async function closeAll(): Promise<void> {
@@ -106,33 +117,4 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
   leadership.start(startElection, { highestKnownTerm: savedState.highestTerm, onReconnected: () => client.rewatch() });
   const { address, port } = server.server.address() as AddressInfo;
   return { address: { host: address, port }, isOwn: watch.isOwn, close };
-}
-
-interface SecretMaintenance {
-  readonly leadership: Leadership;
-  readonly connector: NodeConnector;
-  readonly events: EventRecorder;
-  readonly signal: AbortSignal;
-}
-
-/** While this operator leads: moves its Secrets to their namespace, and then rotates the push certificates. */
-async function maintainSecrets(
-  { settings, client, store, pushCredentials, privateSecrets = privateSecretsOf(settings), log }: OperatorOptions,
-  { leadership, connector, events, signal }: SecretMaintenance,
-): Promise<void> {
-  const leads = () => leadership.term() !== null;
-  leadership.terms.subscribe((term) => {
-    if (term !== null) void privateSecrets.move({ client, store, manager: MANAGER, leads, log, signal });
-  });
-  await pushCredentials.rotate?.({
-    client: privateSecrets.reading(client),
-    authorityNamespace: privateSecrets.namespace,
-    manager: MANAGER,
-    // A new authority must not be created before the old one was moved.
-    leads: () => leads() && privateSecrets.isMoved(),
-    renew: connector.replaceTls,
-    recordEvent: events.record,
-    log,
-    signal,
-  });
 }

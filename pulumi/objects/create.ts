@@ -1,15 +1,5 @@
 /** Creates Kubernetes objects as Pulumi resources. All special handling of kinds for Pulumi is here. */
-import {
-  admissionregistration,
-  apiextensions,
-  apps,
-  autoscaling,
-  coordination,
-  core,
-  networking,
-  policy,
-  rbac,
-} from "@pulumi/kubernetes";
+import * as kubernetes from "@pulumi/kubernetes";
 import type { CustomResource, CustomResourceOptions } from "@pulumi/pulumi";
 
 interface ObjectMetadata {
@@ -31,25 +21,16 @@ export interface KubernetesObject {
 /** Each constructor accepts a Kubernetes object; the API server validates it, in a preview too. */
 type Constructor = new (name: string, object: never, options?: CustomResourceOptions) => CustomResource;
 
-const constructors: Readonly<Record<string, Constructor>> = {
-  "v1 ConfigMap": core.v1.ConfigMap,
-  "v1 Namespace": core.v1.Namespace,
-  "v1 Secret": core.v1.Secret,
-  "v1 Service": core.v1.Service,
-  "v1 ServiceAccount": core.v1.ServiceAccount,
-  "admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration":
-    admissionregistration.v1.ValidatingWebhookConfiguration,
-  "apps/v1 Deployment": apps.v1.Deployment,
-  "apps/v1 StatefulSet": apps.v1.StatefulSet,
-  "autoscaling/v2 HorizontalPodAutoscaler": autoscaling.v2.HorizontalPodAutoscaler,
-  "coordination.k8s.io/v1 Lease": coordination.v1.Lease,
-  "networking.k8s.io/v1 NetworkPolicy": networking.v1.NetworkPolicy,
-  "policy/v1 PodDisruptionBudget": policy.v1.PodDisruptionBudget,
-  "rbac.authorization.k8s.io/v1 ClusterRole": rbac.v1.ClusterRole,
-  "rbac.authorization.k8s.io/v1 ClusterRoleBinding": rbac.v1.ClusterRoleBinding,
-  "rbac.authorization.k8s.io/v1 Role": rbac.v1.Role,
-  "rbac.authorization.k8s.io/v1 RoleBinding": rbac.v1.RoleBinding,
-};
+/** By the first part of the API group, version and kind. */
+const constructors = kubernetes as unknown as Readonly<
+  Record<string, Partial<Record<string, Record<string, Constructor>>>>
+>;
+
+/** The constructor of Pulumi for the kind; undefined: there is none. */
+function constructorOf({ apiVersion, kind }: KubernetesObject): Constructor | undefined {
+  const [group = "", version = ""] = apiVersion.includes("/") ? apiVersion.split("/") : ["core", apiVersion];
+  return constructors[group.split(".")[0] ?? ""]?.[version]?.[kind];
+}
 
 /**
  * Time limits for the API server and the pods; Pulumi's default is ten minutes per object. Objects without pods are
@@ -61,9 +42,8 @@ const withPods: readonly string[] = ["Deployment", "StatefulSet", "Namespace"];
 
 /** Creates the object as a resource named like it. Kinds unknown to Pulumi become custom resources. */
 export function createObject(object: KubernetesObject, options: CustomResourceOptions = {}): CustomResource {
-  const { apiVersion, kind, metadata } = object;
-  const known = constructors[`${apiVersion} ${kind}`];
-  const made: Constructor = known ?? apiextensions.CustomResource;
+  const { kind, metadata } = object;
+  const made = constructorOf(object) ?? kubernetes.apiextensions.CustomResource;
   return new made(metadata.name, (isAwaited(object) ? object : notAwaited(object)) as never, {
     customTimeouts: withPods.includes(kind) ? untilPodsEnd : timeouts,
     ...options,

@@ -23,17 +23,19 @@ interface Rule {
 /** Only the operator has rules in the last five. */
 type Section = "cluster" | "clusterOnly" | "home" | "selector" | "push" | "private" | "privatePush" | "moved";
 
-export interface Rights {
-  readonly component: "operator" | "admin";
-  /** Whether to include the rules for cluster-scoped objects. */
-  readonly clusterOnly: boolean;
-}
-
 const apiGroup = "rbac.authorization.k8s.io";
 const apiVersion = `${apiGroup}/v1`;
 
-/** A service account with its roles in the cluster (or in the namespaces that are read) and in the home namespace. */
-export function rightsOf(release: Release, { component, clusterOnly }: Rights): readonly KubernetesObject[] {
+/**
+ * A service account with its roles in the cluster (or in the namespaces that are read) and in the home namespace.
+ *
+ * @param clusterOnly Whether to include the rules for cluster-scoped objects.
+ */
+export function rightsOf(
+  release: Release,
+  component: "operator" | "admin",
+  clusterOnly: boolean,
+): readonly KubernetesObject[] {
   const { values, namespace } = release;
   const rules = rulesOf(release, component);
   const metadata = metadataOf(release, component);

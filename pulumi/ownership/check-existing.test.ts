@@ -11,7 +11,7 @@ import type { Found, ObjectIdentity } from "./reader.ts";
 function look(there: readonly Found[]) {
   const read = async ({ metadata }: ObjectIdentity) =>
     there.find(({ metadata: { name } }) => name === metadata.name) ?? null;
-  return lookFirst({ stack: "dev", read });
+  return lookFirst("dev", read);
 }
 
 const objects = (registered: readonly Registered[]) => registered.filter(({ type }) => type.startsWith("kubernetes:"));

@@ -8,18 +8,13 @@ import type { Found, ObjectIdentity, ReadObject } from "./reader.ts";
 /** The label on every object of a stack: `kubectl get all -A -l sluice.dev/stack=dev`. */
 export const STACK_LABEL = "sluice.dev/stack";
 
-export interface Looking {
-  readonly stack: string;
-  readonly read: ReadObject;
-}
-
 /**
  * Holds back every Kubernetes object registered from now on until all have been checked. Call the returned function
  * when all are registered; it resolves when they may be created.
  *
  * @returns a function that rejects with a RunError listing objects of other owners; none is created then.
  */
-export function lookFirst({ stack, read }: Looking): () => Promise<void> {
+export function lookFirst(stack: string, read: ReadObject): () => Promise<void> {
   const looks: Promise<string | null>[] = [];
   const { promise: looked, resolve: goOn } = Promise.withResolvers<CustomResource[]>();
   runtime.registerStackTransformation(({ type, props, opts }) => {

@@ -3,18 +3,14 @@ import { log, Output, output, RunError, runtime } from "@pulumi/pulumi";
 import type { KubernetesObject } from "../objects/create.ts";
 import { bareRoutes, isObject, judge } from "./rules.ts";
 
-export interface Enforcement {
-  /** Refuses Routes on which no Plugin acts. */
-  readonly public: boolean;
-}
-
 /**
  * Collects all Kubernetes objects registered from now on. Call the returned function when all are registered: in a
  * preview, which precedes every `pulumi up`, nothing has been created then.
  *
+ * @param isPublic Whether to refuse Routes on which no Plugin acts.
  * @returns a function that throws a RunError with every fault.
  */
-export function enforcePolicies({ public: isPublic }: Enforcement): () => void {
+export function enforcePolicies(isPublic: boolean): () => void {
   const seen: KubernetesObject[] = [];
   runtime.registerStackTransformation(({ type, props }) => {
     if (isObject(type, props)) seen.push(props);

@@ -1,4 +1,5 @@
 /** Rules that every stack must satisfy: pure functions over objects, run before anything is created. */
+import type { types } from "@pulumi/kubernetes";
 import type { KubernetesObject } from "../objects/create.ts";
 
 export interface Rule {
@@ -9,34 +10,8 @@ export interface Rule {
   faults(object: KubernetesObject): readonly string[];
 }
 
-interface Container {
-  readonly name?: string;
-  readonly image?: string;
-  readonly resources?: { readonly limits?: { readonly memory?: unknown } };
-  readonly securityContext?: {
-    readonly allowPrivilegeEscalation?: boolean;
-    readonly privileged?: boolean;
-    readonly readOnlyRootFilesystem?: boolean;
-    readonly runAsNonRoot?: boolean;
-    readonly capabilities?: { readonly drop?: readonly string[]; readonly add?: readonly string[] };
-    readonly seccompProfile?: { readonly type?: string };
-  };
-}
-
-interface PodSpec {
-  readonly containers?: readonly Container[];
-  readonly initContainers?: readonly Container[];
-  readonly ephemeralContainers?: readonly Container[];
-  readonly hostNetwork?: boolean;
-  readonly hostPID?: boolean;
-  readonly hostIPC?: boolean;
-  readonly volumes?: readonly Readonly<Record<string, unknown>>[];
-  readonly securityContext?: {
-    readonly runAsNonRoot?: boolean;
-    readonly runAsUser?: number;
-    readonly seccompProfile?: { readonly type?: string };
-  };
-}
+type Container = types.output.core.v1.Container;
+type PodSpec = types.output.core.v1.PodSpec;
 
 /** Whether a resource of this type is a Kubernetes object. */
 export const isObject = (type: string, props: unknown): props is KubernetesObject =>

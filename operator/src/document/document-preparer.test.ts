@@ -8,11 +8,8 @@ import { createDocumentPreparer, type PreparedDocument } from "./document-prepar
 
 function scene() {
   const made = testClusterState();
-  const make = createDocumentPreparer({
-    clusterState: made.clusterState,
-    batches: createBatches({ class: "sluice" }),
-    translator: createTranslator({ homeNamespace: "default", class: "sluice" }),
-  });
+  const translator = createTranslator({ homeNamespace: "default", class: "sluice" });
+  const make = createDocumentPreparer(made.clusterState, createBatches({ class: "sluice" }), translator);
   for (let at = 0; at < 300; at++) made.put("Service", `s${at}`, { spec: { url: `http://${at}.test` } });
   return { ...made, make };
 }

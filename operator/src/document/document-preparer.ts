@@ -9,12 +9,6 @@ import { type ClusterState, copyClusterState } from "../watch/cluster-state.ts";
 import { type Batches, type HeldBack, withHeldBack } from "./batches.ts";
 import { buildSnapshotSliced, emptyBuild, type SnapshotBuild } from "./build-snapshot.ts";
 
-export interface DocumentPreparerOptions {
-  readonly clusterState: ClusterState;
-  readonly batches: Batches;
-  readonly translator: Translator;
-}
-
 export interface PreparedDocument extends Pick<Translation, "problems" | "owners"> {
   readonly built: SnapshotBuild;
   /** All resources as of the start of a full translation; after an incremental one, the current resources. */
@@ -25,7 +19,7 @@ export interface PreparedDocument extends Pick<Translation, "problems" | "owners
   readonly recheckAfter: number | null;
 }
 
-export function createDocumentPreparer({ clusterState, batches, translator }: DocumentPreparerOptions) {
+export function createDocumentPreparer(clusterState: ClusterState, batches: Batches, translator: Translator) {
   let built = emptyBuild;
   /** `ownerKey`s of resources that batches held back or reported in the last translation. */
   let inBatches: ReadonlySet<string> = new Set();

@@ -78,7 +78,7 @@ export function createTranslateStage(options: TranslateStageOptions): TranslateS
     classOf,
     lastValid,
   });
-  const prepareDocument = createDocumentPreparer({ clusterState, batches, translator });
+  const prepareDocument = createDocumentPreparer(clusterState, batches, translator);
   /** `ownerKey`s of resources whose meaning changed since the last translation was started. */
   let changed = new Set<string>();
   /** Whether the last translation completed: otherwise it is unknown what has changed since. */

@@ -43,14 +43,7 @@ export function parseNodeState(answer: Members): NodeReport {
     (statusPort === undefined || (isCount(statusPort) && statusPort <= 65_535));
   if (!isState)
     throw new Error(`the response is not from a node: ${JSON.stringify(answer).slice(0, MAX_QUOTED_CHARACTERS)}`);
-  return {
-    node,
-    hash,
-    revision,
-    version,
-    ...(term !== undefined && { term }),
-    ...(statusPort !== undefined && { statusPort }),
-  };
+  return { node, hash, revision, version, ...(term !== undefined && { term }), ...(statusPort && { statusPort }) };
 }
 
 /** Members that are missing or invalid are left out. */

@@ -123,10 +123,7 @@ interface Step {
 function gate() {
   const state = { term: null as number | null, isRead: true };
   const terms = createEmitter<number | null>();
-  const publishGate = createPublishGate({
-    leadership: { term: () => state.term, terms },
-    savedState: { isRead: () => state.isRead },
-  });
+  const publishGate = createPublishGate({ term: () => state.term, terms }, { isRead: () => state.isRead });
   return {
     publishGate,
     unread: () => {

@@ -7,12 +7,10 @@ import { createEmitter } from "../emitter.ts";
 import type { Leadership } from "../leader-election/leader-election.ts";
 import type { StateReader } from "./state-reader.ts";
 
-export interface PublishGateOptions {
-  readonly leadership: Pick<Leadership, "term" | "terms">;
-  readonly savedState: Pick<StateReader, "isRead">;
-}
-
-export function createPublishGate({ leadership, savedState }: PublishGateOptions) {
+export function createPublishGate(
+  leadership: Pick<Leadership, "term" | "terms">,
+  savedState: Pick<StateReader, "isRead">,
+) {
   const terms = createEmitter<number | null>();
   let reportedTerm: number | null = null;
   /** Compared with the current term at each call: leadership ends before it is reported. */

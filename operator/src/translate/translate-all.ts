@@ -199,7 +199,7 @@ export function createTranslateAll(cache: TranslationCache<ResourceTranslation>,
             served.add(key);
             if (kind === "Upstream") unservedUpstreams.addServed(entity);
             if (entity.backend)
-              endpoints.set(entity.item.id, backendEndpoints(entity.backend, { clusterState, slices }));
+              endpoints.set(entity.item.id, backendEndpoints(entity.backend, clusterState.CoreService, slices));
           } else if (index === 0) {
             open = false;
             isPlain = false;

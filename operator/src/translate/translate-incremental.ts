@@ -89,7 +89,7 @@ export function createTranslateIncremental(
     function serveAddresses({ item, backend }: EntityTranslation): void {
       if (!backend) return;
       const before = translation.endpoints.get(item.id);
-      const now = backendEndpoints(backend, { clusterState, slices });
+      const now = backendEndpoints(backend, clusterState.CoreService, slices);
       endpoints.set(item.id, isDeepStrictEqual(before, now) ? before : now);
     }
 

@@ -15,7 +15,7 @@ export const adminSecret = (release: Release): string =>
 export function adminObjects(release: Release): readonly KubernetesObject[] {
   const values = release.values.admin;
   return [
-    ...rightsOf(release, { component, clusterOnly: values.kubernetes }),
+    ...rightsOf(release, component, values.kubernetes),
     serviceOf(release, { component, ports: { admin: values.port } }),
     deploymentOf(release, {
       component,

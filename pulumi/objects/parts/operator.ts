@@ -23,7 +23,7 @@ const component = "operator";
 export function operatorObjects(release: Release): readonly KubernetesObject[] {
   const webhook = hasWebhook(release);
   return [
-    ...rightsOf(release, { component, clusterOnly: webhook }),
+    ...rightsOf(release, component, webhook),
     ...(webhook ? webhookObjects(release) : []),
     ...classLeases(release),
     serviceOf(release, { component, ports: { http: 8080 } }),

@@ -4,18 +4,14 @@ import type { ServiceEndpoint } from "@sluice/model";
 import type { ClusterState } from "../../watch/cluster-state.ts";
 import type { EndpointSliceIndex } from "./endpoint-slice-index.ts";
 
-interface Places {
-  readonly clusterState: Pick<ClusterState, "CoreService">;
-  readonly slices: EndpointSliceIndex;
-}
-
 /** The endpoints, followed by the cluster address of the core Service, unless there are no endpoints. */
 export function backendEndpoints(
   { namespace, name, port }: BackendService,
-  { clusterState, slices }: Places,
+  coreServices: ClusterState["CoreService"],
+  slices: EndpointSliceIndex,
 ): readonly ServiceEndpoint[] {
   const key = namespacedName(namespace, name);
-  const service = clusterState.CoreService.get(key);
+  const service = coreServices.get(key);
   const ports: unknown = service?.spec?.ports;
   // Core Services in a directory are not validated.
   const found = (Array.isArray(ports) ? ports : []).find((candidate) => Object(candidate).port === port);
