@@ -1,6 +1,6 @@
 /** The operator as stages: watch -> translate -> publish -> status, and the listener. */
 import type { AddressInfo } from "node:net";
-import type { Resource, ResourceClient, StateBackend } from "@sluice/crds";
+import type { ResourceClient, StateBackend } from "@sluice/crds";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import { createTranslateStage } from "./document/translate-stage.ts";
@@ -38,15 +38,8 @@ export interface OperatorOptions {
   readonly log: Logger;
 }
 
-export interface Operator {
-  readonly address: { readonly host: string; readonly port: number };
-  isOwn(resource: Resource): boolean;
-  /** Stops watching, pushing and answering; the nodes keep their documents. Repeated calls wait for the same end. */
-  close(): Promise<void>;
-}
-
 /** @throws SettingsError, and the errors of opening the listener. */
-export async function startOperator(options: OperatorOptions): Promise<Operator> {
+export async function startOperator(options: OperatorOptions) {
   const { settings, client, pushCredentials, privateSecrets = privateSecretsOf(settings), log } = options;
   const nodeService = nodeServiceOf(settings);
   const abort = new AbortController();
@@ -107,6 +100,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     await Promise.all([options.store.close(), rotation]);
     await connector.close();
   }
+  /** Stops watching, pushing and answering; the nodes keep their documents. Repeated calls wait for the same end. */
   const close = () => (closing ??= closeAll());
 
   await server.listen({ host: settings.listen.host, port: settings.listen.port }).catch(async (error) => {
@@ -118,3 +112,5 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
   const { address, port } = server.server.address() as AddressInfo;
   return { address: { host: address, port }, isOwn: watch.isOwn, close };
 }
+
+export type Operator = Awaited<ReturnType<typeof startOperator>>;

@@ -37,11 +37,8 @@ export function ownObjectName({ class: className }: OperatorSettings): string {
   return className === DEFAULT_CLASS ? "sluice-operator" : `sluice-operator-${className}`;
 }
 
-export const readsAllNamespaces = ({
-  namespaces,
-  namespaceSelector,
-}: Pick<OperatorSettings, "namespaces" | "namespaceSelector">): boolean =>
-  namespaces.length === 0 && namespaceSelector === null;
+export const readsAllNamespaces = (settings: Pick<OperatorSettings, "namespaces" | "namespaceSelector">): boolean =>
+  settings.namespaces.length === 0 && settings.namespaceSelector === null;
 
 /** Names the setting to change. Any other error is a bug and keeps its stack. */
 export function startErrorMessage(error: Error & { readonly code?: string }, { listen }: OperatorSettings): string {

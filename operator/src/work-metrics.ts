@@ -8,23 +8,11 @@ import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 export const controllers = ["document", "status"] as const;
 export type ControllerName = (typeof controllers)[number];
 
-/** Events of one controller's queue. */
-export interface WorkQueueMetrics {
-  /** An item was queued that was not queued before. */
-  added(): void;
-  /** @param waited Seconds from `added`. */
-  started(waited: number): void;
-  /** @param seconds From `started`. */
-  ended(seconds: number, result: "success" | "error"): void;
-  /** A failed item is retried. */
-  retried(): void;
-}
-
 const seconds = [0.0001, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
 
 const queue = (controller: ControllerName) => ({ name: controller, controller });
 
-export function createWorkMetrics(registry: Registry): Readonly<Record<ControllerName, WorkQueueMetrics>> {
+export function createWorkMetrics(registry: Registry) {
   const registers = [registry];
   const ofQueue = { labelNames: ["name", "controller"], registers } as const;
   const ofController = { labelNames: ["controller"], registers } as const;
@@ -64,27 +52,34 @@ export function createWorkMetrics(registry: Registry): Readonly<Record<Controlle
     help: "Items being processed.",
     ...ofController,
   });
-  function workOf(controller: ControllerName): WorkQueueMetrics {
+  function workOf(controller: ControllerName) {
     const [of, itself] = [queue(controller), { controller }];
     // Start at 0, so that an alert on an increase sees the first event.
     for (const counter of [adds, retries]) counter.inc(of, 0);
     errors.inc(itself, 0);
     return {
+      /** An item was queued that was not queued before. */
       added: () => adds.inc(of),
-      started(waited) {
+      /** @param waited Seconds from `added`. */
+      started(waited: number) {
         waits.observe(of, waited);
         active.inc(itself);
       },
-      ended(took, result) {
+      /** @param took Seconds from `started`. */
+      ended(took: number, result: "success" | "error") {
         active.dec(itself);
         works.observe(of, took);
         times.observe(itself, took);
         total.inc({ controller, result });
         if (result === "error") errors.inc(itself);
       },
+      /** A failed item is retried. */
       retried: () => retries.inc(of),
     };
   }
 
   return { document: workOf("document"), status: workOf("status") };
 }
+
+/** Records the events of one controller's queue. */
+export type WorkQueueMetrics = ReturnType<typeof createWorkMetrics>[ControllerName];

@@ -23,12 +23,6 @@ export interface CertificatePlan<Name extends string> {
   readonly overlap: number;
 }
 
-export interface RenewOptions {
-  readonly now: Date;
-  /** Create a new authority although the newest one is not due. Default false. */
-  readonly replace?: boolean;
-}
-
 const DAY = 24 * 60 * 60 * 1000;
 const AUTHORITY_DAYS = 730;
 const CERTIFICATE_DAYS = 90;
@@ -43,12 +37,13 @@ interface Authority {
 
 /**
  * Renews each certificate in the last third of its lifetime, and when its names or its authority change. Returns the
- * stored set itself when nothing is due. Unreadable stored values count as absent.
+ * stored set itself when nothing is due. Unreadable stored values count as absent. With `replace` there is a new
+ * authority although the newest one is not due.
  */
 export async function renewCertificates<Name extends string>(
   stored: CertificateSet<Name> | null,
   plan: CertificatePlan<Name>,
-  { now, replace = false }: RenewOptions,
+  { now, replace = false }: { readonly now: Date; readonly replace?: boolean },
 ): Promise<CertificateSet<Name>> {
   const known = stored ? authoritiesOf(stored, now) : [];
   const stays = !replace && known[0]?.key !== undefined && isFresh(known[0].certificate, now);

@@ -17,13 +17,6 @@ export interface StatusSyncOptions {
   readonly now?: () => number;
 }
 
-export interface SyncResult {
-  /** Some resources are too recent to report as waiting: call `retryAll` and sync again later. */
-  readonly tooEarly: boolean;
-  /** More resources are queued than one sync handles: sync again in the next turn of the event loop. */
-  readonly hasMore: boolean;
-}
-
 const MAX_PER_SYNC = 300;
 /** Milliseconds of waiting for nodes before very many resources are reported as waiting, each by a write. */
 export const PENDING_GRACE_FOR_MANY = 10_000;
@@ -98,6 +91,9 @@ export function createStatusSync(options: StatusSyncOptions) {
     },
     /**
      * Syncs the queued resources. When the nodes have acknowledged more, it also syncs the resources that wait for them.
+     *
+     * @returns `tooEarly`: some resources are too recent to report as waiting; call `retryAll` and sync again later.
+     * `hasMore`: more resources are queued than one sync handles; sync again in the next turn of the event loop.
      */
     sync(owners: ReadonlyMap<string, Owner>, problems: ReadonlyMap<string, readonly Problem[]>) {
       const reached = publisher.acknowledgedRevision();

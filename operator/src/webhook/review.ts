@@ -18,11 +18,6 @@ export interface AdmissionReview {
   readonly response: AdmissionResponse;
 }
 
-/** A body that is not an AdmissionReview of this version; the caller answers 400 with the sentence. */
-export interface InvalidReview {
-  readonly fault: string;
-}
-
 export interface ReviewOptions {
   readonly homeNamespace: string;
   /** Whether the resource is of this operator's class. */
@@ -34,7 +29,8 @@ type Members = Readonly<Record<string, unknown>>;
 /** The API server truncates longer warnings. */
 const LONGEST_WARNING = 256;
 
-export function review(body: unknown, options: ReviewOptions): AdmissionReview | InvalidReview {
+/** For a body that is not an AdmissionReview of this version, the caller answers 400 with the fault. */
+export function review(body: unknown, options: ReviewOptions): AdmissionReview | { readonly fault: string } {
   if (!isRecord(body) || body.kind !== REVIEW.kind) return { fault: "expected an AdmissionReview" };
   if (body.apiVersion !== REVIEW.apiVersion)
     return { fault: `expected an AdmissionReview of ${REVIEW.apiVersion}, not of ${JSON.stringify(body.apiVersion)}` };
@@ -62,7 +58,7 @@ function answer(request: Members, options: ReviewOptions): Omit<AdmissionRespons
     },
   } as unknown as Resource;
   if (!sluiceKindOf(resource) || !options.isOwn(resource)) return { allowed: true };
-  const { violations, warnings } = validateResource(resource, options);
+  const { violations, warnings } = validateResource(resource, options.homeNamespace);
   return {
     allowed: violations.length === 0,
     ...(violations.length > 0 && {

@@ -3,24 +3,10 @@
  * call it, so its responses must not reveal other resources. References are checked when the resource is translated,
  * and reported in conditions.
  */
-import {
-  type Path,
-  type Resource,
-  type ResourceViolation,
-  sluiceKindOf,
-  type TranslationLookups,
-  translate,
-} from "@sluice/crds";
+import { type Path, type Resource, sluiceKindOf, type TranslationLookups, translate } from "@sluice/crds";
 import { kinds } from "@sluice/model";
 import { ineffectiveMembers } from "./ineffective-members.ts";
 import { sizeViolation } from "./size-limits.ts";
-
-export interface ResourceVerdict {
-  /** Why it would not be served, in the model's words. Empty: it may be stored. */
-  readonly violations: readonly ResourceViolation[];
-  /** Members that would be stored without effect; one sentence each. */
-  readonly warnings: readonly string[];
-}
 
 /** Referenced resources, Secrets and grants may be created later. */
 const allReferencesResolve: TranslationLookups = {
@@ -30,14 +16,16 @@ const allReferencesResolve: TranslationLookups = {
   namespacesOpenTo: () => [],
 };
 
-/** @throws TypeError for a resource that is not a custom resource of Sluice. */
-export function validateResource(
-  resource: Resource,
-  { homeNamespace }: { readonly homeNamespace: string },
-): ResourceVerdict {
+/**
+ * Returns why the resource would not be served, in the model's words, and one sentence for each member that would be
+ * stored without effect.
+ *
+ * @throws TypeError for a resource that is not a custom resource of Sluice.
+ */
+export function validateResource(resource: Resource, homeNamespace: string) {
   const kind = sluiceKindOf(resource);
   const excess = kind && sizeViolation(kinds[kind].spec, resource.spec);
-  if (excess) return { violations: [{ ...excess, condition: "Accepted", reason: "Invalid" }], warnings: [] };
+  if (excess) return { violations: [{ ...excess, condition: "Accepted", reason: "Invalid" }] as const, warnings: [] };
   const later = pathsFromSecrets(resource);
   const violations = translate(resource, { homeNamespace, audience: "nodes", ...allReferencesResolve })
     .flatMap((translated) => translated.violations)
