@@ -28,7 +28,6 @@ export interface CrdsConfig {
 export type StackConfig = SluiceConfig | CrdsConfig;
 
 interface Key {
-  /** The expected value, for error messages. */
   readonly expected: string;
   /**
    * For the suggested command. Secrets have none: the command prompts for them, so that they stay out of shell history.

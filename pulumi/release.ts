@@ -26,11 +26,9 @@ export function releaseOf(args: ReleaseArgs): Release {
   throw new RunError([`The values of ${args.name} have faults:`, ...lines].join("\n  "));
 }
 
-/** The release, or all faults. */
-export function checkRelease({ name, namespace, values = {} }: ReleaseArgs): {
-  readonly release?: Release;
-  readonly faults: readonly Fault[];
-} {
+type CheckedRelease = { readonly release?: Release; readonly faults: readonly Fault[] };
+
+export function checkRelease({ name, namespace, values = {} }: ReleaseArgs): CheckedRelease {
   const filled: unknown = merge(parse(chart("values.yaml")), values);
   if (!matchesSchema(filled)) return { faults: schemaFaults(filled) };
   const version: string = parse(chart("Chart.yaml")).appVersion;

@@ -50,7 +50,6 @@ export interface Outputs {
   /** The address for clients within the cluster. */
   readonly proxyAddress: string;
   readonly adminAddress?: string;
-  /** The admin token. */
   readonly adminToken?: Output<string>;
   /** The user API's GraphQL endpoint, through the gateway. */
   readonly usersAddress?: string;

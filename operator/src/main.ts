@@ -6,7 +6,6 @@ import {
   createClusterStateBackend,
   createDirectoryClient,
   createDirectoryStateBackend,
-  type StateBackend,
 } from "@sluice/crds";
 import { listSettings, readArguments, readSettings } from "@sluice/model";
 import { pino } from "pino";
@@ -15,7 +14,7 @@ import manifest from "../package.json" with { type: "json" };
 import { configuredElection } from "./leader-election/lease-election.ts";
 import { createRestMetrics } from "./metrics.ts";
 import { MANAGER, startOperator } from "./operator.ts";
-import { type PrivateSecrets, privateSecretsOf, savedStateName } from "./private-secrets.ts";
+import { privateSecretsOf, savedStateName } from "./private-secrets.ts";
 import { loadPushCredentials } from "./publish/push-credentials.ts";
 import { type OperatorSettings, operatorSettings } from "./settings.ts";
 import { portInUse, SettingsError, startErrorMessage } from "./start-checks.ts";
@@ -28,6 +27,8 @@ async function run(settings: OperatorSettings): Promise<void> {
     ? createDirectoryClient({ directory: settings.directory, log, unprotectWait: settings.unprotectWait })
     : createClusterClient({ log, onRequestEnd: createRestMetrics(registry) });
   const privateSecrets = privateSecretsOf(settings);
+  const { directory, homeNamespace: namespace } = settings;
+  const name = savedStateName(settings);
   const operator = await startOperator({
     settings,
     privateSecrets,
@@ -36,7 +37,9 @@ async function run(settings: OperatorSettings): Promise<void> {
     pushCredentials: await loadPushCredentials(settings),
     registry,
     startElection: configuredElection(settings, log),
-    store: storeOf(settings, privateSecrets),
+    store: directory
+      ? createDirectoryStateBackend(directory, name)
+      : createClusterStateBackend({ namespace, keyNamespace: privateSecrets.namespace, name }),
   });
   log.info({ address: operator.address }, "operator is up");
   const webhook = await webhookOf(settings, {
@@ -63,14 +66,6 @@ async function run(settings: OperatorSettings): Promise<void> {
         process.exitCode = 1;
       });
     });
-}
-
-function storeOf(settings: OperatorSettings, { namespace: keyNamespace }: PrivateSecrets): StateBackend {
-  const { directory, homeNamespace: namespace } = settings;
-  const name = savedStateName(settings);
-  return directory
-    ? createDirectoryStateBackend(directory, name)
-    : createClusterStateBackend({ namespace, keyNamespace, name });
 }
 
 type WebhookParts = Pick<WebhookOptions, "client" | "secretNamespace" | "isOwn" | "log" | "registry">;

@@ -4,7 +4,6 @@ import type { Values } from "../values.d.ts";
 /** Members common to all parts with a Deployment. */
 export type Workload = Omit<Values["operator"], "privateNamespace">;
 
-/** One Sluice: its name, its home namespace, and its values. */
 export interface Release {
   /** The prefix of all objects' names. */
   readonly name: string;

@@ -3,10 +3,7 @@
 import type { KubernetesObject } from "./create.ts";
 import { type Component, hasWebhook, metadataOf, type Release, selectorOf } from "./names.ts";
 
-interface Rules {
-  readonly ingress: readonly object[];
-  readonly egress: readonly object[];
-}
+type Rules = Readonly<Record<"ingress" | "egress", readonly object[]>>;
 
 export function networkPolicy(release: Release, component: Component): KubernetesObject {
   return {

@@ -53,9 +53,6 @@ export function createReader(config = new Config("kubernetes")): ReadObject {
   };
 }
 
-/** Forbidden or unauthorized. */
-const isRefused = (code: number): boolean => code === 401 || code === 403;
-
 async function read(api: KubernetesObjectApi, { apiVersion, kind, metadata }: ObjectIdentity): Promise<Found | null> {
   const { name, namespace } = metadata;
   const { promise: late, reject } = Promise.withResolvers<never>();
@@ -66,7 +63,7 @@ async function read(api: KubernetesObjectApi, { apiVersion, kind, metadata }: Ob
   } catch (error) {
     if (error instanceof RunError) throw error;
     // Without a code the server is unreachable, or the cluster does not serve the kind.
-    if (!(error instanceof ApiException) || error.code === 404 || isRefused(error.code)) return null;
+    if (!(error instanceof ApiException) || [401, 403, 404].includes(error.code)) return null;
     throw new RunError(
       `the API server answered ${error.code} to the question whether ${kind} ${name} exists: try again`,
     );

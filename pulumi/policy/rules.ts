@@ -4,7 +4,6 @@ import type { KubernetesObject } from "../objects/create.ts";
 
 export interface Rule {
   readonly name: string;
-  /** The requirement, in a sentence. */
   readonly description: string;
   /** A sentence for each violation by the object. */
   faults(object: KubernetesObject): readonly string[];
@@ -113,10 +112,8 @@ const exactRights: Rule = {
   },
 };
 
-/** Rules for every object of every stack. */
 export const policyRules: readonly Rule[] = [fixedImages, memoryLimits, restrictedPods, exactRights];
 
-/** Every fault of the objects, with rule and object. */
 export const judge = (objects: readonly KubernetesObject[], list = policyRules): readonly string[] =>
   objects.flatMap((object) =>
     list.flatMap((rule) =>

@@ -40,7 +40,6 @@ export class Consumer extends SluiceResource<"Consumer"> {
 }
 
 interface Owner {
-  /** The consumer's component. */
   readonly parent: ComponentResource;
   readonly name: string;
   readonly metadata: ResourceMetadata;

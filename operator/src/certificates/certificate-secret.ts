@@ -1,10 +1,5 @@
 /** Reads and writes the entries of Secrets. */
-import type { Resource, ResourceClient } from "@sluice/crds";
-
-export interface Place {
-  readonly namespace: string;
-  readonly name: string;
-}
+import type { Ref, Resource, ResourceClient } from "@sluice/crds";
 
 /** The entry with this name; empty when there is none. */
 export const secretEntry = ({ data = {} }: Resource, entry: string): string =>
@@ -19,7 +14,7 @@ export interface SecretWrite {
 }
 
 /** Writes an opaque Secret with these entries, unless it has them already. Returns whether it was written. */
-export async function writeSecret({ namespace, name }: Place, write: SecretWrite): Promise<boolean> {
+export async function writeSecret({ namespace, name }: Omit<Ref, "kind">, write: SecretWrite): Promise<boolean> {
   const { client, manager, found, texts } = write;
   const entries = Object.entries(texts);
   if (found && entries.every(([entry, text]) => secretEntry(found, entry) === text)) return false;

@@ -9,7 +9,6 @@ import type { EventRecorder } from "../status/event-recorder.ts";
 import { renewCertificates } from "./certificate-rotation.ts";
 import { authoritySecretName, writeSecret } from "./certificate-secret.ts";
 import {
-  type FoundSecrets,
   findAuthorityFault,
   findNodesFault,
   type PushCertificates,
@@ -85,7 +84,7 @@ async function rotateOnce(
     nodes: secret,
   };
   const get = (one: keyof typeof places) => client.get({ kind: "Secret", ...places[one] });
-  const found: FoundSecrets = { authority: await get("authority"), nodes: await get("nodes") };
+  const found = { authority: await get("authority"), nodes: await get("nodes") };
   const at = now();
   const stored = readStoredCertificates(found, at);
   if (!leads()) return stored && !findAuthorityFault(stored, found.authority) ? stored : null;

@@ -28,10 +28,7 @@ export const pushCertificatePlan = (serverName: string, overlap: number): Certif
   overlap,
 });
 
-export interface FoundSecrets {
-  readonly authority: Resource | null;
-  readonly nodes: Resource | null;
-}
+type FoundSecrets = Readonly<Record<"authority" | "nodes", Resource | null>>;
 
 const pairIn = (resource: Resource | null, side: CertificateOwner): CertificatePair => ({
   certificate: resource ? secretEntry(resource, `${side}.crt`) : "",
@@ -59,7 +56,6 @@ export function findAuthorityFault(stored: PushCertificates | null, authority: R
   return isValidPair(stored.certificates.operator, stored.authorities) ? null : INVALID_PAIR;
 }
 
-/** The same for the nodes' Secret. */
 export function findNodesFault(stored: PushCertificates | null, nodes: Resource | null): string | null {
   if (!nodes) return MISSING;
   const authorities = stored?.authorities ?? "";

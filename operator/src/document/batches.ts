@@ -32,9 +32,9 @@ export const WATCH_SKEW = 5000;
 export interface HeldBack {
   /** The cluster state to publish; the same object when no batch is in progress. */
   readonly clusterState: ClusterState;
-  /** Resources that are not published in their current version, by `ownerKey`: their statuses are not written. */
+  /** Resources that are not published in their current version, by `refKey`: their statuses are not written. */
   readonly held: ReadonlySet<string>;
-  /** Problems of resources in batches that stay incomplete, by `ownerKey`. */
+  /** Problems of resources in batches that stay incomplete, by `refKey`. */
   readonly problems: ReadonlyMap<string, { readonly owner: Owner; readonly problem: Problem }>;
   /** Milliseconds until the same state has to be checked again; null: only when something changes. */
   readonly recheckAfter: number | null;
@@ -49,7 +49,7 @@ interface MarkedResource {
 }
 
 interface BatchMember extends MarkedResource {
-  /** Its `ownerKey`. */
+  /** Its `refKey`. */
   readonly name: string;
   readonly resource: Resource;
   readonly mark: BatchMark;
@@ -78,7 +78,7 @@ interface BatchesOptions {
 export function createBatches(options: BatchesOptions) {
   const { classOf = byItself, now = () => performance.now() } = options;
   const isOwn = (resource: Resource) => classOf(resource) === options.class;
-  /** By `ownerKey`. */
+  /** By `refKey`. */
   const marked = new Map<string, MarkedResource>();
   const progressById = new Map<string, BatchProgress>();
 

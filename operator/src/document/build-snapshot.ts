@@ -1,5 +1,7 @@
 /** Builds the next snapshot from a translation. Only changes are validated; one bad entity never blocks the others. */
+
 import { isDeepStrictEqual } from "node:util";
+import { refKey } from "@sluice/crds";
 import {
   type Change,
   type Collection,
@@ -18,7 +20,7 @@ import type { Problem } from "../status/conditions.ts";
 import { runToCompletion, type TimeSliced } from "../time-slicing.ts";
 import { closedOutcome, NOT_SERVED } from "../translate/fallback/outcome.ts";
 import { reasonFor } from "../translate/fallback/unavailable-entities.ts";
-import { type Item, ownerKey } from "../translate/translation.ts";
+import type { Item } from "../translate/translation.ts";
 import { applyChangeSliced } from "./apply-in-slices.ts";
 
 /** The items of a translation by collection and id. */
@@ -55,7 +57,7 @@ export function* buildSnapshotSliced(previous: SnapshotBuild, translation: Conte
   const problems = new Map<string, Problem[]>();
 
   function addProblem(owner: Item["owner"], problem: Problem): void {
-    const key = ownerKey(owner);
+    const key = refKey(owner);
     problems.set(key, [...(problems.get(key) ?? []), problem]);
   }
 

@@ -13,7 +13,7 @@ export interface PreparedDocument extends Pick<Translation, "problems" | "owners
   readonly built: SnapshotBuild;
   /** All resources as of the start of a full translation; after an incremental one, the current resources. */
   readonly resources: ClusterState;
-  /** `ownerKey`s of all resources that may differ from the last result; null: all of them. */
+  /** `refKey`s of all resources that may differ from the last result; null: all of them. */
   readonly changed: ReadonlySet<string> | null;
   /** Milliseconds until the same state has to be checked again; null: only when something changes. */
   readonly recheckAfter: number | null;
@@ -21,13 +21,13 @@ export interface PreparedDocument extends Pick<Translation, "problems" | "owners
 
 export function createDocumentPreparer(clusterState: ClusterState, batches: Batches, translator: Translator) {
   let built = emptyBuild;
-  /** `ownerKey`s of resources that batches held back or reported in the last translation. */
+  /** `refKey`s of resources that batches held back or reported in the last translation. */
   let inBatches: ReadonlySet<string> = new Set();
 
   /**
    * Only one preparation may run at a time. Changes after its first step go into the next one.
    *
-   * @param changed `ownerKey`s of resources whose meaning changed since the last completed preparation was started;
+   * @param changed `refKey`s of resources whose meaning changed since the last completed preparation was started;
    * null: unknown.
    */
   return function* prepare(changed: ReadonlySet<string> | null): TimeSliced<PreparedDocument> {

@@ -2,7 +2,7 @@
  * Second stage: translates the cluster state into a checked document. It is level-triggered: it translates the current
  * state, whatever the events were, so that a restart gives the same result.
  */
-import { isSluiceKind } from "@sluice/crds";
+import { isSluiceKind, parseRefKey } from "@sluice/crds";
 import type { Logger } from "pino";
 import { createEmitter, type Output } from "../emitter.ts";
 import type { OperatorGauges, OperatorMetrics } from "../metrics.ts";
@@ -11,7 +11,6 @@ import type { PublishGate } from "../saved-state/publish-gate.ts";
 import type { StateReader } from "../saved-state/state-reader.ts";
 import type { OperatorSettings } from "../settings.ts";
 import { runTimeSliced } from "../time-slicing.ts";
-import { parseOwnerKey } from "../translate/translation.ts";
 import { createTranslator } from "../translate/translator.ts";
 import type { ClusterChange, WatchStage } from "../watch/watch-stage.ts";
 import { createBatches } from "./batches.ts";
@@ -20,7 +19,7 @@ import { createDocumentPreparer, type PreparedDocument } from "./document-prepar
 export interface TranslatedDocument extends PreparedDocument {
   /** Whether it is the first one since this process started. */
   readonly isFirst: boolean;
-  /** `ownerKey`s of resources that changed after this translation was started. */
+  /** `refKey`s of resources that changed after this translation was started. */
   readonly changedSince: ReadonlySet<string>;
   /** When the translation was started, by `performance.now`. */
   readonly startedAt: number;
@@ -79,7 +78,7 @@ export function createTranslateStage(options: TranslateStageOptions): TranslateS
     lastValid,
   });
   const prepareDocument = createDocumentPreparer(clusterState, batches, translator);
-  /** `ownerKey`s of resources whose meaning changed since the last translation was started. */
+  /** `refKey`s of resources whose meaning changed since the last translation was started. */
   let changed = new Set<string>();
   /** Whether the last translation completed: otherwise it is unknown what has changed since. */
   let isLastComplete = false;
@@ -112,10 +111,10 @@ export function createTranslateStage(options: TranslateStageOptions): TranslateS
 
   savedState.restored.subscribe((resources) => {
     const restored = lastValid.restore(resources ?? new Map(), (key) => {
-      const { kind, name } = parseOwnerKey(key);
+      const { kind, key: name } = parseRefKey(key);
       return isSluiceKind(kind) ? clusterState[kind].get(name) : undefined;
     });
-    for (const key of restored) if (isSluiceKind(parseOwnerKey(key).kind)) changed.add(key);
+    for (const key of restored) if (isSluiceKind(parseRefKey(key).kind)) changed.add(key);
     gate.stateRestored(restored.size > 0);
     schedule();
   });

@@ -33,7 +33,6 @@ export interface NodeLoopOptions {
   readonly history: PublishHistory;
   /** Shared by all nodes. */
   readonly limiter: PushLimiter;
-  /** The term in which this operator leads; null while another operator does. */
   readonly term: () => number | null;
   readonly signal: AbortSignal;
   readonly onStatus: (view: NodeStatus) => void;
@@ -46,20 +45,6 @@ export interface NodeLoopOptions {
    */
   readonly retryInterval?: number;
   readonly now?: () => number;
-}
-
-/**
- * A document that a node refuses, and why. Sending it again would only repeat the answer; a new process may accept it.
- */
-interface NodeRefusal {
-  readonly hash: string;
-  readonly node: string | undefined;
-  readonly reason: string;
-}
-
-interface PendingPush {
-  readonly target: PublishedSnapshot;
-  readonly term: number;
 }
 
 const MAX_RETRY_INTERVAL = 5000;
@@ -81,7 +66,11 @@ export function runNodeLoop(options: NodeLoopOptions) {
   let unansweredSince: number | null = lastAnswerAt;
   /** Ends the sleep in progress. */
   let wake = () => {};
-  let refusal: NodeRefusal | null = null;
+  /**
+   * A document that the node refuses, and why. Sending it again would only repeat the answer; a new process may accept
+   * it.
+   */
+  let refusal: { readonly hash: string; readonly node: string | undefined; readonly reason: string } | null = null;
   let failedPushes = 0;
   /** Whether the node left the last full document unanswered. */
   let leftUnanswered = false;
@@ -118,7 +107,7 @@ export function runNodeLoop(options: NodeLoopOptions) {
   /**
    * Null: the node runs the newest document and knows this term, or refuses the document; or another operator leads.
    */
-  function pendingPush(): PendingPush | null {
+  function pendingPush() {
     const target = history.latest();
     const ours = term();
     if (!target || ours === null || refusalReason(target) !== null) return null;
@@ -165,7 +154,10 @@ export function runNodeLoop(options: NodeLoopOptions) {
   }
 
   /** Pushes the change from the document that the node runs; undefined when that document is not in the history. */
-  async function pushChange({ target, term }: PendingPush): Promise<PushOutcome | undefined> {
+  async function pushChange({
+    target,
+    term,
+  }: NonNullable<ReturnType<typeof pendingPush>>): Promise<PushOutcome | undefined> {
     const { revision, snapshot } = target;
     const base = state?.hash ? history.byHash(state.hash) : undefined;
     if (!base) return undefined;

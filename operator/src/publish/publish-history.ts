@@ -16,10 +16,8 @@ export function createPublishHistory(size = 32) {
       published.delete(next.snapshot.hash);
       published.set(next.snapshot.hash, next);
       latest = next;
-      for (const hash of published.keys()) {
-        if (published.size <= size) break;
-        published.delete(hash);
-      }
+      const [oldest] = published.keys();
+      if (published.size > size && oldest !== undefined) published.delete(oldest);
     },
     byHash: (hash: string) => published.get(hash),
     latest: () => latest,

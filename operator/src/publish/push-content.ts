@@ -32,27 +32,22 @@ export function sharedDocument(snapshot: Snapshot): Document {
   return whole.document;
 }
 
-/** JSON, compressed when it is large. */
-export interface PushBody {
-  readonly bytes: Buffer;
-  readonly isZipped: boolean;
-}
-
 /** Bytes from which compressing takes less time than sending. */
 const GZIP_THRESHOLD = 16 * 1024;
 const zipped = promisify(gzip);
 
 /** The last body of each document or change, with the other members of that push. */
-const bodies = new WeakMap<object, { readonly place: string; readonly body: Promise<PushBody> }>();
+const bodies = new WeakMap<object, { readonly place: string; readonly body: ReturnType<typeof encodeBody> }>();
 
-async function encodeBody(push: PushDocument | PushChange): Promise<PushBody> {
+/** JSON, compressed when it is large. */
+async function encodeBody(push: PushDocument | PushChange) {
   const bytes = Buffer.from(JSON.stringify(push));
   if (bytes.length < GZIP_THRESHOLD) return { bytes, isZipped: false };
   return { bytes: await zipped(bytes, { level: constants.Z_BEST_SPEED }), isZipped: true };
 }
 
 /** Returns the same promise for the same push of the same object. */
-export function pushBodyOf(push: PushDocument | PushChange): Promise<PushBody> {
+export function pushBodyOf(push: PushDocument | PushChange) {
   const content = "change" in push ? push.change : push.document;
   const place = JSON.stringify({ ...push, change: undefined, document: undefined });
   const known = bodies.get(content);

@@ -15,7 +15,6 @@ export interface RotateCredentialsOptions extends Pick<CertificateRotationOption
 }
 
 export interface PushCredentials {
-  /** The credentials at start-up. */
   readonly credentials: NodeCredentials;
   /** Rotates the credentials until the signal aborts; never rejects. Absent: they do not change. */
   readonly rotate?: (options: RotateCredentialsOptions) => Promise<void>;

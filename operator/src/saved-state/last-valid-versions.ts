@@ -12,7 +12,7 @@ const ownerKeyOf = (key: string, { kind }: Resource): string =>
   kind === "Secret" ? key.slice(0, -SECRET.length) : key;
 
 export function createLastValidVersions() {
-  /** By `ownerKey`; Secrets by the key of their Certificate with a suffix. */
+  /** By `refKey`; Secrets by the key of their Certificate with a suffix. */
   const versions = new Map<string, Resource>();
   let version = 0;
 

@@ -12,7 +12,7 @@ export interface AcknowledgedState {
   readonly term: number;
   readonly revision: number;
   readonly hash: string;
-  /** The last valid version of each resource, by `ownerKey`. */
+  /** The last valid version of each resource, by `refKey`. */
   readonly resources: ReadonlyMap<string, Resource>;
 }
 

@@ -1,5 +1,5 @@
 /** Reports problems: a log line at once, and an Event, shown by `kubectl describe`, with bounded concurrency. */
-import type { Ref, ResourceClient } from "@sluice/crds";
+import { type Ref, type ResourceClient, refKey } from "@sluice/crds";
 import type { Logger } from "pino";
 import { createConcurrencyLimiter } from "../publish/push-limiter.ts";
 import type { Problem } from "./conditions.ts";
@@ -21,7 +21,7 @@ export function createEventRecorder({ client, reporter, log, parallel = 4, limit
 
   return {
     record(ref: Ref, { reason, message }: Pick<Problem, "reason" | "message">) {
-      const resource = `${ref.kind}/${ref.namespace}/${ref.name}`;
+      const resource = refKey(ref);
       log.warn({ resource, reason }, message);
       if (queued >= limit) return;
       queued++;

@@ -31,15 +31,13 @@ const hasProgrammedCondition = ({ metadata, status }: Resource): boolean =>
       type === "Programmed" && is === "True" && observedGeneration === metadata.generation,
   ) ?? false;
 
-const textOf = (problems: readonly Problem[]): string => (problems.length === 0 ? "" : JSON.stringify(problems));
-
 export function createProgrammedTracker(now: () => number = () => performance.now()) {
   const entries = new Map<string, Entry>();
   return {
     /** Records that the document of this revision contains this version of the resource. Returns whether that is new. */
     recordPublished(key: string, resource: Resource, problems: readonly Problem[], { revision, isFirst }: PublishedAt) {
       const { uid, generation } = resource.metadata;
-      const faults = textOf(problems);
+      const faults = problems.length === 0 ? "" : JSON.stringify(problems);
       const before = entries.get(key);
       if (before?.uid === uid && before?.generation === generation && before?.faults === faults) return false;
       // After a restart, the resource's own status shows whether it was acknowledged. Later that is no evidence: a

@@ -1,5 +1,5 @@
 /** Last stage: writes conditions and Events, and answers the waits of the admin API. */
-import { type Kind, namespacedName, type Resource, type ResourceClient } from "@sluice/crds";
+import { type Kind, namespacedName, type Resource, type ResourceClient, refKey } from "@sluice/crds";
 import { BucketMap, byHash, differences, type WaitResponse } from "@sluice/model";
 import type { Logger } from "pino";
 import type { TranslateStage } from "../document/translate-stage.ts";
@@ -9,7 +9,7 @@ import type { PublishedDocument, PublishStage } from "../publish/publish-stage.t
 import type { PublishGate } from "../saved-state/publish-gate.ts";
 import type { OperatorSettings } from "../settings.ts";
 import { readsAllNamespaces } from "../start-checks.ts";
-import { type Owner, ownerKey, type Translation } from "../translate/translation.ts";
+import type { Owner, Translation } from "../translate/translation.ts";
 import type { WatchStage } from "../watch/watch-stage.ts";
 import type { Problem } from "./conditions.ts";
 import type { EventRecorder } from "./event-recorder.ts";
@@ -130,7 +130,7 @@ export function createStatusStage(options: StatusStageOptions): StatusStage {
   /** Records problems that were not reported yet. */
   function recordNewProblems(owner: Owner, resource: Resource, before: readonly Problem[] = []): void {
     if (gate.term() === null) return;
-    for (const problem of content.problems.get(ownerKey(owner)) ?? []) {
+    for (const problem of content.problems.get(refKey(owner)) ?? []) {
       const { condition, message } = problem;
       if (before.some((known) => known.message === message)) continue;
       const isReported = resource.status?.conditions?.some(
@@ -194,7 +194,7 @@ export function createStatusStage(options: StatusStageOptions): StatusStage {
   }
 
   function problemsOf(kind: Kind, namespace: string, name: string): WaitResponse["problems"] {
-    const own = content.problems.get(ownerKey({ kind, namespace, name })) ?? [];
+    const own = content.problems.get(refKey({ kind, namespace, name })) ?? [];
     return own.map(({ reason, message }) => ({ kind, namespace, name, reason, message }));
   }
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Ref } from "@sluice/crds";
+import { type Ref, refKey } from "@sluice/crds";
 import { testClusterState } from "../translate/testing-cluster-state.ts";
-import { type Owner, ownerKey } from "../translate/translation.ts";
+import type { Owner } from "../translate/translation.ts";
 import type { Problem } from "./conditions.ts";
 import { createProgrammedTracker } from "./programmed-tracker.ts";
 import { createStatusSync } from "./status-sync.ts";
@@ -42,7 +42,7 @@ function scene() {
     remove,
     add(name: string, own: readonly Problem[] = [], options: { readonly many?: boolean } = {}) {
       const owner: Owner = { kind: "Route", namespace: "default", name };
-      const key = ownerKey(owner);
+      const key = refKey(owner);
       const resource = put("Route", name, { spec: {} });
       owners.set(key, owner);
       problems.set(key, own);

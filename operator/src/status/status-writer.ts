@@ -4,7 +4,7 @@
  * resource waits with exponential backoff. Then the writer asks the caller to repeat, so that a deleted resource is not
  * written.
  */
-import type { Condition, Ref, Resource, ResourceClient } from "@sluice/crds";
+import { type Condition, type Ref, type Resource, type ResourceClient, refKey } from "@sluice/crds";
 import type { Logger } from "pino";
 import type { WorkQueueMetrics } from "../work-metrics.ts";
 import { hasConditions } from "./conditions.ts";
@@ -13,7 +13,7 @@ export interface StatusWriterOptions {
   readonly client: Pick<ResourceClient, "setConditions">;
   readonly manager: string;
   readonly log: Pick<Logger, "warn">;
-  /** Called some time after failed writes, with `ownerKey`s: the caller repeats the conditions of these. */
+  /** Called some time after failed writes, with `refKey`s: the caller repeats the conditions of these. */
   readonly onRetry: (keys: readonly string[]) => void;
   readonly onWriteFinished?: () => void;
   readonly onWrite?: (outcome: "written" | "failed") => void;
@@ -92,7 +92,6 @@ export function createStatusWriter(options: StatusWriterOptions) {
     scheduleRetry(until);
   }
 
-  /** The earliest retry wins. */
   function scheduleRetry(at: number): void {
     if (retry && retry.at <= at) return;
     clearTimeout(retry?.timer);
@@ -147,7 +146,7 @@ export function createStatusWriter(options: StatusWriterOptions) {
     ensure(ref: Ref, resource: Resource, conditions: readonly Condition[]) {
       if (closed) return false;
       expireEchoes();
-      const key = `${ref.kind}/${ref.namespace}/${ref.name}`;
+      const key = refKey(ref);
       const serialized = JSON.stringify(conditions);
       const isEcho = hasConditions(resource, conditions);
       const last = busy.get(key)?.serialized ?? written.get(key)?.serialized;

@@ -7,6 +7,7 @@ import {
   createAgeOrder,
   describeResourceViolation,
   type ResourceLookups,
+  refKey,
   type SluiceKind,
   type TranslationCache,
 } from "@sluice/crds";
@@ -22,7 +23,7 @@ import { backendEndpoints } from "./references/backend-endpoints.ts";
 import { createEndpointSliceIndex, type EndpointSliceIndex } from "./references/endpoint-slice-index.ts";
 import { createGrantIndex, type GrantIndex } from "./references/grant-index.ts";
 import type { EntityTranslation, ResourceTranslation } from "./translate-resource.ts";
-import { type Item, type Owner, ownerKey, type Translation } from "./translation.ts";
+import type { Item, Owner, Translation } from "./translation.ts";
 
 /** Parents before children. */
 export const kindOrder: readonly SluiceKind[] = ["Certificate", "Upstream", "Service", "Route", "Consumer", "Plugin"];
@@ -47,7 +48,7 @@ export const faultsOf = ({ violations }: EntityTranslation): readonly Problem[] 
 /** A translation, and the state from which it is continued incrementally. */
 export interface FullTranslation {
   readonly translation: Translation;
-  /** By `ownerKey`. */
+  /** By `refKey`. */
   readonly resources: Map<string, TranslatedResource>;
   readonly interests: ClaimInterests;
   readonly unservedUpstreams: UnservedUpstreams;
@@ -82,7 +83,7 @@ export function createTranslateAll(cache: TranslationCache<ResourceTranslation>,
     let postponed: (() => void)[] = [];
 
     function addProblem(owner: Owner, problem: Problem): void {
-      const key = ownerKey(owner);
+      const key = refKey(owner);
       const own = problems.get(key);
       if (own) own.push(problem);
       else problems.set(key, [problem]);
@@ -117,8 +118,8 @@ export function createTranslateAll(cache: TranslationCache<ResourceTranslation>,
       postponed.push(() => {
         if (claims.claim({ owner, collection: "routes", entity })) return;
         serve("routes", { owner, entity });
-        served.add(ownerKey(owner));
-        closed.add(ownerKey(owner));
+        served.add(refKey(owner));
+        closed.add(refKey(owner));
       });
     }
 
@@ -139,7 +140,7 @@ export function createTranslateAll(cache: TranslationCache<ResourceTranslation>,
         if (holder !== undefined) items.plugins.delete(holder);
         claims.overrideScope({ owner, collection: "plugins", entity });
         serve("plugins", { owner, entity });
-        closed.add(ownerKey(owner));
+        closed.add(refKey(owner));
       });
     }
 

@@ -1,5 +1,5 @@
 /** The result of a translation: the document's items, each with its owner, and the problems of all resources. */
-import type { Kind, Ref, SluiceKind } from "@sluice/crds";
+import type { Ref, SluiceKind } from "@sluice/crds";
 import type { BucketMap, Collection, ServiceEndpoint } from "@sluice/model";
 import type { Problem } from "../status/conditions.ts";
 
@@ -19,16 +19,8 @@ export interface Translation {
   readonly items: Readonly<Record<Collection, BucketMap<Item>>>;
   /** Addresses by service id, for services with a backendRef. */
   readonly endpoints: BucketMap<readonly ServiceEndpoint[]>;
-  /** Problems by owner (`ownerKey`). */
+  /** Problems by owner (`refKey`). */
   readonly problems: BucketMap<readonly Problem[]>;
-  /** Resources of this operator's class (spec.class), by `ownerKey`. */
+  /** Resources of this operator's class (spec.class), by `refKey`. */
   readonly owners: BucketMap<Owner>;
-}
-
-export const ownerKey = ({ kind, namespace, name }: Ref): string => `${kind}/${namespace}/${name}`;
-
-/** Splits `Kind/namespace/name`. */
-export function parseOwnerKey(key: string): { readonly kind: Kind; readonly name: string } {
-  const end = key.indexOf("/");
-  return { kind: key.slice(0, end) as Kind, name: key.slice(end + 1) };
 }

@@ -37,7 +37,7 @@ export function createTranslator(options: TranslatorOptions) {
     /**
      * Continues the last translation; undefined: everything has to be translated.
      *
-     * @param changed `ownerKey`s of all resources whose meaning changed since the last translated state, or that were
+     * @param changed `refKey`s of all resources whose meaning changed since the last translated state, or that were
      * deleted.
      */
     translateIncremental(clusterState: ClusterState, changed: ReadonlySet<string>) {

@@ -10,7 +10,7 @@ import { configSizeMessage, type SpecNode } from "@sluice/model";
 const DEFAULT_MAX_ITEMS = 1000;
 
 /** The first member that exceeds its schema's limit; undefined: everything may be validated. */
-export function sizeViolation(node: SpecNode, value: unknown, path: Path = ["spec"]): SizeViolation | undefined {
+export function sizeViolation(node: SpecNode, value: unknown, path: Path = ["spec"]): ReturnType<typeof excess> {
   if (node.open) {
     const message = configSizeMessage(value);
     return message === undefined ? undefined : { path, message };
@@ -38,12 +38,6 @@ export function sizeViolation(node: SpecNode, value: unknown, path: Path = ["spe
       .map((name) => sizeViolation(memberOf(node, name) ?? values, Reflect.get(value, name), [...path, name]))
       .find(Boolean)
   );
-}
-
-export interface SizeViolation {
-  readonly path: Path;
-  /** Such as `holds more than 64 items`. */
-  readonly message: string;
 }
 
 /** Maximum length of a string where the schema has no limit. */

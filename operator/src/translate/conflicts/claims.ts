@@ -2,8 +2,9 @@
  * The unique properties of entities: names, ids, a plugin's scope, a key within its scope, a route's match. The older
  * resource keeps a property; the younger gets a problem that names the owner. Claims are made in the order of age.
  */
+import { refKey } from "@sluice/crds";
 import { type Collection, type CredentialExtras, entities, type Route } from "@sluice/model";
-import { type Owner, ownerKey } from "../translation.ts";
+import type { Owner } from "../translation.ts";
 import { routeMatchesOf } from "./route-matches.ts";
 
 export interface Claimant {
@@ -72,7 +73,7 @@ const namespacesOverlap = (one: NamespacedClaim["namespaces"], other: Namespaced
 
 /** The owner of a key is named only within its namespace: other namespaces must not learn of its Secrets. */
 function conflictMessage(claim: EntityClaim, holder: Owner, { collection, owner }: Claimant): string {
-  if (ownerKey(holder) === ownerKey(owner)) return `the resource gives ${claim.what} twice: remove one of the two`;
+  if (refKey(holder) === refKey(owner)) return `the resource gives ${claim.what} twice: remove one of the two`;
   const secret = collection === "keyauth_credentials" && holder.namespace !== owner.namespace;
   const who = secret
     ? "a Consumer of another namespace"

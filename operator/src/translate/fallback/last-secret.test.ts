@@ -1,13 +1,13 @@
 /** A Certificate whose Secret breaks keeps what its last good Secret held, for as long as it is there itself. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Resource } from "@sluice/crds";
+import { type Resource, refKey } from "@sluice/crds";
 import { TLS_SECRET_TYPE } from "@sluice/model";
 import { first, second } from "../../../../tools/programs/pairs.ts";
 import { createLastValidVersions } from "../../saved-state/last-valid-versions.ts";
 import { decodePart, encodePart, splitIntoParts } from "../../saved-state/state-parts.ts";
 import { testClusterState } from "../testing-cluster-state.ts";
-import { ownerKey, type Translation } from "../translation.ts";
+import type { Translation } from "../translation.ts";
 import { createTranslate } from "../translator.ts";
 
 const tls = (pair: { readonly cert: string; readonly key: string }): Partial<Resource> => ({
@@ -22,7 +22,7 @@ const spec = (secret: string, ...names: readonly string[]) => ({
   spec: { secretRef: { name: secret }, snis: names.map((name) => ({ name })) },
 });
 
-const key = ownerKey({ kind: "Certificate", namespace: "default", name: "site" });
+const key = refKey({ kind: "Certificate", namespace: "default", name: "site" });
 const served = ({ items }: Translation) => ({
   certs: [...items.certificates.values()].map(({ entity }) => entity.cert),
   names: [...items.snis.values()].map(({ entity }) => entity.name).sort(),
