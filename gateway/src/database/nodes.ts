@@ -2,7 +2,7 @@
  * The nodes that are registered in the database: each sends a heartbeat twice a second with the revision that it
  * serves.
  */
-import type { DatabaseConnection, DatabaseRow } from "./driver.ts";
+import type { DatabaseConnection } from "./driver.ts";
 import type { Revision } from "./read-changes.ts";
 
 /** Payload `<revision> <id>` when a node serves another revision; empty when a node has been removed. */
@@ -68,17 +68,8 @@ export async function readNodes(connection: DatabaseConnection): Promise<readonl
          last_seen < clock_timestamp() - interval '${SILENT} s' as silent
        from nodes where last_seen > clock_timestamp() - interval '${FORGOTTEN} s' order by address, id`,
   );
-  const nodes = rows.map(seenNode);
+  const nodes = rows as unknown as readonly RegisteredNode[];
   const live = new Set(nodes.filter(({ silent }) => !silent).map(({ address }) => address));
   // A node that was killed and restarted has a new id at the same address.
   return nodes.filter(({ silent, address }) => !silent || !live.has(address));
 }
-
-const seenNode = ({ id, address, status, version, revision, silent }: DatabaseRow): RegisteredNode => ({
-  id: String(id),
-  address: String(address),
-  status: typeof status === "string" ? status : null,
-  version: String(version),
-  revision: Number(revision),
-  silent: silent === true,
-});

@@ -2,24 +2,12 @@
 import type pg from "pg";
 import type { OnNotification } from "./driver.ts";
 
-export interface PostgresListenerOptions {
-  readonly connect: () => pg.Client;
-  readonly onLost: (reason: string) => void;
-}
-
-export interface PostgresListener {
-  /** Resolves once it listens, to a function that stops it. */
-  listen(channel: string, onSignal: OnNotification): Promise<() => void>;
-  /** Why no notifications arrive at present; null without a problem. */
-  trouble(): string | null;
-  close(): Promise<void>;
-}
-
 /** Milliseconds between attempts: doubled from the first to the longest, each with up to 100 % of random jitter. */
 const FIRST = 50;
 const LONGEST = 2500;
 
-export function createPostgresListener({ connect, onLost }: PostgresListenerOptions): PostgresListener {
+/** @param connect Returns a new client, not yet connected. */
+export function createPostgresListener(connect: () => pg.Client, onLost: (reason: string) => void) {
   const channels = new Map<string, Set<OnNotification>>();
   let client: pg.Client | undefined;
   let connecting: Promise<pg.Client> | undefined;
@@ -87,7 +75,8 @@ export function createPostgresListener({ connect, onLost }: PostgresListenerOpti
   }
 
   return {
-    async listen(channel, onSignal) {
+    /** As in `Database`. */
+    async listen(channel: string, onSignal: OnNotification): Promise<() => void> {
       const known = channels.get(channel);
       const all = known ?? new Set();
       channels.set(channel, all);
@@ -101,6 +90,7 @@ export function createPostgresListener({ connect, onLost }: PostgresListenerOpti
       }
       return () => void all.delete(onSignal);
     },
+    /** Why no notifications arrive at present; null without a problem. */
     trouble: () => trouble,
     async close() {
       closed = true;

@@ -33,10 +33,10 @@ export function openPostgres(options: PostgresOptions): Database {
   const { schema = DEFAULT_SCHEMA, onLost = () => undefined } = options;
   const config = clientConfig(options);
   const pool = new pg.Pool({ ...config, max: options.poolSize ?? 10, min: 0 });
-  const listener = createPostgresListener({
-    connect: () => new pg.Client({ ...config, query_timeout: 0, statement_timeout: 0 }),
+  const listener = createPostgresListener(
+    () => new pg.Client({ ...config, query_timeout: 0, statement_timeout: 0 }),
     onLost,
-  });
+  );
   let trouble: string | null = null;
   // The pool replaces a broken idle connection; without a listener the error would end the process.
   pool.on("error", (error) => onLost(error.message));

@@ -66,13 +66,10 @@ async function readEverything(connection: DatabaseConnection): Promise<ChangesRe
 
 const revisionOf = ({ number, epoch }: DatabaseRow): Revision => ({ number: Number(number), epoch: String(epoch) });
 
-function group(rows: readonly DatabaseRow[]): Readonly<Partial<Record<Collection, readonly unknown[]>>> {
-  const lists: Partial<Record<Collection, unknown[]>> = {};
-  for (const { collection, row } of rows) {
-    const name = collection as Collection;
-    const list = lists[name] ?? [];
-    lists[name] = list;
-    list.push(entityOf(name, JSON.parse(String(row)) as EntityRow));
-  }
-  return lists;
-}
+const group = (rows: readonly DatabaseRow[]): Readonly<Partial<Record<Collection, readonly unknown[]>>> =>
+  Object.fromEntries(
+    [...Map.groupBy(rows, ({ collection }) => collection as Collection)].map(([name, list]) => [
+      name,
+      list.map(({ row }) => entityOf(name, JSON.parse(String(row)) as EntityRow)),
+    ]),
+  );

@@ -35,7 +35,7 @@ const create = (name: string): Write => ({ op: "create", collection: "services",
 /** A source on the file's database, with access to its rows. */
 export async function subjectOf(database: Database): Promise<Subject> {
   await empty(database);
-  const store = createDatabaseStore({ database, awaitRevision: async () => null });
+  const store = createDatabaseStore(database, async () => null);
   const names = async () => {
     const { entities } = await store.list("services", { size: 1000 });
     return entities.map(({ name, id }) => ({ name, id }));
@@ -110,7 +110,7 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
       run: (nodes: readonly RunningNode[], write: (...writes: Write[]) => ReturnType<typeof waited>) => Promise<void>,
     ): Promise<void> {
       const wait = createRevisionWait(database);
-      const store = createDatabaseStore({ database, awaitRevision: wait.awaitRevision });
+      const store = createDatabaseStore(database, wait.awaitRevision);
       const nodes = await Promise.all(addresses.map(startNode));
       try {
         await run(nodes, async (...writes) => waited(await store.write(writes)));

@@ -24,7 +24,7 @@ export function holderOf(keeper: () => DatabaseKeeper): () => Promise<StoreHolde
   return async () => {
     const { database } = keeper();
     await database.script(`truncate ${collections.join(", ")}`);
-    return { open: () => createDatabaseStore({ database, awaitRevision }), close: async () => undefined };
+    return { open: () => createDatabaseStore(database, awaitRevision), close: async () => undefined };
   };
 }
 
@@ -61,7 +61,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
     before(async () => {
       keeper = await keep();
       database = keeper.database;
-      store = createDatabaseStore({ database, awaitRevision });
+      store = createDatabaseStore(database, awaitRevision);
     });
     beforeEach(() => database.script(`truncate ${collections.join(", ")}`));
     after(() => keeper.close());

@@ -8,7 +8,7 @@ describeAdmin(
   "the embedded database",
   async () => {
     const database = await bootstrapped(await openEmbedded());
-    const store = createDatabaseStore({ database, awaitRevision: async () => null });
+    const store = createDatabaseStore(database, async () => null);
     return adminOver({ ...withoutNodes(store), close: () => database.close() });
   },
   { database: true },

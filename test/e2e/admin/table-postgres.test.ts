@@ -12,7 +12,7 @@ describeAdmin(
     const { hostname: host, port, username: user, password } = new URL(server.url);
     const database = openPostgres({ host, port: Number(port), user, password, database: "postgres" });
     await bootstrapped(database);
-    const store = createDatabaseStore({ database, awaitRevision: async () => null });
+    const store = createDatabaseStore(database, async () => null);
     return adminOver({
       ...withoutNodes(store),
       async close() {

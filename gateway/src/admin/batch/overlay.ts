@@ -4,13 +4,8 @@ import { readCollection } from "../../stores/read-all.ts";
 import type { EntityPage, ListOptions, Lookup, Write } from "../../stores/store.ts";
 import type { EntityReader } from "../requests.ts";
 
-export interface Overlay extends EntityReader {
-  /** Later reads include these writes. */
-  apply(writes: readonly Write[]): Promise<void>;
-}
-
 /** Covers only the reads that handlers do: the store itself detects faulty writes. */
-export function createOverlay(base: EntityReader): Overlay {
+export function createOverlay(base: EntityReader) {
   /** Null: removed. */
   const written = new Map<Collection, Map<string, Entity | null>>();
   const of = (collection: Collection): Map<string, Entity | null> => {
@@ -73,7 +68,8 @@ export function createOverlay(base: EntityReader): Overlay {
     ...(base.database && { database: true }),
     find,
     list,
-    async apply(writes) {
+    /** Later reads include these writes. */
+    async apply(writes: readonly Write[]): Promise<void> {
       for (const write of writes) {
         if (write.op !== "remove") put(write.collection, write.entity);
         else {

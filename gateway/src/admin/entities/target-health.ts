@@ -65,7 +65,7 @@ async function answerHealth(
 ): Promise<AdminResponse> {
   const { upstream, targets, next } = await targetsOf(store, received);
   const told = await askNodes(await fleet.nodes());
-  const of = (target: Target) => told.flatMap(({ body }) => body[upstream.id]?.[target.id] ?? []);
+  const of = (target: Target) => told.flatMap((body) => body[upstream.id]?.[target.id] ?? []);
   if (received.query.get("balancer_health") === "1") {
     const each = targets.map((target) => worstOf(of(target)));
     const health = ["HEALTHY", "UNHEALTHY", "DNS_ERROR"].find((word) => each.includes(word)) ?? "HEALTHCHECKS_OFF";
@@ -90,12 +90,12 @@ async function askNodes(nodes: readonly { readonly status: string | null }[]) {
   return answers.filter((answer) => answer !== undefined);
 }
 
-async function ask(status: string): Promise<{ readonly body: NodeHealth } | undefined> {
+async function ask(status: string): Promise<NodeHealth | undefined> {
   try {
     const url = new URL("/upstreams/health", status);
     const response = await fetch(url, { redirect: "error", signal: AbortSignal.timeout(TIMEOUT) });
     const body: unknown = response.ok ? await response.json() : undefined;
-    return typeof body === "object" && body !== null ? { body: body as NodeHealth } : undefined;
+    return typeof body === "object" && body !== null ? (body as NodeHealth) : undefined;
   } catch {
     return undefined;
   }

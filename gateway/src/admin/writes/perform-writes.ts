@@ -12,12 +12,6 @@ export interface PerformWritesOptions {
   readonly whole?: boolean;
 }
 
-export interface PerformedWrites<One extends WriteStep> {
-  readonly steps: readonly One[];
-  readonly effects: readonly (readonly Effect[])[];
-  readonly programmed?: WriteOutcome["programmed"];
-}
-
 /** Maximum attempts if other clients are faster. */
 const ATTEMPTS = 24;
 
@@ -34,7 +28,7 @@ export async function performWrites<One extends WriteStep>(
     told = (error) => error,
     ...options
   }: PerformWritesOptions & { readonly told?: (error: HttpError, step: One) => HttpError },
-): Promise<PerformedWrites<One>> {
+) {
   const taken = new Set<string>();
   for (let attempt = 1; ; attempt++) {
     const steps = await workOut(taken);

@@ -25,19 +25,14 @@ export interface ResourceOptions {
   readonly class: string | undefined;
 }
 
-export interface EntityFaults {
+interface EntityFaults {
   readonly collection: Collection;
   readonly entity: Entity;
   readonly violations: readonly Violation[];
 }
 
-export interface MadeResources {
-  /** Each resource follows the resources that it refers to. */
-  readonly resources: readonly Resource[];
-  readonly faults: readonly EntityFaults[];
-}
-
-export function toResources(lists: EntityLists, { namespace, class: ofClass }: ResourceOptions): MadeResources {
+/** Each resource follows the resources that it refers to. */
+export function toResources(lists: EntityLists, { namespace, class: ofClass }: ResourceOptions) {
   const resources: Resource[] = [];
   const faults: EntityFaults[] = [];
   const places = new Map<string, ResourceLocation>();

@@ -1,21 +1,15 @@
 /** The store over a database: Postgres, or the embedded one. */
-import type { WaitResponse } from "@sluice/model";
 import { describeDatabaseError, isUnavailable } from "../../database/describe-error.ts";
 import type { Database } from "../../database/driver.ts";
 import { type EntityRow, entityOf } from "../../database/rows.ts";
 import { createGroupCommit } from "../group-commit.ts";
 import { DatabaseUnavailable, type Store, type Write } from "../store.ts";
+import type { RevisionWait } from "./await-revision.ts";
 import { findStatement, listStatement, type Statement } from "./statements.ts";
 import { type WriteAllResult, writeAll } from "./write-all.ts";
 
-export interface DatabaseStoreOptions {
-  /** The caller closes it. */
-  readonly database: Database;
-  /** Waits until the nodes serve a revision; null when that cannot be found out. */
-  readonly awaitRevision: (revision: number, timeout: number) => Promise<WaitResponse | null>;
-}
-
-export function createDatabaseStore({ database, awaitRevision }: DatabaseStoreOptions): Store {
+/** @param awaitRevision Waits until the nodes serve a revision; null when that cannot be found out. */
+export function createDatabaseStore(database: Database, awaitRevision: RevisionWait["awaitRevision"]): Store {
   async function rowsOf(statement: Statement | null): Promise<readonly EntityRow[]> {
     if (statement === null) return [];
     const found = await database.query(statement.text, statement.values).catch(explain);

@@ -36,7 +36,7 @@ export async function shareDatabase(settings: DatabaseSettings, log: SourceLog):
   }
   const wait = createRevisionWait(database);
   return {
-    store: createDatabaseStore({ database, awaitRevision: wait.awaitRevision }),
+    store: createDatabaseStore(database, wait.awaitRevision),
     fleet: fleetOf(database),
     query: database.query,
     source: ({ status }) =>

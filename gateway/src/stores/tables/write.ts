@@ -47,10 +47,9 @@ const steps: { readonly [Op in Write["op"]]: (draft: TablesDraft, one: Extract<W
 
   replace(draft, { collection, entity, etag }) {
     const old = draft.get(collection, entity.id);
-    const fault = changedSince(collection, old, etag) ?? (old ? undefined : gone(collection));
-    if (fault || !old) return { fault: fault ?? gone(collection) };
-    const clash = clashOf(draft, { collection, entity }, old);
-    if (clash) return { fault: clash };
+    if (!old) return { fault: gone(collection) };
+    const fault = changedSince(collection, old, etag) ?? clashOf(draft, { collection, entity }, old);
+    if (fault) return { fault };
     draft.drop({ collection, entity: old });
     draft.put({ collection, entity });
     return { effect: { collection, before: old, after: entity, along: [] } };
