@@ -13,14 +13,9 @@ export interface DocumentEntry {
   readonly parent?: { readonly entry: DocumentEntry; readonly member: string };
 }
 
-interface List {
-  readonly collection: Collection;
-  readonly value: unknown;
-  readonly path: Violation["path"];
-  readonly parent?: DocumentEntry["parent"];
-}
+type List = Omit<DocumentEntry, "item"> & { readonly value: unknown };
 
-export interface Gathered extends Findings {
+interface Gathered extends Findings {
   /** In document order, parents before their children. */
   readonly entries: readonly DocumentEntry[];
 }
@@ -62,7 +57,7 @@ export function gatherEntries(document: Readonly<Record<string, unknown>>): Gath
 function openEntry(
   collection: Collection,
   raw: Readonly<Record<string, unknown>>,
-  at: { readonly path: Violation["path"]; readonly parent?: DocumentEntry["parent"] },
+  at: Pick<DocumentEntry, "path" | "parent">,
 ) {
   const violations = [...checkRemarks(raw, at.path)];
   const warnings: Violation[] = [];
