@@ -21,7 +21,6 @@ export interface BalancerOptions {
   readonly upstream: Upstream;
   /** The upstream's targets, in any order. */
   readonly targets: readonly Target[];
-  /** The upstream's own client certificate. */
   readonly certificate: Certificate | null;
   /** The balancer that this one replaces: targets that stay keep their health and load. */
   readonly previous: Balancer | null;
@@ -54,7 +53,6 @@ export interface HealthUpdate {
 
 export class Balancer {
   readonly upstream: Upstream;
-  /** As passed to the constructor. */
   readonly targets: readonly Target[];
   readonly certificate: Certificate | null;
   /** One per target, sorted by address, including those of weight 0. */
@@ -93,7 +91,6 @@ export class Balancer {
     this.#algorithm = algorithmOf(this);
   }
 
-  /** Whether `pick` needs a hash. */
   get needsHash(): boolean {
     return this.upstream.algorithm === "consistent-hashing";
   }
@@ -135,7 +132,6 @@ export class Balancer {
     return true;
   }
 
-  /** The target with this id and address. */
   member(targetId: string, address: string): TargetState | undefined {
     return this.entries.find(({ member }) => member.id === targetId && member.address === address)?.member;
   }

@@ -45,9 +45,7 @@ export function healthReportOf(
   );
 }
 
-/** A target for the health metric. */
 export interface TargetHealthSample {
-  /** The upstream's name. */
   readonly upstream: string;
   readonly target: string;
   /** `host:port`. */

@@ -17,7 +17,6 @@ export interface TargetAttempts<Place> {
   answered(status: number, place: Place | null): void;
   /** No connection could be made to the target of the last try. */
   unreachable(place: Place | null): void;
-  /** The try failed because of the target. */
   failed(signal: FailureSignal): void;
   /** Ends the current try, so that its target no longer counts it as in flight. `next` may follow; may be repeated. */
   endTry(): void;

@@ -4,7 +4,6 @@ import type { Target } from "@sluice/model";
 import { type HealthState, healthy } from "./health.ts";
 
 export class TargetState {
-  /** The target's id. */
   readonly id: string;
   /** `host:port`, as in the entity. */
   readonly address: string;
@@ -17,7 +16,6 @@ export class TargetState {
   readonly latency = new LatencyAverage();
   /** Why the last check was not made, when the guard refused the address. */
   refusal: string | null = null;
-  /** True while an active check runs. */
   checking = false;
 
   constructor({ id, target }: Pick<Target, "id" | "target">) {

@@ -51,7 +51,6 @@ export class Balancers {
     return this.#parts.byId;
   }
 
-  /** The balancer of the upstream with this name. */
   named(name: string): Balancer | undefined {
     return this.all.get(this.#parts.upstreams.of(name)[0]?.id ?? "");
   }

@@ -35,7 +35,6 @@ export class CompiledRoutes {
     return compiled;
   }
 
-  /** Removes a deleted route. */
   forget(routeId: string): void {
     this.#known.delete(routeId);
   }

@@ -26,7 +26,6 @@ export interface PluginTools {
   readonly services: PluginServices;
 }
 
-/** An enabled plugin. */
 interface LoadedPlugin {
   readonly id: string;
   /** May be an unknown name if the plugin is marked unavailable. */
@@ -38,7 +37,6 @@ interface LoadedPlugin {
   readonly protocols: SnapshotPlugin["protocols"];
 }
 
-/** Plugins that are attached to a consumer. */
 interface ConsumerPlugins {
   readonly byScope: GroupIndex<LoadedPlugin>;
   readonly byConsumer: GroupIndex<LoadedPlugin>;
@@ -108,7 +106,6 @@ export class RoutePlugins implements Readonly<Record<Scheme, RouteChains>> {
     this.#found = this.#scopes.map((scope) => withoutConsumer.of(scope));
   }
 
-  /** Whether these chains are valid for this table. */
   isOf({ withoutConsumer, withConsumer }: PluginTable): boolean {
     if (withConsumer !== this.#withConsumer) return false;
     if (withoutConsumer === this.#withoutConsumer) return true;

@@ -34,7 +34,6 @@ export interface RouteMatch {
 export interface UpstreamTarget {
   /** Targets with equal keys may share connections. It contains everything that a connection depends on. */
   readonly key: string;
-  /** The id of the service whose requests go there. */
   readonly service: string;
   readonly scheme: "http" | "https";
   /** Name or address, IPv6 without brackets. */
@@ -59,11 +58,9 @@ export interface UpstreamInputs {
   readonly endpoints: readonly ServiceEndpoint[] | null;
   /** Balancer of the upstream entity that the service's host names; null: the host names none. */
   readonly balancer: Balancer | null;
-  /** The client certificate. */
   readonly certificate: Certificate | null;
 }
 
-/** Where the requests of a service go. */
 export interface ServiceUpstream {
   readonly parts: UpstreamInputs;
   readonly service: Service;
@@ -74,9 +71,7 @@ export interface ServiceUpstream {
   /** Value of the Host header, with the port when it is not the protocol's own. */
   readonly host: string;
   readonly targets: readonly UpstreamTarget[];
-  /** The keys of the targets. */
   readonly keys: ReadonlySet<string>;
-  /** The tries of one request. */
   attempts(view: BalancingRequest): TargetAttempts<UpstreamTarget>;
 }
 
@@ -88,7 +83,6 @@ export interface UpstreamIndex {
   serves(target: UpstreamTarget): boolean;
 }
 
-/** One plugin in a chain. */
 export interface PluginStep {
   readonly priority: number;
   readonly instance: PluginInstance;
@@ -97,7 +91,6 @@ export interface PluginStep {
 /** Plugins that run for a request, high priority first. */
 export type PluginChain = readonly PluginStep[];
 
-/** Chains of one route. */
 export interface RouteChains {
   /** While no consumer is known, and for consumers without plugins of their own. */
   readonly base: PluginChain;

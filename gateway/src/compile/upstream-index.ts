@@ -61,7 +61,6 @@ export class CompiledUpstreams implements UpstreamIndex {
     return this.get(service)?.keys.has(key) ?? false;
   }
 
-  /** Removes a deleted service. */
   forget(serviceId: string): void {
     this.#known.delete(serviceId);
   }

@@ -61,7 +61,6 @@ export class BoundedGroups<Value> {
     this.#capacity = capacity;
   }
 
-  /** The current number of counters. */
   get size(): number {
     return this.#size;
   }
@@ -88,7 +87,6 @@ export class BoundedGroups<Value> {
     if (group.delete(name)) this.#shrunk(group);
   }
 
-  /** Drops the whole group. */
   drop(group: CounterGroup<Value>): void {
     this.#of(group.size)?.delete(group);
     this.#size -= group.size;

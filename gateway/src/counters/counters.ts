@@ -22,7 +22,6 @@ export interface Counter {
   readonly limit: number;
 }
 
-/** The result of a take. */
 export interface Taken {
   readonly admitted: boolean;
   /** The counters' values after the take, in the given order; unchanged if it was refused. */

@@ -56,7 +56,6 @@ export class RedisConnections {
     this.#idle = idle;
   }
 
-  /** The current number of connections. */
   get size(): number {
     return this.#connections.size;
   }
@@ -162,7 +161,6 @@ function connectorOf(library: Library, open: () => Socket) {
   };
 }
 
-/** The ioredis options for a config. */
 export function redisOptions(config: RedisConfig): RedisOptions {
   const { timeout, username, password, database } = config;
   return {
@@ -186,7 +184,6 @@ export function redisOptions(config: RedisConfig): RedisOptions {
   };
 }
 
-/** The address and TLS options of a config's Redis. */
 export function destinationOf({ host, port, ssl, ssl_verify, server_name }: RedisConfig): OutboundConnectOptions {
   if (host === null) throw new Error("config.redis.host is not set");
   if (!ssl) return { host, port };

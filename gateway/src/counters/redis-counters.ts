@@ -31,7 +31,6 @@ export class RedisCounters implements Counters {
     this.#now = now;
   }
 
-  /** The current number of connections. */
   get connections(): number {
     return this.#connections.size;
   }

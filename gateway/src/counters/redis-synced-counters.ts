@@ -62,7 +62,6 @@ export class SyncedCounters {
     return { admitted, counts: entries.map(countOf) };
   }
 
-  /** True when no counters are kept. */
   get idle(): boolean {
     return this.#all.size === 0;
   }

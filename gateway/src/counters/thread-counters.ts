@@ -28,7 +28,6 @@ export class ThreadCounters implements Counters {
     this.#all = new BoundedGroups(capacity);
   }
 
-  /** The current number of counters. */
   get size(): number {
     return this.#all.size;
   }

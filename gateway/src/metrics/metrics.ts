@@ -29,7 +29,6 @@ export interface Config {
   readonly revision: number;
 }
 
-/** A certificate that is served for a server name. */
 export interface ServedCertificate {
   readonly certificate: string;
   readonly serverName: string;
@@ -37,7 +36,6 @@ export interface ServedCertificate {
   readonly expires: number;
 }
 
-/** The results of applying documents. */
 export interface Reloads {
   /** Whether the last document was accepted; null: there was none. */
   readonly successful: boolean | null;
@@ -66,9 +64,7 @@ export interface GatewayMetrics {
   countUnrouted(reason: string): void;
   /** The recorder for requests of a matched route. Keep it: creating one costs more than counting. */
   recorder(labels: RequestLabels): Recorder;
-  /** Sets what is called at every scrape. */
   read(readings: Partial<MetricReadings>): void;
-  /** The request metrics. */
   readonly counted: readonly Table[];
   /** All metrics: the request metrics, and those of the node as a whole. See slices.ts. */
   readonly tables: readonly Table[];

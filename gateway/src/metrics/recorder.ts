@@ -1,7 +1,6 @@
 /** Counts the requests of one route, or of one consumer on it, without allocating an object per request. */
 import type { Cell, Table } from "./table.ts";
 
-/** The labels of the requests. */
 export interface RequestLabels {
   /** The service's name, else its host; "" for a route without a service. */
   readonly service: string;
@@ -11,7 +10,6 @@ export interface RequestLabels {
   readonly consumer: string;
 }
 
-/** A node's request metrics. */
 export interface RequestTables {
   readonly requests: Table;
   readonly bandwidth: Table;

@@ -10,7 +10,6 @@ const SLICE_CHARACTERS = 112 * 1024;
 /** The same limit for plain data. */
 const SLICE_SERIES = 500;
 
-/** The content type of the text format. */
 export const TEXT_FORMAT = "text/plain; version=0.0.4; charset=utf-8";
 
 /** The counts of some series of one metric, as plain data. */

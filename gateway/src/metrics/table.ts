@@ -14,7 +14,6 @@ export interface Shape {
   readonly bounds: readonly number[] | null;
 }
 
-/** One series. */
 export class Cell {
   /** In the order of the metric's label names. */
   readonly labels: readonly string[];
@@ -39,7 +38,6 @@ const DROPPED_SHARE = 0.1;
  */
 export class Table {
   readonly shape: Shape;
-  /** Numbers per series. */
   readonly width: number;
   readonly #limit: number;
   readonly #cells = new Map<string, Cell>();
@@ -47,7 +45,6 @@ export class Table {
   /** The text before a bucket's labels. */
   readonly #buckets: readonly string[];
 
-  /** @param limit Maximum number of series. */
   constructor(shape: Shape, limit: number) {
     const { name, bounds } = shape;
     this.shape = shape;
@@ -123,7 +120,6 @@ export class Table {
   }
 }
 
-/** Labels and value of one series. */
 export type Sample = readonly [labels: readonly string[], value: number];
 
 /** Gauges whose values are read one by one when they are rendered. */

@@ -6,9 +6,7 @@ import type { ServedCertificate } from "../metrics/metrics.ts";
 
 type Sections = Pick<Snapshot, "certificates" | "snis">;
 
-/** Certificates parsed in one turn of the event loop. */
 const BATCH_SIZE = 10;
-/** Maximum number of server names reported. */
 const MAX_NAMES = 10_000;
 
 export class CertificateExpiries {

@@ -181,7 +181,6 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
   };
 }
 
-/** Number of entities by collection. */
 const entityCounts = ({ hash: _hash, endpoints: _endpoints, ...collections }: Snapshot): Record<string, number> =>
   Object.fromEntries(Object.entries(collections).map(([name, { size }]) => [name, size]));
 

@@ -32,7 +32,6 @@ export interface Guard {
   lookup(port: number): LookupFunction;
   /** Why the host is refused, as far as that is known without DNS; null otherwise. */
   reasonToRefuse(host: string, port: number): string | null;
-  /** The most recently refused destinations. */
   refused(): readonly RefusedDestination[];
 }
 

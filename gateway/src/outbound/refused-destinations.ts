@@ -6,7 +6,6 @@ export interface RefusedDestination {
   readonly host: string;
   readonly port: number;
   readonly reason: string;
-  /** Number of refused connections. */
   readonly count: number;
   /** Time of the last refusal in Unix milliseconds. */
   readonly last: number;

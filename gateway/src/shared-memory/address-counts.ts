@@ -8,13 +8,10 @@ import { keyedHash } from "./keyed-hash.ts";
 export interface SharedAddressCountsOptions {
   /** See `addressBytes`. */
   readonly buffer: SharedArrayBuffer;
-  /** The key of the hash. */
   readonly key: Uint32Array;
-  /** Number of workers that share the buffer. */
   readonly workers: number;
   /** The number of this worker: 1 to `workers`. */
   readonly owner: number;
-  /** Maximum connections of one address. */
   readonly limit: number;
 }
 

@@ -16,7 +16,6 @@ export interface ConnectionLimits {
 export interface ConnectionSlots {
   /** Returns false when no slot is left, or when the address has reached its own limit. */
   acquire(address: string): boolean;
-  /** Releases one slot of the address. */
   release(address: string): void;
 }
 

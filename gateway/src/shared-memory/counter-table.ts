@@ -49,7 +49,6 @@ const STATE = 7;
 /** Rounds to wait until a slot that is TAKEN for the same key becomes READY; after that its owner counts as dead. */
 const PATIENCE = 200;
 
-/** Maximum of a count. */
 const MOST = 0xffffffff;
 
 /** The key to find: the hash of its name, and its window. */
@@ -59,7 +58,6 @@ export interface CounterKey {
   /** A word, together with 16 bits that distinguish windows and periods. */
   readonly window: number;
   readonly period: number;
-  /** The plugin instance of the counter. */
   readonly instance: string;
   /** Unix seconds. */
   readonly expires: number;

@@ -14,7 +14,6 @@ export interface HeartbeatOptions {
   readonly timeout: number;
 }
 
-/** Number of checks within the timeout. */
 const CHECKS_PER_TIMEOUT = 10;
 /** Maximum milliseconds between two beats. */
 const MAX_INTERVAL = 1000;
@@ -25,7 +24,6 @@ export function startHeartbeat({ beats, timeout }: HeartbeatOptions, owner: numb
   setInterval(() => Atomics.add(words, owner, 1), Math.min(timeout / CHECKS_PER_TIMEOUT / 2, MAX_INTERVAL)).unref();
 }
 
-/** The control thread's monitor of all workers. */
 export class HeartbeatMonitor {
   readonly #words: Int32Array;
   readonly #timer: NodeJS.Timeout;

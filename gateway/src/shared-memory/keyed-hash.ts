@@ -3,7 +3,6 @@
  * separate keys. The key is random for every process; without it, a client cannot construct collisions.
  */
 
-/** Words of a key. */
 export const HASH_KEY_WORDS = 4;
 
 /**

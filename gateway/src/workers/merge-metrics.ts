@@ -16,7 +16,6 @@ export interface NodeMetrics {
 export interface MetricSources {
   /** The metrics of other threads; null when everything is counted in this one. */
   readonly workers: () => Promise<MetricsParts | null>;
-  /** The runtime metrics of this thread. */
   readonly runtime: RuntimeMetrics;
 }
 

@@ -10,7 +10,6 @@ import type { HeartbeatOptions } from "../shared-memory/heartbeat.ts";
 import type { WorkerPlan } from "./worker.ts";
 import type { StartWorkersOptions, WorkersReport } from "./workers.ts";
 
-/** The initial data of a thread. */
 export interface WorkerThreadData {
   /** From 1; 0 is the control thread. */
   readonly number: number;
@@ -37,7 +36,6 @@ export interface ListenAddresses {
   readonly tlsAddress: ListenAddress | null;
 }
 
-/** The functions of a worker thread. */
 export type WorkerFunctions = {
   /** Where the worker listens. */
   readonly started: () => ListenAddresses;
@@ -52,7 +50,6 @@ export type WorkerFunctions = {
   readonly close: (deadline: number) => Promise<void>;
 };
 
-/** The functions of the control thread. */
 export type ControlFunctions = {
   readonly reportHealth: (news: HealthUpdate) => void;
   /** Counters of `policy: cluster`: only the control thread has the database. */

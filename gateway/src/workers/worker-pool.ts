@@ -33,7 +33,6 @@ const MAX_RESTART_DELAY = 10_000;
 
 /** A pool whose threads can be inspected one by one. */
 export interface WorkerPool extends Workers {
-  /** The threads that are running now. */
   threads(): readonly WorkerThread[];
   metricParts(): Promise<AsyncIterable<MetricsPart>>;
 }
@@ -63,7 +62,6 @@ class ThreadPool implements WorkerPool {
   readonly #heartbeats: HeartbeatMonitor;
   readonly #threads = new Map<number, WorkerThread>();
   readonly #retired = new RetiredThreads();
-  /** Timers of pending restarts, by worker number. */
   readonly #restartTimers = new Map<number, NodeJS.Timeout>();
   #addresses: ListenAddresses | undefined;
   #balancers = Balancers.empty;
@@ -286,7 +284,6 @@ async function requireFreePort({ host, port }: ListenAddress): Promise<void> {
   await new Promise((resolve) => server.close(resolve));
 }
 
-/** Sums each member. */
 function addConnections(all: readonly Connections[]): Connections {
   const sum = { accepted: 0, handled: 0, active: 0, reading: 0, writing: 0, waiting: 0, requests: 0 };
   for (const each of all) {

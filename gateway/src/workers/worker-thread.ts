@@ -46,7 +46,6 @@ export class WorkerThread {
   readonly #worker: Worker;
   readonly #calls: ThreadCalls<WorkerFunctions>;
   #current: Snapshot;
-  /** The reason for its end. */
   #cause: Error | undefined;
   #hasEnded = false;
   #refreshing: Promise<void> | null = null;

@@ -40,7 +40,6 @@ export interface RadixChange<Item> {
   readonly compare: Compare<Item>;
 }
 
-/** Puts the item at the end of the text. */
 export function insert<Item>(root: RadixNode<Item>, change: RadixChange<Item>, from = 0): RadixNode<Item> {
   const node = own(root, change.edit);
   const { text, item, edit } = change;

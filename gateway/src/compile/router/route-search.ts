@@ -20,7 +20,6 @@ export const everyRouteServed: CompiledRouteSource = {
 
 export class RouteSearch implements HostKeyVisitor, ItemsVisitor<RouteEntry> {
   winner: RouteEntry | null = null;
-  /** The winner's compiled route. */
   compiledRoute: CompiledRoute | null = null;
   /** Length of the matched part of the path; 0 without a path. */
   length = 0;

@@ -38,7 +38,6 @@ export class Router {
   readonly #tables: ReadonlyMap<string, HostTable>;
   readonly #kinds: HostKinds;
   readonly #hostless: HostTable | undefined;
-  /** Whether any entry has hosts. */
   readonly #hasHosts: boolean;
 
   private constructor(indexes: Indexes) {
@@ -55,7 +54,6 @@ export class Router {
     counts: { ports: 0, wildcards: 0 },
   });
 
-  /** A router with the change applied. */
   with({ removed, added }: RouterChange): Router {
     if (removed.length === 0 && added.length === 0) return this;
     const before = this.#indexes;
