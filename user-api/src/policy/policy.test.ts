@@ -52,7 +52,7 @@ describe("the policy of a schema", () => {
     authenticated: [false, false],
   };
   for (const access of accesses) {
-    it(`lets nobody ${expected[access].map((may, n) => `${may ? "" : "not "}${n === 0 ? "read" : "write"}`).join(" and ")} with ${access}`, async () => {
+    it(`lets a caller without a consumer ${expected[access].map((may, n) => `${may ? "" : "not "}${n === 0 ? "read" : "write"}`).join(" and ")} with ${access}`, async () => {
       const schema = make();
       applyPolicy(schema, { access, rules: {} });
       const may = async (source: string, who: Consumer | null) =>

@@ -20,8 +20,8 @@ function rig(options: Partial<BatchOptions> = {}) {
   return { asked, open, find, read };
 }
 
-describe("what is gathered", () => {
-  it("is looked up by one query when it is requested at the same time, each key once", async () => {
+describe("batched lookups", () => {
+  it("share one query when they are requested at the same time, with each key once", async () => {
     const { asked, open, read } = rig();
     const values = ["a", "b", "a", "c"].map(read);
     await setImmediate();
@@ -30,7 +30,7 @@ describe("what is gathered", () => {
     assert.deepEqual(await Promise.all(values), ["value of a", "value of b", "value of a", "value of c"]);
   });
 
-  it("never gets the result of a query that was sent before", async () => {
+  it("never get the result of a query that was sent before", async () => {
     const { asked, open, read } = rig();
     const first = read("a");
     await setImmediate();
@@ -45,7 +45,7 @@ describe("what is gathered", () => {
     assert.deepEqual(await Promise.all(later), ["value of a", "value of b"]);
   });
 
-  it("does not wait for a slow query while another may run", async () => {
+  it("do not wait for a slow query while another may run", async () => {
     const { asked, open, read } = rig({ maxQueries: 2 });
     void read("slow");
     await setImmediate();
@@ -56,7 +56,7 @@ describe("what is gathered", () => {
     assert.equal(await quick, "value of quick");
   });
 
-  it("is divided between callers when it is too much, and never within one", async () => {
+  it("are divided between callers if there are too many, and never within one", async () => {
     const { asked, open, find } = rig({ maxKeys: 3 });
     const values = [["a", "b"], ["c"], ["d"], ["e", "f", "g", "h"], ["i"]].map((keys) => find(keys));
     const expected = [["a", "b", "c"], ["d"], ["e", "f", "g", "h"], ["i"]];
@@ -68,7 +68,7 @@ describe("what is gathered", () => {
     assert.deepEqual(asked, expected);
   });
 
-  it("fails for every caller of the query, and for no other", async () => {
+  it("fail for every caller of the query, and for no other", async () => {
     const { open, read } = rig();
     const failing = [read("a"), read("b")];
     await setImmediate();

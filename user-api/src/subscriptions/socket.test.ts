@@ -110,7 +110,7 @@ describe("graphql-transport-ws", () => {
     assert.deepEqual(sent, [{ id: "1", type: "error", payload: [{ message: "no" }] }]);
   });
 
-  it("closes with 4409 when an id is taken, and stops everything", () => {
+  it("closes with 4409 when an id is in use, and stops all operations", () => {
     const { session, closed, begun, at, sent } = open();
     session.received(subscribe("1"));
     session.received(subscribe("2"));
@@ -145,7 +145,7 @@ describe("graphql-transport-ws", () => {
     });
   }
 
-  it("stops an operation that the client has completed, and passes by ids that are none", () => {
+  it("stops an operation that the client has completed, and ignores unknown ids", () => {
     const { session, at, closed } = open();
     session.received(subscribe());
     session.received('{"type":"complete","id":"other"}');
@@ -155,7 +155,7 @@ describe("graphql-transport-ws", () => {
     assert.deepEqual(closed, []);
   });
 
-  it("answers pings at any time, by their payload, and takes pongs", () => {
+  it("answers pings at any time with their payload, and accepts pongs", () => {
     for (const acknowledged of [false, true]) {
       const { session, sent, closed } = open({ acknowledged });
       session.received('{"type":"ping"}');
@@ -177,7 +177,7 @@ describe("graphql-transport-ws", () => {
     assert.equal(begun.length, 4);
   });
 
-  it("ends an operation whose results wait to be read, and no other", () => {
+  it("ends only an operation whose results are not read", () => {
     const { session, sent, at, slow } = open();
     session.received(subscribe("1"));
     session.received(subscribe("2"));
