@@ -42,10 +42,7 @@ export interface TranslateStage {
 export interface TranslateStageOptions {
   readonly watch: Pick<WatchStage, "clusterState" | "classes" | "changes" | "unsynced">;
   readonly savedState: Pick<StateReader, "isRead" | "restored">;
-  readonly gate: Pick<
-    PublishGate,
-    "stateRestored" | "translationStarted" | "translationPublished" | "translationFailed"
-  >;
+  readonly gate: Omit<PublishGate, "term" | "terms">;
   readonly lastValid: LastValidVersions;
   readonly settings: Pick<OperatorSettings, "class" | "homeNamespace">;
   readonly metrics: Pick<OperatorMetrics, "work">;

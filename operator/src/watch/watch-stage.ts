@@ -51,12 +51,11 @@ export interface WatchStage {
   readonly gauges: Pick<OperatorGauges, "resources">;
 }
 
+type NamespaceSettings = Pick<OperatorSettings, "namespaceSelector" | "namespaces" | "homeNamespace" | "directory">;
+
 export interface WatchStageOptions {
   readonly client: ResourceClient;
-  readonly settings: Pick<
-    OperatorSettings,
-    "class" | "homeNamespace" | "namespaces" | "namespaceSelector" | "directory"
-  >;
+  readonly settings: Pick<OperatorSettings, "class"> & NamespaceSettings;
   readonly signal: AbortSignal;
   readonly log: Logger;
 }
@@ -120,9 +119,7 @@ export function createWatchStage({ client, settings, signal, log }: WatchStageOp
  *
  * @throws SettingsError when it contradicts other settings.
  */
-export function namespaceSelectorOf(
-  settings: Pick<OperatorSettings, "namespaceSelector" | "namespaces" | "homeNamespace" | "directory">,
-): NamespaceSelector | null {
+export function namespaceSelectorOf(settings: NamespaceSettings): NamespaceSelector | null {
   const { namespaceSelector, namespaces, homeNamespace, directory } = settings;
   if (namespaceSelector === null) return null;
   const { variable } = operatorSettings.namespaceSelector;
