@@ -9,7 +9,6 @@ const RESET = new HeaderName("RateLimit-Reset");
 
 export interface Usage {
   readonly limits: readonly Limit[];
-  /** The count for each limit. */
   readonly counts: readonly number[];
   /** Unix milliseconds. */
   readonly now: number;

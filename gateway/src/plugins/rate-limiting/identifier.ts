@@ -17,7 +17,6 @@ type LimitBy = RateLimitingConfig["limit_by"];
 /** The identifier of a request; undefined or empty if it has none. */
 type Identify = (exchange: Exchange) => string | null | undefined;
 
-/** By limit_by. */
 const identifiers: Readonly<Record<LimitBy, (config: RateLimitingConfig) => Identify>> = {
   consumer: () => (exchange) => exchange.consumer?.id ?? exchange.credential?.id,
   credential: () => (exchange) => exchange.credential?.id,

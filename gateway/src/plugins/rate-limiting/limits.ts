@@ -7,7 +7,6 @@ import { type Window, windowOf } from "./windows.ts";
 
 export class Limit {
   readonly period: Period;
-  /** Requests in a window. */
   readonly limit: number;
   /** X-RateLimit-Limit-<Period> */
   readonly limitEdit: HeaderEdit;

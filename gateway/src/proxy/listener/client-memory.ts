@@ -27,7 +27,6 @@ export class ClientMemory {
   held = 0;
   readonly #log: Pick<ProxyLog, "warn">;
   #loggedAt = Number.NEGATIVE_INFINITY;
-  /** Connections with unread bytes. */
   readonly #waiting = new Set<MemoryAccount>();
 
   /** @param limit Bytes */
@@ -130,7 +129,6 @@ export class MemoryAccount {
     return true;
   }
 
-  /** Frees admitted bytes. */
   release(bytes: number): void {
     this.#hold(-bytes);
   }
@@ -164,7 +162,6 @@ export class MemoryAccount {
     this.#memory.track(this);
   }
 
-  /** The connection is closed. */
   close(): void {
     if (this.#isClosed) return;
     this.#hold(-this.#held);

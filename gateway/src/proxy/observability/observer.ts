@@ -27,7 +27,6 @@ export interface RejectedRequest {
 export interface RequestObserver extends AttemptObserver {
   /** The route was matched; plugins and checks have not run yet. */
   opened?(exchange: LiveExchange): void;
-  /** The exchange is over. */
   finished?(exchange: LiveExchange): void;
   rejected?(refusal: RejectedRequest): void;
   /** Reopens files that were moved away, for log rotation. */

@@ -16,7 +16,6 @@ export class ClientInput {
     return this.bytes.length;
   }
 
-  /** Adds bytes that were read. */
   add(view: ByteView): void {
     if (this.bytes.length > 0) {
       this.bytes = Buffer.concat([this.bytes, view.bytes.subarray(view.start, view.end)]);
@@ -49,7 +48,6 @@ export class ClientInput {
     used?.release();
   }
 
-  /** Consumes this many bytes. */
   skip(size: number): void {
     this.#consume(size)?.release();
   }
@@ -79,7 +77,6 @@ export class ClientInput {
     if (size > 0) this.skip(size);
   }
 
-  /** Discards all bytes. */
   clear(): void {
     this.bytes = NOTHING;
     this.#slab = null;
