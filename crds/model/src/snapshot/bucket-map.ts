@@ -100,7 +100,15 @@ export class BucketMap<Value> implements ReadonlyMap<string, Value> {
   /** The entries whose keys have this hash. */
   at(place: number): Iterable<readonly [string, Value]> {
     const bucket = this.buckets[place >> this.#shift] ?? none;
-    return this.#shift === 0 ? bucket : [...bucket].filter(([key]) => this.keyHash(key) === place);
+    if (this.#shift === 0) return bucket;
+    const found: [string, Value][] = [];
+    for (const entry of bucket) {
+      const hash = this.keyHash(entry[0]);
+      if (hash === place) found.push(entry);
+      // Maps by id are ordered.
+      else if (hash > place && this.keyHash === byId) break;
+    }
+    return found;
   }
 
   *entries(): MapIterator<[string, Value]> {
