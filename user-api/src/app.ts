@@ -3,9 +3,10 @@ import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, fastify } from "fastify";
-import { buildSchema, type GraphQLError, type GraphQLObjectType, type GraphQLSchema } from "graphql";
+import { buildSchema, type GraphQLError } from "graphql";
+import { mercurius } from "mercurius";
 import { Registry } from "prom-client";
-import { makeResolvers, type Resolvers, subscribers } from "./directory/resolvers.ts";
+import { type Context, makeResolvers, subscribers } from "./directory/resolvers.ts";
 import { schema as text } from "./directory/schema.ts";
 import { failure } from "./errors.ts";
 import type { Events } from "./events/events.ts";
@@ -14,7 +15,7 @@ import { PendingWork } from "./execution/pending-work.ts";
 import { refusalOf } from "./http/cross-site.ts";
 import { serveGraphiql } from "./http/graphiql.ts";
 import { serveGraphql } from "./http/route.ts";
-import { makeDocumentCheck } from "./limits/documents.ts";
+import { CACHED_DOCUMENTS, makeDocumentCheck } from "./limits/documents.ts";
 import { defaultSubscriptionLimits, type SubscriptionLimits } from "./limits/limits.ts";
 import { countRequests } from "./limits/rate.ts";
 import type { TrustedDocuments } from "./limits/trusted.ts";
@@ -22,7 +23,7 @@ import { serveHealth } from "./operations/health.ts";
 import { bindingsOf, RequestLog, requestIdOf } from "./operations/log.ts";
 import { makeMetrics, serveMetrics } from "./operations/metrics.ts";
 import { type Caller, makeIdentifyCaller } from "./policy/caller.ts";
-import { applyPolicy, type Policy } from "./policy/policy.ts";
+import { applyPolicy } from "./policy/policy.ts";
 import type { Settings } from "./settings.ts";
 import type { UserStore } from "./store/store.ts";
 import { makeSubscriptions, type Subscriptions } from "./subscriptions/subscriptions.ts";
@@ -64,24 +65,14 @@ declare module "fastify" {
   }
 }
 
+declare module "mercurius" {
+  interface MercuriusContext extends Context {}
+}
+
 const PATH = "/graphql";
 
 const isUpgrade = ({ headers, url }: IncomingMessage): boolean =>
   headers.upgrade?.toLowerCase() === "websocket" && url?.split("?", 1)[0] === PATH;
-
-/** The schema with its resolvers, which apply the policy. */
-function makeSchema(resolvers: Resolvers, policy: Policy): GraphQLSchema {
-  const schema = buildSchema(text);
-  for (const [typeName, fields] of Object.entries(resolvers)) {
-    const type = schema.getType(typeName) as GraphQLObjectType;
-    for (const [name, resolve] of Object.entries(fields)) Object.assign(type.getFields()[name] ?? {}, { resolve });
-  }
-  for (const [name, subscribe] of Object.entries(subscribers)) {
-    Object.assign(schema.getSubscriptionType()?.getFields()[name] ?? {}, { subscribe });
-  }
-  applyPolicy(schema, policy);
-  return schema;
-}
 
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const { store, events, log, limits, origins, drainMilliseconds } = options;
@@ -129,12 +120,32 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const creating = new PendingWork();
   const createUser: typeof resolvers.Mutation.createUser = (root, given) =>
     creating.add(resolvers.Mutation.createUser(root, given));
-  const schema = makeSchema({ ...resolvers, Mutation: { createUser } }, options.policy);
+  const schema = buildSchema(text);
+  await app.register(mercurius, {
+    schema,
+    // The routes and sockets of mercurius deviate from their specifications; http/ and subscriptions/ replace them.
+    routes: false,
+    resolvers: { ...resolvers, Mutation: { createUser } },
+    cache: CACHED_DOCUMENTS,
+    // Errors are formatted where they are sent.
+    errorFormatter: ({ data, errors }) => ({ statusCode: 200, response: { data, errors } }),
+  });
+  for (const [name, subscribe] of Object.entries(subscribers)) {
+    Object.assign(schema.getSubscriptionType()?.getFields()[name] ?? {}, { subscribe });
+  }
+  applyPolicy(schema, options.policy);
   const { registry = new Registry() } = options;
   const metrics = makeMetrics({ registry, events, subscriptions: () => app.subscriptions.counts() });
   serveMetrics(app, registry);
   const check = makeDocumentCheck({ ...options, schema });
-  const executor = makeExecutor({ schema, check, store, metrics, milliseconds: limits.milliseconds });
+  const executor = makeExecutor({
+    schema,
+    graphql: app.graphql,
+    check,
+    store,
+    metrics,
+    milliseconds: limits.milliseconds,
+  });
   const identifyCaller = makeIdentifyCaller(options);
   const count = await countRequests(app, options);
 

@@ -48,8 +48,6 @@ const wantsPosts = ({ fieldNodes }: Info): boolean =>
     selectionSet?.selections.some((one) => one.kind === Kind.FIELD && one.name.value === "posts"),
   );
 
-export type Resolvers = ReturnType<typeof makeResolvers>;
-
 export function makeResolvers({ store, page, created }: ResolverOptions) {
   return {
     Query: {

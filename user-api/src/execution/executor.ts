@@ -8,7 +8,7 @@ import {
 } from "graphql";
 import { makePostLoader } from "../directory/post-loader.ts";
 import type { Context, Created } from "../directory/resolvers.ts";
-import { codesOf, type ErrorContext, present } from "../errors.ts";
+import { asGraphqlError, codesOf, type ErrorContext, present } from "../errors.ts";
 import type { CheckDocument, Operation, Refused } from "../limits/documents.ts";
 import type { Variables } from "../limits/measures.ts";
 import { makeTimeLimit } from "../limits/time-limit.ts";
@@ -33,21 +33,31 @@ export type Executor = ReturnType<typeof makeExecutor>;
 
 export interface ExecutorOptions {
   readonly schema: GraphQLSchema;
+  /** Executes a query or mutation by mercurius. */
+  readonly graphql: (
+    source: string,
+    context: Record<string, unknown>,
+    variables: Variables,
+    operationName: string | undefined,
+  ) => Promise<ExecutionResult>;
   readonly check: CheckDocument;
   readonly store: Pick<UserStore, "postsOf">;
   readonly metrics: Metrics;
   readonly milliseconds: number;
 }
 
-export function makeExecutor({ schema, check, store, metrics, milliseconds }: ExecutorOptions) {
+export function makeExecutor({ schema, graphql, check, store, metrics, milliseconds }: ExecutorOptions) {
   const limitTime = makeTimeLimit(milliseconds);
   const executeRecurring = makeRecurringExecutor(schema);
   const contextOf = (consumer: Consumer | null): Context => ({ consumer, postsOf: makePostLoader(store) });
 
-  const run = async (
+  const run = ({ operation: { source, node }, variables }: RequestedOperation, consumer: Consumer | null) =>
+    graphql(source, { ...contextOf(consumer) }, variables, node.name?.value).catch(refusedVariables);
+
+  const deliver = async (
     { operation: { document, node }, variables }: RequestedOperation,
     consumer: Consumer | null,
-    rootValue?: Created,
+    rootValue: Created,
   ): Promise<ExecutionResult> =>
     execute({
       schema,
@@ -82,7 +92,7 @@ export function makeExecutor({ schema, check, store, metrics, milliseconds }: Ex
     },
     /** Executes a subscription for one event. Rejects with TIMEOUT. */
     executeEvent: (requested: RequestedOperation, consumer: Consumer | null, event: Created) =>
-      limitTime(run(requested, consumer, event)),
+      limitTime(deliver(requested, consumer, event)),
     /** The errors of an operation that was not executed, as they are sent. */
     refuse(errors: readonly GraphQLError[], errorContext: ErrorContext): readonly GraphQLFormattedError[] {
       const presented = errors.map((error) => present(error, errorContext));
@@ -90,4 +100,12 @@ export function makeExecutor({ schema, check, store, metrics, milliseconds }: Ex
       return presented;
     },
   };
+}
+
+/** mercurius rejects with one error that carries those of the variables; graphql-js reports them in its result. */
+function refusedVariables(error: unknown): ExecutionResult {
+  if (error instanceof Error && "errors" in error && Array.isArray(error.errors)) {
+    return { errors: error.errors.map(asGraphqlError) };
+  }
+  throw error;
 }

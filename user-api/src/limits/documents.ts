@@ -73,7 +73,7 @@ interface CachedDocument {
 }
 
 /** The number of cached documents. Each key is at most as long as the largest request. */
-const CACHED_DOCUMENTS = 256;
+export const CACHED_DOCUMENTS = 256;
 
 export function makeDocumentCheck({ schema, limits, introspection, trusted }: DocumentsOptions): CheckDocument {
   const rules = introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule];
