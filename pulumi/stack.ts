@@ -2,7 +2,7 @@
 import { interpolate, type Output, runtime } from "@pulumi/pulumi";
 import { Sluice } from "./components/index.ts";
 import { given, type SluiceConfig } from "./config.ts";
-import { createObject } from "./objects/create.ts";
+import { createPulumiObject } from "./objects/create.ts";
 import type { Release } from "./objects/names.ts";
 import { secretObject } from "./objects/secrets.ts";
 
@@ -61,11 +61,11 @@ export interface Outputs {
 
 export function createSluice({ release, ownNamespace, ...secrets }: SluiceConfig): Outputs {
   const { name, namespace, values } = release;
-  const dependsOn = ownNamespace ? [createObject(namespaceOf(release))] : [];
+  const dependsOn = ownNamespace ? [createPulumiObject(namespaceOf(release))] : [];
   if (secrets.databaseUrl) {
     const entries = { url: secrets.databaseUrl };
     dependsOn.push(
-      createObject(secretObject(release, { component: given.database, entries }), { dependsOn: [...dependsOn] }),
+      createPulumiObject(secretObject(release, { component: given.database, entries }), { dependsOn: [...dependsOn] }),
     );
   }
   if (secrets.redisPassword) {
@@ -74,7 +74,7 @@ export function createSluice({ release, ownNamespace, ...secrets }: SluiceConfig
       credential: "redis",
       entries: { password: secrets.redisPassword },
     } as const;
-    dependsOn.push(createObject(secretObject(release, parts), { dependsOn: [...dependsOn] }));
+    dependsOn.push(createPulumiObject(secretObject(release, parts), { dependsOn: [...dependsOn] }));
   }
   const sluice = new Sluice(release, {
     dependsOn,

@@ -5,7 +5,7 @@ import {
   type CustomResource,
   type CustomResourceOptions,
 } from "@pulumi/pulumi";
-import { createObject, type KubernetesObject } from "../objects/create.ts";
+import { createPulumiObject, type KubernetesObject } from "../objects/create.ts";
 import { type Component, metadataOf, type Release, selectorOf } from "../objects/names.ts";
 import { networkPolicy } from "../objects/network-policies.ts";
 
@@ -14,7 +14,7 @@ export abstract class SluiceComponent extends ComponentResource {
     objects: readonly KubernetesObject[],
     options: CustomResourceOptions = {},
   ): readonly CustomResource[] {
-    return objects.map((object) => createObject(object, { parent: this, ...options }));
+    return objects.map((object) => createPulumiObject(object, { parent: this, ...options }));
   }
 
   constructor(type: string, name: string, options?: ComponentResourceOptions) {

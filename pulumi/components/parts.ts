@@ -1,6 +1,6 @@
 /** The components of the parts that consist of Kubernetes objects only. */
 import type { ComponentResourceOptions, Output } from "@pulumi/pulumi";
-import { createObject, createOnce } from "../objects/create.ts";
+import { createOnce, createPulumiObject } from "../objects/create.ts";
 import { monitoringObjects } from "../objects/monitoring.ts";
 import type { Release } from "../objects/names.ts";
 import { adminObjects } from "../objects/parts/admin.ts";
@@ -35,7 +35,7 @@ export class GatewayComponent extends SluiceComponent {
     for (const object of gatewayObjects(release)) {
       // The autoscaler sets the number of replicas.
       const ignoreChanges = autoscaling.enabled && object.kind === "Deployment" ? ["spec.replicas"] : [];
-      createObject(object, { parent: this, ignoreChanges });
+      createPulumiObject(object, { parent: this, ignoreChanges });
     }
     this.address = `http://${release.name}-gateway.${release.namespace}.svc:${service.port}`;
     this.registerOutputs({ address: this.address });

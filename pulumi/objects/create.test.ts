@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runtime } from "@pulumi/pulumi";
 import { registerInto } from "../testing.ts";
-import { createObject } from "./create.ts";
+import { createPulumiObject } from "./create.ts";
 
 for (const [what, spec, awaited] of [
   ["a Service within the cluster", {}, false],
@@ -11,7 +11,12 @@ for (const [what, spec, awaited] of [
 ] as const) {
   test(`Pulumi ${awaited ? "waits" : "does not wait"} for ${what}`, async () => {
     const registered = registerInto();
-    createObject({ apiVersion: "v1", kind: "Service", metadata: { name: "a", annotations: { note: "b" } }, spec });
+    createPulumiObject({
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: "a", annotations: { note: "b" } },
+      spec,
+    });
     await runtime.disconnect();
     const metadata = registered[0]?.inputs.metadata;
     const expected = awaited ? { note: "b" } : { note: "b", "pulumi.com/skipAwait": "true" };

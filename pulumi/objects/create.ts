@@ -41,7 +41,7 @@ const untilPodsEnd = { ...timeouts, delete: "3m" } as const;
 const withPods: readonly string[] = ["Deployment", "StatefulSet", "Namespace"];
 
 /** Creates the object as a resource named like it. Kinds unknown to Pulumi become custom resources. */
-export function createObject(object: KubernetesObject, options: CustomResourceOptions = {}): CustomResource {
+export function createPulumiObject(object: KubernetesObject, options: CustomResourceOptions = {}): CustomResource {
   const { kind, metadata } = object;
   const made = constructorOf(object) ?? kubernetes.apiextensions.CustomResource;
   return new made(metadata.name, (isAwaited(object) ? object : notAwaited(object)) as never, {
@@ -65,4 +65,4 @@ const notAwaited = (object: KubernetesObject): KubernetesObject => {
 
 /** Like `create`, for a Secret with generated entries: the new values that a later run generates are ignored. */
 export const createOnce = (secret: KubernetesObject, options: CustomResourceOptions = {}): CustomResource =>
-  createObject(secret, { ...options, ignoreChanges: ["data"] });
+  createPulumiObject(secret, { ...options, ignoreChanges: ["data"] });

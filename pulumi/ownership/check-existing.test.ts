@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runtime } from "@pulumi/pulumi";
-import { createObject, createOnce } from "../objects/create.ts";
+import { createOnce, createPulumiObject } from "../objects/create.ts";
 import { type Registered, registerInto } from "../testing.ts";
 import { lookFirst } from "./check-existing.ts";
 import type { Found, ObjectIdentity } from "./reader.ts";
@@ -34,7 +34,7 @@ test("a generated value is kept as it is in the cluster, as a secret", async () 
     const mayCreate = look([found("kept", "dev", "former"), found("given", "dev", "former")]);
     createOnce(secret("kept", "new"));
     createOnce(secret("made", "new"));
-    createObject(secret("given", "new"));
+    createPulumiObject(secret("given", "new"));
     await mayCreate();
     return {};
   });

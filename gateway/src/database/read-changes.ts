@@ -4,7 +4,7 @@
  */
 import { type Change, type Collection, collections, type Document } from "@sluice/model";
 import type { DatabaseConnection, DatabaseRow } from "./driver.ts";
-import { type EntityRow, entityOf } from "./rows.ts";
+import { type EntityRow, entityOfRow } from "./rows.ts";
 
 /** A state of the tables: its number, and the epoch of the numbering (a reset starts a new one). */
 export interface Revision {
@@ -70,6 +70,6 @@ const group = (rows: readonly DatabaseRow[]): Readonly<Partial<Record<Collection
   Object.fromEntries(
     [...Map.groupBy(rows, ({ collection }) => collection as Collection)].map(([name, list]) => [
       name,
-      list.map(({ row }) => entityOf(name, JSON.parse(String(row)) as EntityRow)),
+      list.map(({ row }) => entityOfRow(name, JSON.parse(String(row)) as EntityRow)),
     ]),
   );

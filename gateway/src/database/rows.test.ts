@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Collection, collections } from "@sluice/model";
-import { entityOf } from "./rows.ts";
+import { entityOfRow } from "./rows.ts";
 
 const defaults: readonly (readonly [Collection, member: string, value: unknown])[] = [
   ["services", "retries", 5],
@@ -13,13 +13,13 @@ const defaults: readonly (readonly [Collection, member: string, value: unknown])
 
 for (const [collection, member, value] of defaults)
   test(`${member} of ${collection} has its default if the column is null, because older nodes do not write new columns`, () => {
-    const read = () => (entityOf(collection, {}) as unknown as Record<string, unknown>)[member];
+    const read = () => (entityOfRow(collection, {}) as unknown as Record<string, unknown>)[member];
     assert.deepEqual(read(), value);
     if (Array.isArray(value)) assert.notEqual(read(), read(), "not shared between entities");
   });
 
 test("a reference that is null stays null", () => {
   for (const collection of collections)
-    for (const [member, value] of Object.entries(entityOf(collection, {})))
+    for (const [member, value] of Object.entries(entityOfRow(collection, {})))
       if (member === "service" || member === "route") assert.equal(value, null, `${collection}.${member}`);
 });

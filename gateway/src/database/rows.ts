@@ -37,7 +37,7 @@ export function rowOf(collection: Collection, entity: Entity): EntityRow {
   );
 }
 
-export function entityOf<Name extends Collection>(collection: Name, row: EntityRow): Entities[Name] {
+export function entityOfRow<Name extends Collection>(collection: Name, row: EntityRow): Entities[Name] {
   const members = columns[collection].map(({ member, column, isReference, default: fallback }) => {
     // Rows that nodes of an older version wrote have null in the columns of newer members.
     const value = row[column] ?? structuredClone(fallback);

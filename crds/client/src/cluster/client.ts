@@ -5,7 +5,7 @@ import { kindNames } from "../kinds.ts";
 import type { Log } from "../log.ts";
 import { Conflict, type Kind, type Ref, type Resource, type ResourceClient } from "../resource.ts";
 import { ApiServerError, type ApiStatus, writeErrorOf } from "./api/api-server-error.ts";
-import { type Connection, type ConnectionOptions, connectToCluster } from "./api/connection.ts";
+import { type ClusterConnection, type ConnectionOptions, connectToCluster } from "./api/connection.ts";
 import type { KubeconfigOptions } from "./api/credentials.ts";
 import { apiPath, findObject } from "./api/objects.ts";
 import { trimObject } from "./api/trim-object.ts";
@@ -39,7 +39,10 @@ const removalTimeout = 30_000;
 /** etcd starts at revision 1, so its first write makes version 2: an apply with version 1 can only create. */
 const NONEXISTENT_VERSION = "1";
 
-export function clusterClientOver(connection: Connection, { log, clock }: { log: Log; clock: Clock }): ResourceClient {
+export function clusterClientOver(
+  connection: ClusterConnection,
+  { log, clock }: { log: Log; clock: Clock },
+): ResourceClient {
   const closing = new AbortController();
   const followed = new Set<Promise<void>>();
   const turns = new Map<string, LeaseMutex>();

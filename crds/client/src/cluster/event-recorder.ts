@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { kindNames } from "../kinds.ts";
 import type { Ref, ResourceClient } from "../resource.ts";
-import type { Connection } from "./api/connection.ts";
+import type { ClusterConnection } from "./api/connection.ts";
 import { apiPath, createObject, findObject, patchObject } from "./api/objects.ts";
 
 const events = { apiVersion: "events.k8s.io/v1", plural: "events" };
@@ -18,7 +18,7 @@ const maxNameLength = 253;
  * @param uid Of the resource; `kubectl describe` finds events by it. Undefined: the resource is gone.
  */
 export async function recordEvent(
-  connection: Connection,
+  connection: ClusterConnection,
   { ref, uid }: { readonly ref: Ref; readonly uid: string | undefined },
   told: Parameters<ResourceClient["recordEvent"]>[1],
 ): Promise<void> {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ApiServerError } from "./api/api-server-error.ts";
-import type { Connection } from "./api/connection.ts";
+import type { ClusterConnection } from "./api/connection.ts";
 import { createLeaseMutex, type LeaseMutexOptions } from "./lease-mutex.ts";
 import { leaseStoreOver } from "./lease-store.ts";
 
@@ -16,7 +16,7 @@ function machine() {
   let now = 0;
   let version = 0;
   const calls: string[] = [];
-  const connection: Pick<Connection, "call"> = {
+  const connection: Pick<ClusterConnection, "call"> = {
     async call({ method, body }) {
       calls.push(method);
       if (method === "GET" && !lease)
@@ -35,7 +35,7 @@ function machine() {
       now += milliseconds;
     },
   };
-  const store = leaseStoreOver(connection as Connection, { namespace: "home", name: "sluice-admin" });
+  const store = leaseStoreOver(connection as ClusterConnection, { namespace: "home", name: "sluice-admin" });
   return {
     calls,
     lease: () => Object(lease?.spec),

@@ -3,7 +3,7 @@
  * waits behind watches and writes of thousands of resources.
  */
 import { Conflict, type LeaseRecord, type LeaseStore, type VersionedLease } from "../resource.ts";
-import { type Connection, connectToCluster } from "./api/connection.ts";
+import { type ClusterConnection, connectToCluster } from "./api/connection.ts";
 import type { KubeconfigOptions } from "./api/credentials.ts";
 import { apiPath, createObject, findObject, patchObject } from "./api/objects.ts";
 import { microTime } from "./event-recorder.ts";
@@ -34,7 +34,7 @@ export function createLeaseStore({ namespace, name, marks, ...options }: LeaseSt
 }
 
 export function leaseStoreOver(
-  connection: Connection,
+  connection: ClusterConnection,
   { namespace, name, marks }: Pick<LeaseStoreOptions, "namespace" | "name" | "marks">,
 ): LeaseStore {
   const path = apiPath(leases, { namespace, name });

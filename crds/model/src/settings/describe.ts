@@ -1,13 +1,13 @@
 /** Settings as the reference pages and `--help` show them. */
 import type { Declaration, Declarations } from "./declaration.ts";
-import { kindOf, UNITS } from "./setting-kinds.ts";
+import { settingKindOf, UNITS } from "./setting-kinds.ts";
 
 /** A Markdown table of the settings, for the reference pages. */
 export function describeSettings(declarations: Declarations): string {
   const rows = Object.values(declarations).map((declaration) => {
     const cells = [
       `\`${declaration.variable}\``,
-      kindOf(declaration).expected(declaration),
+      settingKindOf(declaration).expected(declaration),
       shownDefault(declaration),
       declaration.description,
     ];
@@ -25,7 +25,7 @@ export function listSettings(declarations: Declarations): string {
     .map((declaration) => {
       const shown = shownDefault(declaration).replaceAll("`", "");
       const note = shown === "required" || shown === "unset" ? shown : `default ${shown}`;
-      const lines = [`${declaration.variable}: ${kindOf(declaration).expected(declaration)}; ${note}`];
+      const lines = [`${declaration.variable}: ${settingKindOf(declaration).expected(declaration)}; ${note}`];
       return [...lines, ...wrapped(declaration.description, WIDTH - 6).map((line) => `    ${line}`)]
         .map((line) => `  ${line}\n`)
         .join("");

@@ -2,7 +2,7 @@
 import type { Checked, Violation } from "../violation.ts";
 import type { Declaration, Declarations, SettingsOf } from "./declaration.ts";
 import { findUnknownVariables } from "./environment.ts";
-import { kindOf } from "./setting-kinds.ts";
+import { settingKindOf } from "./setting-kinds.ts";
 
 /**
  * Returns all violations at once; each one's path is the name of its variable. An empty variable counts as unset. A
@@ -32,7 +32,7 @@ interface Read {
 }
 
 function readOne(declaration: Declaration, text: string): Read {
-  const { parse, expected } = kindOf(declaration);
+  const { parse, expected } = settingKindOf(declaration);
   if (text === "" && declaration.default === undefined) return { fault: `must be set: ${expected(declaration)}` };
   // Defaults of addresses are declared as text.
   if (text === "" && (declaration.kind !== "address" || declaration.default === null))

@@ -40,7 +40,8 @@ const kinds: { readonly [Kind in Declaration["kind"]]: SettingKind<Extract<Decla
   address: { parse: parseAddress, expected: () => "host:port, such as 127.0.0.1:8000 or [::1]:8000" },
 };
 
-export const kindOf = ({ kind }: Declaration): SettingKind<Declaration> => kinds[kind] as SettingKind<Declaration>;
+export const settingKindOf = ({ kind }: Declaration): SettingKind<Declaration> =>
+  kinds[kind] as SettingKind<Declaration>;
 
 function itemsOf(text: string): readonly string[] {
   const items = text.split(",").map((item) => item.trim());

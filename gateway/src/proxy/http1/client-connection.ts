@@ -85,7 +85,9 @@ export class ClientConnection implements Http1ClientSide, TrafficCounters {
     this.out = new WriteQueue(socket);
     this.#sending = new MinRateTimer(this.#watchdog, context.bodyPace);
     this.#taking = new ClientBackpressure(socket, {
-      ...{ out: this.out, limits: context.sendPace, memory: context.memory },
+      out: this.out,
+      limits: context.sendPace,
+      memory: context.memory,
       onLate: () => this.destroy(),
     });
     this.#inlet = attachReadBuffer(socket, { isTls: peer.scheme === "https" });

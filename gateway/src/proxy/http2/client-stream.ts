@@ -86,7 +86,8 @@ export class ClientStream implements TrafficCounters {
       return;
     }
     this.#delivery = new Http2Exchange(context, {
-      ...{ exchange: opened.exchange, writer: this.#writer },
+      exchange: opened.exchange,
+      writer: this.#writer,
       onOver: () => this.#letGo(),
     });
     stream.on("drain", () => this.#delivery?.drained());

@@ -56,7 +56,10 @@ export async function startEngine(
   let accepted = 0;
   let dropped = 0;
   const engine = await createEngine({
-    ...{ settings, log, runtime, memory },
+    settings,
+    log,
+    runtime,
+    memory,
     connect: connectBehind(guard),
     pipeline: new Pipeline(options),
     draining: () => isDraining,
@@ -93,7 +96,9 @@ export async function startEngine(
     guard.addOwnListener({ host, port: portOf(server) });
     if (listenTls === undefined) return undefined;
     const tls = await startTlsListener({
-      ...{ listen: listenTls, reusePort, admit },
+      listen: listenTls,
+      reusePort,
+      admit,
       sockets: clientSockets(settings),
       protocols: engine.protocols,
       onConnection: engine.serveTls,

@@ -158,7 +158,9 @@ export class ReplyFromExchange
           return socket.bytesWritten;
         },
       },
-      ...{ limits, memory, onLate: () => this.#raw.destroy() },
+      limits,
+      memory,
+      onLate: () => this.#raw.destroy(),
     });
     this.#raw.on("drain", () => {
       taking.drained();

@@ -1,7 +1,7 @@
 /** The store over a database: Postgres, or the embedded one. */
 import { describeDatabaseError, isUnavailable } from "../../database/describe-error.ts";
 import type { Database } from "../../database/driver.ts";
-import { type EntityRow, entityOf } from "../../database/rows.ts";
+import { type EntityRow, entityOfRow } from "../../database/rows.ts";
 import { createGroupCommit } from "../group-commit.ts";
 import { DatabaseUnavailable, type Store, type Write } from "../store.ts";
 import type { RevisionWait } from "./await-revision.ts";
@@ -23,13 +23,13 @@ export function createDatabaseStore(database: Database, awaitRevision: RevisionW
 
     async list(collection, options) {
       const found = await rowsOf(listStatement(collection, options));
-      const entities = found.slice(0, options.size).map((row) => entityOf(collection, row));
+      const entities = found.slice(0, options.size).map((row) => entityOfRow(collection, row));
       return { entities, more: found.length > options.size };
     },
 
     async find(collection, by) {
       const [row] = await rowsOf(findStatement(collection, by));
-      return row ? entityOf(collection, row) : null;
+      return row ? entityOfRow(collection, row) : null;
     },
 
     async write(writes, { plan = false } = {}) {

@@ -1,7 +1,7 @@
 /** Does many writes in one transaction, with as few statements as possible (migrations/base-write.ts). */
 import type { Collection, Entity } from "@sluice/model";
 import { type Database, type DatabaseConnection, DatabaseFault } from "../../database/driver.ts";
-import { type EntityRow, entityOf, rowOf } from "../../database/rows.ts";
+import { type EntityRow, entityOfRow, rowOf } from "../../database/rows.ts";
 import type { Effect, Write, WriteFault } from "../store.ts";
 import { unstorableTexts } from "../unstorable-text.ts";
 import { type DatabaseFaultRow, databaseWriteFault } from "./write-faults.ts";
@@ -93,12 +93,12 @@ async function writeBatch(connection: DatabaseConnection, batch: readonly Write[
 }
 
 function effectOf({ before, after, along }: ToldEffect, collection: Collection): Effect {
-  const entity = (row: EntityRow | null): Entity | null => (row === null ? null : entityOf(collection, row));
+  const entity = (row: EntityRow | null): Entity | null => (row === null ? null : entityOfRow(collection, row));
   return {
     collection,
     before: entity(before),
     after: entity(after),
-    along: along.map((one) => ({ collection: one.collection, entity: entityOf(one.collection, one.row) })),
+    along: along.map((one) => ({ collection: one.collection, entity: entityOfRow(one.collection, one.row) })),
   };
 }
 
@@ -116,7 +116,7 @@ async function createEntities(
   try {
     const rows = given.map((entity) => rowOf(collection, entity));
     const made = await connection.query(createStatement(collection), [JSON.stringify(rows)]);
-    const created = made.map(({ row }): Entity => entityOf(collection, JSON.parse(String(row)) as EntityRow));
+    const created = made.map(({ row }): Entity => entityOfRow(collection, JSON.parse(String(row)) as EntityRow));
     const after = new Map(created.map((entity) => [entity.id, entity]));
     const effects = given.map(({ id }): Effect => {
       return { collection, before: null, after: after.get(id.toLowerCase()) as Entity, along: [] };

@@ -1,7 +1,7 @@
 /** Splits writes into statements, and converts them to the arguments of the SQL function write_all. */
 import { type Collection, collections } from "@sluice/model";
 import type { DatabaseConnection } from "../../database/driver.ts";
-import { type EntityRow, entityOf, rowOf } from "../../database/rows.ts";
+import { type EntityRow, entityOfRow, rowOf } from "../../database/rows.ts";
 import { etagOf } from "../etag.ts";
 import type { Write } from "../store.ts";
 import { findStatement, isUuid, lookUp } from "./statements.ts";
@@ -59,7 +59,7 @@ export async function toWriteRequests(
     else {
       const key = keyOf(write);
       const row = key === undefined ? await rowBy(connection, write) : rows.get(key);
-      const expected = row && etagOf(entityOf(collection, row)) === write.etag ? row : NOTHING;
+      const expected = row && etagOf(entityOfRow(collection, row)) === write.etag ? row : NOTHING;
       requests.push({ op, collection, ...what, expected });
     }
   }

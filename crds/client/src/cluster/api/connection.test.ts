@@ -5,12 +5,12 @@ import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { splitLines } from "../watch/lister-watcher.ts";
 import { ApiServerError } from "./api-server-error.ts";
-import { type CompletedRequest, type Connection, createConnection } from "./connection.ts";
+import { type ClusterConnection, type CompletedRequest, createConnection } from "./connection.ts";
 import { createCredentials } from "./credentials.ts";
 import { KubeConfig } from "./kube-config.ts";
 
 interface Served {
-  readonly connection: Connection;
+  readonly connection: ClusterConnection;
   readonly requests: string[];
   /** The arguments of `onRequestEnd`. */
   readonly answered: readonly CompletedRequest[];

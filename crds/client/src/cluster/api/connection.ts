@@ -23,7 +23,7 @@ export interface ApiCall {
   readonly signal?: AbortSignal;
 }
 
-export interface Connection {
+export interface ClusterConnection {
   /** Resolves to the parsed response; rejects with an ApiServerError or a network error. */
   call(call: ApiCall): Promise<unknown>;
   /** Resolves when the response headers have arrived; the body has no time limit. */
@@ -53,13 +53,13 @@ const answerTimeout = 30_000;
 const longestWait = 5_000;
 
 /** @throws KubeconfigError when the kubeconfig cannot be read. */
-export const connectToCluster = (options: KubeconfigOptions & ConnectionOptions): Connection =>
+export const connectToCluster = (options: KubeconfigOptions & ConnectionOptions): ClusterConnection =>
   createConnection(createCredentials(loadKubeconfig(options)), options);
 
 export function createConnection(
   credentials: Credentials,
   { onRequestEnd: onAnswer }: ConnectionOptions = {},
-): Connection {
+): ClusterConnection {
   /**
    * Retries once after a 401 with reloaded credentials: a token may be replaced before the cached one is refreshed.
    * This is safe for writes, because the server did nothing for an unauthenticated request.

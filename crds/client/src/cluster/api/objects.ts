@@ -2,7 +2,7 @@
 import type { KindNames } from "../../kinds.ts";
 import { Conflict } from "../../resource.ts";
 import { ApiServerError } from "./api-server-error.ts";
-import type { Connection } from "./connection.ts";
+import type { ClusterConnection } from "./connection.ts";
 
 /** The path of a kind's resources: all of them, those of a namespace, or one. */
 export function apiPath(
@@ -17,7 +17,7 @@ export function apiPath(
 
 /** Null: the object does not exist. */
 export async function findObject<Found>(
-  connection: Connection,
+  connection: ClusterConnection,
   path: string,
   signal?: AbortSignal,
 ): Promise<Found | null> {
@@ -31,7 +31,7 @@ export async function findObject<Found>(
 
 /** Null: the object exists already. */
 export async function createObject<Created>(
-  connection: Connection,
+  connection: ClusterConnection,
   path: string,
   { signal, ...body }: ObjectRequest,
 ): Promise<Created | null> {
@@ -45,7 +45,7 @@ export async function createObject<Created>(
 
 /** A merge patch. Rejects with a Conflict when the object is gone or has another version than `metadata` demands. */
 export async function patchObject<Patched>(
-  connection: Connection,
+  connection: ClusterConnection,
   path: string,
   { signal, ...body }: ObjectRequest,
 ): Promise<Patched> {

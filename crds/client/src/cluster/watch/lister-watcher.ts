@@ -2,13 +2,13 @@
 import { kindNames } from "../../kinds.ts";
 import { type Kind, type Resource, UnknownKind, type WatchOptions } from "../../resource.ts";
 import { ApiServerError } from "../api/api-server-error.ts";
-import type { Connection } from "../api/connection.ts";
+import type { ClusterConnection } from "../api/connection.ts";
 import { apiPath } from "../api/objects.ts";
 import { trimObject } from "../api/trim-object.ts";
 import type { ListerWatcher, ListPage, WatchEvent } from "./reflector.ts";
 
 export function createListerWatcher(
-  connection: Connection,
+  connection: ClusterConnection,
   kind: Kind,
   { namespace, labels, fields, bookkeeping = true }: Omit<WatchOptions, "signal">,
 ): ListerWatcher {

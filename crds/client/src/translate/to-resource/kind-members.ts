@@ -21,7 +21,7 @@ type Members = Readonly<Record<string, unknown>>;
  *
  * @param before The previous spec: its configFrom stays for members that the entity leaves unset.
  */
-export function pluginParts(entity: Members, before: Members): Members {
+export function pluginMembers(entity: Members, before: Members): Members {
   const config = Object(entity.config) as Members;
   const configFrom = (Array.isArray(before.configFrom) ? (before.configFrom as readonly ConfigFrom[]) : []).filter(
     ({ path }) => memberAt(config, path.split(".")) === undefined,

@@ -20,7 +20,7 @@ import {
 import type { Resource } from "../../resource.ts";
 import { namedKinds } from "../kind-tables.ts";
 import { CHILD_TIMES, CREATED_AT, UPDATED_AT, writeChildTimes } from "../timestamps.ts";
-import { pluginParts, writeChildren, writeHeaders } from "./kind-members.ts";
+import { pluginMembers, writeChildren, writeHeaders } from "./kind-members.ts";
 import { type WriteReferencesOptions, writeReferences } from "./write-references.ts";
 
 /** Collections with a kind of their own. The others are nested in the resource of their parent. */
@@ -119,7 +119,7 @@ const own: Readonly<Record<ResourceKind, (entity: Members, parts: Parts) => Memb
   }),
   Service: (entity, parts) => ({ ...keepSource(entity, parts), ...headersOf(entity, parts) }),
   Route: (_, { written }) => written,
-  Plugin: (entity, { written, before }) => ({ ...written, ...pluginParts(entity, before) }),
+  Plugin: (entity, { written, before }) => ({ ...written, ...pluginMembers(entity, before) }),
   Consumer: (_, { written, before, options }) => {
     const keyAuth = options.keyAuth ?? before.keyAuth;
     return { ...written, ...(Array.isArray(keyAuth) && keyAuth.length > 0 && { keyAuth }) };
