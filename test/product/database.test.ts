@@ -106,7 +106,7 @@ describe("several processes over one Postgres", () => {
     await postgres.stop();
     for (const node of nodes) {
       const told = async () => JSON.stringify(await (await fetch(`${node.status}/status`)).json());
-      await waitFor(async () => /"trouble":"the database at .* gives no answer/.test(await told()), {
+      await waitFor(async () => /"trouble":"the database at .* does not answer/.test(await told()), {
         what: "the status to tell of the database",
       });
       assert.equal(await get(node, "/hello"), 200);

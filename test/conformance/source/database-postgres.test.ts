@@ -68,7 +68,7 @@ test("a node keeps serving when its server becomes unreachable, and reports the 
     const { hash } = intake.state();
     assert.equal(source.trouble(), null);
     await own.stop();
-    await waitFor(() => /gives no answer: .*ECONNREFUSED/.test(source.trouble() ?? ""), { what: "trouble" });
+    await waitFor(() => /does not answer: .*ECONNREFUSED/.test(source.trouble() ?? ""), { what: "trouble" });
     assert.equal(intake.state().hash, hash);
   } finally {
     await source.stop();

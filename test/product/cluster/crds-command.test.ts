@@ -105,7 +105,7 @@ test("a newer definition is not downgraded: the fields that would be lost are na
   const { code, out, err } = await apply();
   assert.deepEqual([code, out], [3, []]);
   assert.deepEqual(err.slice(1, 3), ["  spec.mirror", "  spec.serviceRef.weight"]);
-  assert.match(err[0] ?? "", /^routes\.sluice\.dev: .*resources would lose it/);
+  assert.match(err[0] ?? "", /^routes\.sluice\.dev: .*resources would lose them:/);
   assert.match(err.at(-1) ?? "", /nothing was applied/);
   assert.equal(await spec(), before);
   const description = "jsonpath={.spec.versions[0].schema.openAPIV3Schema.description}";
