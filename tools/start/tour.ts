@@ -54,7 +54,7 @@ export function tour({ chosen, folder, typed, answer }: TourOptions): readonly S
       output: ["201", answer, "  paths:", `    - /${name}`],
     },
     {
-      title: "An edit of a resource file, which takes effect on the next request:",
+      title: "An edit of a resource file, which takes effect within a second:",
       commands: [
         `sed -i.bak 's/minute: ${from}/minute: ${to}/' ${typed}/rate-limiting.yaml; sleep 1`,
         ...askThrough(chosen.proxy, { options: "-o /dev/null -D - | grep ^RateLimit-Limit" }),
