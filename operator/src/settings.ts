@@ -64,16 +64,16 @@ export const operatorSettings = defineSettings({
     kind: "text",
     default: DEFAULT_CLASS,
     description:
-      "Class of this Sluice installation. It handles resources with this spec.class. Resources without " +
-      "spec.class belong to it in its home namespace, in namespaces that are assigned to it and, for the class " +
-      "sluice, in all unassigned namespaces.",
+      "Class of this Sluice installation, which handles the resources with this spec.class. It also handles " +
+      "resources without spec.class in its home namespace, in namespaces that are assigned to it and, if its class " +
+      "is sluice, in all unassigned namespaces.",
   },
   nodes: {
     variable: "SLUICE_NODES",
     kind: "list",
     default: [],
     description:
-      "Push listeners of the gateway nodes, as https:// URLs. http:// is accepted only for this machine, because " +
+      "Push listeners of the gateway nodes, as https:// URLs. Use http:// only for nodes on this machine, because " +
       "documents contain private keys.",
   },
   nodeService: {
@@ -107,7 +107,7 @@ export const operatorSettings = defineSettings({
     kind: "text",
     default: null,
     description:
-      "Unique name of this operator in leader election, such as the pod's name. After a crash, an operator with " +
+      "Unique name of this operator in leader election, such as the pod's uid. After a crash, an operator with " +
       "the same name leads again at once. Unset: a random name for every process.",
   },
   documentInterval: {
@@ -115,8 +115,8 @@ export const operatorSettings = defineSettings({
     kind: "duration",
     default: 30_000,
     description:
-      "Minimum interval at which the acknowledged document is saved, encrypted, for a later start: in ConfigMaps " +
-      "of the home namespace, or beside a folder of resources.",
+      "Minimum interval at which the acknowledged document is saved, encrypted, for a later start. It is saved in " +
+      "ConfigMaps of the home namespace or, if the resources are in a folder, below `.status` in that folder.",
   },
   pushToken: {
     variable: "SLUICE_PUSH_TOKEN",

@@ -48,9 +48,9 @@ export const adminSettings = defineSettings({
     kind: "text",
     default: DEFAULT_CLASS,
     description:
-      "Class of this Sluice installation. It handles resources with this spec.class. Resources without " +
-      "spec.class belong to it in its home namespace, in namespaces that are assigned to it and, for the class " +
-      "sluice, in all unassigned namespaces.",
+      "Class of this Sluice installation, which handles the resources with this spec.class. It also handles " +
+      "resources without spec.class in its home namespace, in namespaces that are assigned to it and, if its class " +
+      "is sluice, in all unassigned namespaces.",
   },
   operator: {
     variable: "SLUICE_OPERATOR_URL",

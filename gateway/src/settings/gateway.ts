@@ -167,11 +167,11 @@ export const gatewaySettings = defineSettings({
     kind: "duration",
     default: 20_000,
     description:
-      "Time without data from a client after which the node probes the connection. A TCP keep-alive probe closes " +
-      "the connection after ten more seconds without an answer. While HTTP/2 streams are open the node also " +
-      "sends PING, and closes the connection after one and a half times this setting without an answer. On Linux " +
-      "the node also checks at this interval, and closes the connection of a client that has acknowledged " +
-      "nothing for about 13 seconds. At least 1s.",
+      "Time without data from a client after which the node probes the connection. If TCP keep-alive probes are not " +
+      "answered for ten more seconds, the connection is closed. While HTTP/2 streams are open the node also sends " +
+      "PING, and closes the connection after one and a half times this setting without an answer. On Linux the " +
+      "node also looks for unacknowledged data at this interval, and closes the connection of a client that has " +
+      "acknowledged nothing for about 13 seconds. At least 1s.",
   },
   clientMemory: {
     variable: "SLUICE_CLIENT_MEMORY",
@@ -181,9 +181,9 @@ export const gatewaySettings = defineSettings({
     description:
       "Bytes of memory that all client connections of a node may use together. The count includes 16 KiB for each " +
       "HTTP/2 connection, 8 KiB and the decoded head for each of its active requests, and the unread bytes of all " +
-      "connections. Above three quarters, new streams are refused (REFUSED_STREAM), or the connection with the most " +
-      "unread bytes is closed. Workers divide the memory evenly. The default suits a memory limit of 512 MiB. " +
-      "The metric " +
+      "connections. When three quarters of this memory are in use, new streams are refused (REFUSED_STREAM), or the " +
+      "connection with the most unread bytes is closed. All workers get equal shares of the memory. The default " +
+      "suits a memory limit of 512 MiB. The metric " +
       '`sluice_memory_bytes` (`kind="clients"`) shows the use.',
   },
   status: {

@@ -1,6 +1,6 @@
 /** A certificate with its private key, for TLS with clients and with upstreams. */
 import { nullable, record, type Static, text } from "../schema/member.ts";
-import { created_at, id, tags, updated_at } from "./shared.ts";
+import { created_at, idFrom, tags, updated_at } from "./shared.ts";
 
 /** Characters; enough for a chain of a dozen certificates. */
 const MAX_PEM = 65_536;
@@ -10,7 +10,7 @@ const privateKey = (description: string) => text({ description, rule: "private-k
 
 export const certificateSchema = record(
   {
-    id,
+    id: idFrom("the content"),
     created_at,
     updated_at,
     cert: chain("The certificate in PEM, followed by its intermediate certificates."),

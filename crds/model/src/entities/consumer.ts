@@ -1,10 +1,10 @@
 /** A consumer: a person or program that sends requests. */
 import { nullable, record, type Static, text } from "../schema/member.ts";
-import { created_at, id, tags, updated_at } from "./shared.ts";
+import { created_at, idFrom, tags, updated_at } from "./shared.ts";
 
 export const consumerSchema = record(
   {
-    id,
+    id: idFrom("the username, or from the content if there is none"),
     created_at,
     updated_at,
     username: nullable(text({ description: "A unique name for the consumer.", minLength: 1, maxLength: 256 })),

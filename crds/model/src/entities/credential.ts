@@ -1,10 +1,15 @@
 /** A key-auth credential: a secret key of a consumer. */
 import { integer, nullable, owner, record, type Static, text } from "../schema/member.ts";
-import { created_at, id, tags } from "./shared.ts";
+import { created_at, tags } from "./shared.ts";
 
 export const credentialSchema = record(
   {
-    id,
+    id: text({
+      description:
+        "The credential's UUID. If unset, the admin API draws it at random, and in a declarative file it is derived " +
+        "from the key (UUIDv5).",
+      rule: "uuid",
+    }),
     created_at,
     consumer: owner("consumers", "The consumer that owns the key."),
     key: nullable(

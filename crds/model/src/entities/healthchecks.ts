@@ -3,10 +3,7 @@ import { array, boolean, choice, decimal, integer, mapping, nullable, record, se
 
 const types = ["tcp", "http", "https", "grpc", "grpcs"] as const;
 
-const type = choice(types, {
-  description: "tcp checks only that a connection can be made; http and https also check the response status.",
-  default: "http",
-});
+const type = (description: string) => choice(types, { description, default: "http" });
 
 const seconds = (description: string, value: number) =>
   decimal({ description, default: value, minimum: 0, maximum: 65_535 });
@@ -37,7 +34,7 @@ const failures = {
 };
 
 const active = section("Active checks: the node itself sends requests to every target.", {
-  type,
+  type: type("http and https check the response status; the other types only that a connection can be made."),
   timeout: seconds("Seconds after which a check without a response fails.", 1),
   concurrency: integer({
     description: "Number of targets that are checked at the same time.",
@@ -73,7 +70,7 @@ const active = section("Active checks: the node itself sends requests to every t
 });
 
 const passive = section("Passive checks: the results of clients' requests.", {
-  type,
+  type: type("With tcp every response counts as a success; with the other types its status decides."),
   healthy: section("Conditions under which an unhealthy target becomes healthy.", {
     http_statuses: statuses(
       "Statuses that count as success.",
@@ -92,8 +89,8 @@ export const healthchecksSchema = section("Health checks, which decide which tar
   passive,
   threshold: decimal({
     description:
-      "Percentage of the targets' total weight that must be healthy. Below it, all requests to the upstream are " +
-      "answered with 503.",
+      "Percentage of the targets' total weight that the healthy targets must exceed. Otherwise all requests to the " +
+      "upstream are answered with 503.",
     default: 0,
     minimum: 0,
     maximum: 100,

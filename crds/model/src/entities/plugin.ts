@@ -1,6 +1,6 @@
 /** A plugin: behaviour attached to a service, a route, a consumer, or to all requests. */
 import { boolean, choice, nullable, record, reference, type Static, set, text, typedSchema } from "../schema/member.ts";
-import { created_at, id, tags, updated_at } from "./shared.ts";
+import { created_at, idFrom, tags, updated_at } from "./shared.ts";
 
 /** The protocols that Sluice proxies, by default all of them. */
 export const servedProtocols = ["grpc", "grpcs", "http", "https"] as const;
@@ -10,7 +10,7 @@ export const pluginProtocols = [...servedProtocols, "tcp", "tls", "tls_passthrou
 
 export const pluginEntitySchema = record(
   {
-    id,
+    id: idFrom("instance_name, or from the content if that is unset"),
     created_at,
     updated_at,
     name: text({

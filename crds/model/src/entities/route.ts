@@ -12,7 +12,7 @@ import {
   set,
   text,
 } from "../schema/member.ts";
-import { created_at, id, name, tags, updated_at } from "./shared.ts";
+import { created_at, idFrom, name, tags, updated_at } from "./shared.ts";
 
 const endpoints = (which: string) =>
   nullable(
@@ -32,7 +32,7 @@ export const routeProtocols = ["grpc", "grpcs", "http", "https", "tcp", "tls", "
 
 export const routeSchema = record(
   {
-    id,
+    id: idFrom("the name, or from the content if there is none"),
     created_at,
     updated_at,
     name: name("route"),

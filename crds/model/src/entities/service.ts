@@ -1,6 +1,6 @@
 /** A service: an upstream to which requests are forwarded. */
 import { array, boolean, choice, integer, nullable, record, reference, type Static, text } from "../schema/member.ts";
-import { certificateIds, created_at, id, MAX_TIMEOUT, name, tags, updated_at } from "./shared.ts";
+import { certificateIds, created_at, idFrom, MAX_TIMEOUT, name, tags, updated_at } from "./shared.ts";
 
 const timeout = (what: string) =>
   integer({ description: `Milliseconds ${what}.`, default: 60_000, minimum: 1, maximum: MAX_TIMEOUT });
@@ -37,7 +37,7 @@ export type UpstreamHeader = Static<typeof upstreamHeader>;
 
 export const serviceSchema = record(
   {
-    id,
+    id: idFrom("the name, or from the content if there is none"),
     created_at,
     updated_at,
     name: name("service"),

@@ -1,10 +1,9 @@
 /** Members that several entities have. */
 import { array, integer, nullable, set, text } from "../schema/member.ts";
 
-export const id = text({
-  description: "The entity's UUID. Derived from the name (UUIDv5) if unset.",
-  rule: "uuid",
-});
+/** The id of an entity, with the source from which an unset id is derived. */
+export const idFrom = (source: string) =>
+  text({ description: `The entity's UUID. Derived from ${source} (UUIDv5) if unset.`, rule: "uuid" });
 
 export const created_at = integer({ description: "When the entity was created, Unix time in seconds." });
 

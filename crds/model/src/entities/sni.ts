@@ -1,10 +1,10 @@
 /** An SNI: the certificate to present to clients that request a server name. */
 import { owner, record, type Static, text } from "../schema/member.ts";
-import { created_at, id, tags, updated_at } from "./shared.ts";
+import { created_at, idFrom, tags, updated_at } from "./shared.ts";
 
 export const sniSchema = record(
   {
-    id,
+    id: idFrom("the name"),
     created_at,
     updated_at,
     name: text({

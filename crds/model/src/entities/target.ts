@@ -1,12 +1,12 @@
 /** A target: one address of an upstream. */
 import { decimal, integer, owner, record, type Static, text } from "../schema/member.ts";
-import { id, tags } from "./shared.ts";
+import { idFrom, tags } from "./shared.ts";
 
 const time = (what: string) => decimal({ description: `When the target was ${what}, Unix time in seconds.` });
 
 export const targetSchema = record(
   {
-    id,
+    id: idFrom("the upstream and the address"),
     created_at: time("created"),
     updated_at: time("last changed"),
     upstream: owner("upstreams", "The upstream that the target belongs to."),

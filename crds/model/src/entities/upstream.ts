@@ -1,7 +1,7 @@
 /** An upstream: several targets behind one host name, and how requests are balanced over them. */
 import { boolean, choice, integer, nullable, record, reference, type Static, text } from "../schema/member.ts";
 import { healthchecksSchema } from "./healthchecks.ts";
-import { created_at, id, tags, updated_at } from "./shared.ts";
+import { created_at, idFrom, tags, updated_at } from "./shared.ts";
 
 export const algorithms = ["consistent-hashing", "least-connections", "round-robin", "latency"] as const;
 
@@ -13,7 +13,7 @@ const word = (description: string) => nullable(text({ description, minLength: 1,
 
 export const upstreamSchema = record(
   {
-    id,
+    id: idFrom("the name"),
     created_at,
     updated_at,
     name: text({
@@ -32,22 +32,22 @@ export const upstreamSchema = record(
       default: "none",
     }),
     hash_fallback: choice(sources, {
-      description: "The part of the request that is hashed if it has no value for hash_on.",
+      description: "The part of the request that is hashed if the request has no value for the first one.",
       default: "none",
     }),
-    hash_on_header: headerName("The header to hash if hash_on is header."),
-    hash_fallback_header: headerName("The header to hash if hash_fallback is header."),
-    hash_on_cookie: word("The cookie to hash if hash_on or hash_fallback is cookie. Clients without it get one."),
+    hash_on_header: headerName("The header to hash, for hashing by header."),
+    hash_fallback_header: headerName("The header to hash, for the fallback to a header."),
+    hash_on_cookie: word("The cookie to hash, for hashing by cookie or the fallback. Clients without it get one."),
     hash_on_cookie_path: text({
       description: "The Path attribute of that cookie.",
       rule: "path",
       default: "/",
       maxLength: 4096,
     }),
-    hash_on_query_arg: word("The query argument to hash if hash_on is query_arg."),
-    hash_fallback_query_arg: word("The query argument to hash if hash_fallback is query_arg."),
-    hash_on_uri_capture: word("The named group of the route's path to hash if hash_on is uri_capture."),
-    hash_fallback_uri_capture: word("The named group of the route's path to hash if hash_fallback is uri_capture."),
+    hash_on_query_arg: word("The query argument to hash, for hashing by query argument."),
+    hash_fallback_query_arg: word("The query argument to hash, for the fallback to a query argument."),
+    hash_on_uri_capture: word("The named group of the route's path to hash, for hashing by URI capture."),
+    hash_fallback_uri_capture: word("The named group of the route's path to hash, for the fallback to a URI capture."),
     slots: integer({
       description: "Slots on the ring of consistent-hashing. More slots distribute requests more evenly.",
       default: 10_000,

@@ -15,9 +15,9 @@ const sections = (...texts: readonly string[]): string => texts.join("\n\n");
 function entitiesText(): string {
   return sections(
     "# Entities",
-    "The fields of entities in the admin API and in declarative files. A response of the admin API contains " +
-      "every field; unset fields are `null`. [Resources](resources.md) describes the same entities as Kubernetes " +
-      "custom resources.",
+    "This page lists the fields of entities in the admin API and in declarative files. A response of the admin " +
+      "API contains every field; unset fields are `null`. [Resources](resources.md) describes the same entities as " +
+      "Kubernetes custom resources.",
     ...collections.map(entitySection),
   );
 }
@@ -39,12 +39,13 @@ const made = ["id", "created_at", "updated_at"];
 function pluginsText(): string {
   return sections(
     "# Plugins",
-    "The fields of each plugin's `config`. They have the same names in custom resources, files and the admin " +
-      "API. Plugins run in descending order of priority.",
+    "This page lists the fields of each plugin's `config`. They have the same names in custom resources, files " +
+      "and the admin API. Plugins run in descending order of priority.",
     "If several instances of one plugin match a request, only the one with the most specific scope runs; the " +
-      "others have no effect, and rate limits among them do not count. The order, the most specific first: consumer, " +
-      "route and service; consumer and route; consumer and service; route and service; consumer; route; service; " +
-      "global. A disabled instance, or one whose `protocols` exclude the request's, is ignored, so a wider one runs.",
+      "others have no effect, so their rate limits do not count the request. The order, the most specific first: " +
+      "consumer, route and service; consumer and route; consumer and service; route and service; consumer; route; " +
+      "service; global. A disabled instance, or one whose `protocols` exclude the request's, is ignored, so an " +
+      "instance with a wider scope runs.",
     ...pluginNames.map((name) => pluginSection(name, plugins[name])),
   );
 }
@@ -72,9 +73,9 @@ function pluginSection(name: string, facts: PluginFacts): string {
 function resourcesText(): string {
   return sections(
     "# Resources",
-    `The custom resources, group and version \`${apiVersion}\`. All are namespaced; \`kubectl get sluice\` lists all ` +
-      "kinds. An unset field has the default of its [entity](entities.md). The conditions in `status` are " +
-      "`Accepted`, `ResolvedRefs` and `Programmed`.",
+    `The custom resources have the group and version \`${apiVersion}\`. All are namespaced; \`kubectl get sluice\` ` +
+      "lists the resources of all kinds. An unset field has the default of its [entity](entities.md). The " +
+      "conditions in `status` are `Accepted`, `ResolvedRefs` and `Programmed`.",
     ...Object.entries(kinds).map(([kind, facts]) => kindSection(kind, facts)),
   );
 }
