@@ -3,6 +3,7 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import { waitFor } from "../../../../../tools/process/index.ts";
 import { writeAtomically } from "./atomic.ts";
 import { watchDirectory } from "./directory-watcher.ts";
@@ -52,4 +53,18 @@ test("a file that moves is looked at together with its old place", () =>
     renameSync(join(directory, "old.yaml"), join(directory, "new.yaml"));
     await waitFor(() => looks.length > before, { what: "the look" });
     assert.deepEqual(looks.slice(before), [["new.yaml", "old.yaml"]]);
+  }));
+
+test("files that are removed one after the other do not delay the others", () =>
+  scene(async (directory, looks) => {
+    const files = Array.from({ length: 50 }, (_, at) => join(directory, `${at}.yaml`));
+    for (const file of files) writeFileSync(file, "a");
+    await waitFor(() => looks.flat().includes("49.yaml"), { what: "the first look" });
+    const before = looks.length;
+    for (const file of files) {
+      rmSync(file);
+      writeFileSync(join(directory, "other.yaml"), file);
+      await pause(10);
+    }
+    assert.ok(looks.slice(before).flat().includes("other.yaml"), "looked at before the last one was removed");
   }));

@@ -18,6 +18,8 @@ export interface WatcherOptions {
 
 /** Milliseconds. Editors move a file away before they write the new one, and a move shows the old path first. */
 const replacementPause = 20;
+/** Milliseconds. Files that are removed one after the other must not delay the others. */
+const maxReplacementPause = 200;
 /** The share of time that rescans may use: the longer they take, the rarer they are. */
 export const rescanShare = 1 / 20;
 /** Maximum milliseconds between two rescans. */
@@ -27,6 +29,8 @@ export const maxRescanInterval = 30_000;
 export function watchDirectory({ directory, interval = 1000, onChange }: WatcherOptions): () => void {
   let rescan: NodeJS.Timeout | undefined;
   let replacement: NodeJS.Timeout | undefined;
+  /** When the first file went missing that `replacement` waits for, by performance.now(). */
+  let missingSince = 0;
   let stopped = false;
   /** Null: anything may have changed. */
   const changed = new Set<string | null>();
@@ -43,6 +47,9 @@ export function watchDirectory({ directory, interval = 1000, onChange }: Watcher
     // setImmediate runs after all pending notifications were delivered.
     if (path === null || existsSync(join(directory, path))) setImmediate(report);
     else {
+      const now = performance.now();
+      if (!replacement) missingSince = now;
+      else if (now - missingSince > maxReplacementPause) return;
       clearTimeout(replacement);
       replacement = setTimeout(() => {
         replacement = undefined;
