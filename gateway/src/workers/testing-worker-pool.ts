@@ -22,6 +22,8 @@ export interface TestPoolOptions {
   readonly clusterCounters?: Counters;
   readonly settings?: Partial<ProxySettings>;
   readonly workerTimeout?: number;
+  /** File of the access log. Default: none. */
+  readonly accessLog?: string;
 }
 
 export interface TestPool {
@@ -32,7 +34,7 @@ export interface TestPool {
 /** Everything is stopped when the test ends. */
 export async function startTestPool(
   context: TestContext,
-  { count = 2, clusterCounters, settings, workerTimeout = 30_000 }: TestPoolOptions = {},
+  { count = 2, clusterCounters, settings, workerTimeout = 30_000, accessLog: file }: TestPoolOptions = {},
 ): Promise<TestPool> {
   const log: { level: number; msg: string }[] = [];
   const metricsOptions = { compat: false, nodeId: "n", version: "1" };
@@ -42,7 +44,7 @@ export async function startTestPool(
       listen: { host: "127.0.0.1", port: 0 },
       listenTls: null,
       settings: { ...defaultProxySettings, version: "1", allowedUpstreams: ["127.0.0.0/8"], ...settings },
-      observers: { accessLog: null, tracing: null },
+      observers: { accessLog: file === undefined ? null : { file, query: false }, tracing: null },
       authorities: [],
     },
     // Output that threads write themselves goes to standard output; the log lines under test do not come from there.

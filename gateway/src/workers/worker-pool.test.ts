@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
+import { mkdir, rm } from "node:fs/promises";
 import { Agent, request } from "node:http";
 import type { Socket } from "node:net";
+import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { adoptChange, emptySnapshot } from "@sluice/model";
 import { dial, send } from "../../../test/conformance/engine/client.ts";
-import { waitFor } from "../../../tools/process/index.ts";
+import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import type { Counter } from "../counters/counters.ts";
 import { blockOneThread, snapshotOf, startTestPool, startUpstream } from "./testing-worker-pool.ts";
 import type { WorkerPool } from "./worker-pool.ts";
@@ -119,6 +121,25 @@ test("a worker that dies repeatedly is restarted after growing delays, and the n
   const pauses = log.map((line) => (line as unknown as { pause: number }).pause);
   assert.deepEqual(pauses, [0, 0, 100, 100, 200, 200]);
   assert.equal((await send(pool.address.port)).status, 404);
+});
+
+test("a worker that cannot start again is tried again until it can", async (context) => {
+  const folder = temporaryFolder("worker-pool");
+  context.after(() => folder.remove());
+  const accessLog = join(folder.path, "log", "access.log");
+  await mkdir(dirname(accessLog));
+  const { pool, log } = await startTestPool(context, { accessLog });
+  await rm(dirname(accessLog), { recursive: true });
+  const [dying, kept] = pool.threads();
+  await dying?.terminate();
+  const failed = () => log.some((line) => JSON.stringify(line).includes("ENOENT"));
+  await waitFor(failed, { what: "its successor could not open the access log" });
+  await mkdir(dirname(accessLog));
+  const isServing = async () => {
+    const successor = pool.threads().find((thread) => thread !== kept);
+    return (await successor?.started.catch(() => undefined)) !== undefined;
+  };
+  await waitFor(isServing, { what: "a successor that serves" });
 });
 
 test("a document is acknowledged when the slowest worker serves it", async (context) => {

@@ -66,8 +66,8 @@ export class WorkerThread {
     };
     this.#calls.listen(functions);
     this.started = this.#calls.call("started");
-    // Not every caller awaits `started`.
-    this.started.catch(() => undefined);
+    // A thread that cannot start answers calls nevertheless, so it would never end, and no other would replace it.
+    this.started.catch((error: Error) => this.terminate(error));
     this.ended = new Promise((resolve) => {
       this.#worker.on("error", (error) => {
         this.#cause ??= error instanceof Error ? error : new Error(String(error));
