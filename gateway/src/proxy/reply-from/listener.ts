@@ -39,8 +39,8 @@ async function createEngine(parts: EngineParts): Promise<ClientEngine> {
   const { settings, connect, pipeline, runtime, draining } = parts;
   const { upstreamKeepAlive: keepAlive } = settings;
   const pools = new UndiciPools({ connect, keepAlive });
-  /** Connections to upstreams for upgrades. */
-  const pool = new UpstreamPool({ connect, keepAlive });
+  /** Connections to upstreams for upgrades. None is kept after a refused upgrade: an upgrade opens its own. */
+  const pool = new UpstreamPool({ connect, keepAlive, maxIdle: 0 });
   const tunnels = new Set<Duplex>();
   const lingering = new Set<IncomingMessage>();
   /** Sockets with invalid framing. Node would continue to parse the bytes that follow. */

@@ -11,6 +11,8 @@ export interface UpstreamPoolOptions {
   readonly connect: Connect;
   /** Milliseconds that an idle connection is kept. */
   readonly keepAlive: number;
+  /** Maximum idle connections per target. Default 512. */
+  readonly maxIdle?: number;
 }
 
 /** Receives the result of a connection attempt. */
@@ -27,12 +29,13 @@ interface IdleConnections {
 
 /** Maximum requests per connection, as Kong's upstream_keepalive_max_requests. */
 const MAX_REQUESTS = 10_000;
-/** Maximum idle connections per target, as Kong's upstream_keepalive_pool_size. */
+/** As Kong's upstream_keepalive_pool_size. */
 const MAX_IDLE = 512;
 
 export class UpstreamPool implements ConnectionOwner {
   readonly #connect: Connect;
   readonly #keepAlive: number;
+  readonly #maxIdle: number;
   /** Keyed by the target's key. */
   readonly #idle = new Map<string, IdleConnections>();
   readonly #retirement = new TargetSweeper<IdleConnections>({
@@ -47,9 +50,10 @@ export class UpstreamPool implements ConnectionOwner {
   readonly #sweeper: NodeJS.Timeout;
   #closed = false;
 
-  constructor({ connect, keepAlive }: UpstreamPoolOptions) {
+  constructor({ connect, keepAlive, maxIdle = MAX_IDLE }: UpstreamPoolOptions) {
     this.#connect = connect;
     this.#keepAlive = keepAlive;
+    this.#maxIdle = maxIdle;
     this.#sweeper = setInterval(() => this.#dropOld(), Math.min(keepAlive, 5000)).unref();
   }
 
@@ -88,7 +92,7 @@ export class UpstreamPool implements ConnectionOwner {
 
   release(connection: UpstreamConnection): void {
     const shelf = this.#shelfFor(connection.target);
-    const isFull = shelf === null || shelf.connections.length >= MAX_IDLE;
+    const isFull = shelf === null || shelf.connections.length >= this.#maxIdle;
     if (this.#closed || isFull || connection.requests >= MAX_REQUESTS) {
       connection.destroy();
       return;
