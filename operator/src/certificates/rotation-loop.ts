@@ -28,12 +28,12 @@ export async function rotateUntilAborted<Certificate>(options: RotationLoopOptio
     try {
       // An API server that does not answer must not delay shutdown.
       const found = await rejectOnAbort(check(), signal);
-      if (found !== null) wait = interval;
       if (found !== null && !isDeepStrictEqual(found, last)) {
-        last = found;
         onCertificate(found);
+        last = found;
         log.info(`loaded ${subject}`);
       }
+      if (found !== null) wait = interval;
       isSecond = false;
     } catch (error) {
       // On the first conflict, retry at once: another replica wrote first, and its version is read next. Repeated
