@@ -79,7 +79,6 @@ export function compilePlan(
       return data as object;
     } catch (error) {
       run.failed = true;
-      for (const late of run.pending) late.catch(() => undefined);
       throw error;
     }
   };
@@ -222,6 +221,8 @@ const putValue =
       // After a failure graphql-js executes the query.
       if (!run.failed) result[key] = complete(arrived, run);
     });
+    // It may reject while values that began earlier are still awaited; an unhandled rejection would end the process.
+    arrival.catch(() => undefined);
     run.pending.push(arrival);
   };
 

@@ -13,8 +13,8 @@ import {
 import { makeRecurringExecutor } from "./recurring-queries.ts";
 
 const schema = buildSchema(`
-  type Query { me: User  users(first: Int = 2, of: Team): [User]  names: [String!]!  odd: Odd  either: Either  sum(of: [Int!]!): Int }
-  type User { id: ID!  name: String!  team: Team  friends: [User]  friend(name: String!): User  age: Int  nick: String }
+  type Query { me: User  users(first: Int = 2, of: Team): [User]  names: [String!]!  slow: String  odd: Odd  either: Either  sum(of: [Int!]!): Int }
+  type User { id: ID!  secret: String  name: String!  team: Team  friends: [User]  friend(name: String!): User  age: Int  nick: String }
   type Odd { thrown: String  rejected: String  error: User  missing: String!  number: Int  promises: [User]  computed: String  items: [Int!]  informed: String }
   enum Team { RED BLUE }
   union Either = User | Odd
@@ -37,12 +37,14 @@ const resolvers: Record<
     users: (_root, { first, of }: { first: number; of?: string }) =>
       [ann, null, bob].filter((user) => of === undefined || user?.team === of).slice(0, first),
     names: () => ["a", "b"],
+    slow: () => new Promise((resolve) => setTimeout(resolve, 20, "slow")),
     odd: () => ({ number: "no number", computed: () => "value", items: [1, null] }),
     either: () => ({ __typename: "User", ...bob }),
     sum: (_root, { of }: { of: number[] }) => of.reduce((a, b) => a + b, 0),
   },
   User: {
     friends: (user) => later([bob, user]),
+    secret: () => Promise.reject(new Error("rejected")),
     friend: async (_user, { name }: { name: string }) => ({ ...bob, name }),
   },
   Odd: {
@@ -124,6 +126,7 @@ describe("a query that a plan cannot answer", () => {
   const queries: readonly (readonly [string, string])[] = [
     ["a resolver that throws", "{ odd { thrown } }"],
     ["a resolver that rejects", "{ odd { rejected number } me { friends { id } } }"],
+    ["a nested resolver that rejects while another field is pending", "{ me { secret } slow }"],
     ["a resolver that returns an error", "{ odd { error { name } } }"],
     ["a null for a non-null field", "{ odd { missing } }"],
     ["a null in a list of non-null items", "{ odd { items } }"],
