@@ -5,10 +5,15 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { userStoreSuite } from "../../../test/conformance/user-store/suite.ts";
 import { FolderInUse, lockFolder } from "./folder-lock.ts";
 import { openPglite } from "./pglite.ts";
 import { openUserStore } from "./sql-store.ts";
+
+setFlagsFromString("--expose-gc");
+const collectGarbage: () => void = runInNewContext("gc");
 
 describe("PGlite in a folder", () => {
   let folder: string;
@@ -27,6 +32,21 @@ describe("PGlite in a folder", () => {
     await store.close();
     assert.deepEqual(await readdir(folder), ["pglite"]);
     await assert.rejects(store.ping(), /the embedded database is closed/);
+  });
+
+  it("keeps nothing of the queries that it has answered", async () => {
+    const database = await openPglite({ folder });
+    const retainedBy = async (count: number): Promise<number> => {
+      collectGarbage();
+      const before = process.memoryUsage().heapUsed;
+      for (let at = 0; at < count; at++) await database.query("select 1");
+      collectGarbage();
+      return process.memoryUsage().heapUsed - before;
+    };
+    await retainedBy(500);
+    const retained = await retainedBy(4_000);
+    assert.ok(retained < 4_000 * 100, `${retained} bytes`);
+    await database.close();
   });
 
   it("reports a folder that cannot be created", async () => {

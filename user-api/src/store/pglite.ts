@@ -24,19 +24,24 @@ export async function openPglite({ folder, onDeath }: PgliteOptions = {}): Promi
   });
   /** From the first answer until closing. */
   let serves = false;
-  const death = Promise.withResolvers<never>();
-  worker.on("error", death.reject);
-  worker.on("exit", () => death.reject(new Error(serves ? "its thread has ended" : "the embedded database is closed")));
-  death.promise.catch((error: Error) => {
+  const death = new AbortController();
+  const die = (error: Error): void => {
+    if (death.signal.aborted) return;
+    death.abort(error);
     if (serves) onDeath?.(error);
     serves = false;
-  });
+  };
+  worker.on("error", die);
+  worker.on("exit", () => die(new Error(serves ? "its thread has ended" : "the embedded database is closed")));
 
   async function call(method: Call["method"], text = "", values: readonly unknown[] = []): Promise<readonly Row[]> {
     const { port1, port2 } = new MessageChannel();
     worker.postMessage({ method, text, values, port: port2 } satisfies Call, [port2]);
     try {
-      const [answer]: Answer[] = await Promise.race([once(port1, "message"), death.promise]);
+      // Not a race with a promise of the death, which would keep the reactions of all calls until then.
+      const [answer]: Answer[] = await once(port1, "message", { signal: death.signal }).catch((error: unknown) => {
+        throw death.signal.aborted ? death.signal.reason : error;
+      });
       if (answer === undefined || "failure" in answer) throw new Error(answer?.failure);
       return answer.rows;
     } finally {
