@@ -23,9 +23,9 @@ export const operatorSettings = defineSettings({
     default: 2000,
     description:
       "How long a file of the folder must be unchanged before a change in place that may remove protection takes effect, " +
-      "because the file may be half written. Such a change removes a protecting Plugin, a Route, the end of a list in " +
-      "a Route, or the whole content. Does not apply to writes of the admin API, or to a file that is renamed " +
-      "into place some milliseconds after it was written.",
+      "because the file may be half written. Such a change removes a protecting Plugin, a Route, the last items of a " +
+      "list in a Route, or everything in the file. Does not apply to writes of the admin API, or to a file that is " +
+      "renamed into place some milliseconds after it was written.",
   },
   namespaces: {
     variable: "SLUICE_NAMESPACES",
@@ -115,8 +115,9 @@ export const operatorSettings = defineSettings({
     kind: "duration",
     default: 30_000,
     description:
-      "Minimum interval at which the acknowledged document is saved, encrypted, for a later start. It is saved in " +
-      "ConfigMaps of the home namespace or, if the resources are in a folder, below `.status` in that folder.",
+      "Minimum interval at which the operator saves the document that the nodes have acknowledged, which it reads " +
+      "when it starts again. The document is encrypted. It is saved in ConfigMaps of the home namespace or, if the " +
+      "resources are in a folder, below `.status` in that folder.",
   },
   pushToken: {
     variable: "SLUICE_PUSH_TOKEN",

@@ -105,9 +105,9 @@ export const gatewaySettings = defineSettings({
     kind: "duration",
     default: 60_000,
     description:
-      "Maximum time in which a client reads nothing of a response that is waiting; after it the connection is " +
-      "closed (with HTTP/2: the stream). With HTTP/2, time in which other responses of the connection make " +
-      "progress does not count.",
+      "Maximum time for which a client may read nothing while a part of its response is waiting; after it the " +
+      "connection is closed (with HTTP/2: the stream). With HTTP/2, time in which other responses of the connection " +
+      "make progress does not count.",
   },
   bodyMinRate: {
     variable: "SLUICE_CLIENT_BODY_MIN_RATE",
@@ -116,7 +116,7 @@ export const gatewaySettings = defineSettings({
     default: 240,
     description:
       "Minimum average rate of a request's body in bytes per second, while the gateway reads it; a slower " +
-      "request is answered 408. Faster transfer is credited to later time, up to SLUICE_CLIENT_BODY_TIMEOUT. " +
+      "request is answered 408. A fast period allows a slow one after it, of at most SLUICE_CLIENT_BODY_TIMEOUT. " +
       "0: no minimum. Does not apply to gRPC. With HTTP/2, all traffic of the connection counts for each of its " +
       "streams.",
   },
@@ -127,17 +127,17 @@ export const gatewaySettings = defineSettings({
     default: 240,
     description:
       "Minimum average rate in bytes per second at which a client must read a response that is waiting; " +
-      "otherwise the connection is closed (with HTTP/2: the stream). Faster transfer is credited to later time, up " +
-      "to SLUICE_SEND_TIMEOUT. 0: no minimum. With HTTP/2, all traffic of the connection counts for each of its " +
-      "streams.",
+      "otherwise the connection is closed (with HTTP/2: the stream). A fast period allows a slow one after it, of " +
+      "at most SLUICE_SEND_TIMEOUT. 0: no minimum. With HTTP/2, all traffic of the connection counts for each of " +
+      "its streams.",
   },
   minRateGrace: {
     variable: "SLUICE_MIN_RATE_GRACE",
     kind: "duration",
     default: 5000,
     description:
-      "Initial period in which the two minimum rates (SLUICE_CLIENT_BODY_MIN_RATE, SLUICE_SEND_MIN_RATE) do not " +
-      "apply.",
+      "Time at the beginning of each body and each response in which the minimum rates " +
+      "(SLUICE_CLIENT_BODY_MIN_RATE, SLUICE_SEND_MIN_RATE) do not apply.",
   },
   maxRequests: {
     variable: "SLUICE_KEEPALIVE_REQUESTS",

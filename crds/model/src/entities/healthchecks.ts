@@ -34,7 +34,7 @@ const failures = {
 };
 
 const active = section("Active checks: the node itself sends requests to every target.", {
-  type: type("http and https check the response status; the other types only that a connection can be made."),
+  type: type("http and https check the response status; the other types check only that a connection can be made."),
   timeout: seconds("Seconds after which a check without a response fails.", 1),
   concurrency: integer({
     description: "Number of targets that are checked at the same time.",

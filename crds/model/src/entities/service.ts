@@ -3,7 +3,7 @@ import { array, boolean, choice, integer, nullable, record, reference, type Stat
 import { certificateIds, created_at, idFrom, MAX_TIMEOUT, name, tags, updated_at } from "./shared.ts";
 
 const timeout = (what: string) =>
-  integer({ description: `Milliseconds ${what}.`, default: 60_000, minimum: 1, maximum: MAX_TIMEOUT });
+  integer({ description: `Maximum milliseconds ${what}.`, default: 60_000, minimum: 1, maximum: MAX_TIMEOUT });
 
 export const serviceProtocols = ["grpc", "grpcs", "http", "https", "tcp", "tls", "tls_passthrough", "udp"] as const;
 
@@ -21,8 +21,8 @@ export const upstreamHeader = record(
 );
 
 /**
- * Headers that the gateway sets on requests to the upstream, overriding the client's. Kong has no such member. Names are unique, whatever their spelling (checked
- * by the rule of the record `service`).
+ * Headers that the gateway sets on requests to the upstream, overriding those of the client. Kong has no such member.
+ * Names are unique, whatever their spelling (checked by the rule of the record `service`).
  */
 const upstreamHeaders = nullable(
   array(upstreamHeader, {

@@ -3,7 +3,7 @@ import { array, integer, nullable, set, text } from "../schema/member.ts";
 
 /** The id of an entity, with the source from which an unset id is derived. */
 export const idFrom = (source: string) =>
-  text({ description: `The entity's UUID. Derived from ${source} (UUIDv5) if unset.`, rule: "uuid" });
+  text({ description: `The entity's UUID. If unset, it is derived (UUIDv5) from ${source}.`, rule: "uuid" });
 
 export const created_at = integer({ description: "When the entity was created, Unix time in seconds." });
 

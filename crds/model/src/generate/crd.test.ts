@@ -26,7 +26,7 @@ test("a CRD has short names and a category", () => {
 test("members carry the model's descriptions and limits, and name the default without setting it", () => {
   assert.deepEqual(schema?.properties?.spec?.properties?.connectTimeout, {
     type: "integer",
-    description: "Milliseconds to wait for a connection to the upstream. Default: 60000.",
+    description: "Maximum milliseconds to wait for a connection to the upstream. Default: 60000.",
     minimum: 1,
     maximum: 2_147_483_646,
   });

@@ -12,7 +12,7 @@ export const keyAuthSchema = record(
     hide_credentials: boolean({ description: "Remove the key before forwarding.", default: false }),
     anonymous: nullable(
       text({
-        description: "Id or username of the consumer to which requests without a key are attributed.",
+        description: "Id or username of the consumer to which requests without a valid key are attributed.",
         maxLength: 256,
       }),
     ),

@@ -57,8 +57,8 @@ export const rateLimitingSchema = record(
     year: limit("year"),
     limit_by: choice(["consumer", "credential", "ip", "service", "header", "path"], {
       description:
-        "Requests that share this value share a counter. Without a value, the client's address is used; for IPv6 " +
-        "it is the full address, as in Kong.",
+        "The property by which requests are counted: requests with the same value share a counter. If a request has " +
+        "no such value, the client's address is used; for IPv6 it is the full address, as in Kong.",
       default: "consumer",
     }),
     header_name: nullable(
@@ -69,8 +69,8 @@ export const rateLimitingSchema = record(
     ),
     policy: choice(["local", "cluster", "redis"], {
       description:
-        "Where counters are kept: local (in each node, about a million), redis, or cluster (in the database; " +
-        "database mode only).",
+        "Where counters are kept: local (in the memory of each node, which holds about a million counters), redis, " +
+        "or cluster (in the database; database mode only).",
       default: "local",
     }),
     fault_tolerant: boolean({
@@ -100,8 +100,9 @@ export const rateLimitingSchema = record(
     description:
       "Limits the number of requests in each period. Windows are fixed: they begin and end with the second, minute, " +
       "hour, day, month or year in UTC. A refused request is not counted. `X-RateLimit-*` headers report each period, " +
-      "`RateLimit-*` the one with the fewest requests left, `Retry-After` the seconds until its window ends. Local " +
-      "counters survive a change of the configuration, but not a restart of the node.",
+      "and `RateLimit-*` headers report the period with the fewest requests left. In the response to a refused " +
+      "request, `Retry-After` is the number of seconds until the window of that period ends. Local counters survive " +
+      "a change of the configuration, but not a restart of the node.",
     rule: "rate-limiting",
     deprecatedMembers: formerRedis.map((name) => ({ name: `redis_${name}`, replacedBy: ["redis", name] })),
   },

@@ -62,9 +62,9 @@ export const pluginKind: KindFacts = {
       targetRefs: {
         type: "array",
         description:
-          "What the plugin is attached to: at most one Service, one Route and one Consumer. It acts on requests " +
-          "that match all of them. Without targets it acts on all requests, which only Plugins in Sluice's home " +
-          "namespace may do.",
+          "The resources that the plugin is attached to: at most one Service, one Route and one Consumer. It acts on " +
+          "requests that match all of them. Without targets it acts on all requests, which only Plugins in Sluice's " +
+          "home namespace may do.",
         maxItems: targetKinds.length,
         listMapKeys: ["kind"],
         items: object("A resource.", ["kind", "name"], {
