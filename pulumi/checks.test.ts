@@ -23,7 +23,7 @@ const words: Readonly<Record<string, RegExp>> = {
 };
 
 for (const [name, expected] of Object.entries(words))
-  test(`a name that is no DNS label of a Service is refused: '${name}'`, () => {
+  test(`a name that cannot be part of a Service's DNS label is refused: '${name}'`, () => {
     const [fault = "", ...others] = faultsOf({ name });
     assert.match(fault, expected);
     assert.deepEqual(others, []);
@@ -100,7 +100,7 @@ const parts = {
 } satisfies Record<string, (release: Release) => readonly KubernetesObject[]>;
 
 for (const [part, objectsOf] of Object.entries(parts))
-  test(`each variable that ${part} has without \`env\` is refused in it`, () => {
+  test(`each variable that the release itself sets for ${part} is refused in \`env\``, () => {
     for (const values of releases) {
       const own = objectsOf(releaseOf({ ...place, values })).flatMap(variablesIn);
       const env = Object.fromEntries(own.map((name) => [name, "1"]));

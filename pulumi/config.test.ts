@@ -43,7 +43,7 @@ test("a namespace is sufficient: all other values are the chart's", () => {
   assert.deepEqual([timeout, loaded({ namespace: "shop", timeout: "90s" }).timeout], [undefined, "90s"]);
 });
 
-test("values are filled with the chart's, map by map", () => {
+test("missing values are filled in with the chart's defaults, map by map", () => {
   const { release } = loaded({
     namespace: "shop",
     name: "edge",
@@ -98,7 +98,7 @@ test("a secret in clear text is refused, and the message does not contain it", (
   ]);
 });
 
-test("a setting that no value would fix is reported with the command that removes it", () => {
+test("a key for which no value is valid is reported with the command that removes it", () => {
   assert.deepEqual(faultsOf({ namespace: "shop", labels: '{"app.kubernetes.io/name":"a"}' }), [
     `sluice:labels["app.kubernetes.io/name"]: this label is the chart's own: other objects rely on it. ` +
       `Remove it: pulumi config rm --stack staging --path 'sluice:labels["app.kubernetes.io/name"]'`,

@@ -40,7 +40,7 @@ const route = (name: string, paths: unknown = [`/${name}`]) => ({
 });
 const users = deriveId("services", "users");
 
-/** What a test started; ended in the reverse order, whatever happened. */
+/** Functions that stop the parts that a test started; called in reverse order, even if the test failed. */
 const started: (() => Promise<unknown>)[] = [];
 const owned = <Part>(part: Part, stop: () => Promise<unknown>): Part => {
   started.unshift(stop);
@@ -387,7 +387,7 @@ describe("the operator on a directory with two nodes", { concurrency: false }, (
     assert.deepEqual([paths("old"), paths("changed"), paths("new")], [null, ["/elsewhere"], ["/new"]]);
   });
 
-  test("stops at once although a node takes its call and never answers", async () => {
+  test("stops at once although a node accepts its call and never answers", async () => {
     const { nodes, client, operator } = await scene(service("users"));
     await programmed(client, "Service", "users");
     nodes[0].freeze();

@@ -7,7 +7,7 @@ import { operatorSettings } from "./settings.ts";
 
 const at = (namespace: string, name: string) => `${namespace}/${name}`;
 
-/** Secrets by place, all with one entry that says where they were made. */
+/** Secrets by `namespace/name`, each with one entry that contains the original `namespace/name`. */
 function createSecrets(...places: readonly string[]) {
   const secrets = new Map(places.map((place) => [place, made(place)] as const));
   return {

@@ -92,7 +92,7 @@ for (const { name, object, fault } of [
     fault: /rules.0.verbs: a wildcard \(\*\) is not allowed/,
   },
 ]) {
-  test(`judged: ${name}`, () => {
+  test(`${fault === undefined ? "accepts" : "refuses"} ${name}`, () => {
     const faults = judge([object]);
     if (fault === undefined) assert.deepEqual(faults, []);
     else {

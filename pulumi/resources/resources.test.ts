@@ -114,9 +114,9 @@ export function wrongMembers(service: Service, route: Route) {
   new Plugin<"rate-limiting">("typed", { metadata, plugin: "rate-limiting", config: { minute: 60 } });
   // @ts-expect-error rate-limiting has no member minutes
   new Plugin<"rate-limiting">("a", { metadata, plugin: "rate-limiting", config: { minutes: 60 } });
-  // @ts-expect-error the name decides, also when it is inferred
+  // @ts-expect-error the plugin's name determines the config, also when it is inferred
   new Plugin("b", { metadata, plugin: "cors", config: { minute: 60 } });
-  // @ts-expect-error a member of a member
+  // @ts-expect-error redis has no member hostname
   new Plugin("c", { metadata, plugin: "rate-limiting", config: { redis: { hostname: "redis" } } });
   // @ts-expect-error minute is a number
   new Plugin("d", { metadata, plugin: "rate-limiting", config: { minute: output("60") } });
@@ -124,15 +124,15 @@ export function wrongMembers(service: Service, route: Route) {
   new Plugin("e", { metadata, plugin: "rate-limiting", config: { policy: "global" } });
   // @ts-expect-error there is no such plugin
   new Plugin("f", { metadata, plugin: "rate-limit" });
-  // @ts-expect-error a Route is no Service
+  // @ts-expect-error a Route is not a Service
   new Route("g", { metadata, service: route, paths: ["/"] });
-  // @ts-expect-error members are spelled with humps
+  // @ts-expect-error members are in camelCase
   new Route("h", { metadata, service, paths: ["/"], strip_path: true });
-  // @ts-expect-error serviceRef is what service becomes
+  // @ts-expect-error serviceRef is not an argument: service sets it
   new Route("i", { metadata, serviceRef: { name: "users" }, paths: ["/"] });
-  // @ts-expect-error a namespace is always given
+  // @ts-expect-error the namespace is required
   new Service("j", { metadata: {}, url: "http://users.example" });
-  // @ts-expect-error a key is no member of the resource
+  // @ts-expect-error the resource has no member for the key itself
   new Consumer("k", { metadata, username: "demo", keyAuth: [{ key: "a-plain-key" }] });
 }
 

@@ -114,7 +114,7 @@ for (const { name, workspace, title } of Object.values(workloads)) {
     assert.match(label("revision") ?? "", /^[0-9a-f]{40}(-dirty)?$/);
   });
 
-  test(`${name} is started in the way of the first line of its command`, () => {
+  test(`${name} is started with the interpreter, flags and variables in the first line of its command`, () => {
     const { Entrypoint, Env } = all[name].runAs;
     const command = Entrypoint.at(-1) ?? "";
     assert.ok(command.startsWith(`/sluice/${workspace}/build/`));

@@ -15,7 +15,7 @@ export function roomOf(path: string, table: readonly Room[] = rooms): Room | und
 }
 
 /**
- * Compares imports with the table of rooms.
+ * Compares imports with the table of import rules.
  *
  * @param workspaces The folders of the workspaces: a relative import must not leave its own workspace, except that
  * tests may import the folders `test` and `tools`.

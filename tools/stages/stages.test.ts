@@ -37,7 +37,7 @@ test("every test file belongs to exactly one stage, and to unit if no folder of 
   ]);
 });
 
-test("without arguments all stages run but e2e, with arguments those, in the order of the stages", () => {
+test("without arguments all stages except e2e run; with arguments the named ones run, in the order of the stages", () => {
   const all = ["check", "tools", "unit", "conformance", "cluster", "images", "product", "golden"];
   assert.deepEqual(chosen([], paths), { names: all, unknown: [] });
   assert.deepEqual(chosen(["golden", "check"], paths), { names: ["check", "golden"], unknown: [] });

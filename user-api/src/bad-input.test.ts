@@ -172,7 +172,7 @@ describe("bad input over HTTP", () => {
     });
   }
 
-  // A variable may be null when it has a default value, wherever it is used: the specification has it found out late.
+  // A variable with a default value may be null wherever it is used; the specification detects this only at execution.
   const nulls: readonly (readonly [string, { readonly query: string }, object])[] = [
     ["an id", { query: 'query($a: ID = "x") { user(id: $a) { id } users { id } }' }, { user: null, users: [] }],
     [

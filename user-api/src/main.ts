@@ -32,7 +32,7 @@ type Run = (settings: Settings, log: ReturnType<typeof makeLog>, count: number) 
 
 interface Command {
   readonly run: Run;
-  /** The number that the command takes: its unit, its default and its most digits. */
+  /** The number that the command takes: its unit, its default and its maximum number of digits. */
   readonly count?: { readonly unit: string; readonly standard: number; readonly digits: number };
 }
 
@@ -42,7 +42,7 @@ const commands: ReadonlyMap<string, Command> = new Map([
   ["seed", { run: seed, count: { unit: "users", standard: 10, digits: 6 } }],
 ]);
 
-/** The command that the arguments name with its number, or the error in them. */
+/** The command and its number according to the arguments, or the error in them. */
 function commandOf([name = "serve", first, second]: readonly string[]):
   | (Command & { readonly given: number })
   | string {

@@ -22,10 +22,10 @@ function namesIn(chapter: string, form: RegExp): readonly string[] {
 
 const rowOf = (variable: string): string => new RegExp(`^\\| \`${variable}\`.*$`, "m").exec(readme)?.[0] ?? "";
 
-/** The variable that sets a limit: the one with which it changes. */
+/** The variable that sets a limit, found by changing each variable. */
 function settingOf(limit: string): string {
   const found = namesIn("Settings", /^SLUICE_/).find((variable) =>
-    // Values that are no default, of which each limit accepts one.
+    // Values that are not the default of any limit; each limit accepts one of them.
     ["77", "1025", "1025ms"].some((text) => {
       const read = readSettings({ [variable]: text }, { serves: false });
       return "settings" in read && Reflect.get(read.settings.limits, limit) === Number.parseInt(text, 10);

@@ -1,4 +1,4 @@
-/** Parses settings: the text of each kind of value, and names that no setting has. */
+/** Parses the values of settings, and reports unknown names. */
 import { isIP } from "node:net";
 import { suggestionList } from "graphql/jsutils/suggestionList.js";
 import { listed } from "./policy/caller.ts";

@@ -26,7 +26,7 @@ test("an entry has its last value in either generation until it is deleted", () 
   assert.equal(cache.get("a"), undefined);
 });
 
-test("a new value of an entry takes no further room", () => {
+test("a new value of an entry uses no further space", () => {
   const cache = new LruCache<number>(2);
   cache.set("a", 1);
   for (let value = 0; value < 10; value++) cache.set("b", value);

@@ -1,4 +1,4 @@
-/** What the parts of the admin listener are given. */
+/** The dependencies of the parts of the admin listener. */
 import type { Log } from "@sluice/crds";
 import type { Target, Upstream } from "@sluice/model";
 import type { Connections } from "../metrics/metrics.ts";

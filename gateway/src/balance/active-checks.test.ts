@@ -19,7 +19,7 @@ class FakeClock implements CheckClock {
     return () => this.#due.delete(entry);
   }
 
-  /** Lets everything that is due happen, and what follows from it. */
+  /** Advances the clock, and runs everything that becomes due. */
   async pass(milliseconds: number): Promise<void> {
     const end = this.#now + milliseconds;
     for (;;) {

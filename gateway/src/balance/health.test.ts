@@ -18,7 +18,7 @@ const letters: Readonly<Record<string, HealthSignal>> = {
   t: "timeouts",
   h: "http_failures",
 };
-/** One letter for a sign, in the order in which they come. */
+/** The state after a sequence of health signals, one letter each. */
 const after = (signs: string, rules = limits, state: HealthState = healthy): HealthState =>
   [...signs].reduce((before, letter) => nextHealthState(before, letters[letter] ?? "successes", rules), state);
 
@@ -29,17 +29,17 @@ const runs: readonly (readonly [signs: string, fit: boolean, what: string])[] = 
   ["ttt", false, "has a separate limit for timeouts"],
   ["hh", false, "has a separate limit for statuses"],
   ["chtt", true, "does not add up failures of different kinds"],
-  ["csc", true, "counts failures in a row only"],
+  ["csc", true, "counts only consecutive failures"],
   ["ccs", false, "stays unhealthy after one success of two"],
   ["ccss", true, "is healthy again after enough successes"],
-  ["ccscs", false, "counts successes in a row only"],
+  ["ccscs", false, "counts only consecutive successes"],
   ["ccssc", true, "starts a new count when it is healthy again"],
 ];
 for (const [signs, fit, what] of runs) {
   test(`a target ${what} (${signs})`, () => assert.equal(after(signs).healthy, fit));
 }
 
-test("a limit of 0 ignores results, except that a success ends a row of failures", () => {
+test("a limit of 0 ignores results, except that a success ends a series of failures", () => {
   assert.equal(after("ctthhccc", off).healthy, true);
   const onlyFailures = { ...limits, successes: 0 };
   assert.equal(after("csc", onlyFailures).healthy, true);

@@ -7,7 +7,7 @@ import type { FailureSignal } from "./health.ts";
 import type { TargetState } from "./target-state.ts";
 import { FAILED_TRY_LATENCY } from "./target-state.ts";
 
-/** @typeParam Place what a try goes to */
+/** @typeParam Place The destination of a try */
 export interface TargetAttempts<Place> {
   /** The next target to try; null when there is none. Ends the previous try. */
   next(): Place | null;
@@ -18,7 +18,7 @@ export interface TargetAttempts<Place> {
   /** No connection could be made to the target of the last try. */
   unreachable(place: Place | null): void;
   failed(signal: FailureSignal): void;
-  /** Ends the current try, so that its target no longer counts it as in flight. `next` may follow; may be repeated. */
+  /** Ends the current try, so that its target no longer counts it as in flight. Further calls have no effect. */
   endTry(): void;
 }
 

@@ -93,7 +93,7 @@ test("a credential opens routes of its namespaces until it expires; a consumer h
   const [anywhere, scoped] = [credentialOf(demo, "a", { ttl: 10 }), credentialOf(demo, "b", { namespaces: ["team"] })];
   const { identities } = compile(null, snapshotOf({ consumers: [demo], credentials: [anywhere, scoped] }), tools);
   const inTeam = routeNamed("team", { _sluice: { namespace: "team" } });
-  // Made at some moment of second 0, for 10 seconds: over when second 11 begins.
+  // Created at an unknown time in second 0 with a ttl of 10 s: expired when second 11 begins.
   clock = 10_999;
   assert.equal(identities.credential(hash(anywhere), first), anywhere);
   clock = 11_000;

@@ -1,4 +1,4 @@
-/** What a change costs: it is one of some among thousands, and looks at none of the others. */
+/** The cost of a change in a configuration of thousands of entities: none of the other entities is visited. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BucketMap, type Snapshot } from "@sluice/model";
@@ -43,7 +43,7 @@ const full: Snapshot = stepped(
 const endpoints: Step = { section: "endpoints", key: service(1).id, value: [{ address: "10.1.0.1", port: 80 }] };
 const gone = ({ section, key }: Step): Step => ({ section, key, value: undefined });
 
-/** Each with how many plugins are made for it. */
+/** Changes, with the number of plugin instances that each creates. */
 const changes: readonly (readonly [what: string, change: Step, plugins: number])[] = [
   ["a route", put("routes", route(MANY)), 0],
   ["a removed route", gone(put("routes", route(1))), 0],

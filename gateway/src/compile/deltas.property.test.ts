@@ -1,4 +1,4 @@
-/** A runtime that came by changes is the one that its snapshot alone would make. */
+/** A runtime that was updated by changes equals one that is compiled from the snapshot alone. */
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import { test } from "node:test";
@@ -47,7 +47,7 @@ function toldPart({ route, upstream, chains }: CompiledRoute) {
   };
 }
 
-/** All that a runtime answers to requests. */
+/** Everything that requests can observe of a runtime, as plain data. */
 function told(runtime: Runtime) {
   const { identities, certificates, balancers, upstreams, snapshot } = runtime;
   return {

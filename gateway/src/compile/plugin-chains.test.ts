@@ -129,7 +129,7 @@ test("a table is shared while its plugins are unchanged", () => {
 });
 
 const other = { id: idOf("other") };
-/** What is attached, and whether the chains of the route are others then. */
+/** An added plugin, and whether it changes the chains of the route. */
 const additions: readonly (readonly [what: string, Plugin, boolean])[] = [
   ["a plugin for everything", attached("cors", []), true],
   ["a plugin of the service", attached("cors", ["service"]), true],

@@ -1,4 +1,4 @@
-/** Random changes of small snapshots, for tests: few names, so that what a change touches is in use. */
+/** Random changes of small snapshots, for tests. There are few names, so that a change usually affects existing entities. */
 import { BucketMap, byId, emptySnapshot, type ServiceEndpoint, type Snapshot } from "@sluice/model";
 import fc from "fast-check";
 import { targetOf, upstreamNamed } from "../balance/testing.ts";
@@ -14,7 +14,7 @@ import {
 
 type Section = Exclude<keyof Snapshot, "hash">;
 
-/** One value put, or (undefined) taken out. */
+/** Sets one value; undefined removes it. */
 export interface Step {
   readonly section: Section;
   readonly key: string;
@@ -39,7 +39,7 @@ const maybe = <Item>(item: fc.Arbitrary<Item>) => fc.option(item, { nil: null, f
 const referring = (kind: string, among: readonly string[]) =>
   maybe(one(among).map((name) => ({ id: idOf(`${kind} ${name}`) })));
 
-/** An entity that keeps its id whatever else it is; often it goes. */
+/** Sets an entity whose id depends only on its key, or, in a quarter of the cases, removes it. */
 const put = <Value extends object>(section: Section, values: fc.Arbitrary<readonly [key: string, value: Value]>) =>
   fc
     .tuple(values, fc.integer({ min: 0, max: 3 }))
@@ -162,13 +162,13 @@ const steps: readonly fc.Arbitrary<Step>[] = [
   ),
 ];
 
-/** Changes in a row, each of a few steps. */
+/** Successive changes, each of a few steps. */
 export const changes: fc.Arbitrary<readonly (readonly Step[])[]> = fc.array(
   fc.array(fc.oneof(...steps), { minLength: 1, maxLength: 4 }),
   { minLength: 1, maxLength: 30 },
 );
 
-/** The snapshot after a change, sharing what the change leaves. It is not checked: entities may refer to nothing. */
+/** The snapshot after a change; unchanged parts are shared. It is not checked: references may be dangling. */
 export function stepped(before: Snapshot, change: readonly Step[]): Snapshot {
   const next: Record<string, unknown> = { ...before };
   for (const { section, key, value } of change) {

@@ -9,7 +9,7 @@ import { consumerNamed } from "./testing-entities.ts";
 
 const id = (digit: number) => `00000000-0000-4000-8000-00000000000${digit}`;
 
-/** What clients get; the reason beside it is for the log. */
+/** The response to clients; the reason beside it is only logged. */
 const CLOSED = { status: 503, message: "This route is currently unavailable" };
 
 test("an invalid rate limit answers 503 in its whole scope, and a valid one with a narrower scope still applies", async () => {
@@ -50,7 +50,7 @@ const demo = { ...consumerNamed("demo"), id: id(6) };
 /** The priority of key-auth, which found the consumer. */
 const AFTER = 1250;
 
-/** What an unknown plugin is attached to, and which consumers are answered 503 on the routes of the service and beside it. */
+/** The scope of an unknown plugin, and the requests that are answered 503: path (of this service or another) and consumer. */
 const scopes: readonly (readonly [
   what: string,
   attached: object,
@@ -117,7 +117,7 @@ for (const [what, attached, closed] of scopes)
           ["stranger", consumerNamed("stranger")],
         ] as const) {
           const chain = chains?.identified(consumer, AFTER) ?? [];
-          // What ran stays: key-auth stands before it.
+          // Steps that ran before stay in the chain, so key-auth precedes it.
           if (isClosed(chain[1])) found.push([path, who]);
         }
     }

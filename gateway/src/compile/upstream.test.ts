@@ -9,7 +9,7 @@ import { createUpstream } from "./upstream.ts";
 const upstreamFor = (service: Service, parts: Partial<UpstreamInputs> = {}) =>
   createUpstream({ service, endpoints: null, balancer: null, certificate: null, ...parts }, null);
 
-/** Where the next request goes; a plain upstream looks at nothing of it. */
+/** The target of the next request; an upstream without a balancer does not read the request. */
 const next = (upstream: ReturnType<typeof createUpstream>) => upstream.attempts(request()).next();
 
 const hosts: readonly (readonly [protocol: "http" | "https", host: string, port: number, header: string])[] = [

@@ -1,4 +1,4 @@
-/** A thread that takes the same counters as others at the same time, and reports what it was admitted. */
+/** A thread that increments the same counters as other threads at the same time, and reports the results. */
 import { parentPort, workerData } from "node:worker_threads";
 import type { Counter } from "./counters.ts";
 import { type CountersMemory, SharedCounters } from "./shared-counters.ts";

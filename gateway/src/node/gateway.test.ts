@@ -83,7 +83,7 @@ for (const [header, expected] of [
   ["x-real-ip", "1.1.1.1"],
   ["x-forwarded-for", "2.2.2.2"],
 ] as const) {
-  test(`takes the client's address from ${header} of a trusted proxy when configured so`, async (context) => {
+  test(`takes the client's address from ${header} of a trusted proxy if a setting selects it`, async (context) => {
     const { send } = await startNode(context, {
       service: { routes: [{ paths: ["/"] }] },
       settings: { SLUICE_TRUSTED_IPS: "127.0.0.1", SLUICE_REAL_IP_HEADER: header },
@@ -169,7 +169,7 @@ test("of a hundred concurrent requests exactly the limit is admitted, each with 
   assert.ok(answers.every(({ status }) => status === 200 || status === 429));
 });
 
-test("metrics have Kong's names if configured so, and any username; the proxy does not serve them", async (context) => {
+test("metrics have Kong's names if so configured, and any username; the proxy does not serve them", async (context) => {
   const strange = { username: 'q"uo\\te\n', keyauth_credentials: [{ key: "k" }] };
   const config = { status_code_metrics: true, per_consumer: true };
   const { send, metrics } = await startNode(context, {

@@ -37,7 +37,7 @@ test("an error arrives with its message, code and port", async (context) => {
   await assert.rejects(calls.call("refuse"), { message: "in use", code: "EADDRINUSE", port: 80 });
 });
 
-test("what is only sent is received in order, before later calls", async (context) => {
+test("one-way messages are received in order, and before later calls", async (context) => {
   const noted: string[] = [];
   const calls = callsTo(context, { note: (text) => void noted.push(text), double: () => noted.length });
   calls.send("note", "one");
@@ -64,7 +64,7 @@ test("the end of the other thread rejects the pending calls with its reason", as
   await assert.rejects(pending, /the thread ended/);
 });
 
-test("an answer is waited for as long as the timeout, and no longer", async (context) => {
+test("a call waits for its answer until the timeout, and no longer", async (context) => {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   const late = inTime(new Promise(() => undefined), 1000);
   const answered = inTime(Promise.resolve("in time"), 1000);

@@ -218,7 +218,7 @@ test("every worker uses the counters of the control thread, and their failure is
   assert.equal((await send(pool.address.port)).status, 500);
 });
 
-test("a health result of one worker applies to all workers, and so does a health that is set", async (context) => {
+test("a health result of one worker applies to all workers, and so does a health state that is set manually", async (context) => {
   const { pool } = await startTestPool(context);
   let tried = 0;
   const broken = await startUpstream(context, (_request, response) => {

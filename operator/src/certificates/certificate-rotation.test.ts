@@ -34,7 +34,7 @@ const certificateOf = ({ certificates }: Set, name: Name = "server") =>
 const trusts = (those: Set, shown: Set): boolean =>
   Object.values(shown.certificates).every((pair) => isValidPair(pair, those.authorities));
 
-describe("what an authority of our own has signed", () => {
+describe("a certificate of the operator's own authority", () => {
   let first: Set;
   before(async () => {
     first = await at(null, begin);
@@ -55,7 +55,7 @@ describe("what an authority of our own has signed", () => {
     assert.ok(server.checkPrivateKey(createPrivateKey(first.certificates.server.key)));
   });
 
-  test("names addresses as addresses", async () => {
+  test("lists IP addresses as IP addresses and not as DNS names", async () => {
     const certificates = { server: { names: ["127.0.0.1", "::1"], usage: "server" } } as const;
     const { certificates: made } = await renewCertificates(null, { ...plan, certificates }, { now: begin });
     const certificate = new X509Certificate(made.server.certificate);
@@ -87,16 +87,16 @@ describe("what an authority of our own has signed", () => {
   });
 });
 
-/** What there is after each step, from the set before: authorities to trust, keys that sign or will, and what is new. */
+/** After each step: the number of trusted authorities and of stored keys, and whether the certificates are new. */
 const turnover: readonly (readonly [when: string, now: Date, trusted: number, keys: number, signedAnew: boolean])[] = [
   ["in the old one's last third the new one is only trusted", after(500), 2, 2, false],
   ["until all participants trust it", after(500, 9), 2, 2, false],
   ["then it signs, and the old one is still trusted", after(500, 11), 2, 1, true],
-  ["until all have what the new one signed", after(500, 20), 2, 1, false],
+  ["until every participant has a certificate of the new one", after(500, 20), 2, 1, false],
   ["then the old one is dropped", after(500, 22), 1, 1, false],
 ];
 
-test("no participant meets a certificate of an unknown authority during rotation", async () => {
+test("during a rotation no participant is presented with a certificate of an unknown authority", async () => {
   // Just renewed, so that its certificates have time left while the authority has not.
   let last = await at(await at(null, begin), after(480));
   for (const [when, now, trusted, keys, signedAnew] of turnover) {

@@ -53,7 +53,7 @@ function createSecrets() {
 
 type Secrets = ReturnType<typeof createSecrets>;
 
-/** An operator beside the Secrets. Its clock stands still until it is turned. */
+/** An operator that uses the Secrets. Its clock advances only when the test advances it. */
 function operator(t: TestContext, { client }: Secrets, { leads = true } = {}) {
   const abort = new AbortController();
   const shown: PemTexts[] = [];

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { rotateUntilAborted } from "./rotation-loop.ts";
 
-test("a certificate that could not be taken over is handed over again soon", async () => {
+test("a certificate that the receiver could not accept is handed over again after the retry interval", async () => {
   const over = new AbortController();
   const warned: string[] = [];
   let handed = 0;

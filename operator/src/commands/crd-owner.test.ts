@@ -6,7 +6,7 @@ const by = (...managers: readonly string[]) => ({ managedFields: managers.map((m
 const label = (value: string) => ({ labels: { "app.kubernetes.io/managed-by": value } });
 const release = { "meta.helm.sh/release-name": "kinds", "meta.helm.sh/release-namespace": "sluice" };
 
-describe("the owner of a definition", () => {
+describe("the owner of a CRD", () => {
   for (const [what, metadata, owner] of [
     ["Helm by its label", { ...label("Helm"), annotations: release }, /release kinds in the namespace sluice: upgrade/],
     ["Helm even without its annotations", label("Helm"), /Helm's release \?/],

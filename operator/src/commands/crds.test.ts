@@ -13,12 +13,12 @@ const established = { conditions: [{ type: "Established", status: "True" }] };
 const taken = { conditions: [{ type: "NamesAccepted", status: "False", message: '"things" is already in use' }] };
 
 interface Scene {
-  /** The status that the API server gives what is applied. */
+  /** The status that the API server adds to an applied object. */
   readonly status?: object;
   readonly refusal?: Error;
 }
 
-/** Runs the command on an API server that keeps what it is given. What happens in a real one: test/product/cluster. */
+/** Runs the command on a fake API server that stores objects. test/product/cluster tests it on a real one. */
 async function run(args: readonly string[], { status = established, refusal }: Scene = {}) {
   let stored: ClusterObject | null = null;
   let connections = 0;

@@ -16,7 +16,7 @@ const route = (at: number) => ({
   service: { id: deriveId("services", `s${at}`) },
   _sluice: { namespace: "default" },
 });
-/** Routes stand before the services that they refer to. */
+/** Routes come before the services that they refer to. */
 const all: Change = {
   put: { routes: numbers.map(route), services: numbers.map((at) => service(at)) },
   remove: {},
@@ -28,7 +28,7 @@ const whole = (previous: Snapshot, change: Change): Snapshot => {
   return value as Snapshot;
 };
 
-/** What came of it, and in how many steps. */
+/** The result, and the number of steps. */
 function inParts(previous: Snapshot, change: Change) {
   const steps = applyChangeSliced(previous, change);
   let count = 1;
@@ -59,7 +59,7 @@ test("removals come last, and removing everything gives the same snapshot too", 
   assert.equal(value?.services.size, 250);
 });
 
-test("names that go from one entity to another are changed in one piece", () => {
+test("names that move from one entity to another are changed in one step", () => {
   const before = whole(emptySnapshot, all);
   const change: Change = {
     put: { services: numbers.map((at) => service(at, `s${(at + 250) % 500}`)) },
@@ -68,7 +68,7 @@ test("names that go from one entity to another are changed in one piece", () => 
   assert.equal(inParts(before, change).value?.hash, whole(before, change).hash);
 });
 
-test("violations have paths in the whole change", () => {
+test("the paths of violations refer to the whole change", () => {
   const change: Change = { ...all, put: { ...all.put, routes: [...numbers.map(route), { name: 7 }] } };
   const { violations } = runToCompletion(applyChangeSliced(emptySnapshot, change));
   assert.deepEqual(violations, applyChange(emptySnapshot, change).violations);

@@ -24,7 +24,7 @@ const annotations = ({ id = ONE, size = 2, removes, completes, undo }: Mark): Re
   ...(undo !== undefined && { [BATCH_UNDO]: undo }),
 });
 
-/** An operator that reads, with a clock of the test's. */
+/** An operator that observes resources, on a clock that the test controls. */
 function scene() {
   let time = 0;
   let batches = createBatches({ class: "sluice", now: () => time });
@@ -52,13 +52,13 @@ function scene() {
   };
 }
 
-/** What of the Services counts: `name=url`. */
+/** The Services to publish, as `name=url`. */
 const services = ({ clusterState }: HeldBack): string =>
   [...clusterState.Service.values()]
     .map(({ metadata, spec }) => `${metadata.name}=${spec?.url}`)
     .sort()
     .join(" ");
-/** As our own conditions say it. */
+/** A resource with the conditions that the operator writes for these problems. */
 function saying(...problems: readonly Problem[]): Partial<Resource> {
   const resource = { metadata: {} } as Resource;
   return { status: { conditions: conditionsOf(resource, problems, { programmed: true, message: "" }) } };
@@ -115,7 +115,7 @@ test("a resource that changes again within its batch still counts as before the 
   assert.equal(services(look()), "a=1");
 });
 
-test("a batch over one that was never complete reverts to the state before both", () => {
+test("an incomplete batch that overwrites an incomplete one counts as the state before both", () => {
   const { write, look } = scene();
   write("Service", "a", "1");
   write("Service", "a", "2", {});
@@ -124,7 +124,7 @@ test("a batch over one that was never complete reverts to the state before both"
   assert.equal(services(look()), "a=1");
 });
 
-test("a batch over a complete one reverts to that one", () => {
+test("an incomplete batch that overwrites a complete one counts as the complete one", () => {
   const { write, look } = scene();
   write("Service", "a", "1");
   write("Service", "a", "2", { size: 1, completes: true });

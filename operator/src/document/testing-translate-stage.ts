@@ -1,4 +1,4 @@
-/** A translate stage over a cluster state of the test's. */
+/** A translate stage over a cluster state that the test controls. */
 import type { TestContext } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { classOf, type Resource } from "@sluice/crds";

@@ -21,7 +21,7 @@ interface Put {
   fail(): void;
 }
 
-/** Nodes that answer every poll at once, and full pushes when the test lets them, on the test's clock. */
+/** Nodes that answer polls at once, and full pushes when the test allows it, on a clock that the test controls. */
 async function scene(t: TestContext, count: number) {
   const gone = new Set<string>();
   /** Those under way. */

@@ -13,7 +13,7 @@ const snapshotOf = (name: string) => {
   return value;
 };
 
-/** A loop whose pushes end when the test ends them, on the test's clock. */
+/** A loop whose pushes end when the test ends them, on a clock that the test controls. */
 async function scene(t: TestContext) {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const history = createPublishHistory();
@@ -31,7 +31,7 @@ async function scene(t: TestContext) {
       pushes.push({ revision, end });
     });
   const hashes = new Map<number, string>();
-  /** Whether the node runs what changes are from. */
+  /** Whether the node runs the base of the changes. */
   const knows = { changes: true };
   const lines = createPushLimiter();
   const loop = runNodeLoop({
@@ -70,7 +70,7 @@ async function scene(t: TestContext) {
   };
 }
 
-/** Lets everything run that waits for nothing but promises. */
+/** Runs everything that waits only for promises. */
 async function settle(): Promise<void> {
   for (let round = 0; round < 5; round++) await turn();
 }

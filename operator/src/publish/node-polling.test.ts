@@ -8,7 +8,7 @@ import { testPublisher } from "./testing-publisher.ts";
 
 const state: NodeReport = { node: "n", hash: null, revision: 0, version: "0" };
 
-/** Nodes that answer unless they are down or stuck, on a clock of the test's. */
+/** Nodes that answer unless they are down or stuck, on a clock that the test controls. */
 async function scene(t: TestContext, count: number) {
   const asked: string[] = [];
   const down = new Set<string>();

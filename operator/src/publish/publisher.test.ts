@@ -31,10 +31,10 @@ function fakeNode(hashes: readonly string[]) {
   const outdated = (term = 0) => state.term !== undefined && term < state.term;
   const node = {
     calls,
-    /** Waits for so many looks from now on. */
+    /** Waits until the node has been polled this number of times from now on. */
     looks: async (count: number) => {
       const until = seen + count;
-      await waitFor(() => seen >= until, { what: `${count} looks at the node` });
+      await waitFor(() => seen >= until, { what: `${count} polls of the node` });
     },
     /** Remembers the highest term, as real nodes do. */
     knowsTerms: () => {
@@ -46,7 +46,7 @@ function fakeNode(hashes: readonly string[]) {
     },
     down: false,
     refuses: false,
-    /** What it says it runs after a push, whatever came: a node of another version. */
+    /** The hash that it reports after every push, like a node of another version. */
     misreads: null as string | null,
     /** A new process without a document. */
     restart: () => {

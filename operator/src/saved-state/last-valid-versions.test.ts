@@ -48,7 +48,7 @@ test("saved versions fill gaps, and are removed with their resource", () => {
 interface Kept {
   readonly what: string;
   readonly kept: Resource;
-  /** The object that is there. */
+  /** The current object. */
   readonly now?: Resource;
   readonly wins: boolean;
 }
@@ -93,7 +93,7 @@ test("the later Secret of a Certificate wins", () => {
   }
 });
 
-test("a resource with the name secret is no Secret of a Certificate", () => {
+test("a resource with the name secret is not mistaken for the Secret of a Certificate", () => {
   const valid = createLastValidVersions();
   assert.deepEqual(
     [...valid.restore(new Map([["Route/default/secret", version("one", 1)]]))],

@@ -71,7 +71,7 @@ test("writes differences and nothing else", async (t) => {
   assert.deepEqual(reasons(), ["b New"]);
 });
 
-test("does not repeat a write before the watch reports it, and then has settled", async (t) => {
+test("does not repeat a write before the watch reports it, and is settled after that", async (t) => {
   const { want, writes, reasons } = scene(t);
   want("a", "New");
   assert.equal(want("a", "New"), false, "while the write is under way");

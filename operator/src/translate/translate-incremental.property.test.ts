@@ -17,12 +17,12 @@ const short = fc.constantFrom("a", "b", "c", "d");
 const some = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: undefined, freq: 1 });
 const rarely = <Value>(value: fc.Arbitrary<Value>) =>
   fc.oneof({ arbitrary: fc.constant(undefined), weight: 12 }, { arbitrary: value, weight: 1 });
-/** A reference by name, now and then to what lies in another namespace. */
+/** A reference by name, sometimes to another namespace. */
 const ref = fc
   .record({ name: short, namespace: fc.constantFrom(undefined, undefined, undefined, "default", "team") })
   .map(({ name: called, namespace }) => ({ name: called, ...(namespace && { namespace }) }));
 const ids = fc.constantFrom("11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222");
-/** What all kinds may have, most of which makes two of them get in each other's way. */
+/** Members that all kinds have; most of them cause conflicts between resources. */
 const shared = {
   id: rarely(ids),
   name: rarely(fc.constantFrom("x", "y", "team.x")),
@@ -181,7 +181,7 @@ const step: fc.Arbitrary<Op> = fc.oneof(
   { arbitrary: fc.constant({ op: "pass" } as const), weight: 1 },
 );
 
-/** The maps as they are compared: without order, and without how they are kept. */
+/** The maps in a form that can be compared: without their order and their internal structure. */
 const plain = ({ items, endpoints, problems, owners }: Translation) => ({
   items: Object.fromEntries(Object.entries(items).map(([collection, map]) => [collection, new Map(map)])),
   endpoints: new Map(endpoints),
@@ -197,7 +197,7 @@ const annotations = ({ size, removes, completes }: Mark): Record<string, string>
   ...(completes && { [BATCH_COMPLETE]: ONE }),
 });
 
-/** Steps of some operations each; all of one step are translated together. */
+/** Applies steps of several operations; all operations of one step are translated together. */
 function follow(steps: readonly (readonly Op[])[], keepsValid = false): { readonly carried: number } {
   const { clusterState, put, remove } = testClusterState();
   const lastValid = createLastValidVersions();
@@ -230,7 +230,7 @@ function follow(steps: readonly (readonly Op[])[], keepsValid = false): { readon
     const inBatchesNow = [...heldBack.held, ...heldBack.problems.keys()];
     for (const key of [...inBatches, ...inBatchesNow]) changed?.add(key);
     inBatches = inBatchesNow;
-    // An operator that starts now knows what was valid until now.
+    // An operator that starts now knows the last valid versions so far.
     const kept = createLastValidVersions();
     kept.restore(lastValid.all());
     const now = translate(counted, changed);
@@ -257,7 +257,7 @@ for (const keepsValid of [false, true])
       }),
       { numRuns: 60 },
     );
-    assert.ok(carried > steps / 8, `only ${carried} of ${steps} steps were carried on`);
+    assert.ok(carried > steps / 8, `only ${carried} of ${steps} steps were incremental`);
   });
 
 test("independent changes are translated incrementally, one by one and many at once", () => {
@@ -276,14 +276,18 @@ test("independent changes are translated incrementally, one by one and many at o
       { op: "put", kind: "Secret", name: `default/${one}`, members: secret(`key of ${one}`) },
       put("Consumer", one, { username: one, keyAuth: [{ secretRef: { name: one, key: "key" } }] }),
     ]),
-    // A key that is read later than its consumer.
+    // A key whose Secret is read later than its consumer.
     [put("Consumer", "late", { username: "late", keyAuth: [{ secretRef: { name: "late", key: "key" } }] })],
     [{ op: "put", kind: "Secret", name: "default/late", members: secret("late key") }],
     ...many.map((one): Op[] => [put("Service", one, { url: `http://${one}.other.test` })]),
     ...many.map((one): Op[] => [{ op: "status", kind: "Route", name: `default/${one}` }]),
     ...many.map((one): Op[] => [{ op: "remove", kind: "Plugin", name: `default/${one}` }]),
   ];
-  assert.equal(follow(steps).carried, steps.length - 2, "the first is nothing's next, the second is many");
+  assert.equal(
+    follow(steps).carried,
+    steps.length - 2,
+    "the first step has no predecessor, and the second has many changes",
+  );
 });
 
 test("a change among thousands reads only itself and its references", () => {

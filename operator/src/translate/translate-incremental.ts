@@ -93,7 +93,7 @@ export function createTranslateIncremental(
       endpoints.set(item.id, isDeepStrictEqual(before, now) ? before : now);
     }
 
-    /** Returns false when another resource is affected by what it had. */
+    /** Returns false when the removal affects another resource, for example one that claims the same name. */
     function removeResource(key: string, part: TranslatedResource): boolean {
       const { owner, entities } = part.cached;
       for (const { collection, item, validItem } of entities) {
@@ -113,7 +113,7 @@ export function createTranslateIncremental(
     const isServed = ({ references: targets }: EntityTranslation): boolean =>
       targets.every(({ key }) => resources.get(key)?.isPlain);
 
-    /** Returns false when it is not served as it stands, or when another resource is affected by what it claims. */
+    /** Returns false when it is not served as it stands, or when its claims affect another resource. */
     function addResource(key: string, part: TranslatedResource): boolean {
       const { owner, entities } = part.cached;
       const faults: Problem[] = [];

@@ -40,7 +40,7 @@ test("a status or a label gives the same objects, because the generation is the 
   assert.deepEqual(changed(first, run()), []);
 });
 
-test("a changed spec translates only its own resource again", () => {
+test("after a change of a spec, only that resource is translated again", () => {
   const { put, run } = scene();
   const first = run();
   put("Route", "users", { spec: { serviceRef: { name: "users" }, paths: ["/people"] } });
@@ -50,7 +50,7 @@ test("a changed spec translates only its own resource again", () => {
   );
 });
 
-test("a changed Secret translates only its consumer again", () => {
+test("after a change of a Secret, only its consumer is translated again", () => {
   const { put, run } = scene();
   const first = run();
   put("Secret", "a", secret("another key"));
@@ -60,7 +60,7 @@ test("a changed Secret translates only its consumer again", () => {
   assert.deepEqual(names, ["a", { id }]);
 });
 
-test("a created or deleted Service translates the routes that refer to it again", () => {
+test("routes that refer to a created or deleted Service are translated again", () => {
   const { put, remove, run } = scene();
   const first = run();
   remove("Service", "users");

@@ -70,7 +70,7 @@ describe("refused reviews, with the model's messages", () => {
       assert.deepEqual([allowed, status], [false, { code: 422, message }]);
     });
 
-  test("a plugin for everything outside the home namespace", () => {
+  test("a plugin for all requests, outside the home namespace", () => {
     const { status } = ask(resource("Plugin", { plugin: "prometheus" }), { namespace: "team" });
     assert.match(status?.message ?? "", /^spec\.targetRefs: set targetRefs: .* namespace default$/);
   });

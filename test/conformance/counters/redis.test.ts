@@ -143,7 +143,7 @@ describe("redis counters of several nodes", () => {
     await Promise.all(nodes.map((node) => node.close()));
   });
 
-  it("know the counts of the other nodes after an exchange if they have a sync_rate", async () => {
+  it("include the counts of the other nodes after a synchronization if they have a sync_rate", async () => {
     const [here, there] = [new RedisCounters({ warn: silent, connect }), new RedisCounters({ warn: silent, connect })];
     const one = counter({ limit: 1000 });
     const config = configWith({}, 0.05);

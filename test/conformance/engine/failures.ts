@@ -289,7 +289,7 @@ export function failureSuite(engine: Engine): void {
     });
   });
 
-  describe(`retries and turns (${engine.name})`, () => {
+  describe(`retries and rotation (${engine.name})`, () => {
     const at = (port: number, terminating = false) => ({ address: "127.0.0.1", port, terminating });
 
     it("tries the next endpoint as often as `retries` allows", async (test) => {

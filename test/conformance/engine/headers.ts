@@ -320,14 +320,14 @@ export function headerSuite(engine: Engine): void {
       assert.equal(headers["x-sluice-proxy-latency"], undefined);
     });
 
-    it("uses Kong's names when configured so", async (test) => {
+    it("uses Kong's names if configured to", async (test) => {
       const { port } = await startRig(test, engine, { upstream, settings: { naming: "kong" } });
       const { headers } = await send(port);
       assert.match(String(headers["x-kong-request-id"]), /^[0-9a-f]{32}$/);
       assert.match(String(headers["x-kong-upstream-latency"]), /^\d+$/);
     });
 
-    it("omits tokens and latencies when configured so", async (test) => {
+    it("omits tokens and latencies if configured to", async (test) => {
       const settings = { serverTokens: false, latencyTokens: false };
       const { port } = await startRig(test, engine, { upstream, settings });
       const { headers } = await send(port);

@@ -91,7 +91,7 @@ export function hostileSuite(engine: Engine): void {
   // Only engines with our own socket handling have these limits.
   if (engine.name !== "http1") return;
   describe(`hostile clients (${engine.name})`, () => {
-    it("answers no more requests than are read", async (test) => {
+    it("answers no further requests while the client reads no responses", async (test) => {
       let served = 0;
       const { port } = await startRig(test, engine, {
         upstream: (_incoming, response) => {

@@ -155,7 +155,7 @@ export function http2LimitSuite(engine: Engine): void {
       }
     });
 
-    it("answers 431 to a head that is too large and 414 to such a target, and resets a stream far beyond the limit", async (test) => {
+    it("answers 431 to a head that is too large and 414 to a target that is too long, and resets a stream far beyond the limit", async (test) => {
       const { session } = await startHttp2(test, engine, { upstream: ok, settings: { maxHeaderSize: 8000 } });
       const status = async (headers: Record<string, string>) => (await ask(session, { headers })).status;
       assert.equal(await status({ "x-large": "a".repeat(9000) }), 431);

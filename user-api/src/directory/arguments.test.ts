@@ -6,7 +6,7 @@ const email = "ann@example.org";
 const name = "Ann";
 
 describe("a new user", () => {
-  it("is trimmed and composed", () => {
+  it("is trimmed and converted to composed characters (NFC)", () => {
     assert.deepEqual(checkNewUser({ name: "  Zoe\u0301\n", email: ` ${email} ` }), { value: { name: "Zoé", email } });
   });
 

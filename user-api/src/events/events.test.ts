@@ -64,7 +64,7 @@ describe("notifications for other replicas", () => {
     sent[0]?.gate.resolve();
     await settle();
     assert.equal(state.closed, false);
-    // What fails at the last moment is announced instead.
+    // A message that fails during the shutdown is replaced by an announcement.
     sent[1]?.gate.reject(new Error("broken"));
     await settle();
     assert.deepEqual(sent[2]?.message, { missedAfter: users[1]?.id });
@@ -113,7 +113,7 @@ describe("notifications for other replicas", () => {
     await events.close();
   });
 
-  it("are summarised by one such message per burst, and by the next only once all messages are sent", async () => {
+  it("are summarized by one such message per burst, and by the next only once all messages are sent", async () => {
     const { events, sent, create } = await rig();
     const users = Array.from({ length: 1_001 }, create);
     await settle();

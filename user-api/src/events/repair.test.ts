@@ -122,7 +122,7 @@ describe("users whose messages were lost", () => {
     await repair.begin();
     assert.deepEqual(delivered, ["at -10000"], "to nobody, who will know it then");
     delivered.length = 0;
-    // By a clock that is late.
+    // Created on a replica whose clock is slow.
     users.push(userAt(NOW - 5_000));
     repair.back();
     await settle();

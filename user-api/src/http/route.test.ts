@@ -139,7 +139,7 @@ describe("the endpoint", () => {
       url: "/graphql",
       headers: { origin: "https://evil.example" },
     });
-    // Without access-control-allow-origin a browser takes that for a no.
+    // Without access-control-allow-origin a browser does not send the request.
     assert.deepEqual(
       [preflight.statusCode, preflight.headers.allow, preflight.headers["access-control-allow-origin"]],
       [204, "GET, POST, QUERY", undefined],

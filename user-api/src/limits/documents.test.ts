@@ -57,7 +57,7 @@ describe("a limit on documents", () => {
   for (const [limit, maximum, within, limitExceeded, message] of cases) {
     it(`${limit} of ${maximum} accepts documents within it, and is named in the error for documents beyond it`, () => {
       const check = checkBy({ [limit]: maximum });
-      // The second time what was found out is used again.
+      // The second check uses the cached result.
       for (let n = 0; n < 2; n++) {
         assert.ok("node" in check(within), JSON.stringify(check(within)));
         const refused = check(limitExceeded);
@@ -150,7 +150,7 @@ describe("the selected operation", () => {
 });
 
 describe("a document that does not fit the schema", () => {
-  it("is refused with all that is wrong, every time", () => {
+  it("is refused with every error, every time", () => {
     const check = checkBy();
     const ask = { query: "{ users { one two } }" };
     for (let n = 0; n < 2; n++) {

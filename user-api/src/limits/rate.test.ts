@@ -9,7 +9,7 @@ import { countRequests } from "./rate.ts";
 const get = (app: FastifyInstance, headers: Record<string, string> = {}) =>
   app.inject({ url: "/graphql?query={users{id}}", headers });
 
-/** As much of a request as is counted. */
+/** The parts of a request that the limiter reads. */
 const askedBy = (caller: Partial<Caller>) =>
   ({ caller: { consumer: null, gateway: true, ...caller }, routeOptions: { config: {} } }) as FastifyRequest;
 

@@ -3,7 +3,7 @@ import { Writable } from "node:stream";
 import { describe, it } from "node:test";
 import { makeLog } from "./log.ts";
 
-/** What a line of the log says of an error. */
+/** The logged form of an error. */
 function logged(err: unknown): Readonly<Record<string, unknown>> {
   const lines: string[] = [];
   const log = makeLog(
@@ -23,7 +23,7 @@ function logged(err: unknown): Readonly<Record<string, unknown>> {
 
 const withMembers = (message: string, members: object, options?: ErrorOptions): Error =>
   Object.assign(new Error(message, options), members);
-/** As ioredis' reply errors have it. */
+/** The member `command` of ioredis' reply errors. */
 const command = { name: "hello", args: ["3", "AUTH", "default", "hunter2"] };
 
 describe("an error in the log", () => {
@@ -52,7 +52,7 @@ describe("an error in the log", () => {
   });
 
   it("does not repeat the arguments of a command that Redis does not have", () => {
-    // As Redis before 6 answers HELLO, and every Redis whose AUTH was renamed.
+    // The response of Redis before version 6 to HELLO, and of any version to a renamed AUTH.
     const words = "ERR unknown command `HELLO`, with args beginning with: ";
     const { message } = logged(new Error(`${words}\`3\`, \`AUTH\`, \`default\`, \`hunter2\`, `));
     assert.equal(message, `${words}[redacted]`);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { emailKey } from "./email-key.ts";
 
-/** Every letter that has a case, alone and with what is written above or below letters. */
+/** Every letter that has a case, alone and with each of some combining marks. */
 const texts = Array.from({ length: 0x1f000 }, (_, code) => code)
   .filter((code) => code > 0x20 && (code < 0xd800 || code > 0xdfff))
   .map((code) => String.fromCodePoint(code))
@@ -44,7 +44,7 @@ describe("the form in which addresses are compared", () => {
       ["EXÄMPLE.org", "exa\u0308mple.org", "xn--exmple-cua.org", "XN--Exmple-CUA.org", "ｅｘäｍｐｌｅ．org"],
     ],
     ["пример.рф", ["ПРИМЕР.РФ", "xn--e1afmkfd.xn--p1ai", "xn--e1afmkfd。РФ"]],
-    // Two domains of IDNA 2008, which were one address before.
+    // IDNA 2008 treats these as two domains, earlier versions as one.
     ["strasse.de", ["straße.de", "STRASSE.de", "STRAẞE.de", "xn--strae-oqa.de"]],
     ["νίκος.gr", ["ΝΊΚΟΣ.gr", "νίκοσ.gr"]],
   ] as const)

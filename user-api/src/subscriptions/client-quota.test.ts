@@ -74,7 +74,7 @@ describe("the quota of a client", () => {
 });
 
 describe("a client", () => {
-  /** A subscription in so many bytes. */
+  /** A subscription with a comment of this many bytes. */
   const long = (bytes: number) => `${FOLLOW_NAMES} #${"x".repeat(bytes)}`;
 
   it("may have a limited number of sockets and streams, independent of other clients", async () => {
@@ -161,7 +161,7 @@ describe("a client", () => {
   it("counts a document once for all its subscriptions, and other documents separately", async () => {
     const { app, url } = await listening({ subscriptionLimits: { clientBytes: 20_000 } });
     const socket = await acknowledged(url);
-    // 9 tokens; by themselves the documents of all would take more than there is.
+    // 9 tokens; counted separately, the documents of all subscriptions would exceed the limit.
     for (let n = 0; n < 50; n++) socket.send(subscribe(`${n}`, FOLLOW_NAMES));
     await following(app, 50);
     const refused: unknown[] = [];

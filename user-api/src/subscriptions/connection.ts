@@ -1,4 +1,4 @@
-/** What sockets and event streams have in common: a connection to a client, and operations that write results to it. */
+/** Interfaces that sockets and event streams share: a connection to a client, and operations that write results to it. */
 import type { GraphQLFormattedError } from "graphql";
 import { failure } from "../errors.ts";
 

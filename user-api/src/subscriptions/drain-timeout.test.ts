@@ -1,4 +1,4 @@
-/** Whatever clients do, a server that drains has ended when its time is over. */
+/** A server that drains ends within its time limit, whatever its clients do. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";

@@ -129,7 +129,7 @@ describe("a server that drains", () => {
     for (const name of ["ann", "bob"]) await postQuery(app, create(name));
     const closed = once(socket, "close");
     const closing = app.close();
-    // Each event of each of the two is read behind the one before.
+    // The two subscriptions read their two events one after the other.
     for (let read = 0; read < 4; read++) {
       while (reads[read] === undefined) await new Promise((next) => setImmediate(next));
       reads[read]?.resolve();
@@ -157,7 +157,7 @@ describe("a server that drains", () => {
   it("closes connections that do not end in time", async () => {
     const { app, url, logged } = await listening({ drainMilliseconds: 30 });
     const socket = await bareSocket(url);
-    // It reads nothing any more, the closing frame neither.
+    // It reads nothing from now on, not even the close frame.
     socket.pause();
     await app.close();
     assert.ok(logged.some(({ msg }) => msg === "closing connections that did not end within 30 ms"));

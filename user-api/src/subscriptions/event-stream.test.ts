@@ -11,7 +11,7 @@ afterEach(endAll);
 interface Stream {
   readonly sent: ClientRequest;
   readonly response: IncomingMessage;
-  /** All that came so far. */
+  /** Everything that was received so far. */
   readonly text: () => string;
 }
 
@@ -163,7 +163,7 @@ describe("an event stream", () => {
     assert.deepEqual(counts.at(-1), counts[1]);
     const slow = open(port, { method: "GET", path: urlOf('{ user(id: "x") { name } }'), agent, accept: "*/*" });
     await reading.promise;
-    // For longer than an ended stream that its client does not read may stay open.
+    // Waits for longer than an ended stream may stay open while its client does not read it.
     const clock = await open(port, { body: bodyOf(FOLLOW) });
     await until(() => clock.text().length >= 3 * 8);
     gate.resolve([]);

@@ -120,7 +120,7 @@ describe("the feed", () => {
     const { feed, follow, names, tell } = rig();
     const now = Date.now();
     follow("a");
-    // They come when messages of others come again. The clocks of replicas may differ by 20 s.
+    // Such users arrive after an outage of the transport. The clocks of replicas may differ by 20 s.
     const [before, perhaps] = [firstIdAt(now - 25_000), firstIdAt(now - 15_000)];
     tell(before);
     tell(perhaps);

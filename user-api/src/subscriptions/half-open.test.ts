@@ -1,4 +1,4 @@
-/** Event streams of clients that do not read, that have said their last word, or that are gone. */
+/** Event streams of clients that do not read, that have half-closed their connection, or that have disconnected. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
@@ -28,7 +28,7 @@ const requestFor = (query: string): string => {
   ].join("\r\n");
 };
 
-/** A client that asks and reads nothing. */
+/** A client that sends queries and reads nothing. */
 async function deaf(port: number, ...queries: readonly string[]): Promise<Socket> {
   const raw = await rawConnection(port);
   raw.pause();
@@ -36,7 +36,7 @@ async function deaf(port: number, ...queries: readonly string[]): Promise<Socket
   return raw;
 }
 
-/** The server lives and answers. */
+/** Checks that the server still answers. */
 async function answers(http: string): Promise<void> {
   assert.equal((await fetch(`${http}?query={__typename}`)).status, 200);
 }
@@ -82,7 +82,7 @@ describe("an event stream that its client does not read", () => {
 
   it("is read to its end by a slow client", { timeout: 20_000 }, async () => {
     const { app, port } = await listening({ store: hugeStore(), subscriptionLimits: { heartbeatMilliseconds: 100 } });
-    // Its heartbeats are the clock.
+    // The heartbeats of this stream serve as the clock.
     const clock = await deaf(port, FOLLOW_NAMES);
     const raw = await deaf(port, "{ users { name } }");
     let ticks = 0;
@@ -95,7 +95,7 @@ describe("an event stream that its client does not read", () => {
     raw.on("data", (chunk: Buffer) => {
       read += chunk.length;
       tail = (tail + chunk.toString("latin1")).slice(-40);
-      // For longer than an unread stream may stay open; the client reads only a little at each tick.
+      // This lasts for longer than an unread stream may stay open: the client reads only a little at each tick.
       if (ticks < 8 && read > ticks * 2 * 1024 * 1024) raw.pause();
     });
     clock.resume();

@@ -115,7 +115,7 @@ describe("a socket whose init names its consumer", () => {
     assert.deepEqual(await nextMessage(socket), { type: "connection_ack" });
     socket.send(subscribe("1", create("ann").query));
     assert.equal((await nextMessage(socket)).type, "next");
-    // The address has its connection back, and the consumer has used up its own.
+    // The socket now counts against the quota of the consumer, and no longer against that of the address.
     const address = await bareSocket(url);
     address.send(initWith(claim));
     assert.equal((await once(address, "close"))[0], 1013);

@@ -1,4 +1,4 @@
-/** Operations of sockets and streams are counted and bound as requests are. */
+/** Operations of sockets and streams are counted and limited as requests are. */
 import assert from "node:assert/strict";
 import { on } from "node:events";
 import { afterEach, describe, it } from "node:test";
@@ -22,7 +22,7 @@ describe("an operation of a socket", () => {
 
   it("counts towards the rate of its client like a request, and the socket stays open", async () => {
     const { app, url, http } = await listening({ requestsPerMinute: 3 });
-    // The upgrade is the first.
+    // The upgrade is the first of the counted requests.
     const socket = await acknowledged(url, { headers: fromGateway });
     const next = heard(socket);
     const answers = [];

@@ -231,7 +231,7 @@ describe("a client that is slower than its events", () => {
     raw.end(Buffer.from([0x88, 0x80, 0, 0, 0, 0]));
     let pongs = 0;
     for await (const chunk of raw) pongs += chunk.length;
-    // All would be 38 MB; the system's own buffers take a few.
+    // All pongs would be 38 MB; the system's buffers hold a few MB.
     assert.ok(pongs < 19_000_000, `${pongs} bytes of pongs`);
   });
 });

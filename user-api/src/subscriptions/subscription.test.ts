@@ -48,7 +48,7 @@ for (const client of clients) {
     });
 
     it("sends users in the order of their creation, and stops when the client unsubscribes", async () => {
-      // Each read of posts takes shorter than the one before it.
+      // Each read of posts takes less time than the one before it.
       const gates = Array.from({ length: 3 }, () => Promise.withResolvers<void>());
       let reads = 0;
       const store = arrayStore({

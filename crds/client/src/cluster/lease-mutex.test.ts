@@ -47,7 +47,7 @@ function machine() {
   };
 }
 
-test("costs two calls for the first turn and none for the next", async () => {
+test("makes two calls for the first run and none for the next", async () => {
   const { turns, calls, lease } = machine();
   const mine = turns();
   assert.deepEqual(await mine.run(async ({ othersMayHaveWritten }) => ({ othersMayHaveWritten })), {
@@ -122,7 +122,7 @@ test("yields to others after two seconds, even if more work is waiting", async (
   await mine.close();
 });
 
-test("continues after a turn that failed", async () => {
+test("continues after a run that failed", async () => {
   const mine = machine().turns();
   await assert.rejects(
     mine.run(async () => {

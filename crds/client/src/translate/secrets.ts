@@ -49,7 +49,7 @@ export function entryOf({ data, stringData }: Resource, key: string): string | u
 /** The label of every Secret that the admin listener creates. */
 export const MANAGED_BY = { label: "app.kubernetes.io/managed-by", value: "sluice-admin" } as const;
 
-/** Whether the admin listener created the Secret. It returns in clear text what it was given in clear text. */
+/** Whether the admin listener created the Secret; it shows the values of these Secrets in clear text. */
 export const isManaged = ({ metadata }: Pick<Resource, "metadata">): boolean =>
   metadata.labels?.[MANAGED_BY.label] === MANAGED_BY.value;
 

@@ -53,7 +53,7 @@ export function resourceViolations(
     .map((violation) => ({ ...violation, condition: "Accepted", reason: "Invalid" }));
 }
 
-/** A violation of the whole spec would otherwise cover all others. */
+/** A violation of the whole spec (a path of one step) must not suppress all others. */
 const startsWith = (path: Path, start: Path): boolean =>
   start.length > 1 && start.every((step, index) => step === path[index]);
 

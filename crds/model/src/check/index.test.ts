@@ -159,7 +159,7 @@ for (const [url, parts] of urls) {
   });
 }
 
-test("a url takes precedence over its parts, and null is no url", () => {
+test("a url takes precedence over its parts, and null is not a url", () => {
   assert.equal(filled("services", { url: "http://a:1", port: 2, host: "b" }).port, 1);
   assert.equal(filled("services", { url: null, host: "b" }).host, "b");
 });

@@ -275,7 +275,7 @@ const cases: Readonly<Record<string, readonly (readonly [value: string, sentence
 
 for (const [rule, rows] of Object.entries(cases)) {
   for (const [value, sentence] of rows) {
-    test(`${rule} ${sentence === undefined ? "takes" : "refuses"} ${JSON.stringify(value).slice(0, 100)}`, () => {
+    test(`${rule} ${sentence === undefined ? "accepts" : "refuses"} ${JSON.stringify(value).slice(0, 100)}`, () => {
       assert.equal(textRules[rule]?.(value), sentence);
     });
   }

@@ -59,7 +59,7 @@ test("keeps the hash of a key and not the key", () => {
 });
 
 const guard = deriveId("plugins", "guard");
-/** A key-auth on the route, and what a newer version makes of it. */
+/** A key-auth on the route, and the same plugin with a member that only a newer version knows. */
 const keyAuth = { id: guard, name: "key-auth", route: { id: route }, config: { key_names: ["k"] } };
 const newer = { ...keyAuth, config: { key_names: ["k"], identity: "x" } };
 const CLOSE = { closePlugins: true };

@@ -87,7 +87,7 @@ const documents: fc.Arbitrary<Document> = fc
 const good = ({ value, violations }: Checked<Snapshot>): Snapshot => value ?? assert.fail(JSON.stringify(violations));
 const whole = (document: Document) => good(applyDocument(emptySnapshot, document));
 
-/** A change as single changes: parents before children in, children before parents out. */
+/** Splits a change into single ones: parents are added before children, and children are removed before parents. */
 function singly(change: Change): readonly Change[] {
   const puts = collections.flatMap((name) =>
     (change.put[name] ?? []).map((item) => ({ put: { [name]: [item] }, remove: {} })),
@@ -103,7 +103,7 @@ function singly(change: Change): readonly Change[] {
   return [...puts, ...removes, ...endpoints];
 }
 
-/** What went over a wire. */
+/** The change after serialization. */
 const sent = (change: Change): Change => JSON.parse(JSON.stringify(change));
 
 test("adding entities one by one gives the same snapshot as the whole document", () => {

@@ -44,7 +44,7 @@ const late = {
 };
 
 describe("a document that takes long to load", () => {
-  test("makes a second one answer 429", async () => {
+  test("causes the response 429 to a second document", async () => {
     const { loading, post } = startLoading();
     const first = post();
     await assert.rejects(post(), busy);

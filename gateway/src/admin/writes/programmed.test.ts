@@ -109,7 +109,7 @@ describe("the admin listener", () => {
       assert.ok(ttl > 90 && ttl <= 100, "the seconds that are left");
     }));
 
-  test("uses Kong's header names if configured so", () =>
+  test("uses Kong's header names if configured to", () =>
     using(
       async (rig) => {
         const { headers } = await rig.ask("GET", "/");

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import type { Balancer } from "../balancer.ts";
 import { attemptsOf, balancerOf, request } from "../testing.ts";
 
-/** The first letters of the targets that so many requests, one after the other, go to. */
+/** The first letters of the targets to which `count` sequential requests are sent. */
 function sequence(balancer: Balancer, count: number): string {
   return Array.from({ length: count }, () => {
     const attempts = attemptsOf(balancer);
@@ -22,7 +22,7 @@ describe("round-robin", () => {
     [{}, "-"],
   ];
   for (const [targets, expected] of rotations) {
-    it(`spreads turns smoothly by weight: ${JSON.stringify(targets)}`, () => {
+    it(`distributes requests smoothly by weight: ${JSON.stringify(targets)}`, () => {
       assert.equal(sequence(balancerOf({ targets }), expected.length), expected);
     });
   }
@@ -95,7 +95,7 @@ describe("consistent-hashing", () => {
       const moved = [...keys.keys()].filter((at) => now[at] !== before[at]);
       const share = [...keys.keys()].filter((at) => before[at] === gone);
       assert.deepEqual(moved, share);
-      // A tenth, give or take: 10,000 slots are not endlessly fine.
+      // About a tenth: 10,000 slots do not divide exactly.
       assert.ok(share.length > 400 && share.length < 600, `${gone} had ${share.length}`);
       const takers = new Set(share.map((at) => now[at]));
       assert.equal(takers.size, names.length - 1, "the share is spread over all that are left");

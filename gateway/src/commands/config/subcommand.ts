@@ -1,4 +1,4 @@
-/** What the subcommands of `sluice config` share. */
+/** Code that the subcommands of `sluice config` share. */
 import { readFile, writeFile } from "node:fs/promises";
 import { describeViolation, describeWarnings, type LoadedText, type LoadOptions, loadText } from "@sluice/model";
 import { type AdminSettings, adminSettings } from "../../settings/admin.ts";

@@ -1,7 +1,7 @@
 /**
- * A radix tree over strings whose versions share what they have in common: `insert` and `remove` return a new root and
- * leave the old one as it was, except that nodes made by the same `Edit` are changed in place, so that building a large
- * tree copies nothing.
+ * A persistent radix tree over strings: `insert` and `remove` return a new root, which shares unchanged nodes with the
+ * previous one. The previous tree stays as it was. Only nodes that were created with the same `EditToken` are changed
+ * in place, so that building a large tree copies nothing.
  */
 
 /** The right to change nodes in place: held only while a new tree is built. */
@@ -13,7 +13,7 @@ export interface RadixNode<Item> {
   prefix: string;
   /** By the first UTF-16 code unit of their prefix. */
   children: Map<number, RadixNode<Item>> | null;
-  /** What stands at the end of this node's text, in the order of `compare`. */
+  /** The items whose text ends at this node, in the order of `compare`. */
   items: readonly Item[];
 }
 
@@ -67,7 +67,7 @@ export function insert<Item>(root: RadixNode<Item>, change: RadixChange<Item>, f
   return node;
 }
 
-/** Takes the item away from the end of the text. Nodes that hold nothing any more go with it. */
+/** Removes the item at the end of the text, and nodes that are empty after that. */
 export function remove<Item>(
   root: RadixNode<Item>,
   change: Omit<RadixChange<Item>, "compare">,
@@ -88,7 +88,7 @@ export function remove<Item>(
   return node;
 }
 
-/** Called with what stands at a text; an object and not a function, so that a request makes no closure. */
+/** Called with the items of a text. An object instead of a function, so that a request allocates no closure. */
 export interface ItemsVisitor<Item> {
   visit(items: readonly Item[], length: number): void;
 }
@@ -106,7 +106,7 @@ export function visitPrefixes<Item>(root: RadixNode<Item>, text: string, visitor
   }
 }
 
-/** A copy with the item at its place. */
+/** A copy with the item inserted in order. */
 export function insertSorted<Item>(items: readonly Item[], item: Item, compare: Compare<Item>): readonly Item[] {
   let low = 0;
   let high = items.length;

@@ -54,7 +54,7 @@ begin
   return null;
 end $$;
 
--- A truncated table tells no rows: everybody must read everything.
+-- TRUNCATE does not report the removed rows, so every node has to read all tables again.
 create function log_truncate() returns trigger language plpgsql as $$
 declare
   fresh bigint := take_revision();

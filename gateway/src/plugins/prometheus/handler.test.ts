@@ -107,7 +107,7 @@ describe("prometheus", () => {
     it(`counts ${what}`, async () => assert.deepEqual(await logged(config, options), lines));
   }
 
-  it("counts under Kong's names when configured so", async () => {
+  it("counts under Kong's names if configured to", async () => {
     const lines = await logged(everything, { ...proxied, source: "gateway" }, true);
     assert.deepEqual(lines, [
       `kong_http_requests_total{${here},code="200",source="kong",workspace="default",consumer=""} 1`,

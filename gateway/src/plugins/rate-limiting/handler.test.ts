@@ -95,7 +95,7 @@ describe("rate-limiting", () => {
     }
   });
 
-  it("sends no headers about limits if they are hidden, also with the 429", async () => {
+  it("sends no rate-limit headers if they are hidden, not even with the response 429", async () => {
     const { send } = limiter({ minute: 1, hide_client_headers: true });
     await send();
     const { exchange, answer } = await send();

@@ -143,7 +143,7 @@ const text = fc
         .join(""),
   );
 
-test("consecutive edits give the same result as reading each text as a whole, or cause that", async () => {
+test("consecutive edits give the same result as reading each text as a whole, or fall back to it", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(text, { minLength: 2, maxLength: 6 }), async (texts) => {
       let served: ServedText | null = null;

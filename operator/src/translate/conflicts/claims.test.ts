@@ -23,7 +23,7 @@ const credential = (namespaces: readonly string[] | undefined) => ({
 });
 const limit = (scope: object) => ({ name: "rate-limiting", service: null, route: null, consumer: null, ...scope });
 
-/** What two entities share or not: collection, the older one, the younger one, the message for the younger. */
+/** Pairs of entities: what they share, collection, the older one, the younger one, and the message for the younger. */
 const cases: readonly (readonly [string, Collection, object, object, RegExp | null])[] = [
   ["an id", "services", { id: "x" }, { id: "x" }, /the older Route one\/older has the id x/],
   ["a name", "services", { name: "web" }, { name: "web" }, /has the name web/],
@@ -149,7 +149,7 @@ for (const [what, collection, older, younger, told] of cases)
     else assert.equal(answer, null);
   });
 
-/** Namespaces of the older credential, its owner's, those of the younger one, its owner's, what is told. */
+/** Namespaces of the older credential and of its owner, those of the younger one, and the message for the younger. */
 const keys: readonly (readonly [
   readonly string[] | undefined,
   string,
@@ -164,7 +164,7 @@ const keys: readonly (readonly [
   [["one", "two"], "one", ["two"], "two", /^a Consumer of another namespace/],
 ];
 for (const [older, of, younger, by, told] of keys)
-  test(`a key for ${older ?? "all namespaces"} of ${of} and one for ${younger ?? "all"} of ${by}: ${told ? "the older has it" : "both"}`, () => {
+  test(`a key for ${older ?? "all namespaces"} of ${of} and one for ${younger ?? "all"} of ${by}: ${told ? "the older has it" : "both are valid"}`, () => {
     const claims = createClaimTable(createClaimInterests());
     assert.equal(claims.claim(claimant("keyauth_credentials", credential(older), "older", of)), null);
     const answer = claims.claim(claimant("keyauth_credentials", credential(younger), "younger", by));

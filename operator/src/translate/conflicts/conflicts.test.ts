@@ -1,4 +1,4 @@
-/** Two resources that claim the same: the older one gets it, and the younger one once the older releases it. */
+/** Two resources with the same claim: the older one gets it, and the younger one gets it once the older releases it. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Kind, Resource } from "@sluice/crds";
@@ -88,7 +88,7 @@ const cases: readonly Case[] = [
   },
 ];
 
-/** A world with the two, and a translator that has seen it. `step` translates it after a change of the older. */
+/** A translated cluster state with both resources. `step` translates it again after a change of the older one. */
 function scene({ kind, older, younger }: Pick<Case, "kind" | "older" | "younger">) {
   const { clusterState, put, remove } = testClusterState();
   put("Service", "up", { spec: { url: "http://up.test" } });
@@ -97,7 +97,7 @@ function scene({ kind, older, younger }: Pick<Case, "kind" | "older" | "younger"
   put(kind, older[0], { spec: older[1] });
   const translate = createTranslate({ homeNamespace: "default", class: "sluice" });
   translate(clusterState);
-  // From here on it is carried on where it can be.
+  // From here on translations are incremental where possible.
   put(kind, younger[0], { spec: younger[1] });
   const begun = translate(clusterState, new Set([`${kind}/${younger[0]}`]));
   const step = (change: () => void): Translation => {

@@ -1,4 +1,4 @@
-/** A Certificate whose Secret breaks keeps what its last good Secret held, for as long as it is there itself. */
+/** A Certificate whose Secret becomes invalid is served with its last valid Secret until the Certificate is deleted. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Resource, refKey } from "@sluice/crds";
@@ -43,10 +43,10 @@ function start() {
   };
 }
 
-const kept = /; the last valid one is shown until there is another$/;
+const kept = /; the last valid certificate is served until there is another$/;
 
-for (const how of ["the whole is translated", "the change is carried on"]) {
-  const of = (...changed: readonly string[]) => (how === "the whole is translated" ? [] : changed);
+for (const how of ["full translation", "incremental translation"]) {
+  const of = (...changed: readonly string[]) => (how === "full translation" ? [] : changed);
 
   test(`a certificate stays served when its renewed Secret is invalid, and the condition gives the reason (${how})`, () => {
     const { put, remove, translate } = start();

@@ -28,7 +28,7 @@ function scene(lastValid: LastValidVersions = createLastValidVersions()) {
   return {
     ...made,
     told,
-    /** A process that knows what was kept, and nothing else. */
+    /** Starts a process that knows only the saved versions. */
     restart() {
       const kept = new Map(lastValid.all());
       for (const key of kept.keys()) lastValid.forget(key);
@@ -75,14 +75,14 @@ test("a protecting plugin that becomes invalid protects as before; without an ea
   assert.equal(told().plugin?.[1], true);
 });
 
-/** What a plugin that did not protect becomes, and whether its last valid version is served. */
+/** Invalid specs of a plugin that did not protect, and whether its last valid version is served. */
 const madeInvalid: readonly (readonly [what: string, spec: object, isServed: boolean])[] = [
   ["a misspelt key-auth", { plugin: "key-atuh" }, false],
   ["an invalid rate limit", { plugin: "rate-limiting" }, false],
   ["one with a fault in its config", { plugin: "cors", config: { max_age: "long" } }, true],
 ];
 for (const [what, spec, isServed] of madeInvalid)
-  test(`a plugin that does not protect and becomes ${what} ${isServed ? "is served as it was" : "closes"}`, () => {
+  test(`a plugin that does not protect and becomes ${what} ${isServed ? "is served in its last valid version" : "answers 503"}`, () => {
     const { put, told } = scene();
     const targetRefs = [{ kind: "Route", name: "users" }];
     put("Plugin", "keys", { spec: { plugin: "cors", targetRefs } });
@@ -128,8 +128,8 @@ test("a last valid version with another id is not served: others refer to the cu
   assert.equal(told().paths?.[1] ?? true, true);
 });
 
-for (const how of ["the whole is translated", "the change is carried on"])
-  test(`what another operator has kept stands in for a route that was translated without it (${how})`, () => {
+for (const how of ["full translation", "incremental translation"])
+  test(`a version that another operator saved replaces an invalid route that was translated before (${how})`, () => {
     const lastValid = createLastValidVersions();
     const { clusterState, put } = testClusterState();
     const translate = createTranslate({ homeNamespace: "default", class: "sluice", lastValid });
@@ -140,7 +140,7 @@ for (const how of ["the whole is translated", "the change is carried on"])
     const versions = [["/first"], ["/second"], ["no-slash"]].map((one) => put("Route", "users", route(one)));
     const restore = (version: Resource | undefined) =>
       lastValid.restore(new Map(version && [[key, version]]), () => clusterState.Route.get("default/users"));
-    const changed = () => (how === "the whole is translated" ? null : new Set([key]));
+    const changed = () => (how === "full translation" ? null : new Set([key]));
     const leftOut = paths();
     restore(versions[0]);
     assert.deepEqual(paths(changed()), [["/first"]]);

@@ -1,4 +1,4 @@
-/** What is served of a resource that has become invalid, with the problems of its current version. */
+/** Substitutes for resources that have become invalid, with the problems of the current version. */
 import type { CheckedTranslation, Resource, TrackedTranslation } from "@sluice/crds";
 import { mayProtect } from "@sluice/model";
 
@@ -24,7 +24,7 @@ export function withLastValid(
     dependencies: tracked.dependencies.union(before.dependencies),
     isCurrent: (lookups) => tracked.isCurrent(lookups) && before.isCurrent(lookups),
   };
-  // Others refer to it by the id that it says now.
+  // Other resources refer to its current id.
   if (!kept?.entity || kept.item.id !== faulty.item.id) return both;
   // A version that does not protect is no substitute for one that may: serving it would leave the route open.
   const isPlugin = faulty.collection === "plugins";
@@ -59,7 +59,7 @@ export function withLastSecret(
   if (!kept?.entity) return translated;
   const violations = faulty.violations.map((violation) => ({
     ...violation,
-    message: `${violation.message}; the last valid one is shown until there is another`,
+    message: `${violation.message}; the last valid certificate is served until there is another`,
   }));
   return [{ ...kept, violations }, ...others];
 }

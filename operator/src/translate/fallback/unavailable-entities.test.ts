@@ -8,7 +8,7 @@ import { createStandIns, reasonFor } from "./unavailable-entities.ts";
 const owner: Owner = { kind: "Plugin", namespace: "default", name: "mine" };
 const never = () => false;
 
-/** The first piece of a resource in a world where every reference has the id of `services`. */
+/** The first entity of a resource; every reference resolves to the same id. */
 function pieceOf(kind: "Plugin" | "Route", spec: object, namespace = "default"): EntityTranslation {
   const { put } = testClusterState();
   const resource = put(kind, `${namespace}/mine`, { spec: { ...spec } });
@@ -26,7 +26,7 @@ const plugin = (piece: EntityTranslation, isTaken: (id: string) => boolean = nev
   createStandIns().plugin(piece, { owner, reason: "why", isTaken });
 
 const service = [{ kind: "Service", name: "users" }];
-/** What the stand-in is for; null: there is none. */
+/** Faulty plugins, their namespace, and the members that define the stand-in's scope; null: there is no stand-in. */
 const standIns: readonly (readonly [string, object, string, readonly string[] | null])[] = [
   [
     "an invalid key-auth",

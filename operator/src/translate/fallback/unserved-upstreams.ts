@@ -9,7 +9,7 @@ import type { Owner } from "../translation.ts";
 interface UnservedUpstream {
   readonly owner: Owner;
   readonly why: string | undefined;
-  /** It may not have this name, so that the Services of other namespaces do not mean it. */
+  /** It must not have this name, so Services of other namespaces that use the name do not refer to it. */
   readonly isForeign: boolean;
 }
 

@@ -21,7 +21,7 @@ export interface Fake {
   observerThrows: boolean;
   failLists(error: Error, times: number): void;
   failWatches(error: Error, times: number): void;
-  /** The number of lists that hang from now on. Default: all. */
+  /** Lets the next lists hang, this number of them. Default: all. */
   hangLists(times?: number): void;
   hangWatches(): void;
   /** Runs everything that can run without time passing. The first call starts the reflector. */

@@ -24,7 +24,7 @@ async function scene(run: (directory: string, looks: readonly (readonly string[]
   }
 }
 
-test("files that were written are looked at together and at once", () =>
+test("written files are reported together and at once", () =>
   scene(async (directory, looks) => {
     writeFileSync(join(directory, "theirs.yaml"), "half");
     await writeAtomically(join(directory, "ours.yaml"), "whole", { durable: false });
@@ -32,7 +32,7 @@ test("files that were written are looked at together and at once", () =>
     assert.deepEqual([...new Set(looks.flat())].sort(), ["ours.yaml", "theirs.yaml"]);
   }));
 
-test("a file that an editor moves away and writes anew is looked at once, when it is there again", () =>
+test("a file that an editor moves away and writes anew is reported once, when it exists again", () =>
   scene(async (directory, looks) => {
     const file = join(directory, "a.yaml");
     writeFileSync(file, "a");
@@ -45,7 +45,7 @@ test("a file that an editor moves away and writes anew is looked at once, when i
     assert.deepEqual(looks.slice(before), [["a.yaml", "a.yaml~"]]);
   }));
 
-test("a file that moves is looked at together with its old place", () =>
+test("a moved file is reported together with its old path", () =>
   scene(async (directory, looks) => {
     writeFileSync(join(directory, "old.yaml"), "a");
     await waitFor(() => looks.length > 0, { what: "the first look" });
@@ -66,5 +66,5 @@ test("files that are removed one after the other do not delay the others", () =>
       writeFileSync(join(directory, "other.yaml"), file);
       await pause(10);
     }
-    assert.ok(looks.slice(before).flat().includes("other.yaml"), "looked at before the last one was removed");
+    assert.ok(looks.slice(before).flat().includes("other.yaml"), "reported before the last one was removed");
   }));

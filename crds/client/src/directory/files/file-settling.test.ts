@@ -189,7 +189,7 @@ test("a new file that is written in parts is not read before it has settled", ()
     assert.ok(held.has("shop"));
   }));
 
-test("a file of our writers counts while another program still writes one, and a file written in steps counts once", () =>
+test("a file that Sluice writes is used while another program still writes one, and a file written in steps is used once", () =>
   bench(async ({ client, write, directory }) => {
     const told: string[] = [];
     write("old.yaml", service("old"));

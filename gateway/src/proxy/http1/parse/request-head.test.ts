@@ -152,7 +152,7 @@ test("a head can be reused for many requests, also after an error and an incompl
   assert.deepEqual([head.bodyKind, head.contentLength, head.expectUnknown, head.fields.count], [NO_BODY, -1, false, 1]);
 });
 
-test("limits are those that were given", () => {
+test("the given limits apply", () => {
   const results = [
     "GET /123456 HTTP/1.1\r\n",
     "GET / HTTP/1.1\r\nHost: 12345678901\r\n\r\n",

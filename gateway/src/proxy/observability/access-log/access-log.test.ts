@@ -94,7 +94,7 @@ for (const engine of ["http1", "reply-from"]) {
   });
 }
 
-test("logs queries when configured so, and keys never", async (context) => {
+test("logs queries if configured to, and never keys", async (context) => {
   const { node } = await startNode(context, { SLUICE_PROXY_ACCESS_LOG_QUERY: "on" });
   const queries = [
     "?token=demo-key&page=1",

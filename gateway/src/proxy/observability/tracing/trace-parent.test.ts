@@ -25,7 +25,7 @@ const cases: readonly (readonly [header: string, sampled: boolean | null])[] = [
 ];
 
 for (const [header, sampled] of cases) {
-  test(`${sampled === null ? "refuses" : "takes"} ${header === "" ? "nothing" : header}`, () => {
+  test(`${sampled === null ? "refuses" : "accepts"} ${header === "" ? "nothing" : header}`, () => {
     assert.deepEqual(parseTraceParent(header), sampled === null ? null : { traceId, spanId, sampled });
   });
 }
