@@ -240,7 +240,9 @@ describe("the operator on a directory with two nodes", { concurrency: false }, (
       }[];
       return views.find(({ address }) => address === nodes[1].address)?.trouble;
     };
-    await waitFor(async () => (await trouble()) === "503: as the test wants it", { what: "the node's trouble" });
+    await waitFor(async () => (await trouble()) === "503: as the test wants it", {
+      what: "the node's error to be reported",
+    });
     nodes[1].answerWith(null);
     await all(nodes, "late");
     await programmed(client, "Route", "late");
@@ -264,7 +266,7 @@ describe("the operator on a directory with two nodes", { concurrency: false }, (
     await operator.close();
     const again = await runOperator(directory, nodes);
     await waitFor(async () => ((await get(again.operator, "/status")).body.acknowledged as string[]).length === 2, {
-      what: "both nodes to be known as current",
+      what: "both nodes to be reported as current",
     });
     const answer = await wait(again.operator, { resources: [{ kind: "Route", namespace: "default", name: "users" }] });
     assert.equal(answer.programmed, true);
@@ -364,7 +366,7 @@ describe("the operator on a directory with two nodes", { concurrency: false }, (
       await get(operator, "/status"),
     ]);
     for (const pair of [first, second])
-      assert.ok(!told.includes(pair?.key.split("\n")[1] ?? "PRIVATE"), "a key is told");
+      assert.ok(!told.includes(pair?.key.split("\n")[1] ?? "PRIVATE"), "a private key was revealed");
     assert.doesNotMatch(told, /PRIVATE KEY/);
   });
 

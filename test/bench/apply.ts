@@ -92,7 +92,7 @@ export async function benchApply({ routes, changes }: { routes: number; changes:
     await waitFor(
       () => Promise.all(nodes.map(({ proxy }) => answered(proxy, `/present-${routes - 1}`, performance.now()))),
       {
-        what: "the routes that are there",
+        what: "the existing routes to be served",
         timeout: 60_000,
       },
     );

@@ -39,7 +39,7 @@ before(async () => {
 
 test("a clean clone installs and checks", async () => {
   assert.match(await run("npm", ["run", "check"], place), /^\d+ passed, 0 failed$/m);
-  assert.equal(await run("git", ["status", "--porcelain"], place), "", "install and check leave the clone as it was");
+  assert.equal(await run("git", ["status", "--porcelain"], place), "", "install and check leave the clone unchanged");
 });
 
 test("the README's tour prints the output that the README shows, in its order", async () => {

@@ -41,7 +41,7 @@ const statusOf = async (path: string) => (await get(`${nodes[0]}${path}`)).statu
 const isShown = (pattern: RegExp) =>
   waitFor(() => shown.some((line) => pattern.test(line)), { what: `a line on the terminal like ${pattern}` });
 
-before(() => assert.deepEqual(shown, [], "a good start says nothing but its greeting"));
+before(() => assert.deepEqual(shown, [], "a start without errors prints only its greeting"));
 
 provesBadInput({ nodes, put, conditions }, { refusedBySchema: false });
 
@@ -69,7 +69,7 @@ test("invalid YAML in the middle of a file is reported with its position, and th
   assert.equal(await statusOf("/changed"), 404);
 
   writeFileSync(file, whole.replace("- /one", "- /changed"));
-  await waitFor(async () => (await statusOf("/changed")) === 200, { what: "the mended file to be served" });
+  await waitFor(async () => (await statusOf("/changed")) === 200, { what: "the repaired file to be served" });
 });
 
 test("emptying, truncating or writing the file of a key-auth in two parts never removes its protection", async () => {
@@ -101,7 +101,7 @@ test("while no node answers, Programmed names the nodes; it becomes True when on
   await Promise.all([product.kill9("gateway-1"), product.kill9("gateway-2")]);
   await put(route("waiting", { serviceRef: { name: "echo" } }));
   const programmed = async () => (await conditions("Route", "waiting")).find(({ type }) => type === "Programmed");
-  const said = await waitFor(programmed, { what: "Programmed to be told" });
+  const said = await waitFor(programmed, { what: "the condition Programmed to be written" });
   assert.deepEqual([said.status, said.reason], ["Unknown", "Pending"]);
   for (const node of [chosen.push, chosen.push2]) assert.ok(said.message.includes(node), said.message);
 

@@ -206,7 +206,7 @@ export function provesBadInput(form: Form, { refusedBySchema }: { readonly refus
         const said = await waitFor(
           async () =>
             (await form.conditions(kind, name)).find(({ type, status }) => type === condition && status === "False"),
-          { what: `${kind} ${name} to be told` },
+          { what: `${kind} ${name} to have the condition` },
         );
         assert.equal(said.reason, reason);
         assert.match(said.message, message);

@@ -107,7 +107,7 @@ describe("several processes over one Postgres", () => {
     for (const node of nodes) {
       const told = async () => JSON.stringify(await (await fetch(`${node.status}/status`)).json());
       await waitFor(async () => /"trouble":"the database at .* does not answer/.test(await told()), {
-        what: "the status to tell of the database",
+        what: "the status to report the database",
       });
       assert.equal(await get(node, "/hello"), 200);
       assert.equal((await fetch(`${node.status}/status/ready`)).status, 200);
@@ -115,7 +115,7 @@ describe("several processes over one Postgres", () => {
     const refused = await write("POST", "/services", { name: "late", url });
     assert.ok(refused.status >= 500, `${refused.status}`);
     await waitFor(async () => (await (await fetch(`http://${listen}/status`)).text()).includes('"reachable":false'), {
-      what: "the admin listener to tell of the database",
+      what: "the admin listener to report the database",
     });
   });
 });

@@ -78,7 +78,7 @@ for (const [subject, name, [collection, entity]] of refused) {
   test(`${name} of ${collection} is refused, as the list says`, () => {
     assert.ok(namesIn(subject).includes(name), `the row '${subject}' does not name it`);
     const { violations } = checkEntity(collection, entity);
-    assert.ok(violations && violations.length > 0, "it is taken");
+    assert.ok(violations && violations.length > 0, "it is accepted");
   });
 }
 

@@ -81,8 +81,8 @@ test("processes and folders end with a suite that is killed", async () => {
   const [, pid = "", folder = ""] = suite.output().match(/left (\d+) (.*)\n/) ?? [];
   assert.equal(existsSync(folder), true);
   await suite.kill9();
-  await waitFor(async () => !(await runs(Number(pid))), { what: "the process that was left to end" });
-  await waitFor(() => !existsSync(folder), { what: "the folder that was left to go" });
+  await waitFor(async () => !(await runs(Number(pid))), { what: "the remaining process to end" });
+  await waitFor(() => !existsSync(folder), { what: "the remaining folder to be removed" });
 });
 
 test("a failed wait names its condition and the last error", async () => {

@@ -167,7 +167,7 @@ describe("bad input over HTTP", () => {
         const codes = codesOf(response.json());
         assert.ok(codes.includes(code), codes.join());
         assert.ok(!("data" in response.json()));
-        assert.ok(response.body.length < 100_000, "the answer is as long as the question");
+        assert.ok(response.body.length < 100_000, "the response is as long as the request");
       }
     });
   }

@@ -63,7 +63,7 @@ test("a change of a mounted Secret is loaded at once, every time", async (t) => 
   const { taken, troubles } = follow(t, files);
   for (const [index, next] of [second, third, first].entries()) {
     swap(next);
-    await waitFor(() => taken.length > index, { what: "the change" });
+    await waitFor(() => taken.length > index, { what: "the change to be reported" });
   }
   assert.deepEqual(taken, [second, third, first]);
   assert.deepEqual(troubles, []);
@@ -73,14 +73,14 @@ test("a partly written set is reported once and not used; the complete set is us
   const { files, write } = plain(t, first);
   const { taken, troubles } = follow(t, files, { interval: 20 });
   write({ cert: second.cert });
-  await waitFor(() => troubles.length > 0, { what: "the trouble" });
+  await waitFor(() => troubles.length > 0, { what: "the first error to be reported" });
   assert.match(troubles[0] ?? "", /the key in .*tls\.key is not that of the certificate in .*tls\.crt/);
   write({ ca: `${second.ca}${second.ca.slice(0, 200)}` });
   write({ key: second.key });
-  await waitFor(() => troubles.length > 1, { what: "the other trouble" });
+  await waitFor(() => troubles.length > 1, { what: "the second error to be reported" });
   assert.deepEqual(taken, []);
   write({ ca: second.ca });
-  await waitFor(() => taken.length > 0, { what: "the whole" });
+  await waitFor(() => taken.length > 0, { what: "the complete set to be reported" });
   assert.deepEqual([taken, troubles.length], [[second], 2]);
 });
 
@@ -93,7 +93,7 @@ test("a change without a file system event is found by the next poll", async (t)
   for (const one of each) symlinkSync(files[one], links[one]);
   const { taken } = follow(t, links, { interval: 20 });
   write(second);
-  await waitFor(() => taken.length > 0, { what: "the change" });
+  await waitFor(() => taken.length > 0, { what: "the change to be reported" });
   assert.deepEqual(taken.at(-1), second);
 });
 
@@ -101,19 +101,19 @@ test("a set that the callback rejects is tried again", async (t) => {
   const { files, write } = plain(t, second);
   let fails = true;
   const { taken, troubles } = follow(t, files, { interval: 20, fails: () => fails });
-  await waitFor(() => troubles.length > 0, { what: "the trouble" });
+  await waitFor(() => troubles.length > 0, { what: "the error to be reported" });
   fails = false;
-  await waitFor(() => taken.length > 0, { what: "the change" });
+  await waitFor(() => taken.length > 0, { what: "the change to be reported" });
   assert.deepEqual([taken, troubles], [[second], ["it cannot be shown"]]);
   write(first);
-  await waitFor(() => taken.length > 1, { what: "the change after it" });
+  await waitFor(() => taken.length > 1, { what: "the next change to be reported" });
 });
 
 test("missing files are reported once, and the previous texts stay in use", async (t) => {
   const { files } = plain(t, first);
   const { taken, troubles } = follow(t, files, { interval: 20 });
   rmSync(files.key);
-  await waitFor(() => troubles.length > 0, { what: "the trouble" });
+  await waitFor(() => troubles.length > 0, { what: "the error to be reported" });
   assert.match(troubles[0] ?? "", /ENOENT.*tls\.key/);
   assert.deepEqual(taken, []);
 });

@@ -100,7 +100,11 @@ test("a credential opens routes of its namespaces until it expires; a consumer h
   assert.equal(identities.credential(hash(anywhere), first), undefined);
   assert.equal(identities.credential(hash(scoped), inTeam), scoped);
   assert.equal(identities.credential(hash(scoped), routeNamed("other", { _sluice: { namespace: "o" } })), undefined);
-  assert.equal(identities.credential(hash(scoped), first), undefined, "a route without a namespace is in none");
+  assert.equal(
+    identities.credential(hash(scoped), first),
+    undefined,
+    "a route without a namespace belongs to no namespace",
+  );
   assert.equal(identities.consumer("demo"), demo);
   assert.equal(identities.consumer(demo.id), demo);
 });

@@ -125,7 +125,7 @@ test("a table is shared while its plugins are unchanged", () => {
   const changed = (before: Plugin, after: Plugin) => table.with([{ key: before.id, before, after }], tools);
   assert.equal(table.with([], tools), table);
   assert.equal(changed(off, { ...off, config: { per_consumer: true } }), table);
-  assert.notEqual(changed(cors, { ...cors }), table, "an equal plugin is another one");
+  assert.notEqual(changed(cors, { ...cors }), table, "an equal plugin is a different object");
 });
 
 const other = { id: idOf("other") };

@@ -26,7 +26,7 @@ test("reports when each served certificate expires, and only of those served now
   const expiries = new CertificateExpiries();
   const many = Array.from({ length: 25 }, (_, n) => [`n${n}.test`, 2_000_000_000 + n] as const);
   expiries.follow(await snapshotWith(...many));
-  assert.deepEqual(told(expiries), [], "nothing is parsed while a document is taken");
+  assert.deepEqual(told(expiries), [], "nothing is parsed while a document is applied");
   await expiries.read();
   assert.deepEqual(told(expiries), many.map(([name, expires]) => `${name} ${expires}`).sort());
   expiries.follow(await snapshotWith(["n0.test", 2_100_000_000], ["other.test", 1_000_000]));

@@ -110,5 +110,5 @@ test("a node stays within its memory limit and answers others while 450 connecti
   assert.ok(spent < 6, `${spent} s of CPU`);
   assert.ok(slowest < 8000, `another client was answered after ${slowest} ms`);
   for (const socket of sockets) socket.destroy();
-  await waitFor(async () => (await held()) === 0, { what: "nothing to be counted any more" });
+  await waitFor(async () => (await held()) === 0, { what: "all memory to be released" });
 });

@@ -293,7 +293,9 @@ for (const workers of ["1", "2"]) {
     assert.equal((await send({ path: "/limited" })).status, 503);
     const refused = async () => JSON.parse((await told("/status")).body).sluice.refused_destinations;
     const hosts = async () => (await refused()).map(({ host }: { host: string }) => host).sort();
-    await waitFor(async () => (await hosts()).includes("localhost"), { what: "the check of a name is refused" });
+    await waitFor(async () => (await hosts()).includes("localhost"), {
+      what: "the check of a target by name to be refused",
+    });
     assert.deepEqual([...new Set(await hosts())], ["127.0.0.1", "169.254.1.1", "localhost"]);
     for (const { reason } of await refused()) assert.match(reason, /no entry of SLUICE_ALLOWED_UPSTREAMS allows/);
     const health = JSON.parse((await told("/upstreams/health")).body)[id];
@@ -351,7 +353,7 @@ for (const workers of ["1", "2"]) {
     assert.equal(value(text, 'sluice_http_requests_unrouted_total{reason="unknown_version"}'), 1);
     assert.match(text, /certificate_expiry_timestamp_seconds\{.*server_name="a\.test"\} 2000000000$/m);
     const names = [...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name);
-    assert.equal(new Set(names).size, names.length, "no metric stands there twice");
+    assert.equal(new Set(names).size, names.length, "no metric is listed twice");
     assert.equal((await told("/status/live")).status, 200);
   });
 }
@@ -364,6 +366,6 @@ test("reports that its last configuration was rejected", async (context) => {
   const first = await since();
   assert.equal(await taken(), "1");
   write("services: 5");
-  await waitFor(async () => (await taken()) === "0", { what: "the refusal" });
+  await waitFor(async () => (await taken()) === "0", { what: "the node to report that it rejected the file" });
   assert.equal(await since(), first);
 });

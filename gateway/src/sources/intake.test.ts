@@ -26,11 +26,11 @@ test("an update is acknowledged when it is served, and the next one is based on 
     before = previous;
     return making("a", "b")(previous);
   });
-  await waitFor(() => serving.length > 0, { what: "the first is being served" });
+  await waitFor(() => serving.length > 0, { what: "the first snapshot to be passed to the workers" });
   assert.deepEqual([serving.length, before, intake.state().revision, intake.state().hash], [1, undefined, 0, null]);
   serving[0]?.done();
   assert.equal((await first).value?.hash, serving[0]?.snapshot.hash);
-  await waitFor(() => serving.length > 1, { what: "the second is being served" });
+  await waitFor(() => serving.length > 1, { what: "the second snapshot to be passed to the workers" });
   assert.equal(before, serving[0]?.snapshot);
   serving[1]?.done();
   assert.equal((await second).value?.revision, 2);

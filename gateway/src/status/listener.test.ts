@@ -109,11 +109,11 @@ test("metrics are generated as they are read, and no further once the reader has
         before = made;
         return stands && made > 0;
       },
-      { what: "no more is made", interval: 100 },
+      { what: "the generation of slices to pause", interval: 100 },
     );
     assert.ok(made < 500, `${made} slices are made`);
     response.destroy();
-    await waitFor(() => isOver, { what: "the end of what is made" });
+    await waitFor(() => isOver, { what: "the generation of slices to end" });
     assert.ok(made < 1000);
     assert.equal((await fetch(`http://127.0.0.1:${listener.address.port}/status`)).status, 200);
   } finally {

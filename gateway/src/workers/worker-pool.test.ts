@@ -92,15 +92,17 @@ test("a worker that dies is replaced, and clients of other workers notice nothin
   const failed = (await during).filter((answer) => answer !== 200).length;
   assert.ok(failed <= lost, `${failed} of ${lost}`);
   assert.deepEqual(new Set(await clients.ask()), new Set([200]));
-  await waitFor(() => pool.threads().length === 2 && !pool.threads().includes(dying as never), { what: "the new one" });
+  await waitFor(() => pool.threads().length === 2 && !pool.threads().includes(dying as never), {
+    what: "the replacement thread",
+  });
   await pool.threads().at(-1)?.started;
   const { headers } = await send(pool.address.port);
-  assert.ok(Number(headers["x-ratelimit-remaining-year"]) <= 1000 - 32 - 32 - kept, "the counters are the node's");
+  assert.ok(Number(headers["x-ratelimit-remaining-year"]) <= 1000 - 32 - 32 - kept, "the counters belong to the node");
   const late = clientsOf(pool, 32);
   assert.deepEqual(new Set(await late.ask()), new Set([200]));
-  assert.ok(((await accepted(pool)).at(-1) ?? 0) > 0, "the new one takes its share");
-  assert.ok((await pool.report()).connections.accepted >= 32 + 32, "the sum has the dead one's");
-  assert.ok((await countedRequests(pool)) >= 32 + 32, "so has that of the metrics");
+  assert.ok(((await accepted(pool)).at(-1) ?? 0) > 0, "the replacement accepts connections");
+  assert.ok((await pool.report()).connections.accepted >= 32 + 32, "the sum includes the dead worker");
+  assert.ok((await countedRequests(pool)) >= 32 + 32, "the metrics include the dead worker");
   assert.deepEqual(
     log.map(({ msg }) => msg),
     ["a worker has ended and is started again"],
@@ -114,7 +116,9 @@ test("a worker that dies repeatedly is restarted after growing delays, and the n
   for (const deaths of [1, 2, 3]) {
     await Promise.all(pool.threads().map((thread) => thread.terminate()));
     if (deaths === 3) assert.equal(pool.unavailableReason(), "no worker is running");
-    await waitFor(() => log.length === deaths * 2 && pool.threads().length === 2, { what: "both again" });
+    await waitFor(() => log.length === deaths * 2 && pool.threads().length === 2, {
+      what: "both threads to be replaced",
+    });
     await Promise.all(pool.threads().map(({ started }) => started));
   }
   assert.equal(pool.unavailableReason(), null);
@@ -133,13 +137,13 @@ test("a worker that cannot start again is tried again until it can", async (cont
   const [dying, kept] = pool.threads();
   await dying?.terminate();
   const failed = () => log.some((line) => JSON.stringify(line).includes("ENOENT"));
-  await waitFor(failed, { what: "its successor could not open the access log" });
+  await waitFor(failed, { what: "the successor to fail to open the access log" });
   await mkdir(dirname(accessLog));
   const isServing = async () => {
     const successor = pool.threads().find((thread) => thread !== kept);
     return (await successor?.started.catch(() => undefined)) !== undefined;
   };
-  await waitFor(isServing, { what: "a successor that serves" });
+  await waitFor(isServing, { what: "a successor to start" });
 });
 
 test("a document is acknowledged when the slowest worker serves it", async (context) => {
@@ -167,7 +171,7 @@ test("a worker that dies instead of serving a document does not delay it: its su
   const served = pool.serve(routed(url));
   for (const thread of pool.threads()) await thread.terminate();
   await served;
-  await waitFor(() => pool.threads().length === 2, { what: "both again" });
+  await waitFor(() => pool.threads().length === 2, { what: "both threads to be replaced" });
   await Promise.all(pool.threads().map(({ started }) => started));
   assert.deepEqual(
     new Set((await Promise.all(many(16, () => send(pool.address.port)))).map(({ body }) => body)),
@@ -240,8 +244,10 @@ test("a health result of one worker applies to all workers, and so does a health
     await send(pool.address.port);
   }
   const stateOf = (address: string) => balancer.entries.find(({ member }) => member.address === address)?.member;
-  await waitFor(() => stateOf(bad)?.health.healthy === false, { what: "the turn in the control thread" });
-  assert.equal(tried, 4, "the signs of all workers are one count");
+  await waitFor(() => stateOf(bad)?.health.healthy === false, {
+    what: "the target to become unhealthy in the control thread",
+  });
+  assert.equal(tried, 4, "the health signals of all workers are counted together");
   // The health change is sent before any report that is requested later.
   await pool.report();
   await Promise.all(many(32, () => send(pool.address.port)));
@@ -252,7 +258,7 @@ test("a health result of one worker applies to all workers, and so does a health
   assert.deepEqual(new Set(refused.map(({ status }) => status)), new Set([503]));
   // Its successor knows the health.
   await pool.threads()[0]?.terminate();
-  await waitFor(() => pool.threads().length === 2, { what: "the new one" });
+  await waitFor(() => pool.threads().length === 2, { what: "the replacement thread" });
   await Promise.all(pool.threads().map(({ started }) => started));
   const still = await Promise.all(many(16, () => send(pool.address.port)));
   assert.deepEqual(new Set(still.map(({ status }) => status)), new Set([503]));
@@ -271,7 +277,9 @@ for (const limit of ["maxConnections", "maxConnectionsPerAddress"] as const) {
     const isOpen = (socket: Socket) => !socket.closed;
     const open = async () => {
       const opened = await Promise.all(many(60, () => dial(context, pool.address.port)));
-      await waitFor(() => opened.filter(isOpen).length === 20, { what: "those beyond are closed" });
+      await waitFor(() => opened.filter(isOpen).length === 20, {
+        what: "the connections beyond the limit to be closed",
+      });
       return opened;
     };
     const opened = await open();
@@ -283,11 +291,13 @@ for (const limit of ["maxConnections", "maxConnectionsPerAddress"] as const) {
     const report = await pool.report();
     assert.deepEqual([report.connections.active, report.connections.handled], [20, 20]);
     await Promise.all(pool.threads().map((thread) => thread.terminate()));
-    await waitFor(() => opened.filter(isOpen).length === 0 && pool.threads().length === 2, { what: "both again" });
+    await waitFor(() => opened.filter(isOpen).length === 0 && pool.threads().length === 2, {
+      what: "both threads to be replaced and their connections to close",
+    });
     await Promise.all(pool.threads().map(({ started }) => started));
     const again = await open();
     for (const socket of again) socket.destroy();
-    await waitFor(async () => (await pool.report()).connections.active === 0, { what: "all left" });
+    await waitFor(async () => (await pool.report()).connections.active === 0, { what: "all connections to be closed" });
     assert.equal((await send(pool.address.port)).status, 404);
   });
 }
@@ -300,7 +310,9 @@ test("a worker that is stuck is replaced; one that is only busy is not", async (
   await (await blockOneThread(context, 500)).over;
   assert.deepEqual(new Set(pool.threads()), before);
   await blockOneThread(context, 600_000);
-  await waitFor(() => pool.threads().filter((thread) => !before.has(thread)).length === 1, { what: "another one" });
+  await waitFor(() => pool.threads().filter((thread) => !before.has(thread)).length === 1, {
+    what: "a replacement for the stuck thread",
+  });
   await Promise.all(pool.threads().map(({ started }) => started));
   const bodies = await Promise.all(many(32, async () => (await send(pool.address.port)).body));
   assert.deepEqual(new Set(bodies), new Set(["ok"]));

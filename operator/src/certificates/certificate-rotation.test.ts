@@ -113,7 +113,7 @@ test("a participant that missed several rotations still rotates one step at a ti
   const first = await at(null, begin);
   const announced = await at(first, after(500));
   const woken = await at(announced, after(510));
-  assert.equal(authoritiesOf(woken).length, 2, "what the old one signed is still in use");
+  assert.equal(authoritiesOf(woken).length, 2, "certificates of the old authority are still in use");
   assert.ok(trusts(woken, announced) && trusts(announced, woken));
 });
 

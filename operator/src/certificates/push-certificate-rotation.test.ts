@@ -124,9 +124,9 @@ test("an operator that does not lead writes nothing and uses the leader's certif
   follower.state.now += 1;
   secrets.remove("push");
   follower.state.leads = true;
-  await waitFor(() => secrets.get("push"), { what: "the follower to lead" });
+  await waitFor(() => secrets.get("push"), { what: "the second operator to create the nodes' Secret" });
   assert.notEqual(secrets.get("push-authority"), before);
-  assert.equal(follower.shown.length, 2, "a broken certificate was never shown");
+  assert.equal(follower.shown.length, 2, "a broken certificate was never presented");
 });
 
 test("certificates are renewed after two thirds of their lifetime, without an Event", async (t) => {
@@ -136,7 +136,9 @@ test("certificates are renewed after two thirds of their lifetime, without an Ev
   const first = secrets.texts("push");
   state.now += 61 * DAY;
   await shows(2);
-  await waitFor(() => secrets.texts("push")?.["gateway.crt"] !== first?.["gateway.crt"], { what: "the nodes'" });
+  await waitFor(() => secrets.texts("push")?.["gateway.crt"] !== first?.["gateway.crt"], {
+    what: "the certificate of the nodes to be renewed",
+  });
   assert.equal(shown[1]?.ca, shown[0]?.ca);
   assert.deepEqual(told, []);
 });
@@ -207,9 +209,11 @@ for (const [what, breaking, line, trusted] of breaks)
     await waitFor(() => told.length > 0, { what: "the event" });
     assert.match(told[0] ?? "", line);
     const after = await waitFor(() => secrets.texts("push"), { what: "the nodes' Secret" });
-    await waitFor(() => countOf(secrets.texts("push")?.["ca.crt"]) === trusted, { what: "the authorities" });
+    await waitFor(() => countOf(secrets.texts("push")?.["ca.crt"]) === trusted, {
+      what: "the trusted authorities in the nodes' Secret",
+    });
     const { cert = "", key = "", ca = "" } = shown.at(-1) ?? {};
-    assert.ok(isValidPair({ certificate: cert, key }, `${before["ca.crt"]}`), "nodes that have heard of nothing");
+    assert.ok(isValidPair({ certificate: cert, key }, `${before["ca.crt"]}`), "nodes that did not read the change");
     assert.ok(isValidPair({ certificate: `${before["gateway.crt"]}`, key: `${before["gateway.key"]}` }, ca));
     assert.ok(isValidPair({ certificate: `${after["gateway.crt"]}`, key: `${after["gateway.key"]}` }, ca));
     assert.equal(told.length, 1);
@@ -222,7 +226,7 @@ test("a start without an authority creates all certificates", async (t) => {
   await other.client.apply("Secret", secrets.get("push") ?? assert.fail(), { expect: "absent" });
   const { shows, shown } = operator(t, other);
   await shows(1);
-  assert.equal(countOf(shown[0]?.ca), 1, "who could write the nodes' Secret is trusted");
+  assert.equal(countOf(shown[0]?.ca), 1, "a writer of the nodes' Secret is trusted");
   assert.equal(other.texts("push")?.["ca.crt"], shown[0]?.ca);
 });
 

@@ -28,7 +28,7 @@ test("a change during a full translation is in the next document only", () => {
     names(first).filter((name) => !/^\d/.test(`${name}`)),
     [],
   );
-  assert.equal(first.resources.Service.get("default/s299")?.metadata.generation, 1, "which generation was translated");
+  assert.equal(first.resources.Service.get("default/s299")?.metadata.generation, 1, "the translated generation");
 
   const second = runToCompletion(make(new Set(["Service/default/s1", "Service/default/s299", "Service/default/s298"])));
   assert.deepEqual(

@@ -133,7 +133,7 @@ test("leader and follower report when the API server answers again", async (t) =
   await clock.pass(4000);
   for (const { store } of [one, two]) store.fails = null;
   await clock.pass(4000);
-  assert.deepEqual([one.reached.length, two.reached.length], [2, 2], "a refusal is an answer");
+  assert.deepEqual([one.reached.length, two.reached.length], [2, 2], "a refusal counts as a response");
 });
 
 test("a leader that cannot renew stops before another can begin, and follows afterwards", async (t) => {
@@ -146,7 +146,7 @@ test("a leader that cannot renew stops before another can begin, and follows aft
     await clock.pass(100);
     seen.add(leaders());
   }
-  assert.deepEqual([...seen].sort(), [0, 1], "never two at a time");
+  assert.deepEqual([...seen].sort(), [0, 1], "never two leaders at a time");
   assert.deepEqual(one.terms, [1, null]);
   assert.equal(two.lead.term(), 2);
   assert.deepEqual(warnings, ["cannot read or write the Lease, trying again", "stopped leading"]);
@@ -165,7 +165,7 @@ test("a leader stops at its next renewal when another holder was written into th
   assert.deepEqual(one.terms, [1, null]);
   assert.equal(one.lead.leader(), "thief");
   await clock.pass(17_000);
-  assert.deepEqual(one.terms, [1, null, 3], "the thief never renewed");
+  assert.deepEqual(one.terms, [1, null, 3], "the other holder never renewed the Lease");
 });
 
 test("a process that was suspended for long does not lead when it resumes", async (t) => {

@@ -121,7 +121,7 @@ test("a node that has waited long is polled before the push: nothing is sent to 
   looks.length = 0;
   await end("end", ({ address }) => address === addresses[0]);
   assert.equal(sent().at(-1), brief);
-  assert.ok(!looks.includes(brief), "it has waited for a moment only");
+  assert.ok(!looks.includes(brief), "it has waited only briefly");
   await pass(200);
   await end("end");
   assert.deepEqual(sent(), [alive]);

@@ -122,7 +122,7 @@ test("failed pushes are retried with backoff", async (t) => {
   await publish(2);
   await pushes.at(-1)?.end(new Error("reset"));
   await pass(200);
-  assert.equal(pushes.length, 10, "after a success the patience is new");
+  assert.equal(pushes.length, 10, "after a success the backoff starts again");
   assert.deepEqual(outcomes.slice(-2), ["acknowledged", "failed"]);
 });
 

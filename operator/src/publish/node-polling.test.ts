@@ -46,7 +46,7 @@ for (const [nodes, least, most] of rates)
   test(`${nodes} nodes are polled between ${least} and ${most} times in half a minute`, async (t) => {
     const { asked, pass } = await scene(t, nodes);
     const first = asked.length;
-    assert.equal(first, nodes, "each at once when it is found");
+    assert.equal(first, nodes, "each node is polled as soon as it is found");
     await pass(30_000, 250);
     assert.ok(asked.length - first >= least && asked.length - first <= most, `${asked.length - first} questions`);
   });

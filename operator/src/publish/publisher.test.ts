@@ -137,7 +137,13 @@ test("one node that is down does not delay the revision of the others, and is na
   down.down = true;
   await withPublisher({ up, down }, async (publisher, clock) => {
     const revision = publisher.publish(one);
-    await waitFor(() => isDeepStrictEqual(publisher.acknowledgement(revision).acknowledged, ["up"]), { what: "up" });
+    await waitFor(
+      () =>
+        isDeepStrictEqual(publisher.acknowledgement(revision).acknowledged, [
+          "the acknowledgement of the node that is up",
+        ]),
+      { what: "up" },
+    );
     assert.deepEqual(publisher.acknowledgement(revision).lagging, ["down"], "it waits for a node that is only slow");
     assert.deepEqual([publisher.acknowledgement(revision).programmed, publisher.acknowledgedRevision()], [false, 0]);
     const before = clock.changes;
@@ -176,7 +182,7 @@ test("a node that becomes silent during a call is reported before the call ends"
 test("the same list of nodes changes nothing, and a removed node is forgotten", async () => {
   const [a, b] = [fakeNode([one.hash]), fakeNode([one.hash])];
   await withPublisher({ a, b }, async (publisher, clock) => {
-    await waitFor(programmed(publisher, publisher.publish(one)), { what: "both" });
+    await waitFor(programmed(publisher, publisher.publish(one)), { what: "both nodes to have the revision" });
     const before = clock.changes;
     publisher.setNodes(["b", "a"]);
     assert.equal(clock.changes, before);
@@ -192,7 +198,9 @@ test("a node that computes another hash is reported, and is not pushed to repeat
   node.misreads = "another hash";
   await withPublisher({ a: node }, async (publisher, clock) => {
     publisher.publish(one);
-    await waitFor(() => /another version/.test(publisher.nodes()[0]?.lastError ?? ""), { what: "the trouble" });
+    await waitFor(() => /another version/.test(publisher.nodes()[0]?.lastError ?? ""), {
+      what: "the node's error to be reported",
+    });
     assert.equal(publisher.acknowledgement(1).programmed, false);
     const looked = publisher.nodes()[0]?.lastAnswerAt;
     clock.now++;
@@ -206,7 +214,7 @@ test("a refused document is sent once more to a node that restarted, which may b
   node.refuses = true;
   await withPublisher({ a: node }, async (publisher) => {
     publisher.publish(one);
-    await waitFor(() => publisher.nodes()[0]?.lastError, { what: "the refusal" });
+    await waitFor(() => publisher.nodes()[0]?.lastError, { what: "the refusal to be reported" });
     node.refuses = false;
     node.restart();
     await waitFor(programmed(publisher, 1), { what: "the document on the new process" });
@@ -220,7 +228,7 @@ test("a refused document is not sent again, and the reason stays visible", async
   await withPublisher({ a: node }, async (publisher) => {
     publisher.publish(one);
     await waitFor(() => /refuses revision 1: 400: no/.test(publisher.nodes()[0]?.lastError ?? ""), {
-      what: "the refusal",
+      what: "the refusal to be reported",
     });
     node.refuses = false;
     await waitFor(programmed(publisher, publisher.publish(two)), { what: "the next revision" });

@@ -50,7 +50,7 @@ test("changed certificate files are used from then on", async (t) => {
     signal: abort.signal,
   });
   writeFileSync(join(folder, "sluice-operator.crt"), "half");
-  await waitFor(() => lines.length > 0, { what: "the trouble" });
+  await waitFor(() => lines.length > 0, { what: "the error to be reported" });
   assert.match(lines[0] ?? "", /sluice-operator\.crt holds no PEM certificate.*keeping the previous certificate/);
   await writePushCertificates(folder);
   await waitFor(() => renewed.length > 0, { what: "the new certificates" });

@@ -24,7 +24,7 @@ test("runs as many calls at once as there are slots, and the others in order", a
   ends[0]?.(new Error("gone"));
   await failed;
   await turn();
-  assert.deepEqual(began, [0, 1, 2, 3], "one that fails leaves its place, too");
+  assert.deepEqual(began, [0, 1, 2, 3], "a failed call frees its slot too");
   for (const end of ends) end();
   assert.deepEqual(await Promise.all(results.slice(1)), [1, 2, 3]);
   assert.equal(await gate(async () => 4), 4);

@@ -73,7 +73,7 @@ test("a route that was valid only under another leader, and is invalid now, is s
     },
   });
   try {
-    assert.notEqual((await second.told()).hash, hash, "the second never saw it valid");
+    assert.notEqual((await second.told()).hash, hash, "the second operator never read a valid version");
     await first.close();
     assert.equal((await keptBy(store)).hash, hash);
     holds = true;
@@ -82,12 +82,14 @@ test("a route that was valid only under another leader, and is invalid now, is s
     await asked.promise;
     // It would accept any document of the second operator.
     await node.restart();
-    await waitFor(async () => (await second.told()).nodes[0]?.hash === null, { what: "the second to see it empty" });
+    await waitFor(async () => (await second.told()).nodes[0]?.hash === null, {
+      what: "the second operator to see that the node is empty",
+    });
     holds = false;
     answer.resolve();
-    await waitFor(async () => (await keptBy(store)).term === 2, { what: "the second to save its state" });
+    await waitFor(async () => (await keptBy(store)).term === 2, { what: "the second operator to save its state" });
     assert.deepEqual(paths(), ["/valid"]);
-    assert.equal(node.pushes.length, pushes + 1, "nothing without the route was pushed before");
+    assert.equal(node.pushes.length, pushes + 1, "no document without the route was pushed before");
     assert.ok((await createStateStore({ store, log }).read())?.has("Route/default/route"));
   } finally {
     await second.close();
@@ -108,7 +110,7 @@ test("a leader that knows all saved state reads no part again, and publishes at 
     await first.close();
     parts.length = 0;
     second.lead(2);
-    await waitFor(async () => (await keptBy(store)).term === 2, { what: "the second to save its state" });
+    await waitFor(async () => (await keptBy(store)).term === 2, { what: "the second operator to save its state" });
     assert.deepEqual(parts, []);
   } finally {
     await second.close();

@@ -40,7 +40,7 @@ test("an operator that shuts down gracefully saves the last acknowledged state",
     write("route", { serviceRef: { name: "users" }, paths: ["/second"] });
     await waitFor(() => paths().includes("/second"), { what: "the node to serve the change" });
     ({ hash } = await operator.told());
-    assert.notEqual(manifest().hash, hash, "an hour is not over");
+    assert.notEqual(manifest().hash, hash, "the hour has not passed");
   } finally {
     await operator.close();
   }

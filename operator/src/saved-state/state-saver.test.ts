@@ -144,15 +144,17 @@ for (const [what, silence] of Object.entries(silences))
 test("when a term begins, state saved by another operator is read before the state counts as read", async () => {
   const store = testStore();
   const [one, two] = [scene({ store }), scene({ store })];
-  await waitFor(() => one.reader.isRead() && two.reader.isRead(), { what: "both to have read" });
+  await waitFor(() => one.reader.isRead() && two.reader.isRead(), {
+    what: "both operators to have read the saved state",
+  });
   one.valid.record(key, route("one", 3));
   two.valid.record(key, route("one", 1));
   one.lead(1);
-  await waitFor(() => one.writes() === 1, { what: "the first to save" });
+  await waitFor(() => one.writes() === 1, { what: "the first operator to save" });
   one.lead(null);
   two.lead(2);
   assert.equal(two.reader.isRead(), false);
-  await waitFor(() => two.writes() === 1, { what: "the second to save" });
+  await waitFor(() => two.writes() === 1, { what: "the second operator to save" });
   assert.equal(two.valid.get(key, "one")?.metadata.generation, 3);
   assert.equal((await two.kept())?.metadata.generation, 3);
 });
@@ -160,7 +162,7 @@ test("when a term begins, state saved by another operator is read before the sta
 test("a term that begins during a read causes another read", async () => {
   const store = testStore();
   const one = scene({ store });
-  await waitFor(() => one.reader.isRead(), { what: "the first to have read" });
+  await waitFor(() => one.reader.isRead(), { what: "the first operator to have read the saved state" });
   const answer = Promise.withResolvers<void>();
   let isSlow = true;
   const two = scene({
@@ -176,11 +178,11 @@ test("a term that begins during a read causes another read", async () => {
   });
   one.valid.record(key, route("one", 1));
   one.lead(1);
-  await waitFor(() => one.writes() === 1, { what: "the first to save" });
+  await waitFor(() => one.writes() === 1, { what: "the first operator to save" });
   two.lead(2);
   isSlow = false;
   answer.resolve();
-  await waitFor(() => two.reader.isRead(), { what: "the second to have read twice" });
+  await waitFor(() => two.reader.isRead(), { what: "the second operator to have read twice" });
   assert.deepEqual(two.reads, [0, 1]);
 });
 

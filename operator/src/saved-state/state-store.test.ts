@@ -100,7 +100,7 @@ test("a replaced key is used: everything is encrypted again, and a later operato
   assert.deepEqual(
     before.filter((name) => store.kept.has(name)),
     [],
-    "nothing is left that the key of before opens",
+    "no part can be decrypted with the former key",
   );
   assert.deepEqual([...((await keeper().read()) ?? [])].map(([name]) => name).sort(), [...resources.keys()].sort());
   assert.equal(warnings.length, 1, "it is logged once");
@@ -147,7 +147,7 @@ test("an operator that is killed during a write leaves the previous state intact
   store.failAfter(Number.POSITIVE_INFINITY);
   await (await informed()).write(document(others, 3));
   assert.deepEqual((await keeper().read())?.get("Route/default/route-7")?.spec, { paths: ["/new"] });
-  assert.equal(store.kept.size, parts, "nothing unused is left");
+  assert.equal(store.kept.size, parts, "no unused part remains");
 });
 
 test("an operator of an earlier term does not replace the state of a later one", async () => {
@@ -162,9 +162,9 @@ test("state saved by another operator is read once, and only its unknown parts",
   const [one, other] = [keeper(), keeper()];
   const before = many(200);
   await one.write(document(before));
-  assert.equal(await one.read(), null, "what it kept itself");
+  assert.equal(await one.read(), null, "its own parts");
   assert.equal((await other.read())?.size, 200);
-  assert.equal(await other.read(), null, "what it has read");
+  assert.equal(await other.read(), null, "parts that it has read");
   await one.write(document(new Map([...before, route("route-7", { paths: ["/other"] })]), 2));
   const news = await other.read();
   assert.deepEqual(news?.get("Route/default/route-7")?.spec, { paths: ["/other"] });

@@ -81,7 +81,7 @@ test("a settled resource is not synced again until it is marked dirty", () => {
   open("a");
   assert.equal(look().said.length, 1);
   openAll();
-  assert.equal(look().said.length, 1, "what another writer changed stays open until it is as it should be");
+  assert.equal(look().said.length, 1, "a status that another writer changed stays unsettled until it is correct again");
 });
 
 test("a failed write is retried when due, alone, and no more once it has settled", () => {
@@ -190,7 +190,7 @@ test("changed resources are written before very many others, which wait until fe
   );
   nodes.underWay = 7;
   nodes.isCalm = false;
-  assert.deepEqual(look().said, [], "while others change, one write at once");
+  assert.deepEqual(look().said, [], "one write at a time while other resources change");
   nodes.underWay = 0;
   assert.equal(look().said.length, 9);
 });

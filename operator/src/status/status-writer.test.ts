@@ -77,7 +77,7 @@ test("does not repeat a write before the watch reports it, and is settled after 
   assert.equal(want("a", "New"), false, "while the write is under way");
   await writes[0]?.end();
   assert.equal(want("a", "New"), false, "from a copy that was read before the write");
-  assert.equal(want("a", "New", saying("New")), true, "when the copy has it");
+  assert.equal(want("a", "New", saying("New")), true, "when the copy has the conditions");
   assert.deepEqual(reasons(), ["a New"]);
 });
 
@@ -107,7 +107,7 @@ test("conditions that are reverted during their write are written again, althoug
   await writes[1]?.end();
   want("a", "New", saying("New"));
   want("a", "Old", saying("New"));
-  assert.equal(reasons().length, 3, "what was written last is known for a moment");
+  assert.equal(reasons().length, 3, "the last write is remembered for some time");
 });
 
 test("makes the client read only resources that it wrote a moment ago", async (t) => {
@@ -148,14 +148,14 @@ test("backs off per resource with each failure, and not after a successful write
   want("bad", "New");
   await writes[0]?.end(new Error("refused"));
   want("bad", "New");
-  assert.deepEqual(reasons(), ["bad New"], "not before its time");
+  assert.deepEqual(reasons(), ["bad New"], "not before its delay has passed");
   pass(1000);
   want("bad", "New");
   await writes[1]?.end(new Error("refused"));
   pass(1000);
   want("bad", "New");
   want("good", "New");
-  assert.deepEqual(reasons(), ["bad New", "bad New", "good New"], "others do not wait for it");
+  assert.deepEqual(reasons(), ["bad New", "bad New", "good New"], "other resources do not wait for it");
   assert.equal(told.retries, 1);
   pass(1000);
   assert.equal(told.retries, 2);
@@ -164,7 +164,7 @@ test("backs off per resource with each failure, and not after a successful write
   want("bad", "Newer");
   await writes[4]?.end(new Error("refused"));
   pass(1000);
-  assert.equal(told.retries, 3, "the wait is the shortest again");
+  assert.equal(told.retries, 3, "the delay is the shortest again");
 });
 
 test("requests retries of due resources together, not one by one", async (t) => {

@@ -55,7 +55,7 @@ test("a resource whose class no operator serves is reported after a while, with 
   put("web", {});
   put("odd", { class: "odd" });
   put("ours", { class: "dev" });
-  await waitFor(() => told.length === 2, { what: "both to be reported" });
+  await waitFor(() => told.length === 2, { what: "both resources to be reported" });
   assert.deepEqual(said, [
     "Route web: Accepted False ClassNotServed,Programmed False ClassNotServed",
     "Route odd: Accepted False ClassNotServed,Programmed False ClassNotServed",
@@ -72,7 +72,7 @@ test("conditions for the current generation stay, and those for an earlier one d
   put("current", {}, [condition("Accepted", 1)]);
   put("changed", {}, [condition("Accepted", 0)]);
   put("outdated", {}, [condition("ClassNotServed", 1)]);
-  await waitFor(() => told.length === 2, { what: "two to be reported" });
+  await waitFor(() => told.length === 2, { what: "two resources to be reported" });
   assert.deepEqual(
     said.map((one) => one.split(":")[0]),
     ["Route changed", "Route outdated"],
@@ -85,7 +85,7 @@ test("a resource whose class becomes served is not reported, and a failed write 
   put("odd", { class: "odd" });
   state.served = ["dev", "late"];
   state.fails = 1;
-  await waitFor(() => told.length > 0, { what: "one to be reported" });
+  await waitFor(() => told.length > 0, { what: "one resource to be reported" });
   assert.deepEqual(said, ["Route odd: Accepted False ClassNotServed,Programmed False ClassNotServed"]);
   unserved.close();
 });
@@ -96,5 +96,5 @@ test("an operator that is not the reporter stays silent until it is", async (t) 
   assert.deepEqual(told, []);
   state.speaks = true;
   unserved.checkAll();
-  await waitFor(() => told.length === 1, { what: "it to be reported" });
+  await waitFor(() => told.length === 1, { what: "the resource to be reported" });
 });

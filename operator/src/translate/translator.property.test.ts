@@ -90,10 +90,10 @@ test("whatever some resources contain, the others are served, no plugin outside 
       fill(scene, made);
       const translation = translated(scene.clusterState);
       const { built, problems } = buildSnapshot(emptyBuild, translation);
-      assert.equal(problems.size, 0, "the translation lets nothing through that the model refuses");
+      assert.equal(problems.size, 0, "the translation contains no entity that the model refuses");
       assert.ok(
         [...built.snapshot.routes.values()].some(({ name }) => name === "safe.good"),
-        "the good route is gone",
+        "the valid route is missing",
       );
       for (const { owner, entity } of built.items.plugins.values())
         if (owner.namespace !== "default") assert.ok(entity.service ?? entity.route ?? entity.consumer);

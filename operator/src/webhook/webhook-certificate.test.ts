@@ -77,7 +77,7 @@ test("every webhook of the configuration gets the authority, and no other member
 
 test("without a configuration there is no certificate, and the log says what is missing", async () => {
   const { shown, lines, end } = await scene(null);
-  await waitFor(() => lines.length > 1, { what: "two looks" });
+  await waitFor(() => lines.length > 1, { what: "two checks to be logged" });
   await end();
   assert.equal(shown.length, 0);
   assert.match(lines[0] ?? "", /there is no ValidatingWebhookConfiguration webhook: nothing is checked at apply/);

@@ -63,7 +63,7 @@ export async function memoryOfPods({ cluster, kubectl }: DeployStage): Promise<r
     }));
   }
   // The kubelet collects them about every ten seconds.
-  return waitFor(told, { what: "the kubelet to tell what all pods take", timeout: SUMMARY, interval: 1000 });
+  return waitFor(told, { what: "the kubelet to report the usage of all pods", timeout: SUMMARY, interval: 1000 });
 }
 
 function mebibytes(quantity: string): number {

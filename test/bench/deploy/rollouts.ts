@@ -42,7 +42,7 @@ export async function rollOut({ cluster, kubectl, key }: DeployStage, component:
     const now = (await pods()).trim().split("\n");
     return old.every((pod) => !now.includes(pod));
   };
-  await waitFor(gone, { what: "the old pods to be gone", timeout: 90_000, interval: 500 });
+  await waitFor(gone, { what: "the old pods to be removed", timeout: 90_000, interval: 500 });
   const seconds = (performance.now() - began) / 1000;
   load.signal("SIGTERM");
   const report: LoadReport = JSON.parse((await load.waitForOutput(/^\{.*\}$/m))[0]);

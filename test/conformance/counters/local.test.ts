@@ -18,8 +18,8 @@ it("keeps no more local counters than its capacity, and drops the oldest one of 
   const minutes = [counter(), counter(), counter()].map((each) => ({ ...each, windowStart: 0, expires: 60_000 }));
   for (const each of [hour, ...minutes]) counters.take([each]);
   assert.equal(counters.size, 3);
-  assert.deepEqual(counters.take([hour]).counts, [2], "the window that was not flooded goes on");
-  assert.deepEqual(counters.take([minutes[0] ?? hour]).counts, [1], "the oldest begins again");
+  assert.deepEqual(counters.take([hour]).counts, [2], "the window that was not flooded continues");
+  assert.deepEqual(counters.take([minutes[0] ?? hour]).counts, [1], "the oldest counter starts again at zero");
 });
 
 it("replaces a local counter about as fast as it adds one, after any number of replacements", () => {

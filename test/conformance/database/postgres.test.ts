@@ -37,12 +37,12 @@ test("a lost listening connection is opened again, and listeners learn that noti
     let heard = 0;
     await database.listen("signals", () => void heard++);
     assert.equal((await killer.query(terminate, ["LISTEN%"])).length, 1);
-    await waitFor(() => database.trouble() !== null || heard > 0, { what: "the loss to be seen" });
-    await waitFor(() => heard === 1, { what: "the signal after the loss" });
+    await waitFor(() => database.trouble() !== null || heard > 0, { what: "the lost connection to be detected" });
+    await waitFor(() => heard === 1, { what: "the notification after the reconnect" });
     assert.equal(database.trouble(), null);
     assert.match(lost.join("\n"), /notifications of changes are interrupted: /);
     await killer.query("select pg_notify('signals', '')");
-    await waitFor(() => heard === 2, { what: "a signal on the new connection" });
+    await waitFor(() => heard === 2, { what: "a notification on the new connection" });
   } finally {
     await Promise.all([database.close(), killer.close()]);
   }

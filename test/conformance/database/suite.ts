@@ -110,7 +110,7 @@ export function describeDatabase(name: string, hold: () => Promise<DatabaseHolde
       resolve();
       await slow;
       const [[counted]] = await others;
-      assert.ok([0, 2].includes(Number(counted?.count)), "all of it or nothing");
+      assert.ok([0, 2].includes(Number(counted?.count)), "all changes of the transaction or none");
       assert.deepEqual(await words(), ["slow", "slow", "other"]);
     });
 
@@ -130,7 +130,7 @@ export function describeDatabase(name: string, hold: () => Promise<DatabaseHolde
       await database.listen("a_channel", () => void heard.two++);
       await database.listen("other", () => void heard.other++);
       await database.query("select pg_notify('a_channel', '')");
-      await waitFor(() => heard.one === 1 && heard.two === 1, { what: "the first signal" });
+      await waitFor(() => heard.one === 1 && heard.two === 1, { what: "the first notification" });
       const failing = database.transaction(async (connection) => {
         await connection.query("select pg_notify('a_channel', '')");
         throw new Error("rolled back");
@@ -138,7 +138,7 @@ export function describeDatabase(name: string, hold: () => Promise<DatabaseHolde
       await assert.rejects(failing);
       stop();
       await database.transaction((connection) => connection.query("select pg_notify('a_channel', '')"));
-      await waitFor(() => heard.two === 2, { what: "the second signal" });
+      await waitFor(() => heard.two === 2, { what: "the second notification" });
       assert.deepEqual(heard, { one: 1, two: 2, other: 0 });
     });
 

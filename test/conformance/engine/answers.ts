@@ -64,7 +64,7 @@ export function answerSuite(engine: Engine): void {
           for (const part of [answer.body, ...answer.rawHeaders])
             assert.doesNotMatch(part, /team|r2|payroll|serviceRef/);
         }
-        assert.equal(log.length, 1, "a flood of requests is no flood of lines");
+        assert.equal(log.length, 1, "a flood of requests does not flood the log");
         const [{ details } = assert.fail()] = log;
         const { route, requestId, reason, err } = details as Record<string, unknown>;
         assert.deepEqual([route, reason ?? (err as Error).message], ["route", secret]);

@@ -141,7 +141,7 @@ export function bodySuite(engine: Engine): void {
       const { trailers, headers } = await send(port, { headers: { TE: "trailers" } });
       assert.equal(headers.trailer, "X-Sum");
       assert.equal(trailers["x-sum"], "42");
-      assert.deepEqual((await send(port)).trailers, {}, "and to no other");
+      assert.deepEqual((await send(port)).trailers, {}, "not forwarded to a client that does not accept trailers");
     });
 
     it("answers Expect: 100-continue and forwards the body", async (test) => {

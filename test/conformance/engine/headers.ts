@@ -354,7 +354,7 @@ export function headerSuite(engine: Engine): void {
       const own = await send(port, { path: "/own" });
       assert.equal(own.headers["x-case"], "gateway 418");
       assert.deepEqual(own.headers["set-cookie"], ["c=3"]);
-      assert.ok(own.rawHeaders.includes("X-Case"), "in the case in which it was set");
+      assert.ok(own.rawHeaders.includes("X-Case"), "the name keeps the case in which it was set");
     });
 
     it("uses the host of an absolute target", async (test) => {

@@ -37,7 +37,7 @@ export function hostileSuite(engine: Engine): void {
         await receiveUntil(second, "ok");
         first.destroy();
         await becomes(() => proxy.connections().active === 1);
-        assert.equal((await send(port)).status, 200, "there is room again");
+        assert.equal((await send(port)).status, 200, "new connections are accepted again");
       }
     });
   });

@@ -75,8 +75,11 @@ export function http2FloodSuite(engine: Engine): void {
         if (before) client.send(before);
         const bytes = await flood(client, sent);
         // Control frames are counted periodically; a single one costs little.
-        await waitFor(() => client.socket.destroyed, { what: `an end: ${bytes} bytes were taken`, timeout: 5000 });
-        assert.equal((await ask(dialHttp2(test, rig.port))).status, 200, "others are served");
+        await waitFor(() => client.socket.destroyed, {
+          what: `the end of the connection: ${bytes} bytes were accepted`,
+          timeout: 5000,
+        });
+        assert.equal((await ask(dialHttp2(test, rig.port))).status, 200, "other clients are served");
       });
     }
 
@@ -156,7 +159,7 @@ export function http2FloodSuite(engine: Engine): void {
       test.after(() => clearInterval(timer));
       await client.until(({ stream, type }) => stream === 1 && type === frame.reset);
       const pieces = client.frames.filter(({ type, payload }) => type === frame.data && payload.length === 1);
-      assert.ok(pieces.length > 3, "there were such pieces");
+      assert.ok(pieces.length > 3, "some pieces had a single byte");
     });
   });
 }

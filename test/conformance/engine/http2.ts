@@ -188,7 +188,7 @@ export function http2Suite(engine: Engine): void {
       const answer = answered(upload);
       upload.end(Buffer.alloc(32 * 1024 * 1024));
       for (let turn = 0; turn < 20; turn++) assert.equal((await ask(session)).body.toString(), "other");
-      assert.ok(!upload.writableFinished, "the proxy took it all");
+      assert.ok(!upload.writableFinished, "the proxy read everything");
       goOn.fire();
       assert.equal((await answer).body.toString(), "all");
     });
@@ -325,7 +325,7 @@ export function http2Suite(engine: Engine): void {
       });
       const { status, rstCode } = await ask(session);
       assert.deepEqual([status, rstCode], [200, 2]);
-      assert.equal((await ask(session)).status, 200, "the connection goes on");
+      assert.equal((await ask(session)).status, 200, "the connection continues");
     });
 
     it("tries the next target as often as `retries` allows, and again after an idle connection broke", async (test) => {

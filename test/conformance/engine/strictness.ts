@@ -105,7 +105,7 @@ export function strictnessSuite(engine: Engine): void {
         const { port } = await startRig(test, engine, { upstream: portOf(upstream) });
         const all = await sendRaw(test, port, `${bytes}GET /next HTTP/1.1\r\nHost: a\r\n\r\n`);
         assert.match(all, new RegExp(`^HTTP/1\\.1 ${status} `));
-        assert.equal(all.match(/HTTP\/1\.1/g)?.length, 1, "what follows is not read");
+        assert.equal(all.match(/HTTP\/1\.1/g)?.length, 1, "later bytes are not read");
         assert.equal(forwarded, 0);
       });
     }

@@ -32,7 +32,7 @@ export function upstreamHeaderSuite(engine: Engine): void {
       for (const method of ["GET", "POST", "DELETE"]) {
         const { body } = await send(port, { method, ...(method === "POST" && { body: "x" }) });
         const seen = JSON.parse(body);
-        assert.ok(seen.includes("X-Gateway-Secret"), "in the case in which it was given");
+        assert.ok(seen.includes("X-Gateway-Secret"), "the name keeps the case in which it was configured");
         assert.deepEqual(spelled(seen, "x-gateway-secret"), ["the-secret"]);
         assert.deepEqual(
           spelled(seen, "x-zone").map((value) => Buffer.from(value, "latin1").toString()),

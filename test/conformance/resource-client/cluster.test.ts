@@ -190,7 +190,7 @@ describe("a real API server", () => {
       assert.deepEqual(
         witnesses.map(({ lostWith }) => lostWith.map(String)),
         [[], []],
-        "an interruption of some seconds is not told",
+        "an interruption of some seconds is not reported",
       );
     }));
 });

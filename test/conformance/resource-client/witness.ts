@@ -40,7 +40,7 @@ export function createWitness(): Witness {
     names: () => [...held.keys()].sort(),
     held: (name) => held.get(name),
     sees: (condition, what) =>
-      waitFor(() => condition(witness), { what: `${what}; told: ${told.join("; ")}`, timeout: 30_000 }),
+      waitFor(() => condition(witness), { what: `${what}; reported: ${told.join("; ")}`, timeout: 30_000 }),
   };
   return witness;
 }

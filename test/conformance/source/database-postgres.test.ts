@@ -48,7 +48,7 @@ test("writes during a connection loss are served once the connections are back",
       await connection.query("select pg_terminate_backend(pid) from pg_stat_activity where query like 'LISTEN%'");
       // Committed and notified before the source listens again.
     });
-    await waitFor(() => names.has("bob"), { what: "what was written in between" });
+    await waitFor(() => names.has("bob"), { what: "the writes during the outage to be served" });
   } finally {
     await source.stop();
     await Promise.all([database.close(), other.close()]);
@@ -68,7 +68,9 @@ test("a node keeps serving when its server becomes unreachable, and reports the 
     const { hash } = intake.state();
     assert.equal(source.trouble(), null);
     await own.stop();
-    await waitFor(() => /does not answer: .*ECONNREFUSED/.test(source.trouble() ?? ""), { what: "trouble" });
+    await waitFor(() => /does not answer: .*ECONNREFUSED/.test(source.trouble() ?? ""), {
+      what: "the error to be reported",
+    });
     assert.equal(intake.state().hash, hash);
   } finally {
     await source.stop();

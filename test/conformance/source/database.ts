@@ -259,9 +259,9 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
         await write(create("posts"));
         assert.equal(node?.served.at(-1)?.services.size, 2);
         await reset(database);
-        await waitFor(() => node?.trouble() !== null, { what: "trouble" });
+        await waitFor(() => node?.trouble() !== null, { what: "the error to be reported" });
         assert.match(node?.trouble() ?? "", /needs bootstrapping/);
-        assert.equal(node?.served.at(-1)?.services.size, 2, "what was served goes on");
+        assert.equal(node?.served.at(-1)?.services.size, 2, "the previous configuration is still served");
         await bootstrap(database);
         await waitFor(() => node?.served.at(-1)?.services.size === 0, { what: "the empty database" });
         assert.equal((await write(create("again")))?.programmed, true);
@@ -273,10 +273,10 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
       withNodes(["a:1"], async ([node], write) => {
         await write(create("users"));
         await database.query("update services set port = -1");
-        await waitFor(() => node?.trouble() !== null, { what: "trouble" });
+        await waitFor(() => node?.trouble() !== null, { what: "the error to be reported" });
         assert.match(node?.trouble() ?? "", /services\[0\]\.port: value should be between 0 and 65535/);
         await database.query("update services set port = 8080");
-        await waitFor(() => node?.trouble() === null, { what: "the end of the trouble" });
+        await waitFor(() => node?.trouble() === null, { what: "the error to be cleared" });
         assert.equal([...(node?.served.at(-1)?.services.values() ?? [])][0]?.port, 8080);
       }));
 

@@ -29,7 +29,7 @@ sourceSuite({
       async offer(names, { broken = false } = {}) {
         write(JSON.stringify(documentOf(names, broken)));
         if (!broken) return;
-        await waitFor(() => source.trouble() !== lastTrouble, { what: "the fault to be seen" });
+        await waitFor(() => source.trouble() !== lastTrouble, { what: "the error to be reported" });
         lastTrouble = source.trouble();
       },
       end: async () => folder.remove(),
@@ -48,8 +48,8 @@ async function troubleAfter(first: string, then: (file: string) => void): Promis
     await source.start(intake);
     const { hash } = intake.state();
     then(file);
-    await waitFor(() => source.trouble() !== null, { what: "trouble" });
-    assert.equal(intake.state().hash, hash, "what was served goes on");
+    await waitFor(() => source.trouble() !== null, { what: "the error to be reported" });
+    assert.equal(intake.state().hash, hash, "the previous configuration is still served");
     return source.trouble()?.replaceAll(`${folder.path}/`, "") ?? "";
   } finally {
     await source.stop();
@@ -217,7 +217,7 @@ test("the file source continues after a text that only an internal bug rejects",
   try {
     await source.start(intake);
     writeFileSync(file, `${good}- name: b\n  url: http://up.test\n`);
-    await waitFor(() => source.trouble()?.includes("a bug") === true, { what: "trouble" });
+    await waitFor(() => source.trouble()?.includes("a bug") === true, { what: "the error to be reported" });
     writeFileSync(file, good.replace("name: a", "name: c"));
     await waitFor(() => source.trouble() === null, { what: "the next text" });
   } finally {

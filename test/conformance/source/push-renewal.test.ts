@@ -115,7 +115,7 @@ test("files that do not match change nothing, and are logged without their conte
   const before = await shown();
   const { certificate } = await one.issue({ name: "node", sans: ["node"], usage: "server" });
   writeFileSync(files.cert, certificate);
-  await waitFor(() => lines.length > 0, { what: "the log" });
+  await waitFor(() => lines.length > 0, { what: "the error to be logged" });
   assert.match(lines[0] ?? "", /^keeping the previous certificate .*the key in .*key is not that of the/);
   assert.doesNotMatch(lines.join(""), /BEGIN/);
   const { ask } = await operatorOf(one);

@@ -93,7 +93,7 @@ test("a change is accepted on the hash on which it is based, and the response ha
     const whole = (await (await send(source, "PUT", { revision: 6, document: documentOf(["b", "a"]) })).json()) as {
       hash: string;
     };
-    assert.equal(whole.hash, hash, "equal content has an equal hash, however it came");
+    assert.equal(whole.hash, hash, "equal content has an equal hash, by a document or a change");
   }));
 
 test("a change on another hash is answered 409 with the node's hash", () =>
@@ -133,7 +133,7 @@ test("a document of a newer operator is served, and requests that it protects in
     };
     assert.deepEqual(await push(1, keyAuth), [["key-auth", ["k"]]]);
     const newer = { ...keyAuth, config: { ...keyAuth.config, identity: "x" } };
-    assert.deepEqual(await push(2, newer), [["key-auth", ["k"]]], "the version before protects the same");
+    assert.deepEqual(await push(2, newer), [["key-auth", ["k"]]], "the previous version protects the same requests");
     assert.deepEqual(await push(3), []);
     assert.deepEqual(await push(4, newer), [["key-auth", "plugin key-auth: config.identity: unknown field"]]);
     const [[name, reason] = []] = await push(5, { id: id(3), name: "jwt", route: { id: id(1) } });

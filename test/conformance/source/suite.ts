@@ -65,7 +65,7 @@ export function sourceSuite({ name, create }: SubjectFactory): void {
       const { hash, revision } = state();
       await offer(["broken"], { broken: true });
       await offer(["good"]);
-      await waitFor(() => served.length > 1, { what: "the good document" });
+      await waitFor(() => served.length > 1, { what: "the valid document" });
       assert.deepEqual(served, [["first"], ["good"]]);
       assert.notEqual(state().hash, hash);
       assert.ok(state().revision > revision);

@@ -40,7 +40,9 @@ test("cluster: a Lease is written only with its latest version", async () => {
   try {
     const record = { holder: "one", duration: 15_000, transitions: 1 };
     assert.equal(
-      await waitFor(async () => ({ lease: await one.read(signal) }), { what: "a look" }).then(({ lease }) => lease),
+      await waitFor(async () => ({ lease: await one.read(signal) }), { what: "the Lease to be read" }).then(
+        ({ lease }) => lease,
+      ),
       null,
     );
     const first = await one.write(record, { before: null, signal });

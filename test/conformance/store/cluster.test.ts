@@ -101,7 +101,7 @@ describe("a cluster with other writers", () => {
     member: string,
     value: string,
   ): Promise<Entities[Name]> =>
-    waitFor(() => store.find(collection, { member, value }), { what: `${value} to be seen` });
+    waitFor(() => store.find(collection, { member, value }), { what: `${value} to be found` });
   const owned = (fault: WriteFault | undefined) => {
     assert.equal(fault?.kind, "owned", JSON.stringify(fault));
     return fault?.kind === "owned" ? fault.owners : [];
@@ -251,7 +251,7 @@ describe("a cluster with other writers", () => {
           if (!fault) await remove(store, "routes", { member: "name", value: "probe" });
           return fault;
         },
-        { what: "the policy to be in force" },
+        { what: "the policy to take effect" },
       );
       const { fault, index } = {
         index: -1,
@@ -273,7 +273,7 @@ describe("a cluster with other writers", () => {
       assert.equal((await create(store, "plugins", ours)).fault, undefined);
       const { fault } = await remove(store, "services", { id: users.id });
       assert.deepEqual(owned(fault), [{ manager: "gitops", field: ".spec" }]);
-      assert.ok(await store.find("plugins", { id: ours.id }), "nothing is removed before all owners were looked at");
+      assert.ok(await store.find("plugins", { id: ours.id }), "nothing is removed before all owners were checked");
       assert.equal(isRemoved(await remove(store, "services", { id: users.id }, { force: true })), true);
       assert.equal((await kubectl("get", "services.sluice.dev,plugins.sluice.dev", "-o", "name")).trim(), "");
     }));
@@ -286,7 +286,7 @@ describe("a cluster with other writers", () => {
       assert.equal((await made()).fault, undefined);
       await kubectl("delete", "services.sluice.dev", "--all");
       const web = { member: "name", value: "web" };
-      await waitFor(async () => (await store.find("routes", web)) === null, { what: "the route to be faulty" });
+      await waitFor(async () => (await store.find("routes", web)) === null, { what: "the route to become invalid" });
       assert.equal(isRemoved(await remove(store, "routes", web)), true);
       await create(store, "services", users);
       assert.equal((await made()).fault, undefined);

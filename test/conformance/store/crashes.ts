@@ -138,7 +138,9 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         };
         assert.deepEqual([fault?.kind, index], ["invalid", 3]);
         holder.trouble.before = undefined;
-        await waitFor(async () => (await all()).every((resource) => !batchMark(resource)), { what: "no marks" });
+        await waitFor(async () => (await all()).every((resource) => !batchMark(resource)), {
+          what: "all batch marks to be removed",
+        });
         assert.deepEqual(
           (await all()).map(({ spec }) => spec),
           before,
@@ -220,7 +222,9 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         await create(holder.open(), "services", service("next"));
         const names = (await all()).map(({ spec }) => String(spec?.name)).sort();
         assert.deepEqual(names, ["before", "next", "other", ...(fault ? [] : ["a", "b", "c"])].sort());
-        await waitFor(async () => (await all()).every((resource) => !batchMark(resource)), { what: "no marks" });
+        await waitFor(async () => (await all()).every((resource) => !batchMark(resource)), {
+          what: "all batch marks to be removed",
+        });
       }));
 
     test("completes a batch that was complete when its writer died", () =>
@@ -240,13 +244,17 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         const { effects } = await store.write(batch);
         isComplete = true;
         assert.equal(effects?.length, 3);
-        assert.equal(await store.find("services", { id: gone.id }), null, "what a batch removes is gone with it");
-        await waitFor(async () => (await all()).some((resource) => batchMark(resource)), { what: "marks" });
+        assert.equal(await store.find("services", { id: gone.id }), null, "a batch removes its resources at once");
+        await waitFor(async () => (await all()).some((resource) => batchMark(resource)), {
+          what: "batch marks on the resources",
+        });
         holder.trouble.before = undefined;
         const other = holder.open();
         assert.equal(await other.find("services", { id: gone.id }), null);
         await create(other, "services", service("other"));
-        await waitFor(async () => (await all()).every((resource) => !batchMark(resource)), { what: "no marks" });
+        await waitFor(async () => (await all()).every((resource) => !batchMark(resource)), {
+          what: "all batch marks to be removed",
+        });
         assert.equal((await all()).length, 3);
       }));
 
@@ -268,7 +276,9 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         assert.equal((await secrets(holder)).length, 3);
         holder.open(60_000);
         const third = holder.open(-5000);
-        await waitFor(async () => (await secrets(holder)).length === 2, { what: "the orphan to go" });
+        await waitFor(async () => (await secrets(holder)).length === 2, {
+          what: "the unreferenced Secret to be removed",
+        });
         assert.equal((await third.find("keyauth_credentials", { member: "key", value: "used" }))?.key, "used");
         assert.equal((await third.find("certificates", { id: pair.id }))?.key, pair.key);
       }));
@@ -285,10 +295,10 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         assert.equal((await secrets(holder)).length, 2);
         await replace(store, "keyauth_credentials", { ...key, key: "two" });
         await replace(store, "certificates", await certificate(1, { id: pair.id }));
-        await waitFor(async () => (await secrets(holder)).length === 2, { what: "the old ones to go" });
+        await waitFor(async () => (await secrets(holder)).length === 2, { what: "the replaced Secrets to be removed" });
         assert.ok(isRemoved(await remove(store, "consumers", { id: bob.id })));
         assert.ok(isRemoved(await remove(store, "certificates", { id: pair.id })));
-        await waitFor(async () => (await secrets(holder)).length === 0, { what: "all to go" });
+        await waitFor(async () => (await secrets(holder)).length === 0, { what: "all Secrets to be removed" });
       }));
 
     test("keeps a plugin's password in a Secret, and returns it", () =>
@@ -316,7 +326,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         const without = { ...limit.config, redis: { ...Object(limit.config.redis), password: null } };
         await replace(store, "plugins", { ...limit, config: without });
         assert.equal(await passwordOf(), null);
-        await waitFor(async () => (await secrets(holder)).length === 0, { what: "the Secrets to go" });
+        await waitFor(async () => (await secrets(holder)).length === 0, { what: "the Secrets to be removed" });
       }));
 
     test("sees its own writes at once while watches lag behind", () =>

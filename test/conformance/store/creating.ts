@@ -111,7 +111,7 @@ export function creating(test: StoreTest): void {
   test("waits for the nodes after a write, and does not wait if nothing was written", async (its) => {
     const users = service("users");
     const written = await its.store.write([create("services", users)]);
-    assert.ok(written.programmed, "a write can be waited for");
+    assert.ok(written.programmed, "the write has a function to wait for the nodes");
     assert.ok(isAnswer(await written.programmed(20)));
     const removed = await its.store.write([remove("services", users.id)]);
     assert.ok(removed.programmed && isAnswer(await removed.programmed(20)));

@@ -279,7 +279,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
       await done(create("consumers", bob), create("keyauth_credentials", key));
       await done(replace("consumers", bob));
       await done(remove("consumers", randomUUID()));
-      assert.equal(await number(), start + 1, "what changes nothing is no revision");
+      assert.equal(await number(), start + 1, "a write without a change creates no revision");
       await done(remove("consumers", bob.id));
       const log = await database.query(
         "select revision::int - $1::int as step, collection, id from changes where revision > $1 order by 1, 2",
@@ -306,7 +306,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
         outcomes.map(({ effects }) => effects?.map(({ after }) => after)),
         people.map((one) => [one]),
       );
-      assert.equal(await number(), start + 2, "the first alone, the others together");
+      assert.equal(await number(), start + 2, "the first write alone, the others together");
     });
 
     test("a refused write does not affect others in the same transaction", async () => {

@@ -79,7 +79,7 @@ describe("a directory with files of users", () => {
           [["shop.cart", { id: found?.id }]],
         );
         const [limit] = (await store.list("plugins", { size: 10 })).entities;
-        assert.equal(Object(limit?.config.redis).password, null, "what comes from a Secret is not shown");
+        assert.equal(Object(limit?.config.redis).password, null, "values from a Secret are not shown");
       },
       {
         "cart.yaml": `${head("Service", "cart", "shop")}spec: { backendRef: { name: cart, port: 80 } }\n---\n${head("Route", "cart", "shop")}spec: { serviceRef: { name: cart }, paths: [/cart] }\n`,

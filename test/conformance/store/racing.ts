@@ -18,14 +18,14 @@ export function racing(test: StoreTest): void {
     for (const { fault } of outcomes)
       if (fault) assert.ok(["unique", "primary-key"].includes(fault.kind), JSON.stringify(fault));
     // The other store may see the writes a little later.
-    await waitFor(async () => (await its.all("services")).length > 0, { what: "the service to be seen" });
+    await waitFor(async () => (await its.all("services")).length > 0, { what: "the service to be found" });
     assert.equal((await its.all("services")).length, 1);
   });
 
   test("lets exactly one of several writers change what they have read", async (its) => {
     const users = await its.create("services", service("users"));
     const other = await its.open();
-    await waitFor(() => other.find("services", { id: users.id }), { what: "the service to be seen by the other" });
+    await waitFor(() => other.find("services", { id: users.id }), { what: "the other store to find the service" });
     const etag = etagOf(users);
     const outcomes = await Promise.all(
       [its.store, other, its.store, other].map((one, index) =>
@@ -42,7 +42,7 @@ export function racing(test: StoreTest): void {
   test("never leaves a route without its service", async (its) => {
     const users = await its.create("services", service("users"));
     const other = await its.open();
-    await waitFor(() => other.find("services", { id: users.id }), { what: "the service to be seen by the other" });
+    await waitFor(() => other.find("services", { id: users.id }), { what: "the other store to find the service" });
     const [removed, made] = await Promise.all([
       its.store.write([remove("services", users.id)]),
       other.write([create("routes", route({ service: { id: users.id } }))]),
@@ -55,7 +55,7 @@ export function racing(test: StoreTest): void {
   test("loses no key when several are added at once", async (its) => {
     const bob = await its.create("consumers", consumer("bob"));
     const other = await its.open();
-    await waitFor(() => other.find("consumers", { id: bob.id }), { what: "the consumer to be seen by the other" });
+    await waitFor(() => other.find("consumers", { id: bob.id }), { what: "the other store to find the consumer" });
     const outcomes = await Promise.all(
       Array.from({ length: 6 }, (_, index) =>
         (index % 2 ? its.store : other).write([create("keyauth_credentials", credential(bob, `key-${index}`))]),
@@ -67,7 +67,7 @@ export function racing(test: StoreTest): void {
     );
     const third = await its.open();
     const seen = async () => (await third.list("keyauth_credentials", { size: 100 })).entities.length === 6;
-    await waitFor(seen, { what: "all keys to be seen" });
+    await waitFor(seen, { what: "all keys to be found" });
   });
 }
 

@@ -99,7 +99,7 @@ export async function allFollow(replica: Replica, followed: readonly Followed[])
       await create(replica, `hello${number}${Math.random().toString(36).slice(2)}`);
       return followed.every(({ names }) => names.length > 0);
     },
-    { what: "all to follow" },
+    { what: "all clients to subscribe" },
   );
 }
 

@@ -78,7 +78,7 @@ describe("the rates of two replicas with one Redis", () => {
     const pid = await pidOf(redis);
     process.kill(pid, "SIGSTOP");
     try {
-      assert.deepEqual(await statuses(first, client, 1), [200], "the one that is held up");
+      assert.deepEqual(await statuses(first, client, 1), [200], "the delayed request");
       const began = performance.now();
       assert.deepEqual(await statuses(first, client, 5), [200, 200, 200, 429, 429]);
       for (let n = 0; n < 100; n++) await ask(first, client);

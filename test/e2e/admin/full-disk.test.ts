@@ -69,7 +69,7 @@ for (const { name, size, settings, told, isDatabase } of stores) {
     let admin: AdminHolder;
 
     before(async () => {
-      assert.equal(process.getuid?.(), 0, "a small volume can be mounted by root alone: run this as root");
+      assert.equal(process.getuid?.(), 0, "only root can mount a small volume: run this as root");
       mkdirSync(volume);
       execFileSync("mount", ["-t", "tmpfs", "-o", `size=${size}`, "tmpfs", volume]);
       admin = await adminOver(await openWith(await settings(volume)));

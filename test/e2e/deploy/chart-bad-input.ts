@@ -53,13 +53,13 @@ export function badInput(scene: () => Scene): void {
             terminated?.exitCode === 1 &&
             /SLUICE_USER_API_PAGE must be a whole number from 1 to 100000/.test(terminated.message ?? ""),
         ),
-      { what: "CrashLoopBackOff with the process's last words", timeout: minutes, interval: 500 },
+      { what: "CrashLoopBackOff with the last message of the process", timeout: minutes, interval: 500 },
     );
     await isServed();
     await upgrade();
     const now = async () => ({ gateway: await podsOf("gateway"), users: await podsOf("user-api") });
     await waitFor(async () => isDeepStrictEqual(await now(), before), {
-      what: "the pods of before, and nothing else",
+      what: "the previous pods, and no others",
       timeout: minutes,
       interval: 500,
     });
@@ -88,6 +88,6 @@ export function badInput(scene: () => Scene): void {
     assert.equal(await service(), "NodePort 30081");
     const script = "fetch('http://10.99.0.1:30081/users/healthz').then(({ status }) => console.log(status))";
     const answered = async () => (await cluster.run(process.execPath, ["--eval", script])).stdout.trim() === "401";
-    await waitFor(answered, { what: "the proxy at the machine's port", interval: 200 });
+    await waitFor(answered, { what: "the proxy to answer at the node port", interval: 200 });
   });
 }

@@ -29,7 +29,7 @@ async function nodes({ cluster }: Scene): Promise<readonly NodeProcess[]> {
 /** Until so many nodes run that are none of these. */
 const started = (scene: Scene, count: number, killed: readonly NodeProcess[]) =>
   waitFor(async () => (await nodes(scene)).filter(({ id }) => killed.every((one) => one.id !== id)).length === count, {
-    what: "the kubelet to start what was killed",
+    what: "the kubelet to restart the killed container",
     timeout: minutes,
     interval: 500,
   });
@@ -69,7 +69,7 @@ export function killedNode(scene: () => Scene): void {
         `cut off, ${notCreated.length} users were not created`,
     );
     assert.deepEqual(Object.keys(statuses), ["200"]);
-    assert.ok(cut.length > 0, "nothing was under way");
+    assert.ok(cut.length > 0, "no request was in flight");
     for (const id of failed)
       assert.ok(
         seen.every(({ id: other, from }) => other !== id || from === killed.address),
@@ -116,6 +116,6 @@ export function awayFromEverybody(scene: () => Scene): void {
       inARow = (await statusOf("/users/healthz").catch(() => 0)) === 401 ? inARow + 1 : 0;
       return inARow === 10;
     };
-    await waitFor(asked, { what: "what was kept to be served", timeout: minutes, interval: 200 });
+    await waitFor(asked, { what: "the saved document to be served", timeout: minutes, interval: 200 });
   });
 }

@@ -80,10 +80,10 @@ spec: { plugin: cors, config: { orgins: ["*"] }, targetRefs: [{ kind: Service, n
     const asked = () => statusOf("/users/healthz", key);
     assert.equal(await asked(), 200);
     await upgrade("--set", "userApi.route.requestsPerMinute=1");
-    await waitFor(async () => (await asked()) === 429, { what: "the limit to hold", interval: 100 });
+    await waitFor(async () => (await asked()) === 429, { what: "the limit to take effect", interval: 100 });
     assert.deepEqual(await look(), before);
     await helm("rollback", release, "1", "--wait", "--timeout=3m");
-    await waitFor(async () => (await asked()) === 200, { what: "the limit to be gone", interval: 100 });
+    await waitFor(async () => (await asked()) === 200, { what: "the limit to be reverted", interval: 100 });
   });
 
   test("enabling the autoscaler keeps the present number of nodes, and so does every later upgrade", async () => {
@@ -132,7 +132,7 @@ export function removal(scene: () => Scene): void {
         );
         return names === "" ? "nothing" : false;
       },
-      { what: "all to be gone", timeout: 60_000, interval: 500 },
+      { what: "all objects to be removed", timeout: 60_000, interval: 500 },
     );
     assert.equal(left, "nothing");
     const wide = "clusterroles,clusterrolebindings,validatingwebhookconfigurations";

@@ -49,5 +49,5 @@ export async function answeredByUsers({ kubectl, podsOf }: Scene, { name, status
     const answered = await logged();
     return answered.length >= Number(statuses["200"]) && answered;
   };
-  return waitFor(all, { what: "the user API's log of all that was answered", timeout: 20_000, interval: 500 });
+  return waitFor(all, { what: "the user API to have logged all responses", timeout: 20_000, interval: 500 });
 }

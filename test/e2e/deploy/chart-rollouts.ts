@@ -117,7 +117,7 @@ export function rollouts(scene: () => Scene): void {
       await scale(5);
       await kubectl("rollout", "status", `deployment/${release}-gateway`, "--timeout=2m");
       // Connect to all five: three of them are removed.
-      await waitFor(async () => (await answering(scene())).size === 5, { what: "the Service to lead to all nodes" });
+      await waitFor(async () => (await answering(scene())).size === 5, { what: "the Service to contain all nodes" });
       await connect();
       await scale(2);
       await settled("gateway", 2);

@@ -73,7 +73,7 @@ test("replaces pods under load without a request that fails", async () => {
   await cluster.kubectl(["rollout", "restart", "deployment/who"]);
   await rolledOut();
   await waitFor(async () => (await podNames()).length === 2, {
-    what: "the old pods to be gone",
+    what: "the old pods to be removed",
     timeout: 30_000,
     interval: 200,
   });

@@ -83,8 +83,8 @@ test("removes the files of a killed run", async () => {
   await run.kill9();
   await removeLeftovers();
   // Its own reaper works at the same time.
-  await waitFor(() => leftBehind(folder).length === 0, { what: "nothing to be left behind" });
-  assert.deepEqual((await node.run("true", [])).code, 0, "a living node was taken for a leftover");
+  await waitFor(() => leftBehind(folder).length === 0, { what: "all leftovers to be removed" });
+  assert.deepEqual((await node.run("true", [])).code, 0, "a running node was mistaken for a leftover");
 });
 
 test("leaves no files when it ends", async () => {

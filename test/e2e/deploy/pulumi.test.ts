@@ -182,7 +182,7 @@ test("a changed limit takes effect without a restart, and a request beyond it is
   await configure("dev", { "userApi.route.requestsPerMinute": "100000" });
   await up("dev");
   const open = async () => (await client.statuses(url, graphql("{ __typename }"), 8)).every((status) => status === 200);
-  await waitFor(open, { what: "the greater limit", timeout: 30_000, interval: 500 });
+  await waitFor(open, { what: "the higher limit", timeout: 30_000, interval: 500 });
 });
 
 /** Name and generation of each custom resource of dev. */
@@ -256,9 +256,9 @@ test("changes by kubectl are found by refresh and reverted by up", async () => {
   const preflight = { method: "OPTIONS", headers: { ...page, origin: "https://drift.example" } };
   const drifted = async () =>
     (await client.send(url, preflight)).headers["access-control-allow-origin"] === "https://drift.example";
-  await waitFor(drifted, { what: "the operator to serve what kubectl changed", timeout: 30_000, interval: 300 });
+  await waitFor(drifted, { what: "the change by kubectl to be served", timeout: 30_000, interval: 300 });
   const looked = await project.run(["refresh", "--preview-only", "--expect-no-changes", "--stack", "dev"]);
-  assert.notEqual(looked.code, 0, "the drift is told");
+  assert.notEqual(looked.code, 0, "the drift is reported");
   await pulumi("refresh", "--yes", "--stack", "dev");
   await up("dev");
   assert.equal(await inDev("get", "deployment/sluice-gateway", "--output=jsonpath={.spec.replicas}"), "1");

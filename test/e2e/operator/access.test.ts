@@ -47,7 +47,10 @@ test("a rotated token file, after which the old token is invalid", async () => {
       async fault(change) {
         await kubectl(["delete", "secret", "first"]);
         // The API server remembers a good token for ten seconds.
-        await waitFor(() => api.asked.some(({ status }) => status === 401), { what: "a 401", timeout: 30_000 });
+        await waitFor(() => api.asked.some(({ status }) => status === 401), {
+          what: "a response 401",
+          timeout: 30_000,
+        });
         await issue("second");
         await change();
       },
@@ -162,7 +165,7 @@ for (const { verb, group, resource, role, seen, serves } of lacking) {
             `cannot ${verb} resource \\\\"${plural}(/status)?\\\\" in API group \\\\"${group}\\\\"`,
           );
           await scene.operator.process.waitForOutput(words, { timeout: 30_000 });
-          await waitFor(seen, { what: "the metric or condition that tells it", timeout: 30_000 });
+          await waitFor(seen, { what: "the metric or condition that reports the missing permission", timeout: 30_000 });
           if (!serves) await change();
         } finally {
           await put(rules);

@@ -134,7 +134,7 @@ export async function runAllOperatorOperations(place: Place): Promise<void> {
     `{"spec":{"paths":["/${namespace}/moved"]}}`,
   );
   await waitFor(async () => ![kept, ""].includes(await parts()), {
-    what: "another part",
+    what: "a new part of the saved document",
     timeout: 30_000,
     interval: 200,
   });

@@ -104,7 +104,7 @@ test("a CRD deleted and created again: its resources were deleted with it, and t
       const routes = await kubectl(["get", "routes.sluice.dev", "-o", "json"]);
       await kubectl(["delete", "crd", "routes.sluice.dev", "--timeout=30s"]);
       const unready = async () => (await get(`${scene.operator.url}/readyz`)).status === 503;
-      await waitFor(unready, { what: "the operator to miss the kind" });
+      await waitFor(unready, { what: "the operator to report the kind as not read" });
       await kubectl(["apply", "--server-side", "-f", crd]);
       await kubectl(["wait", "--for=condition=Established", "crd/routes.sluice.dev", "--timeout=30s"]);
       await waitFor(() => kubectl(["apply", "--server-side", "--field-manager=round", "-f", "-"], fresh(routes)), {
@@ -126,7 +126,7 @@ test("a network that drops everything for 12 s and leaves watches without events
       scene.api.silence();
       await change();
       const leads = async () => (await scene.operator.status()).term !== null;
-      await waitFor(async () => !(await leads()), { what: "the operator to stop to lead", timeout: 12_000 });
+      await waitFor(async () => !(await leads()), { what: "the operator to stop leading", timeout: 12_000 });
       scene.api.spoil(null);
       await waitFor(leads, { what: "the operator to lead again", timeout: 15_000 });
     },
@@ -143,7 +143,7 @@ test("an operator that is stopped while no API server answers releases its Lease
       await change();
       const inVain = () => api.asked.slice(before).filter(({ path }) => path.includes("/leases/")).length;
       // The first one may be a renewal.
-      await waitFor(() => inVain() >= 2, { what: "the Lease to be given back in vain" });
+      await waitFor(() => inVain() >= 2, { what: "two failed attempts to release the Lease" });
       api.spoil(null);
       await operator.process.ended();
       const holder = ["get", "lease", "sluice-operator", "-o", "jsonpath={.spec.holderIdentity}"];

@@ -54,7 +54,9 @@ for (const [what, off] of [
     set(0);
     await round(scene, {
       async fault(change) {
-        await waitFor(async () => (await scene.operator.metric("workqueue_depth")) === 0, { what: "rest" });
+        await waitFor(async () => (await scene.operator.metric("workqueue_depth")) === 0, {
+          what: "the operator to settle",
+        });
         const { term } = await scene.operator.status();
         const written = () => scene.operator.metric("sluice_operator_status_writes_total");
         const before = await written();

@@ -16,7 +16,7 @@ const ballast = `${volume}/ballast`;
 let scene: Scene;
 
 before(async () => {
-  assert.equal(process.getuid?.(), 0, "a volume of a few kilobytes can be mounted by root alone: run this as root");
+  assert.equal(process.getuid?.(), 0, "only root can mount a volume of a few kilobytes: run this as root");
   mkdirSync(volume);
   execFileSync("mount", ["-t", "tmpfs", "-o", "size=256k", "tmpfs", volume]);
   scene = await startScene({
@@ -58,6 +58,8 @@ test("a node with a full disk keeps serving, logs it once, and saves the whole d
   await scene.operator.process.kill9();
   await second.process.stop();
   await second.start();
-  await waitFor(async () => (await get(`${second.status}/status/ready`)).status === 200, { what: "what was kept" });
+  await waitFor(async () => (await get(`${second.status}/status/ready`)).status === 200, {
+    what: "the saved document",
+  });
   assert.deepEqual((await look(scene)).served, expected.served);
 });

@@ -84,7 +84,7 @@ interface Account {
 /** Settings of a node with the certificates that the operator issued, in the form of the mounted Secret. */
 async function mounted(namespace: string): Promise<Env> {
   const read = () => plane.kubectl(["-n", namespace, "get", "secret", "sluice-push", "-o", "json"]);
-  const { data } = JSON.parse(await waitFor(read, { what: "the operator to make certificates", timeout: 30_000 }));
+  const { data } = JSON.parse(await waitFor(read, { what: "the operator to create certificates", timeout: 30_000 }));
   const put = (entry: string) => {
     const file = join(folder.path, `${namespace}-${entry}`);
     writeFileSync(file, Buffer.from(data[entry], "base64"), { mode: 0o600 });
@@ -214,7 +214,7 @@ test("the admin API's account may not read the signing keys of certificates or t
   assert.deepEqual(
     home.split(" ").filter((name) => secrets.includes(name)),
     [],
-    "what lay there is gone",
+    "the previous objects are removed",
   );
   const asked = of(users.admin).length;
   const kubeconfig = `--kubeconfig=${await plane.kubeconfigFor(users.admin)}`;

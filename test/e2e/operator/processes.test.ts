@@ -34,7 +34,7 @@ const untilKilled = (process: Process) =>
       await nudge(scene);
       return false;
     },
-    { what: `${process.name} to be killed by a push`, interval: 1000 },
+    { what: `${process.name} to be killed during a push`, interval: 1000 },
   );
 
 const isReady = (status: string) =>
@@ -84,13 +84,13 @@ for (const [what, answer] of lies)
     await round(scene, {
       async fault(change) {
         falseNode.answer = answer;
-        await waitFor(() => falseNode.asked(answer), { what: "the operator to ask it" });
+        await waitFor(() => falseNode.asked(answer), { what: "the operator to poll it" });
         await change();
       },
     });
     const { nodes, acknowledged } = await scene.operator.status();
     const trouble = nodes.find(({ address }) => address === falseNode.url)?.trouble;
-    assert.ok(trouble, "its trouble is not told");
+    assert.ok(trouble, "its error is not reported");
     assert.equal(acknowledged.length, 2);
     assert.equal(await scene.operator.metric("sluice_operator_nodes", 'state="silent"'), 1);
     const { rss } = await memory();

@@ -188,7 +188,7 @@ export async function round(
       last = await look(scene);
       return isDeepStrictEqual(last, expected);
     };
-    await waitFor(settled, { what: "the end", timeout: within, interval: 50 }).catch(() => {});
+    await waitFor(settled, { what: "the end of the round", timeout: within, interval: 50 }).catch(() => {});
     assert.deepEqual(last, expected, scene.operator.process.tail(40));
     await agreed(scene, within);
   });

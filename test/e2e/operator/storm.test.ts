@@ -55,13 +55,18 @@ test("5,000 deletes among other changes: the remaining resources are served, and
       await make();
       const last = `/${name(ROUTES - 1)}`;
       const served = async () => (await get(scene.nodes[1].proxy + last)).status === 200;
-      await waitFor(served, { what: "all to be served", timeout: 60_000 });
+      await waitFor(served, { what: "all resources to be served", timeout: 60_000 });
       const resources = () => scene.operator.metric("sluice_operator_resources", 'kind="Route"');
-      await waitFor(async () => (await resources()) >= ROUTES, { what: "the operator to count them" });
+      await waitFor(async () => (await resources()) >= ROUTES, {
+        what: "the operator's metric to count the resources",
+      });
       const removed = remove();
       await change();
       await removed;
-      await waitFor(async () => (await resources()) < 10, { what: "the operator to have seen it", timeout: 60_000 });
+      await waitFor(async () => (await resources()) < 10, {
+        what: "the operator to have seen the deletions",
+        timeout: 60_000,
+      });
     },
   });
   for (const { proxy } of scene.nodes)

@@ -79,7 +79,7 @@ test("an address that is not ready gets no requests, and none is lost when it be
     await answeredBy({ one: 10 }, "only the ready upstream to be asked");
     await suite.apply(slice("two"));
     await waitFor(async () => (await answering(10)).two !== undefined, {
-      what: "the second upstream to be asked again",
+      what: "the second upstream to receive requests again",
     });
   });
   assert.deepEqual(loads[url]?.failures, []);

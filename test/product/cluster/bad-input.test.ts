@@ -53,7 +53,7 @@ test("while no node answers, Programmed names the nodes; it becomes True when on
   await Promise.all([suite.kill9("gateway-1"), suite.kill9("gateway-2")]);
   await suite.apply(route("waiting", echo));
   const condition = async () => (await suite.condition("gwroute/waiting", "Programmed")) || undefined;
-  const said = await waitFor(condition, { what: "Programmed to be told" });
+  const said = await waitFor(condition, { what: "the condition Programmed to be written" });
   assert.match(said, /^Unknown Pending /);
   for (const node of [chosen.push, chosen.push2]) assert.ok(said.includes(node), said);
   await suite.start("gateway-1");
@@ -66,7 +66,7 @@ test("the response to an admin write names the node that is down", async () => {
     const { body } = await get(`http://${chosen.operator}/status`);
     return (body as { silent: string[] }).silent.length === 1;
   };
-  await waitFor(silent, { what: "the operator to call the second node silent" });
+  await waitFor(silent, { what: "the operator to report the second node as silent" });
   const form = new URLSearchParams({ name: "one-down", "paths[]": "/one-down" });
   const answer = await fetch(`http://${chosen.admin}/services/echo/routes`, { method: "POST", body: form });
   assert.deepEqual(
@@ -75,7 +75,7 @@ test("the response to an admin write names the node that is down", async () => {
   );
   await suite.start("gateway-2");
   const serves = async () => (await get(`${nodes[1]}/one-down`)).status === 200;
-  await waitFor(serves, { what: "the second node to be back", timeout: 20_000 });
+  await waitFor(serves, { what: "the second node to answer again", timeout: 20_000 });
 });
 
 test("an operator whose API server cannot be reached keeps trying, logs it, and recovers", async () => {
@@ -91,7 +91,7 @@ test("an operator whose API server cannot be reached keeps trying, logs it, and 
   await suite.apply(route("meanwhile", echo));
   const operator = await suite.start("operator", { KUBECONFIG: kubeconfig });
   await waitFor(() => shown.some((line) => /^operator: .*trying again.*ECONNREFUSED/.test(line)), {
-    what: "the operator to say what it cannot reach",
+    what: "the operator to log that it cannot reach the API server",
     timeout: 20_000,
   });
   const ready = await get(`http://${chosen.operator}/readyz`);
@@ -115,7 +115,7 @@ test("an operator whose API server cannot be reached keeps trying, logs it, and 
     for (const socket of sockets) socket.destroy();
   });
   const serves = async () => (await get(`${nodes[1]}/meanwhile`)).status === 200;
-  await waitFor(serves, { what: "what was written meanwhile to be served", timeout: 30_000 });
+  await waitFor(serves, { what: "the route that was written during the outage to be served", timeout: 30_000 });
   assert.equal(operator.exit(), undefined);
   assert.equal((await get(`http://${chosen.operator}/readyz`)).status, 200);
 });

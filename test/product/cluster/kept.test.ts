@@ -64,7 +64,7 @@ test("the acknowledged document is saved in parts of bounded size, without a rea
   const { items } = JSON.parse(await kubectl(["get", "configmaps", "-l", "sluice.dev/part-of", "-o", "json"]));
   const parts = items as readonly { readonly metadata: { name: string }; readonly binaryData: { content: string } }[];
   const names = parts.map(({ metadata }) => metadata.name.replace("sluice-operator-document-", "")).sort();
-  assert.deepEqual(names, [...kept.parts].sort(), "nothing that is unused is left");
+  assert.deepEqual(names, [...kept.parts].sort(), "no unused part remains");
   const all = Buffer.concat(parts.map(({ binaryData }) => Buffer.from(binaryData.content, "base64"))).toString(
     "latin1",
   );
@@ -78,7 +78,7 @@ test("a replaced key is used without a restart, and all data is encrypted again"
   const data = JSON.stringify({ data: { key: Buffer.alloc(32, 7).toString("base64") } });
   await kubectl(["patch", "secret", "sluice-operator-document", "--type=merge", "-p", data]);
   await waitFor(async () => (await manifest()).parts.every((part) => !before.includes(part)), {
-    what: "other parts",
+    what: "all parts to be replaced",
     timeout: 20_000,
   });
   assert.notEqual(secret.data.key, JSON.parse(data).data.key);
@@ -117,14 +117,14 @@ test("a node that starts while operator and API server are stopped serves its la
   const ready = async () => (await get(`http://${chosen.status2}/status/ready`)).status === 200;
   await waitFor(ready, { what: "the node to have the document", timeout: 20_000 });
   await suite.apply(route("late", { serviceRef: { name: "echo" } }));
-  await waitFor(async () => (await get(`${nodes[1]}/late`)).status === 200, { what: "the change" });
-  await waitFor(() => statSync(file).size > 0, { what: "the file" });
+  await waitFor(async () => (await get(`${nodes[1]}/late`)).status === 200, { what: "the changed route to be served" });
+  await waitFor(() => statSync(file).size > 0, { what: "the saved document to contain the change" });
   assert.equal(statSync(file).mode & 0o777, 0o600);
   await suite.kill9("operator");
   await suite.plane.stop();
   await suite.kill9("gateway-2");
   await suite.start("gateway-2", env);
-  await waitFor(ready, { what: "the node to serve what it had", timeout: 20_000 });
+  await waitFor(ready, { what: "the node to serve its saved document", timeout: 20_000 });
   assert.equal((await get(`${nodes[1]}/late`)).status, 200);
   assert.equal((await get(`${nodes[1]}/guarded`)).status, 401);
   assert.equal((await get(`${nodes[1]}/guarded`, { apikey: "friends-key" })).status, 200);

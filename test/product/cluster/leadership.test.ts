@@ -49,7 +49,7 @@ async function again(listen: string, address: string): Promise<number> {
       const term = list.find((node) => node.address === address)?.term ?? 0;
       return term >= (terms.get(address) ?? 0) ? term : undefined;
     },
-    { what: `${address} to be seen on its latest term`, timeout: 2000 },
+    { what: `${address} to report its latest term`, timeout: 2000 },
   );
 }
 
@@ -114,7 +114,7 @@ test("one of two operators leads, and the other one follows and is ready", async
       const now = await told(other);
       return now.nodes.every((node) => node.term === term) ? now : undefined;
     },
-    { what: "the other to have looked at the nodes, too" },
+    { what: "the other operator to have polled the nodes too" },
   );
   assert.equal(status.term, null);
   assert.equal(status.leader, (await told(leader)).leader);
@@ -189,5 +189,5 @@ test("a deleted Lease has no effect: the next term is above the nodes' last one"
   await kubectl(["delete", "lease", "sluice-operator"]);
   await add("after-deletion");
   await isServed("/after-deletion", 20_000);
-  await waitFor(async () => (await roles()).term > term, { what: "a later term", timeout: 20_000 });
+  await waitFor(async () => (await roles()).term > term, { what: "a push with a later term", timeout: 20_000 });
 });

@@ -162,10 +162,12 @@ test("renewed certificates are used by nodes and operators without a restart or 
         const [theirs, own] = [await textsOf("sluice-push"), await textsOf("sluice-push-authority")];
         return theirs && certificatesIn(own?.["operator.crt"]).length === 1 && mounted === JSON.stringify(theirs);
       },
-      { what: "both to be made anew", timeout: 10_000 },
+      { what: "both certificates to be renewed", timeout: 10_000 },
     );
     const shown = certificatesIn((await textsOf("sluice-push"))?.["gateway.crt"])[0]?.serialNumber;
-    await waitFor(async () => (await serialOf(nodes[1])) === shown, { what: "the node to show it" });
+    await waitFor(async () => (await serialOf(nodes[1])) === shown, {
+      what: "the node to present the new certificate",
+    });
   });
   const now = [await textsOf("sluice-push"), await textsOf("sluice-push-authority")];
   assert.notEqual(now[0]?.["gateway.crt"], before[0]?.["gateway.crt"]);
@@ -220,12 +222,15 @@ test("a deleted authority is replaced without a restart or a failed push", async
     const announced = await waitFor(
       async () =>
         (await textsOf("sluice-push"))?.["ca.crt"] !== before?.["ca.crt"] ? await textsOf("sluice-push") : undefined,
-      { what: "the new authority to be announced", timeout: 10_000 },
+      { what: "the new authority to be trusted", timeout: 10_000 },
     );
     assert.equal(certificatesIn(announced["ca.crt"]).length, 2);
-    assert.ok(isSignedBy(announced, "gateway.crt", old), "the old one signs until all know the new one");
+    assert.ok(
+      isSignedBy(announced, "gateway.crt", old),
+      "the old authority signs until every participant trusts the new one",
+    );
     await waitFor(async () => certificatesIn((await textsOf("sluice-push"))?.["ca.crt"]).length === 1, {
-      what: "the old one to be forgotten",
+      what: "the old authority to be removed",
       timeout: 30_000,
     });
   });

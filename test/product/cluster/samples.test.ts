@@ -72,7 +72,10 @@ test("the 61st request of a minute is answered 429, and the other node continues
   const once = (proxy: string) => ask(proxy, { query: users, key: "limited-key" });
   await waitFor(async () => (await once(chosen.proxy2)).status === 200, { what: "the new key to work" });
   // The window is a calendar minute: all requests must fall into one.
-  await waitFor(() => new Date().getUTCSeconds() < 40, { what: "20 s to be left of the minute", timeout: 21_000 });
+  await waitFor(() => new Date().getUTCSeconds() < 40, {
+    what: "a time at least 20 s before the end of a minute",
+    timeout: 21_000,
+  });
   for (let count = 1; count <= 60; count++) {
     const { status, headers } = await once(chosen.proxy);
     assert.deepEqual([status, headers.get("x-ratelimit-remaining-minute")], [200, `${60 - count}`]);
@@ -155,6 +158,6 @@ test("a resource that kubectl deletes is removed from both nodes", async () => {
   await kubectl(["delete", "-f", suite.samples]);
   for (const [, proxy] of nodes)
     await waitFor(async () => (await ask(proxy, { query: users, key: "demo-key" })).status === 404, {
-      what: "the route to be gone",
+      what: "the route to be removed",
     });
 });

@@ -116,7 +116,7 @@ before(async () => {
     const allowed = await create(ann, "Plugin", { plugin: "cors" }, "team");
     return refused.every(({ status }) => status >= 400) && allowed.status === 201;
   };
-  await waitFor(settled, { what: "the policies to hold" });
+  await waitFor(settled, { what: "the policies to take effect" });
 });
 after(async () => {
   ann?.close();

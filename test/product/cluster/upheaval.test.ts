@@ -60,7 +60,7 @@ test("a route deleted while the operator was down is removed afterwards, and not
     await suite.kill9("operator");
     await kubectl(["delete", "gwroute", "added"]);
     await restarted("operator");
-    await waitFor(async () => (await get(`${second}/added`)).status === 404, { what: "the route to be gone" });
+    await waitFor(async () => (await get(`${second}/added`)).status === 404, { what: "the route to be removed" });
   });
   nothingLost(loads);
 });

@@ -184,7 +184,7 @@ describe("the webhook's certificate", { concurrency: false }, () => {
   test("is replaced when its Secret is lost: all replicas present another one, and the API server trusts it", async () => {
     const before = await bundle();
     await plane.kubectl(["delete", "secret", name]);
-    await waitFor(async () => (await bundle()) !== before, { what: "another authority" });
+    await waitFor(async () => (await bundle()) !== before, { what: "another authority in the configuration" });
     for (const replica of replicas) await waitFor(() => isTrusted(replica), { what: "a replica to be trusted" });
     await refused("the webhook to be asked again");
   });

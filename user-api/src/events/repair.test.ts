@@ -120,7 +120,7 @@ describe("users whose messages were lost", () => {
     const users = [userAt(NOW - 60_000), userAt(NOW - 10_000)];
     const { repair, delivered } = rig(users);
     await repair.begin();
-    assert.deepEqual(delivered, ["at -10000"], "to nobody, who will know it then");
+    assert.deepEqual(delivered, ["at -10000"], "before there are subscribers, so that later reads skip it");
     delivered.length = 0;
     // Created on a replica whose clock is slow.
     users.push(userAt(NOW - 5_000));
@@ -139,7 +139,7 @@ describe("users whose messages were lost", () => {
       finished = true;
     });
     await settle();
-    assert.equal(finished, false, "nobody can be reached");
+    assert.equal(finished, false, "no replica can be reached");
     state.reachable = true;
     repair.back();
     await settle();
@@ -149,7 +149,7 @@ describe("users whose messages were lost", () => {
     assert.deepEqual(announced, [idAt(NOW)]);
     repair.read(idAt(NOW));
     await settle();
-    assert.deepEqual(delivered, ["at 0"], "what was begun before the end alone");
+    assert.deepEqual(delivered, ["at 0"], "only work that began before the end");
     await repair.finish();
   });
 

@@ -141,7 +141,7 @@ describe("a server that drains", () => {
       [...text.matchAll(/"name":"(\w+)"/g)].map(([, name]) => name),
       ["ann", "bob"],
     );
-    assert.doesNotMatch(text, /complete/, "a client that is told so does not come back");
+    assert.doesNotMatch(text, /complete/, "a client that receives complete does not subscribe again");
     await closing;
   });
 

@@ -215,7 +215,7 @@ describe("an event stream", () => {
     let created = 0;
     while (app.subscriptions.counts().slow === 0) {
       created += 1;
-      assert.ok(created < 500, "what waits for one client is not bounded");
+      assert.ok(created < 500, "the data that waits for one client is not bounded");
       await postQuery(app, create(`user${created}`));
     }
     assert.equal(app.subscriptions.counts().subscriptions, 0);

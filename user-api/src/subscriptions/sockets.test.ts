@@ -193,7 +193,7 @@ describe("a client that is slower than its events", () => {
     let created = 0;
     while (app.subscriptions.counts().slow === 0) {
       created += 1;
-      assert.ok(created < 500, "what waits for one client is not bounded");
+      assert.ok(created < 500, "the data that waits for one client is not bounded");
       await postQuery(app, create(`user${created}`));
     }
     return { app, socket, messages };

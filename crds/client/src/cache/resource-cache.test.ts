@@ -164,19 +164,19 @@ test("a write is visible at once, and a watch event when it is at least as recen
   cache.recordWrite("Service", written);
   assert.deepEqual(there(), ["a@9"]);
   observer.changed(service("7"));
-  assert.deepEqual(there(), ["a@9"], "a change from before");
+  assert.deepEqual(there(), ["a@9"], "a change older than the write");
   observer.replaced([service("8")]);
   observer.replaced([]);
-  assert.deepEqual(there(), ["a@9"], "lists from before");
+  assert.deepEqual(there(), ["a@9"], "lists older than the write");
   observer.changed(service("9"));
   assert.equal(cache.resources.Service.get("home/a"), written, "the same version is the same object");
   observer.changed(service("10"));
   assert.deepEqual(there(), ["a@10"]);
   cache.recordWrite("Service", service("8"));
-  assert.deepEqual(there(), ["a@10"], "the watch was faster than the answer");
+  assert.deepEqual(there(), ["a@10"], "the watch event came before the response");
   cache.recordWrite("Service", service("12"));
   observer.removed(service("13"));
-  assert.deepEqual(there(), [], "somebody removed it after that");
+  assert.deepEqual(there(), [], "another client removed it after that");
 });
 
 test("a removed resource is absent at once, and a later one with the same name is present", () => {
@@ -188,7 +188,7 @@ test("a removed resource is absent at once, and a later one with the same name i
   cache.recordWrite("Service", service("5"), { removed: true });
   assert.deepEqual(there(), []);
   for (const version of ["5", "6"]) observer.changed(service(version));
-  assert.deepEqual(there(), [], "the watch tells of its life");
+  assert.deepEqual(there(), [], "the watch reports its creation and its removal");
   observer.removed(service("7"));
   observer.changed(service("9", "b"));
   assert.deepEqual(there(), ["a@9"]);

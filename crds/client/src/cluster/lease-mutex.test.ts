@@ -72,7 +72,7 @@ test("detects whether another holder had the Lease in between", async () => {
   assert.deepEqual(
     await again.run(async ({ othersMayHaveWritten }) => ({ othersMayHaveWritten })),
     { othersMayHaveWritten: true },
-    "a new process knows nothing",
+    "a new process does not know earlier holders",
   );
   await again.close();
   assert.deepEqual(await theirs.run(async ({ othersMayHaveWritten }) => ({ othersMayHaveWritten })), {

@@ -92,7 +92,7 @@ async function following(client: ResourceClient) {
     },
     { signal: stop.signal },
   );
-  const until = (holds: () => boolean, what: string) => waitFor(holds, { what: `${what} (told: ${told})` });
+  const until = (holds: () => boolean, what: string) => waitFor(holds, { what: `${what} (reported: ${told})` });
   await until(() => told.length > 0, "the first answer");
   return { held, told, until, stop };
 }
@@ -170,14 +170,14 @@ test("keeps the previous resources of a file while one of its documents is not a
         assert.deepEqual(await client.get(ref(at.slice(0, -5))), before, at);
         return log.some((line) => line.startsWith(`${at}:`));
       };
-      await waitFor(isTold, { what: `${at} to be told` });
+      await waitFor(isTold, { what: `${at} to be reported` });
       await assert.rejects(client.remove(ref(at.slice(0, -5))), Rejected);
       write(at, named(text).replace("retries: 1", "retries: 2"));
       const isMended = async () => (await client.get(ref(at.slice(0, -5))))?.spec?.retries === 2;
-      await waitFor(isMended, { what: `${at} to be mended` });
+      await waitFor(isMended, { what: `${at} to be repaired` });
     }
     write("new.yaml", `${service("new")}---\nkind: Odd\n`);
-    await waitFor(() => client.get(ref("new")), { what: "a file that never held more" });
+    await waitFor(() => client.get(ref("new")), { what: "the valid resource of the new file" });
   }));
 
 test("uses the first of two equal resources by path and logs the other once", () =>
@@ -258,7 +258,11 @@ test("agrees with another client on identity, generation, version and age, befor
     await other.apply("Service", asked("a", { retries: 1 }), { manager });
     const after = await agree();
     assert.ok((after.get("a")?.generation ?? 0) > (before.get("a")?.generation ?? 0));
-    assert.equal(after.get("b")?.generation, before.get("b")?.generation, "only what changed gets a new generation");
+    assert.equal(
+      after.get("b")?.generation,
+      before.get("b")?.generation,
+      "only changed resources get a new generation",
+    );
     assert.equal(after.get("a")?.creationTimestamp, before.get("a")?.creationTimestamp);
     for (const { held, until } of [watched, alsoWatched])
       await until(() => held.get("a")?.spec?.retries === 1, "the other's write");
@@ -342,7 +346,7 @@ test("a reader that lists without a pause does not delay a watch", () =>
     })();
     write("shop.yaml", service("shop"));
     try {
-      await waitFor(() => seen.includes("shop"), { what: "the new file to be told" });
+      await waitFor(() => seen.includes("shop"), { what: "the new file to be reported" });
     } finally {
       over = true;
       await lister;

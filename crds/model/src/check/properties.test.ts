@@ -36,7 +36,7 @@ for (const collection of collections) {
       fc.property(fc.oneof(anything, nearly(collection)), (raw) => {
         const before = JSON.stringify(raw);
         const { value, violations } = checkEntity(collection, raw);
-        assert.equal(JSON.stringify(raw), before, "the input is left as it was");
+        assert.equal(JSON.stringify(raw), before, "the input is unchanged");
         if (violations === undefined) return assert.deepEqual(checkEntity(collection, value), { value });
         assert.ok(violations.length > 0);
         assert.match(schemaViolation(violations).message, /^(?:\d+ )?schema violations? \(/);

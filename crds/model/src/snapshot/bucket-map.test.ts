@@ -23,7 +23,7 @@ for (const place of [byId, byHash]) {
           map = map.with(step);
           assert.deepEqual(new Map(map), plain);
           assert.equal(map.size, plain.size);
-          assert.deepEqual(new Map(mapBefore), before, "the map before has changed");
+          assert.deepEqual(new Map(mapBefore), before, "the earlier map has changed");
           const told = (list: ReturnType<typeof differences>) => new Set(list.map((one) => JSON.stringify(one)));
           assert.deepEqual(told(differences(mapBefore, map)), told(differences(before, plain)));
         }

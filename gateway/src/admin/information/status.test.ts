@@ -29,7 +29,9 @@ test("a folder that is moved away is reported as unreachable, with the reason, u
   const away = `${rig.directory}-away`;
   renameSync(rig.directory, away);
   try {
-    await waitFor(async () => !(await status()).database.reachable, { what: "a status that says so" });
+    await waitFor(async () => !(await status()).database.reachable, {
+      what: "the status to report that the folder is unreachable",
+    });
     assert.match(
       (await status()).sluice.unread.join(),
       /resources cannot be read at the moment: .*no such file or directory/,
@@ -41,7 +43,9 @@ test("a folder that is moved away is reported as unreachable, with the reason, u
   } finally {
     renameSync(away, rig.directory);
   }
-  await waitFor(async () => (await status()).database.reachable, { what: "a status that says that it is back" });
+  await waitFor(async () => (await status()).database.reachable, {
+    what: "the status to report that the folder is back",
+  });
   assert.deepEqual((await status()).sluice.unread, []);
   assert.equal((await write("b")).status, 201);
 });

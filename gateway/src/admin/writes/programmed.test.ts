@@ -106,7 +106,7 @@ describe("the admin listener", () => {
       assert.equal(keys.size, 3);
       const { body } = await rig.ask("POST", "/consumers/bob/key-auth", { form: "ttl=100" });
       const { ttl } = body as { ttl: number };
-      assert.ok(ttl > 90 && ttl <= 100, "the seconds that are left");
+      assert.ok(ttl > 90 && ttl <= 100, "the remaining seconds");
     }));
 
   test("uses Kong's header names if configured to", () =>
@@ -124,7 +124,7 @@ describe("the admin listener", () => {
     const rig = await startAdminRig();
     rig.answer = "never";
     const reply = rig.ask("POST", "/services", { form: "name=a&host=a" });
-    await waitFor(() => rig.waits.length === 1, { what: "the question to the operator" });
+    await waitFor(() => rig.waits.length === 1, { what: "the wait request to the operator" });
     await rig.close();
     const { status, headers } = await reply;
     assert.deepEqual([status, headers["x-sluice-programmed"]], [201, "pending"]);

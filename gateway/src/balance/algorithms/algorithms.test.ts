@@ -98,7 +98,7 @@ describe("consistent-hashing", () => {
       // About a tenth: 10,000 slots do not divide exactly.
       assert.ok(share.length > 400 && share.length < 600, `${gone} had ${share.length}`);
       const takers = new Set(share.map((at) => now[at]));
-      assert.equal(takers.size, names.length - 1, "the share is spread over all that are left");
+      assert.equal(takers.size, names.length - 1, "the share is distributed over all remaining targets");
     }
   });
 

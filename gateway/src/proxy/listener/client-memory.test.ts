@@ -17,7 +17,7 @@ test("new streams may use three quarters of the limit, and are refused beyond it
   assert.deepEqual([busy.admit(750), busy.admit(1), account("other").admit(1)], [true, false, false]);
   busy.release(50);
   assert.deepEqual([account("other").admit(50), memory.held, closed], [true, 750, []]);
-  assert.equal(lines.length, 1, "the log tells of it once in a while");
+  assert.equal(lines.length, 1, "the log reports it at most once per interval");
 });
 
 test("above half of the limit, a connection with more unread bytes than its share gets no more streams", () => {
@@ -26,10 +26,10 @@ test("above half of the limit, a connection with more unread bytes than its shar
   const greedy = account("greedy");
   assert.ok(greedy.admit(100));
   greedy.wait(10, 100);
-  assert.ok(greedy.admit(100), "there is enough for all");
+  assert.ok(greedy.admit(100), "below half of the limit shares do not apply");
   assert.ok(idle.admit(400));
   assert.equal(greedy.admit(1), false);
-  assert.ok(idle.admit(1), "others have their share");
+  assert.ok(idle.admit(1), "other connections may use their shares");
 });
 
 test("the connection with the most bytes that have been unread for a second is closed for new streams", (context) => {
@@ -42,14 +42,14 @@ test("the connection with the most bytes that have been unread for a second is c
   much.wait(20, 200);
   now = 900;
   recent.wait(100, 200);
-  assert.equal(account("early").admit(50), false, "nothing has waited for long");
+  assert.equal(account("early").admit(50), false, "no bytes have been unread for a second");
   now = 1100;
   assert.ok(account("late").admit(50));
   assert.deepEqual(closed, ["much"]);
   assert.equal(memory.held, 200 + 10 + 200 + 100 + 50);
   much.taken(20, 200);
   much.release(200);
-  assert.equal(memory.held, 560, "nothing is given back twice");
+  assert.equal(memory.held, 560, "no memory is released twice");
 });
 
 for (const [says, taken, closes] of [

@@ -25,7 +25,7 @@ async function afterEdit(served: ServedText, text: string): Promise<ServedText |
 
 function assertSame(edited: ServedText, text: string): void {
   const expected = servedOf(text);
-  assert.ok(expected, "an edit was taken of a text that is not good");
+  assert.ok(expected, "an edit of an invalid text was accepted");
   assert.equal(edited.snapshot.hash, expected.snapshot.hash);
   for (const name of collections) {
     assert.deepEqual(

@@ -140,7 +140,7 @@ test("a long text with an error is refused with its position, and the served con
   await source.start(intake);
   const before = served();
   write(`${LONG}${head}${up}  retries: -1\n`);
-  await waitFor(() => source.trouble() !== null, { what: "trouble" });
+  await waitFor(() => source.trouble() !== null, { what: "the error to be reported" });
   assert.match(source.trouble() ?? "", /sluice\.yaml:6:3/);
   assert.equal(served(), before);
 });
@@ -150,7 +150,9 @@ test("a source that stops while a long text is read ends the reader process", as
   write(manyRoutes(1500));
   const started = source.start(intake);
   const ended = assert.rejects(started, /the process that reads the file has ended/);
-  await waitFor(() => process.getActiveResourcesInfo().includes("ProcessWrap"), { what: "the process" });
+  await waitFor(() => process.getActiveResourcesInfo().includes("ProcessWrap"), {
+    what: "the reader process to start",
+  });
   await source.stop();
   await ended;
   assert.equal(served(), undefined);

@@ -48,7 +48,7 @@ test("a reader during a write gets the state before it, from memory", async () =
     const seen = new Set<number>();
     for (; under; await setImmediate()) seen.add(await count());
     assert.equal((await written).fault, undefined);
-    assert.ok(seen.has(index), "somebody read during the write");
+    assert.ok(seen.has(index), "at least one read took place during the write");
     assert.equal(await count(), index + 1);
   }
   assert.equal(loads, 1);

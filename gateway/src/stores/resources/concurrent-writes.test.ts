@@ -155,7 +155,10 @@ test("gives the same result as the writes in some sequence, and assigns no name 
         });
         const tables = await tablesOf(fresh);
         const taken = asked.filter((_, index) => !outcomes[index]?.fault);
-        assert.ok(isReachable(taken, createTables([]), JSON.stringify(contentOf(tables))), "no order gives this");
+        assert.ok(
+          isReachable(taken, createTables([]), JSON.stringify(contentOf(tables))),
+          "no sequence of the writes gives this result",
+        );
         const names = (await fresh.list("services", { size: 100 })).entities.map((found) => found.name);
         assert.equal(new Set(names).size, names.length);
         const held: Resource[] = await Promise.all(

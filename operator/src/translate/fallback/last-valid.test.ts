@@ -111,7 +111,7 @@ test("revoked access stays revoked, although the last valid version had it", () 
   told();
   put("Route", "users", route(["no-slash"]));
   remove("Service", "users");
-  assert.equal(told().paths?.[1] ?? true, true, "nothing is sent to a service that is gone");
+  assert.equal(told().paths?.[1] ?? true, true, "no request is sent to a removed service");
 });
 
 test("a missing reference is answered 503 although the resource itself is valid", () => {

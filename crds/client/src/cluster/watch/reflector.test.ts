@@ -236,7 +236,7 @@ test("aborts a list that hangs on request, retries at once, and again after a sh
     await fake.cut();
     assert.equal(fake.calls.length, calls + 1);
     assert.deepEqual(fake.waits.slice(waits), [1200]);
-    assert.equal(fake.troubles.length, troubles, "that it was given up is no trouble");
+    assert.equal(fake.troubles.length, troubles, "an aborted list is not reported as an error");
   }));
 
 test("a list that has just started is not aborted when another attempt is requested", () =>

@@ -28,7 +28,7 @@ test("written files are reported together and at once", () =>
   scene(async (directory, looks) => {
     writeFileSync(join(directory, "theirs.yaml"), "half");
     await writeAtomically(join(directory, "ours.yaml"), "whole", { durable: false });
-    await waitFor(() => looks.flat().includes("ours.yaml"), { what: "the look" });
+    await waitFor(() => looks.flat().includes("ours.yaml"), { what: "the files to be reported" });
     assert.deepEqual([...new Set(looks.flat())].sort(), ["ours.yaml", "theirs.yaml"]);
   }));
 
@@ -36,22 +36,22 @@ test("a file that an editor moves away and writes anew is reported once, when it
   scene(async (directory, looks) => {
     const file = join(directory, "a.yaml");
     writeFileSync(file, "a");
-    await waitFor(() => looks.length > 0, { what: "the first look" });
+    await waitFor(() => looks.length > 0, { what: "the new file to be reported" });
     const before = looks.length;
     renameSync(file, `${file}~`);
     await new Promise((resolve) => setImmediate(resolve));
     writeFileSync(file, "ab");
-    await waitFor(() => looks.length > before, { what: "the look" });
+    await waitFor(() => looks.length > before, { what: "the replaced file to be reported" });
     assert.deepEqual(looks.slice(before), [["a.yaml", "a.yaml~"]]);
   }));
 
 test("a moved file is reported together with its old path", () =>
   scene(async (directory, looks) => {
     writeFileSync(join(directory, "old.yaml"), "a");
-    await waitFor(() => looks.length > 0, { what: "the first look" });
+    await waitFor(() => looks.length > 0, { what: "the new file to be reported" });
     const before = looks.length;
     renameSync(join(directory, "old.yaml"), join(directory, "new.yaml"));
-    await waitFor(() => looks.length > before, { what: "the look" });
+    await waitFor(() => looks.length > before, { what: "the moved file to be reported" });
     assert.deepEqual(looks.slice(before), [["new.yaml", "old.yaml"]]);
   }));
 
@@ -59,7 +59,7 @@ test("files that are removed one after the other do not delay the others", () =>
   scene(async (directory, looks) => {
     const files = Array.from({ length: 50 }, (_, at) => join(directory, `${at}.yaml`));
     for (const file of files) writeFileSync(file, "a");
-    await waitFor(() => looks.flat().includes("49.yaml"), { what: "the first look" });
+    await waitFor(() => looks.flat().includes("49.yaml"), { what: "the new files to be reported" });
     const before = looks.length;
     for (const file of files) {
       rmSync(file);

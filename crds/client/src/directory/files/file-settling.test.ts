@@ -73,7 +73,7 @@ test("a file that is empty while it is rewritten keeps its resources; a file tha
     write("web.yaml", service("shop"));
     await waitFor(async () => (await names(client)) === "shop", { what: "the new content" });
     write("web.yaml", "");
-    await waitFor(async () => (await names(client)) === "", { what: "the emptied file to count" });
+    await waitFor(async () => (await names(client)) === "", { what: "the emptied file to take effect" });
     assert.match(
       log.join("\n"),
       /web\.yaml waits until the file has been unchanged for 0\.4 s: .* all of its resources/,
@@ -115,17 +115,19 @@ for (const [what, text, waits] of edits)
         (await client.get(ref("guard", "Plugin")))?.metadata.resourceVersion !== before.metadata.resourceVersion;
       const told = () => log.some((line) => line.includes("web.yaml waits"));
       if (!waits) {
-        await waitFor(async () => (await isChanged()) || (await names(client)) === "shop,web", { what: "the change" });
+        await waitFor(async () => (await isChanged()) || (await names(client)) === "shop,web", {
+          what: "the change to take effect",
+        });
         return assert.ok(!told());
       }
-      await waitFor(told, { what: "the wait" });
+      await waitFor(told, { what: "the wait to be logged" });
       assert.equal(await isChanged(), false);
       // The same content put in place by a rename is complete.
       writeFileSync(join(directory, "web.yaml.new"), text === "" ? service("other") : text);
       // As if it had been written some time before the move.
       utimesSync(join(directory, "web.yaml.new"), 1, 1);
       renameSync(join(directory, "web.yaml.new"), join(directory, "web.yaml"));
-      await waitFor(isChanged, { what: "the file that was replaced" });
+      await waitFor(isChanged, { what: "the replaced file to take effect" });
     }, LONG_WAIT));
 
 test("a file with a key-auth that is moved away and rewritten without it takes effect after the wait", () =>
@@ -135,7 +137,7 @@ test("a file with a key-auth that is moved away and rewritten without it takes e
     assert.ok(await client.get(ref("guard", "Plugin")));
     renameSync(join(directory, "web.yaml"), join(directory, "web.yaml~"));
     write("web.yaml", service("web"));
-    await waitFor(() => log.some((line) => line.includes("web.yaml waits")), { what: "the wait" });
+    await waitFor(() => log.some((line) => line.includes("web.yaml waits")), { what: "the wait to be logged" });
     assert.ok(await client.get(ref("guard", "Plugin")));
   }, LONG_WAIT));
 
@@ -164,7 +166,9 @@ for (const [what, text, waits] of routeEdits)
       const before = await shown();
       write("web.yaml", text);
       const told = () => log.some((line) => line.includes("web.yaml waits"));
-      await waitFor(async () => told() || (await shown()) !== before, { what: "the change or the wait" });
+      await waitFor(async () => told() || (await shown()) !== before, {
+        what: "the change to take effect, or the wait to be logged",
+      });
       assert.equal(told(), waits);
       assert.equal((await shown()) === before, waits);
     }, LONG_WAIT));
@@ -185,7 +189,7 @@ test("a new file that is written in parts is not read before it has settled", ()
     write("web.yaml", service("web"));
     await client.list("Service");
     appendFileSync(join(directory, "web.yaml"), `---\n${service("shop")}`);
-    await waitFor(() => held.has("web"), { what: "the file" });
+    await waitFor(() => held.has("web"), { what: "the complete file to be read" });
     assert.ok(held.has("shop"));
   }));
 
@@ -210,6 +214,6 @@ test("a file that Sluice writes is used while another program still writes one, 
       await new Promise((resolve) => setImmediate(resolve));
     }
     await writeAtomically(join(directory, "ours.yaml"), service("ours"));
-    await waitFor(() => told.includes("theirs"), { what: "both files" });
+    await waitFor(() => told.includes("theirs"), { what: "both files to be read" });
     assert.deepEqual(told, ["all", "ours", "theirs"]);
   }));

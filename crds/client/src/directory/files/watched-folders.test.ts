@@ -24,7 +24,7 @@ async function scene(run: (scene: Scene) => Promise<void>): Promise<void> {
       directory,
       folders,
       all,
-      told: (path) => waitFor(() => all.includes(path), { what: `${path} to be told of` }).then(() => {}),
+      told: (path) => waitFor(() => all.includes(path), { what: `${path} to be reported` }).then(() => {}),
     });
   } finally {
     folders.stop();

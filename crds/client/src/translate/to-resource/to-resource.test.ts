@@ -207,7 +207,7 @@ test("the time of a resource's last change is that of the last write to more tha
   assert.equal(updatedAt(metadata), Date.parse("2026-01-01T00:00:05Z") / 1000);
   assert.equal(updatedAt({ ...metadata, managedFields: [] }), 1_767_225_601);
   const byAdmin = [{ manager: "sluice-admin", time: "2026-03-01T00:00:00Z" }];
-  assert.equal(updatedAt({ ...metadata, managedFields: byAdmin }), 1_767_225_601, "its annotation says when");
+  assert.equal(updatedAt({ ...metadata, managedFields: byAdmin }), 1_767_225_601, "the annotation has the time");
   assert.equal(updatedAt({ ...metadata, annotations: {}, managedFields: byAdmin }), 1_772_323_200);
   assert.equal(updatedAt({ name: "mine", namespace: "home" }), undefined);
 });

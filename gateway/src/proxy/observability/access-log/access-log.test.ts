@@ -152,7 +152,7 @@ for (const workers of ["1", "2"]) {
     const sent = ["/open/1", ...later];
     // Each worker reopens the file and writes its batches on its own, so the order among workers is not fixed.
     if (workers === "1") assert.deepEqual(paths, sent);
-    else assert.deepEqual(paths.toSorted(), sent.toSorted(), "no line is lost, none stands twice");
+    else assert.deepEqual(paths.toSorted(), sent.toSorted(), "no line is lost or duplicated");
     assert.ok(after.some(({ path }) => path !== "/open/1"));
   });
 }
