@@ -15,11 +15,11 @@ const faultsOf = (args: Partial<ReleaseArgs>): readonly string[] =>
 
 const words: Readonly<Record<string, RegExp>> = {
   "a.b":
-    /^: the name a\.b cannot begin names of Services: it must consist of lower-case letters, digits and -, begin with a letter and not end with -$/,
-  "2024": /cannot begin names of Services/,
-  Edge: /cannot begin names of Services/,
-  "edge-": /cannot begin names of Services/,
-  "": /cannot begin names of Services/,
+    /^: the name a\.b cannot be a prefix of Service names: it must consist of lower-case letters, digits and -, begin with a letter and not end with -$/,
+  "2024": /cannot be a prefix of Service names/,
+  Edge: /cannot be a prefix of Service names/,
+  "edge-": /cannot be a prefix of Service names/,
+  "": /cannot be a prefix of Service names/,
 };
 
 for (const [name, expected] of Object.entries(words))

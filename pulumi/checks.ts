@@ -30,7 +30,7 @@ function nameFaults({ name, values }: Release): readonly Fault[] {
     ...fault(
       !/^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(name),
       "",
-      `the name ${name} cannot begin names of Services: it must consist of lower-case letters, digits and -, begin with a letter and not end with -`,
+      `the name ${name} cannot be a prefix of Service names: it must consist of lower-case letters, digits and -, begin with a letter and not end with -`,
     ),
     ...fault(name.length > length, "", `the name ${name} is too long: ${length} characters at most${why}`),
   ];

@@ -21,7 +21,7 @@ const policyOf = ({ name, description, faults }: Rule): ResourceValidationPolicy
  */
 const noBareRoutes: StackValidationPolicy = {
   name: "no-bare-routes",
-  description: "On each Route, or its Service, a Plugin acts.",
+  description: "A Plugin acts on each Route or its Service.",
   enforcementLevel: "advisory",
   validateStack({ resources }, reportViolation) {
     const objects = resources.flatMap(({ type, props }) => (isObject(type, props) ? [props] : []));

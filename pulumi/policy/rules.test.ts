@@ -57,7 +57,7 @@ for (const { name, object, fault } of [
   { name: "escalation", object: security({ allowPrivilegeEscalation: undefined }), fault: /may gain privileges/ },
   { name: "privileged", object: security({ privileged: true }), fault: /it is privileged/ },
   { name: "writable root", object: security({ readOnlyRootFilesystem: false }), fault: /can be written/ },
-  { name: "kept capabilities", object: security({ capabilities: {} }), fault: /keeps capabilities/ },
+  { name: "kept capabilities", object: security({ capabilities: {} }), fault: /does not drop all capabilities/ },
   {
     name: "added ones",
     object: security({ capabilities: { drop: ["ALL"], add: ["SYS_ADMIN"] } }),

@@ -81,7 +81,9 @@ const restrictedPods: Rule = {
       ...(own.allowPrivilegeEscalation === false ? [] : ["it may gain privileges (allowPrivilegeEscalation)"]),
       ...(own.privileged ? ["it is privileged"] : []),
       ...(own.readOnlyRootFilesystem ? [] : ["its root file system can be written (readOnlyRootFilesystem)"]),
-      ...(own.capabilities?.drop?.includes("ALL") ? [] : ["it keeps capabilities (capabilities.drop: [ALL])"]),
+      ...(own.capabilities?.drop?.includes("ALL")
+        ? []
+        : ["it does not drop all capabilities (capabilities.drop: [ALL])"]),
       ...((own.capabilities?.add ?? []).every((name) => name === "NET_BIND_SERVICE") ? [] : ["it gets capabilities"]),
       ...(seccomp.has(own.seccompProfile?.type ?? inPod.seccompProfile?.type ?? "")
         ? []
@@ -100,7 +102,7 @@ const seccomp = new Set(["RuntimeDefault", "Localhost"]);
 
 const exactRights: Rule = {
   name: "exact-rights",
-  description: "Roles name what they allow, without *.",
+  description: "Roles list API groups, resources and verbs by name, without *.",
   faults({ kind, rules }) {
     if (kind !== "Role" && kind !== "ClusterRole") return [];
     const list = (rules ?? []) as readonly Readonly<Record<string, readonly string[] | undefined>>[];

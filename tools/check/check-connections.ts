@@ -37,19 +37,19 @@ const nodes = "its destinations are the status listeners of nodes, which configu
 /** Files that may open connections without the guard, and the reasons. A folder ends in a slash. */
 const exceptions: Readonly<Record<string, string>> = {
   [door]: "it is the one place that opens connections, behind the guard",
-  "proxy/upstream/probe.ts": `its requests go over connections of ${door}`,
-  "proxy/reply-from/undici-pools.ts": `undici gets connections of ${door}`,
-  "proxy/http2/upstream/upstream-sessions.ts": `its sessions begin on connections of ${door}`,
-  "counters/redis-connections.ts": `ioredis gets connections of ${door}`,
+  "proxy/upstream/probe.ts": `its requests use connections from ${door}`,
+  "proxy/reply-from/undici-pools.ts": `undici gets its connections from ${door}`,
+  "proxy/http2/upstream/upstream-sessions.ts": `its sessions use connections from ${door}`,
+  "counters/redis-connections.ts": `ioredis gets its connections from ${door}`,
   "proxy/sockets/accepted-socket.ts": "it wraps connections that were accepted",
   "proxy/observability/tracing/tracing.ts": settings,
   "database/": settings,
   "stores/resources/operator-client.ts": settings,
   "admin/entities/target-health.ts": nodes,
   "admin/information/node-metrics.ts": nodes,
-  "proxy/response/reason-phrases.ts": "it takes reason phrases without an import",
-  "sources/push/push-server.ts": "it takes `createServer` without an import",
-  "status/server.ts": "it takes `createServer` without an import",
+  "proxy/response/reason-phrases.ts": "it loads node:http only for the reason phrases, without an import",
+  "sources/push/push-server.ts": "it loads node:http only for `createServer`, without an import",
+  "status/server.ts": "it loads node:http only for `createServer`, without an import",
 };
 
 /** Globals that open connections, or load modules without an import. */

@@ -9,7 +9,10 @@ export function checkLength(files: readonly SourceFile[]): readonly Fault[] {
     .filter(({ path, text }) => /\.(ts|go|sh)$/.test(path) && !/^\/\/ .*generated/i.test(text))
     .map(({ path, text }) => ({ path, lines: text.trimEnd().split("\n").length }))
     .filter(({ lines }) => lines > longest)
-    .map(({ path, lines }) => ({ file: path, message: `has ${lines} lines, more than ${longest}: two subjects?` }));
+    .map(({ path, lines }) => ({
+      file: path,
+      message: `has ${lines} lines, more than ${longest}: split it by subject`,
+    }));
 }
 
 /** Text that would tie the repository to the machine or the registry mirror on which it was written. */

@@ -154,7 +154,7 @@ test("a long source file is an error, a generated one is not", () => {
     { path: "c.yaml", text: long },
     { path: "d.ts", text: "line\n".repeat(400) },
   ];
-  assert.deepEqual(checkLength(files).map(show), ["a.ts: has 401 lines, more than 400: two subjects?"]);
+  assert.deepEqual(checkLength(files).map(show), ["a.ts: has 401 lines, more than 400: split it by subject"]);
 });
 
 /** An interpolation in a template literal. */

@@ -42,7 +42,7 @@ export const rooms: readonly Room[] = [
     folder: "operator",
     internal: ["@sluice/model", "@sluice/crds"],
     not: [clusterClient, "ioredis", ...databases],
-    because: "operator and gateway meet in the document format; Kubernetes is reached through the resource client",
+    because: "operator and gateway share only the document format; only the resource client accesses Kubernetes",
   },
   {
     folder: "gateway",
@@ -54,7 +54,7 @@ export const rooms: readonly Room[] = [
     folder,
     internal: ["@sluice/model", "@sluice/crds"],
     not: [clusterClient],
-    because: "Kubernetes is reached through the resource client",
+    because: "only the resource client accesses Kubernetes",
   })),
   {
     folder: "gateway/src/proxy",
@@ -72,7 +72,7 @@ export const rooms: readonly Room[] = [
     folder: "gateway/src/counters",
     internal: ["@sluice/model"],
     not: [clusterClient, ...network],
-    because: "rate-limit counters may use Redis and nothing else of the network",
+    because: "rate-limit counters may connect only to Redis",
   },
   {
     folder: "user-api",

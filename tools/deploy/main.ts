@@ -31,7 +31,7 @@ async function main(): Promise<number> {
   const { stack, action } = chosen(process.argv.slice(2));
   const passphrase = process.env.PULUMI_CONFIG_PASSPHRASE;
   if (passphrase === undefined || passphrase === "") {
-    throw new StartError("PULUMI_CONFIG_PASSPHRASE is not set: with it the stack's secrets are encrypted");
+    throw new StartError("PULUMI_CONFIG_PASSPHRASE is not set: the stack's secrets are encrypted with it");
   }
   const folder = join(resolve(process.env.SLUICE_WORK || join(root, ".sluice")), "pulumi");
   const { KUBECONFIG, PULUMI_BACKEND_URL: backend } = process.env;
@@ -39,7 +39,8 @@ async function main(): Promise<number> {
     const project = await openProject({ folder, kubeconfig: resolve(KUBECONFIG), passphrase, backend });
     return deploy(project, { stack, action, kubeconfig: resolve(KUBECONFIG) });
   }
-  if (action === "destroy") throw new StartError("KUBECONFIG is not set: a stack is destroyed where it is");
+  if (action === "destroy")
+    throw new StartError("KUBECONFIG is not set: set it to the kubeconfig of the cluster that the stack is in");
   return onNode({ folder: `${folder}-node`, passphrase, stack, action });
 }
 
@@ -131,7 +132,7 @@ async function bringCrds(project: Project, { action, kubeconfig }: Omit<Deployme
     );
     return;
   }
-  if ((await act(project, "crds", action)) !== 0) throw new StartError("the CRDs' own stack failed");
+  if ((await act(project, "crds", action)) !== 0) throw new StartError("the stack crds failed");
 }
 
 async function act(project: Project, stack: string, action: Action): Promise<number> {

@@ -10,7 +10,7 @@ export async function selectStack(project: Project, stack: string): Promise<void
   const { code, output } = await project.run(["stack", "select", "--create", stack]);
   if (code === 0) return;
   if (/incorrect passphrase/.test(output)) {
-    throw new StartError(`PULUMI_CONFIG_PASSPHRASE is not the one that the stack ${stack} was made with`);
+    throw new StartError(`PULUMI_CONFIG_PASSPHRASE is not the one with which the stack ${stack} was created`);
   }
   throw new StartError(`pulumi stack select ${stack}:\n${output.trim()}`);
 }
@@ -33,7 +33,7 @@ export async function mendStack(project: Project, stack: string, say: (line: str
   const holder = lockHolder(project, stack);
   if (holder !== undefined) {
     if (holder.runs)
-      throw new StartError(`another run works on the stack ${stack} (process ${holder.pid}): let it end`);
+      throw new StartError(`another run works on the stack ${stack} (process ${holder.pid}): wait until it ends`);
     say(`A run on the stack ${stack} was killed (process ${holder.pid}): its lock is removed.`);
     await expect(project, ["cancel", "--yes", "--stack", stack]);
   }
@@ -41,7 +41,7 @@ export async function mendStack(project: Project, stack: string, say: (line: str
   const { deployment } = JSON.parse(exported.slice(exported.indexOf("{")));
   const pending: readonly unknown[] = deployment?.pending_operations ?? [];
   if (pending.length === 0) return;
-  say(`A run on the stack ${stack} ended in the middle of ${pending.length} objects: looking at what there is.`);
+  say(`A run on the stack ${stack} ended in the middle of ${pending.length} objects: its state is refreshed.`);
   await expect(project, ["refresh", "--yes", "--skip-preview", "--clear-pending-creates", "--stack", stack]);
 }
 

@@ -46,7 +46,7 @@ const definitions: Readonly<Record<string, Schema>> = {
  */
 export function chartValues(text: string): readonly ChartValue[] {
   const { contents } = parseDocument(text);
-  if (!isMap(contents)) throw new Error("the chart's values are no map");
+  if (!isMap(contents)) throw new Error("the chart's values are not a map");
   return valuesIn(contents, []);
 }
 

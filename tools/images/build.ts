@@ -64,7 +64,7 @@ export function rootOf({ name, workspace, without }: Workload, kit: Kit = makeKi
   return {
     layers: [
       nodePart(kit),
-      { what: `what ${workspace} depends on`, entries: dependencies(closure) },
+      { what: `the dependencies of ${workspace}`, entries: dependencies(closure) },
       {
         what: `${workspace} and the list of contents`,
         entries: [

@@ -26,6 +26,7 @@ export function startOf(workspace: string): Start {
   const all = words.split(" ");
   const node = all.indexOf("node");
   const env = all.slice(0, node);
-  if (node < 0 || !env.every((word) => /^\w+=/.test(word))) throw new Error(`${source} begins with ${line}`);
+  if (node < 0 || !env.every((word) => /^\w+=/.test(word)))
+    throw new Error(`the first line of ${source} has another form than expected: ${line}`);
   return { env, entrypoint: [`/${places.node}`, ...all.slice(node + 1), `/${command}`] };
 }

@@ -21,7 +21,7 @@ const language = fromGo({
   module: join(clients, "pulumi-language-nodejs"),
   package: "github.com/pulumi/pulumi/sdk/v3/nodejs/cmd/pulumi-language-nodejs",
   ldflags: ["-X github.com/pulumi/pulumi/sdk/v3/go/common/version.Version=v3.60.0"],
-  what: "Pulumi's host for programs of Node with Go, about a minute",
+  what: "Pulumi's language host for Node.js with Go, about a minute",
 });
 
 /** The Kubernetes provider; its main.go lists the features that it lacks. */
@@ -29,7 +29,7 @@ const kubernetes = fromGo({
   name: "pulumi-resource-kubernetes",
   module: join(clients, "pulumi-kubernetes"),
   ldflags: [`-X github.com/pulumi/pulumi-kubernetes/provider/v4/pkg/version.Version=${versions.kubernetes}`],
-  what: `Pulumi's provider of Kubernetes ${versions.kubernetes} with Go, about 13 minutes the first time (two cores)`,
+  what: `Pulumi's Kubernetes provider ${versions.kubernetes} with Go, about 13 minutes the first time (two cores)`,
 });
 
 /** Pulumi finds its plugins by their plain names on PATH, beside itself. */

@@ -50,7 +50,7 @@ export const suites: readonly Suites[] = [
   },
   {
     name: "images",
-    what: "the contents of the images, and that they start from them alone",
+    what: "the contents of the images, and their programs without other files",
     folders: ["tools/images", "test/images"],
     concurrency: 2,
     minutes: 20,
@@ -73,7 +73,7 @@ export const suites: readonly Suites[] = [
   },
   {
     name: "e2e",
-    what: "Kong's own clients, deployments, the operator's faults, and a clean clone",
+    what: "Kong's own clients, deployments, failures around the operator, and a clean clone",
     folders: ["test/e2e"],
     concurrency: 1,
     minutes: 60,

@@ -29,7 +29,7 @@ async function main(args: readonly string[]): Promise<number> {
   ] as const;
   const answer = await answerThrough(chosen.proxy);
   const steps = answer.ok ? tour({ chosen, folder, typed: typed(folder), answer: answer.text }) : [];
-  const gone = `${typed(folder)} no longer answers the sample query (${answer.text}). Without it the tour starts anew.`;
+  const gone = `${typed(folder)} no longer answers the sample query (${answer.text}). Delete that folder to start the tour again.`;
   const words = [greeting({ chosen, places, steps }), ...(answer.ok ? [] : [gone])];
   return untilStopped(product, { greeting: words.join("\n") });
 }

@@ -26,5 +26,5 @@ export async function* readData(body: AsyncIterable<Uint8Array>): AsyncGenerator
       if (part !== undefined) yield part;
     }
   }
-  if (rest !== "") throw new SyntaxError("the last line has no end");
+  if (rest !== "") throw new SyntaxError("the last line is not terminated");
 }

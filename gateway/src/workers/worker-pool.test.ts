@@ -318,6 +318,6 @@ test("a worker that is stuck is replaced; one that is only busy is not", async (
   assert.deepEqual(new Set(bodies), new Set(["ok"]));
   const [line, ...others] = log as unknown as readonly { readonly msg: string; readonly err: { message: string } }[];
   assert.equal(line?.msg, "a worker has ended and is started again");
-  assert.equal(line.err.message, "its event loop has not turned for 1000 ms");
+  assert.equal(line.err.message, "its event loop has been blocked for 1000 ms");
   assert.deepEqual(others, []);
 });

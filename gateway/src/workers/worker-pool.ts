@@ -73,7 +73,7 @@ class ThreadPool implements WorkerPool {
     this.#connectionLimits = createConnectionLimitsMemory(count, options.plan.settings);
     this.#heartbeat = { beats: createHeartbeatMemory(count), timeout: options.workerTimeout };
     this.#heartbeats = new HeartbeatMonitor(this.#heartbeat, (number) => {
-      const reason = new Error(`its event loop has not turned for ${options.workerTimeout} ms`);
+      const reason = new Error(`its event loop has been blocked for ${options.workerTimeout} ms`);
       void this.#threads.get(number)?.terminate(reason);
     });
   }

@@ -51,7 +51,7 @@ const table: readonly (readonly [
     "members that are open only in the old version",
     object({ a: open }),
     object({ a: object({}) }),
-    ["spec.a.* (any members there)"],
+    ["spec.a.* (arbitrary members)"],
   ],
   ["a map in place of members", object({ a: object({ b: text }) }), object({ a: map(text) }), []],
   ["a member with the name of an inherited property", object({ constructor: text }), object({}), ["spec.constructor"]],

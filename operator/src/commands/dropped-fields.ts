@@ -44,7 +44,7 @@ function dropped(stored: OpenApiSchema, ours: OpenApiSchema, path: string): read
   if (stored.type !== undefined && stored.type !== ours.type && ours.type !== undefined)
     return [`${path} (${stored.type} there, ${ours.type} here)`];
   if (isOpen(ours)) return [];
-  if (isOpen(stored)) return [`${path}.* (any members there)`];
+  if (isOpen(stored)) return [`${path}.* (arbitrary members)`];
   const values = typeof ours.additionalProperties === "object" ? ours.additionalProperties : undefined;
   return [
     ...Object.entries(stored.properties ?? {}).flatMap(([name, member]) => {

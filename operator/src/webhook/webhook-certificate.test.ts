@@ -80,7 +80,10 @@ test("without a configuration there is no certificate, and the log says what is 
   await waitFor(() => lines.length > 1, { what: "two checks to be logged" });
   await end();
   assert.equal(shown.length, 0);
-  assert.match(lines[0] ?? "", /there is no ValidatingWebhookConfiguration webhook: nothing is checked at apply/);
+  assert.match(
+    lines[0] ?? "",
+    /there is no ValidatingWebhookConfiguration webhook: resources are not validated at kubectl apply/,
+  );
 });
 
 test("a missing permission is logged, and rotation is retried", async () => {

@@ -48,7 +48,7 @@ async function rotateOnce(options: WebhookCertificateOptions): Promise<Certifica
   const { client, objects, name, secretNamespace, manager, now = () => new Date() } = options;
   const configuration = await objects.get(KIND, name);
   if (!configuration)
-    throw new Error(`there is no ValidatingWebhookConfiguration ${name}: nothing is checked at apply`);
+    throw new Error(`there is no ValidatingWebhookConfiguration ${name}: resources are not validated at kubectl apply`);
   const plan: CertificatePlan<"serving"> = {
     authority: "sluice webhook authority",
     certificates: { serving: { names: serverNamesOf(configuration), usage: "server" } },
@@ -93,7 +93,7 @@ function serverNamesOf(configuration: ClusterObject): readonly string[] {
   const names = webhooksOf(configuration).map(({ clientConfig: { url, service } }) =>
     service ? `${service.name}.${service.namespace}.svc` : new URL(url ?? "").hostname.replace(/^\[|\]$/g, ""),
   );
-  if (names.length === 0) throw new Error("the ValidatingWebhookConfiguration names no webhook");
+  if (names.length === 0) throw new Error("the ValidatingWebhookConfiguration contains no webhook");
   return [...new Set(names)];
 }
 

@@ -31,55 +31,70 @@ const same = (names: readonly string[], difference: Difference): Differences =>
 const REFUSED = "also refused";
 
 const emptyLines: Differences = {
-  "two empty lines before it": { status: 200, why: "all empty lines before a request are dropped" },
+  "two empty lines before a request": { status: 200, why: "all empty lines before a request are dropped" },
 };
 
 /** By engine and case name: the different behaviour for a request that the http1 parser rejects. */
 const requestDifferences: Readonly<Record<string, Differences>> = {
   http1: {
     ...emptyLines,
-    ...same(["too many", "one that is too large"], { status: 400, why: `${REFUSED}: trailers are part of the body` }),
+    ...same(["too many trailers", "a trailer that is too large"], {
+      status: 400,
+      why: `${REFUSED}: trailers are part of the body`,
+    }),
   },
   // Node does not expose the bytes of any of these.
   "reply-from": {
     ...emptyLines,
-    ...same(["a bare line feed before it", "a bare carriage return before it"], {
+    ...same(["a bare line feed before a request", "a bare carriage return before a request"], {
       status: 200,
-      why: "the parser drops line ends before a request, and the request line is written anew",
+      why: "the parser drops line ends before a request, and the request line is serialized again",
     }),
     ...same(["two spaces after the method", "two spaces before the version"], {
       status: 200,
-      why: "a target has no spaces, so there is one reading; the request line is written anew",
+      why: "a target has no spaces, so the line has only one interpretation; the request line is serialized again",
     }),
-    ...same(["HTTP/1.2", "HTTP/1.9", "HTTP/3.0", "the preface of HTTP/2"], {
+    ...same(["the version HTTP/1.2", "the version HTTP/1.9", "the version HTTP/3.0", "the preface of HTTP/2"], {
       status: 400,
-      why: `${REFUSED}: the parser does not tell why`,
+      why: `${REFUSED}: the parser does not give the reason`,
     }),
     "a line feed after the target": { status: 505, why: `${REFUSED}: the parser reads HTTP/0.9` },
     "another protocol's request": { status: 404, why: `${REFUSED}: Fastify does not know the method` },
-    "a space after the coding": { status: 200, why: "the parser reads `chunked`, and the body is framed anew" },
-    "gzip and chunks apart": { status: 501, why: `${REFUSED}: Node joins the lines` },
-    ...same(["the largest size", "a size of 14 digits"], {
+    "a space after the coding": { status: 200, why: "the parser reads `chunked`, and the body is framed again" },
+    "gzip and chunked in two headers": { status: 501, why: `${REFUSED}: Node joins the lines` },
+    ...same(["a size of 2^53 - 1, in 14 digits", "a size of 14 digits"], {
       status: 400,
-      why: "the parser reads sizes of 64 bits exactly, and the body is framed anew",
+      why: "the parser reads sizes of 64 bits exactly, and the body is framed again",
       waits: true,
     }),
-    ...same(["257 bytes", "no name but a value", "no value", "two semicolons", "a quote within a value"], {
-      status: 200,
-      why: "the parser drops extensions, and the body is framed anew",
-    }),
-    "a little with each of very many chunks": {
+    ...same(
+      [
+        "extensions of 257 bytes",
+        "an extension with a value and no name",
+        "an extension with an equals sign and no value",
+        "two semicolons before an extension",
+        "a quote inside an unquoted value",
+      ],
+      {
+        status: 200,
+        why: "the parser drops extensions, and the body is framed again",
+      },
+    ),
+    "short extensions of very many chunks": {
       status: 400,
-      why: "extensions count for what a client has sent and keep nothing in memory",
+      why: "extensions count towards the limits of a client and are not kept in memory",
       waits: true,
     },
-    ...same(["too many", "one that is too large"], { status: 200, why: "trailers of requests are dropped" }),
+    ...same(["too many trailers", "a trailer that is too large"], {
+      status: 200,
+      why: "trailers of requests are dropped",
+    }),
     ...same(["a request line without an end", "a query without an end", "whitespace without an end"], {
       status: 400,
       why: "the parser limits the head as a whole; nothing is forwarded before its end",
       waits: true,
     }),
-    "a method without an end": { status: 400, why: `${REFUSED}: the parser knows no such method` },
+    "a method without an end": { status: 400, why: `${REFUSED}: the parser does not know the method` },
   },
 };
 
@@ -87,19 +102,19 @@ const requestDifferences: Readonly<Record<string, Differences>> = {
 const responseDifferences: Readonly<Record<string, Differences>> = {
   http1: same(["an invalid chunk size", "chunks that end with line feeds"], {
     status: 200,
-    why: "the head was sent before the fault came; the client sees its connection break off",
+    why: "the head was sent before the fault was detected; the connection of the client is aborted",
   }),
   // undici does not expose the bytes of any of these.
   "reply-from": {
-    ...same(["HTTP/2.0", "another protocol"], {
+    ...same(["the version HTTP/2.0", "a response of another protocol"], {
       status: 200,
-      why: "the parser reads the version as one of HTTP/1.x; the head is written anew",
+      why: "the parser reads the version as one of HTTP/1.x; the head is serialized again",
     }),
-    "an empty line before it": { status: 200, why: "the parser drops the line; the head is written anew" },
-    "chunks in HTTP/1.0": { status: 200, why: "the parser reads the chunks, and the body is framed anew" },
+    "an empty line before a response": { status: 200, why: "the parser drops the line; the head is serialized again" },
+    "chunks in HTTP/1.0": { status: 200, why: "the parser reads the chunks, and the body is framed again" },
     ...same(["an invalid chunk size", "chunks that end with line feeds"], {
       status: 0,
-      why: "the head is held until the body comes; the client sees its connection break off",
+      why: "the head is held until the body arrives; the connection of the client is aborted",
     }),
   },
 };

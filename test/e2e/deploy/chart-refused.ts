@@ -60,9 +60,9 @@ const names: readonly (readonly [name: string, values: string, words: RegExp])[]
   [
     "a.b",
     "",
-    /the release's name a\.b cannot begin names of Services: it must consist of lower-case letters, digits and -/,
+    /the release's name a\.b cannot be a prefix of Service names: it must consist of lower-case letters, digits and -/,
   ],
-  ["2024", "", /the release's name 2024 cannot begin names of Services/],
+  ["2024", "", /the release's name 2024 cannot be a prefix of Service names/],
   [
     "a".repeat(49),
     "",

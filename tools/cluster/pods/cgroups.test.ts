@@ -33,7 +33,7 @@ const refused: readonly [what: string, groups: string, mounts: string, expected:
     "cgroup v2 alone",
     "0::/user.slice",
     "30 20 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw",
-    /^this machine has cgroup v2 alone, and the node's groups are of cgroup v1: start the machine's kernel with /,
+    /^this machine has only cgroup v2, and a cluster with pods needs cgroup v1: start the kernel with /,
   ],
   [
     "no control groups at all",
@@ -51,7 +51,7 @@ const refused: readonly [what: string, groups: string, mounts: string, expected:
     "control groups that are mounted read-only, as in a container",
     groupLines(controllers, "/docker/1").join("\n"),
     controllers.map((name) => mountLine(name, { root: "/docker/1", access: "ro" })).join("\n"),
-    /^groups of processes cannot be made in \/sys\/fs\/cgroup\/cpu,cpuacct, .*: mounted read-only, as in a container/,
+    /^control groups cannot be created in \/sys\/fs\/cgroup\/cpu,cpuacct, .*: mounted read-only, as in a container/,
   ],
   [
     "a controller that is not mounted",

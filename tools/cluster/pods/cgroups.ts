@@ -29,7 +29,7 @@ export function hierarchies(groups: string, mounts: string): readonly Hierarchy[
   });
   const points = all.filter(({ type }) => type === "cgroup");
   if (points.length === 0 && all.some(({ type }) => type === "cgroup2")) {
-    return `this machine has cgroup v2 alone, and the node's groups are of cgroup v1: start the machine's kernel with systemd.unified_cgroup_hierarchy=0, where its systemd still has v1 (before 258)`;
+    return `this machine has only cgroup v2, and a cluster with pods needs cgroup v1: start the kernel with systemd.unified_cgroup_hierarchy=0, which needs systemd before version 258`;
   }
   const found = groups.split("\n").flatMap((line) => {
     const [, names = "", ...rest] = line.split(":");
@@ -46,7 +46,7 @@ export function hierarchies(groups: string, mounts: string): readonly Hierarchy[
   if (missing.length > 0) return `cgroup v1 is not mounted for ${missing.join(", ")}`;
   const closed = found.filter(({ readOnly }) => readOnly).map(({ own }) => own);
   if (closed.length > 0) {
-    return `groups of processes cannot be made in ${closed.join(", ")}: mounted read-only, as in a container that is not privileged`;
+    return `control groups cannot be created in ${closed.join(", ")}: mounted read-only, as in a container that is not privileged`;
   }
   return found.map(({ options, own }) => ({ options, own }));
 }

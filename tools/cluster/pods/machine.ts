@@ -29,7 +29,7 @@ export async function usableHierarchies(): Promise<readonly Hierarchy[]> {
   try {
     await promisify(execFile)("unshare", [...namespaces, "--fork", "true"], { timeout: 10_000 });
   } catch (error) {
-    throw refuse(`root may not make namespaces (${error instanceof Error ? error.message.trim() : error})`);
+    throw refuse(`root cannot create namespaces (${error instanceof Error ? error.message.trim() : error})`);
   }
   const found = ownHierarchies();
   if (typeof found === "string") throw refuse(found);

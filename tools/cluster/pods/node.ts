@@ -59,7 +59,7 @@ export async function startNode(pause: string, prepare: (folder: string) => unkn
   const { path: folder, remove } = temporaryFolder("pods");
   const name = folder.slice(folder.lastIndexOf("-") + 1);
   const owner = identity(process.pid);
-  if (owner === undefined) throw new Error("/proc shows no process of our own");
+  if (owner === undefined) throw new Error("/proc does not list this process");
   const groups = hierarchies.map(({ own }) => join(own, `sluice-${name}`));
   let forget = leaveTrace(name, { owner, groups, folder });
   let outer: Process | undefined;

@@ -91,7 +91,7 @@ export function serveGraphiql(scope: FastifyInstance, graphqlPath: string): void
   try {
     import.meta.resolve("@graphql-yoga/render-graphiql/graphiql");
   } catch {
-    scope.log.warn("GraphiQL is not installed here, as in images: /graphiql answers 404");
+    scope.log.warn("GraphiQL is not installed (images do not contain it): /graphiql answers 404");
     return;
   }
   for (const [url, [type, text]] of Object.entries(filesOf(graphqlPath))) {

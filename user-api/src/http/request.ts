@@ -51,7 +51,7 @@ export function readRequest(body: unknown): GraphqlRequest | GraphQLError {
   if (typeof query !== "string" || (query === "" && id !== undefined)) {
     return { documentId: id, operationName, variables };
   }
-  if (typeof documentId === "string") return bad("A request has either query or documentId");
+  if (typeof documentId === "string") return bad("A request must have either query or documentId");
   return { query, operationName, variables };
 }
 

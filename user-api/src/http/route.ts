@@ -71,7 +71,7 @@ export function serveGraphql(scope: FastifyInstance, options: GraphqlRouteOption
     }
     const kind = operation.node.operation;
     if (kind === OperationTypeNode.MUTATION && method !== "POST") {
-      throw new RequestError(405, `Mutations are sent by POST, not by ${method}`, { allow: "POST" });
+      throw new RequestError(405, `Mutations must be sent by POST, not by ${method}`, { allow: "POST" });
     }
     if (kind === OperationTypeNode.SUBSCRIPTION) {
       throw failure("BAD_REQUEST", "Subscriptions are answered over a WebSocket, or with Accept: text/event-stream");
@@ -99,7 +99,7 @@ export function serveGraphql(scope: FastifyInstance, options: GraphqlRouteOption
     url: path,
     // Before the body is read.
     onRequest: async ({ method }) => {
-      throw new RequestError(405, `Operations are sent by ${METHODS}, not by ${method}`, { allow: METHODS });
+      throw new RequestError(405, `Operations must be sent by ${METHODS}, not by ${method}`, { allow: METHODS });
     },
     handler: answer,
   });

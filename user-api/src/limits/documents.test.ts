@@ -38,13 +38,13 @@ describe("a limit on documents", () => {
       { query: "{ ...F ...F ...F } fragment F on Query { __typename }" },
       /has 3 root fields/,
     ],
-    ["cost", 2_000, { query: USERS }, { query: "{ users { name id } }" }, /may ask for 3000 field values/],
+    ["cost", 2_000, { query: USERS }, { query: "{ users { name id } }" }, /could request 3000 field values/],
     [
       "cost",
       20,
       { query: PAGED, variables: { n: 10 } },
       { query: PAGED, variables: { n: 11 } },
-      /may ask for 22 field values/,
+      /could request 22 field values/,
     ],
     [
       "variablesDepth",

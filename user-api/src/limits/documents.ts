@@ -101,7 +101,7 @@ export function makeDocumentCheck({ schema, limits, introspection, trusted }: Do
     }
     const total = operation.costOf(variables);
     if (total > limits.cost) {
-      return { errors: [limitExceeded("cost", limits, `The operation may ask for ${total} field values`)] };
+      return { errors: [limitExceeded("cost", limits, `The operation could request ${total} field values`)] };
     }
     if (document.subscriptionRootError !== null) return { errors: [document.subscriptionRootError] };
     document.faults ??= validate(schema, document.document, rules, { hideSuggestions: !introspection });
@@ -144,7 +144,8 @@ function inspect(
   for (const definition of document.definitions) {
     if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition);
     else if (definition.kind === Kind.OPERATION_DEFINITION) nodes.push(definition);
-    else return { errors: [failure("GRAPHQL_VALIDATION_FAILED", "A request has operations and fragments only")] };
+    else
+      return { errors: [failure("GRAPHQL_VALIDATION_FAILED", "A request may contain only operations and fragments")] };
   }
   const options = { schema, fragments };
   const errors: GraphQLError[] = [];
@@ -223,7 +224,7 @@ function subscriptionRootError(
     for (const selection of selections) {
       const condition = selection.directives?.find(({ name }) => CONDITIONS.has(name.value));
       if (condition !== undefined) {
-        return new GraphQLError("The field of a subscription must not stand under @skip or @include", {
+        return new GraphQLError("The field of a subscription must not have @skip or @include", {
           nodes: condition,
         });
       }

@@ -32,7 +32,7 @@ export function makeMetrics({ registry, subscriptions, events }: MetricsOptions)
     new Counter({ name: `sluice_user_api_${name}_total`, help, labelNames: [...labelNames], registers });
   const operations = counter(
     "operations",
-    `Operations that were executed, by name (the first ${NAMES} names, then other; longer ones than ${LONGEST_NAME} too), type and outcome.`,
+    `Operations that were executed, by name (other: after the first ${NAMES} names, or longer than ${LONGEST_NAME} characters), type and outcome.`,
     ["operation", "type", "outcome"],
   );
   const fields = counter("fields", "Operations that select a field, by the field's name in the schema.", ["field"]);

@@ -136,7 +136,7 @@ export function makeOperations({ executor, feed, limits: { clientBytes: maximum 
     }
     // A socket is opened by GET, but its messages are not bound to that method.
     if (kind === OperationTypeNode.MUTATION && count === undefined && request.method !== "POST") {
-      throw failure("BAD_REQUEST", "Mutations are sent by POST or over a WebSocket");
+      throw failure("BAD_REQUEST", "Mutations must be sent by POST or over a WebSocket");
     }
     const result = await executor.execute(requested, request.caller.consumer, request);
     if (!("data" in result)) {

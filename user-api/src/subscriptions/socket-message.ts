@@ -56,6 +56,6 @@ export function readMessage(text: string): Message | string {
       if (typeof id !== "string" || id === "") return "Invalid complete message: id must be a text";
       return { type, id };
     default:
-      return "Invalid message received: no type that clients send";
+      return "Invalid message received: unknown type, or one that only servers send";
   }
 }

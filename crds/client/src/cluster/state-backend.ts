@@ -70,7 +70,7 @@ export function createClusterStateBackend(options: ClusterStateBackendOptions): 
       }
       const configMap = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace, name }, data };
       const made = await createObject<StoredObject>(connection, folder, configMap);
-      if (!made) throw new Conflict("exists", `the ConfigMap ${namespace}/${name} is there already`);
+      if (!made) throw new Conflict("exists", `the ConfigMap ${namespace}/${name} already exists`);
       return made.metadata.resourceVersion;
     },
     async parts() {

@@ -187,7 +187,7 @@ test("uses the first of two equal resources by path and logs the other once", ()
     assert.equal((await client.get(ref("a")))?.spec?.retries, 1);
     await client.list("Service");
     assert.deepEqual(log, [
-      "b.yaml:1:1: Service/default/a stands in a.yaml:8 too; that one counts, this one is ignored",
+      "b.yaml:1:1: Service/default/a is also defined in a.yaml:8; that definition is used, and this one is ignored",
     ]);
   }));
 

@@ -42,7 +42,7 @@ export function crd(kind: string, facts: KindFacts): Plain {
                 apiVersion: { type: "string", description: `${group}/${crdVersion}` },
                 kind: { type: "string", description: kind },
                 metadata: { type: "object" },
-                spec: structural({ ...facts.spec, description: `What the ${singular} is to be.` }),
+                spec: structural({ ...facts.spec, description: `Desired state of the ${singular}.` }),
                 status,
               },
             },

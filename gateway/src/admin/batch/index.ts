@@ -98,7 +98,7 @@ const MAX_PATH = 8192;
 
 function pathFault(path: unknown): string | undefined {
   if (typeof path !== "string" || !path.startsWith("/")) return "should start with: /";
-  if (path.includes("?")) return "must not have a query: dry_run and force are the batch's own";
+  if (path.includes("?")) return "must not have a query: set dry_run and force in the query of the batch itself";
   return path.length > MAX_PATH ? `length must be at most ${MAX_PATH}` : undefined;
 }
 

@@ -40,7 +40,7 @@ async function toCustomResources(from: string, out: string | undefined, { settin
         describeViolation({ path: [...base, ...path], message, position: loaded.positionOf([...base, ...path]) }),
       );
     });
-    throw new CommandError(`${from} contains what custom resources cannot express:`, told);
+    throw new CommandError(`${from} contains entities that custom resources cannot express:`, told);
   }
   await writeFolder(resources, { folder: out, print });
 }

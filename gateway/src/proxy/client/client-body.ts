@@ -9,7 +9,7 @@ export class BodyLostError extends Error {
   override readonly name = "BodyLostError";
 
   constructor() {
-    super("the client went away before its body ended");
+    super("the client disconnected before the end of its body");
   }
 }
 

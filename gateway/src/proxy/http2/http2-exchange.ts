@@ -59,7 +59,7 @@ export class Http2Exchange
     if (this.isOver) return;
     if (status > LAST_STATUS) {
       this.call?.abort();
-      this.failed("badUpstream", new RangeError(`HTTP/2 knows no status ${status}`));
+      this.failed("badUpstream", new RangeError(`HTTP/2 does not allow the status ${status}`));
       return;
     }
     this.hasBegun = true;

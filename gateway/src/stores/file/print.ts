@@ -42,7 +42,7 @@ function jsonPrinter(tree: FileTree, text: string): PrintFile {
 
 function yamlPrinter(tree: FileTree, text: string): PrintFile {
   const layout = layoutOf(text) ?? layoutOf(flattenText(text, wholeOf(tree)));
-  if (!layout) throw new Error("the file cannot be taken apart into its entities");
+  if (!layout) throw new Error("the file cannot be divided into its entities");
   const crlf = text.includes("\r\n");
   const lines = new Map<FileNode, ItemText>();
   for (const { collection, items } of layout.lists)

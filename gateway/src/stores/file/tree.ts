@@ -56,7 +56,7 @@ export function buildFileTree({
     return (Array.isArray(list) ? list : []).map((raw: Members, index): FileNode => {
       const path = [...at.path, index];
       const known = filled.get(pathKey(path));
-      if (!known) throw new Error(`nothing is known of what stands at ${path.join(".")}`);
+      if (!known) throw new Error(`the content at ${path.join(".")} is not in the parsed file`);
       const members: Record<string, unknown> = { ...raw };
       const node: FileNode = { ...known, collection, members, children: new Map(), parent: at.parent ?? null };
       for (const { child, member } of nestedLists[collection]) {

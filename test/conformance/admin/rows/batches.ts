@@ -190,7 +190,7 @@ export const batches: Table = {
       ask: "POST /batch",
       ...batch({ method: "DELETE", path: "/services/x?force=1" }),
       status: 400,
-      message: "writes.1.path: must not have a query: dry_run and force are the batch's own",
+      message: "writes.1.path: must not have a query: set dry_run and force in the query of the batch itself",
     },
     { does: "needs writes", ask: "POST /batch", json: {}, status: 400, message: "writes: expected a list of writes" },
     { does: "needs at least one write", ask: "POST /batch", ...batch(), status: 400 },

@@ -125,8 +125,8 @@ export class DirectoryIndex {
       const [first, ...others] = definitions.length > 1 ? definitions : [];
       for (const { source, placed } of others) {
         const { line, column } = placed.position;
-        const counts = `${key} stands in ${first?.source.path}:${first?.placed.position.line} too`;
-        problems.push(`${source.path}:${line}:${column}: ${counts}; that one counts, this one is ignored`);
+        const used = `${key} is also defined in ${first?.source.path}:${first?.placed.position.line}`;
+        problems.push(`${source.path}:${line}:${column}: ${used}; that definition is used, and this one is ignored`);
       }
     }
     return problems.sort();

@@ -17,7 +17,7 @@ export function lostProtection(before: ParsedFile, now: ParsedFile): string | nu
   const cut = before.resources.find(
     (placed) => placed.kind === "Route" && isCut(placed, left.get(refKey(refOf(placed)))),
   );
-  return cut ? `requests from the Route ${nameOf(cut)}, which a Plugin of another file may protect` : null;
+  return cut ? `matches of the Route ${nameOf(cut)}, which a Plugin in another file may protect` : null;
 }
 
 const nameOf = (placed: ParsedResource): string => `${refOf(placed).namespace}/${refOf(placed).name}`;

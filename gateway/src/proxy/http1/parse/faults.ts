@@ -57,6 +57,6 @@ export const fault = Object.fromEntries(Object.keys(faults).map((name, at) => [n
 /** The fault that a negative result stands for. */
 export function parseErrorOf(result: number): ParseFault {
   const found = byNumber[-result - 1];
-  if (found === undefined) throw new RangeError(`${result} is no fault of a message`);
+  if (found === undefined) throw new RangeError(`${result} is not the number of a fault`);
   return found;
 }
