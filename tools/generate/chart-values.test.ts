@@ -67,6 +67,6 @@ test("the type has every value, with its description", () => {
 
 for (const [what, faulty, words] of [
   ["that no comment describes", "part:\n  replicas: 2\n", /no comment says what part\.replicas does/],
-  ["of nothing", "- a\n", /no map/],
+  ["of nothing", "- a\n", /not a map/],
 ] as const)
   test(`refuses a file ${what}`, () => assert.throws(() => chartValues(faulty), words));

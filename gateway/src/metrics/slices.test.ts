@@ -128,7 +128,7 @@ describe("the content of tables, sent in parts", () => {
 
   it("is rejected when the end of a line is missing", async () => {
     const read = Array.fromAsync(readData(bytesOf(['{"gauges":[]}\n{"part":'])));
-    await assert.rejects(read, /last line has no end/);
+    await assert.rejects(read, /last line is not terminated/);
   });
 });
 

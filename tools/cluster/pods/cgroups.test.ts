@@ -30,7 +30,7 @@ test("finds the group if a mount shows only the container's part of the hierarch
 
 const refused: readonly [what: string, groups: string, mounts: string, expected: RegExp][] = [
   [
-    "cgroup v2 alone",
+    "only cgroup v2",
     "0::/user.slice",
     "30 20 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw",
     /^this machine has only cgroup v2, and a cluster with pods needs cgroup v1: start the kernel with /,
