@@ -238,7 +238,7 @@ export interface Values {
     };
   };
   readonly redis: {
-    /** Whether to install a single-pod Redis server, for trials. Nodes then share the rate-limit counters of the user API's route, and replicas of the user API share events. Other plugins share theirs with `policy: redis`. */
+    /** Whether to install a single-pod Redis server, for trials. Nodes then share the rate-limit counters of the user API's route, and replicas of the user API share events. Other rate-limiting plugins share their counters with `policy: redis`. */
     readonly enabled: boolean;
     /** Host of a Redis server, instead of the chart's server. Empty: none. */
     readonly host: string;
