@@ -23,10 +23,10 @@ const clone = join(folder.path, "sluice");
 const own = Object.keys(process.env).filter((name) => /^npm_(package_|lifecycle_|config_local_prefix$)/.test(name));
 const place = {
   cwd: clone,
-  // A person's own npm settings may be worth a warning to npm, which is none of ours.
+  // npm may print warnings about the user's own npm settings, which must not fail this test: only errors are printed.
   env: {
     ...Object.fromEntries(own.map((name) => [name, undefined])),
-    // The cache of the suites would keep files of a clone that is removed.
+    // Otherwise the suites' compile cache would collect entries for a clone that is deleted afterwards.
     NODE_COMPILE_CACHE: undefined,
     npm_config_loglevel: "error",
   },

@@ -1,6 +1,6 @@
 /**
- * Custom resources in, document and conditions out, as pairs of files: `<case>.in.yaml` and `<case>.out.yaml`. The
- * first comment of an input is the test's name. After a change on purpose:
+ * Translates the custom resources in `<case>.in.yaml` and compares the document and conditions with `<case>.out.yaml`. The
+ * first comment of an input is the test's name. After an intended change of the outputs, rewrite them:
  *
  *     node test/golden/golden.test.ts --write
  */

@@ -1,4 +1,4 @@
-// Helm as its project builds it: the module graph that its own go.mod makes, every module verified by go.sum.
+// Helm as its project builds it: with the module graph of its project's go.mod. go.sum verifies every module.
 module sluice.dev/test/clients/helm
 
 go 1.26.0

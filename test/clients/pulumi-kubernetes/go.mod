@@ -1,4 +1,4 @@
-// Pulumi's provider of Kubernetes with its project's own go.mod and go.sum, so that every module is verified, under another name.
+// Pulumi's Kubernetes provider. go.mod and go.sum are its project's own, except for the module name, so that every module is verified.
 module sluice.dev/test/clients/pulumi-kubernetes
 
 go 1.22.4

@@ -1,5 +1,5 @@
-// What starts Node for Pulumi, which no later version of its project publishes as a Go module: its own go.mod and go.sum, so that
-// every module is verified, with one name and one tool more.
+// Pulumi's Node.js language host. This is the last version published as a Go module. go.mod and go.sum are its project's own,
+// so that every module is verified, except for the module name and one added tool.
 module sluice.dev/test/clients/pulumi-language-nodejs
 
 go 1.18

@@ -1,4 +1,5 @@
-// Pulumi as its project builds it: its own go.mod and go.sum, so that every module is verified, with one name and one tool more.
+// Pulumi as its project builds it. go.mod and go.sum are its project's own, so that every module is verified, except for the
+// module name and one added tool.
 module sluice.dev/test/clients/pulumi
 
 go 1.25.8

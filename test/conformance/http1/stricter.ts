@@ -38,7 +38,7 @@ const NO_HEAD_YET = /^(?!.*\r\n\r\n)/s;
 
 export const stricterThanNode: Readonly<Record<string, Rule>> = {
   hostMissing: {
-    rule: "RFC 9112 3.2: a request of HTTP/1.1 without Host is answered 400 (node:http does so outside its parser)",
+    rule: "RFC 9112 3.2: an HTTP/1.1 request without Host is answered 400 (node:http does so outside its parser)",
     example: "GET / HTTP/1.1\r\n\r\n",
     broken: (it) => versionOf(it) === "1.1" && valuesOf(it, "host").length === 0,
   },
@@ -48,7 +48,7 @@ export const stricterThanNode: Readonly<Record<string, Rule>> = {
     broken: (it) => valuesOf(it, "host").length > 1,
   },
   hostSyntax: {
-    rule: "RFC 9112 3.2: a request whose Host, or whose target's authority, is no host is answered 400",
+    rule: "RFC 9112 3.2: a request with an invalid host in Host or in its target's authority is answered 400",
     example: "GET / HTTP/1.1\r\nHost: a/b\r\n\r\n",
     broken: (it) => [...valuesOf(it, "host"), lineOf(it)[1]].some((host) => /[^\w.]|:\d{6}|:[7-9]\d{4}/.test(host)),
   },
@@ -58,7 +58,7 @@ export const stricterThanNode: Readonly<Record<string, Rule>> = {
     broken: (it) => /^https?:\/\//i.test(it.head?.line[1] ?? "") && valuesOf(it, "host").length === 1,
   },
   target: {
-    rule: "RFC 9112 3.2: no fragment, `*` for OPTIONS alone, host and port for CONNECT, and no scheme but http and https",
+    rule: "RFC 9112 3.2: no fragment, `*` only with OPTIONS, host and port with CONNECT, no scheme except http and https",
     example: "GET /#a HTTP/1.1\r\nHost: a\r\n\r\n",
     broken: (it) => {
       const [method, target] = lineOf(it);
@@ -67,37 +67,37 @@ export const stricterThanNode: Readonly<Record<string, Rule>> = {
     },
   },
   connectBody: {
-    rule: "RFC 9110 9.3.6: CONNECT has no content; Node takes what follows for the tunnel's",
+    rule: "RFC 9110 9.3.6: CONNECT has no content; Node treats the bytes after its head as the tunnel's data",
     example: "CONNECT a:80 HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc",
     broken: ({ head }) => head?.line[0] === "CONNECT",
   },
   version: {
-    rule: "only HTTP/1.0 and HTTP/1.1 are spoken; Node's parser takes 0.9 and 2.0 too",
+    rule: "only HTTP/1.0 and HTTP/1.1 are supported; Node's parser accepts 0.9 and 2.0 too",
     example: "GET / HTTP/2.0\r\nHost: a\r\n\r\n",
     broken: (it) => ["0.9", "2.0"].includes(versionOf(it)) || /HTTP\/(0\.9|2\.0)|^(\r\n)?\S* [^ ]*\r\n/.test(it.text),
   },
   versionSyntax: {
-    rule: "RFC 9112 2.2 tolerates an empty line before a request, not before a response; other protocols are not ours",
+    rule: "RFC 9112 2.2 allows an empty line before a request, not before a response; we support no other protocols",
     example: "\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
     broken: ({ text }) => /^[\r\n]+/.test(text) || otherProtocol.test(text) || /^(\r\n)?\S+ +\S+ {2}/.test(text),
   },
   requestLine: {
-    rule: "RFC 9112 3: one space stands between method and target, and no line end",
+    rule: "RFC 9112 3: method and target are separated by one space, not by a line end",
     example: "GET  / HTTP/1.1\r\nHost: a\r\n\r\n",
     broken: ({ text }) => /^(\r\n)?\S+ ( |\r\n)/.test(text),
   },
   method: {
-    rule: "RFC 9112 2.2: one empty line, of CR and LF, may stand before a request line",
+    rule: "RFC 9112 2.2: one empty line (CRLF) may precede a request line",
     example: "\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n",
     broken: ({ text }) => /^\r\n[\r\n]/.test(text),
   },
   bareLf: {
-    rule: "RFC 9112 2.2: a line feed ends no line without a carriage return; Node takes it so in HTTP/0.9",
+    rule: "RFC 9112 2.2: lines end with CRLF; Node accepts a bare LF in HTTP/0.9",
     example: "\nGET / HTTP/1.1\r\nHost: a\r\n\r\n",
     broken: ({ text }) => /^(\r\n)?(\n|\S+ +\S+ *\n)/.test(text),
   },
   bareCr: {
-    rule: "RFC 9112 2.2: a carriage return stands before a line feed alone",
+    rule: "RFC 9112 2.2: a carriage return is invalid unless a line feed follows",
     example: "\rGET / HTTP/1.1\r\nHost: a\r\n\r\n",
     broken: ({ text }) => /^\r[^\n]/.test(text),
   },
@@ -114,12 +114,12 @@ export const stricterThanNode: Readonly<Record<string, Rule>> = {
       [...valuesOf(it, "transfer-encoding"), ...valuesOf(it, "content-length")].length > 0,
   },
   codingUnknown: {
-    rule: "a body in another coding than chunked is not for us to undo (501); Node leaves it to its user",
+    rule: "a body in a coding other than chunked is refused (501), as it is not decoded; Node leaves it to its user",
     example: "GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
     broken: (it) => valuesOf(it, "transfer-encoding").some((value) => /,[ \t]*chunked[ \t]*$/i.test(value)),
   },
   codingSyntax: {
-    rule: "RFC 9112 6.3: a body in another coding than one final chunked has no end that all agree on",
+    rule: "RFC 9112 6.3: without exactly one chunked coding, the last, parsers disagree on where a body ends",
     example: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\t\r\n\r\nabc",
     broken: (it) => {
       const values = valuesOf(it, "transfer-encoding");
@@ -127,7 +127,7 @@ export const stricterThanNode: Readonly<Record<string, Rule>> = {
     },
   },
   lengthSyntax: {
-    rule: "RFC 9110 8.6: a length is digits; with zeros before it, or beyond 2^53 - 1, parsers read different numbers",
+    rule: "RFC 9110 8.6: a length is digits; with leading zeros, or beyond 2^53 - 1, parsers read different numbers",
     example: "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 03\r\n\r\nabc",
     broken: (it) => valuesOf(it, "content-length").some((value) => /^0\d|^\d{16,}$/.test(value)),
   },
@@ -137,12 +137,12 @@ export const stricterThanNode: Readonly<Record<string, Rule>> = {
     broken: (it) => it.head?.line[0] === "101",
   },
   trailer: {
-    rule: "RFC 9110 6.5.1: what frames the body cannot stand behind it",
+    rule: "RFC 9110 6.5.1: trailers must not contain the fields that frame the body",
     example: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nTransfer-Encoding: chunked\r\n\r\n",
     broken: ({ text }) => /\r\n(content-length|transfer-encoding):/i.test(text),
   },
   statusLine: {
-    rule: "RFC 9112 4: three digits from 100 on, one space, and a reason without controls",
+    rule: "RFC 9112 4: a status of three digits from 100, one space, and a reason without control characters",
     example: "HTTP/1.1 099 Low\r\nContent-Length: 0\r\n\r\n",
     broken: ({ text }) =>
       /^HTTP\/\d\.\d (0\d\d|\d{1,2}\D|\d{4}|\d{3} ?[^\r]*[^\t -~\x80-\xff\r])/.test(text) || NO_HEAD_YET.test(text),
@@ -153,7 +153,7 @@ export const stricterThanNode: Readonly<Record<string, Rule>> = {
     broken: ({ text }) => /\r\n[\da-f]{14,}/i.test(text),
   },
   chunkExtension: {
-    rule: "RFC 9112 7.1.1: an extension has a name, and behind `=` a value",
+    rule: "RFC 9112 7.1.1: an extension has a name, and a value after `=`",
     example: "GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3;a=\r\nabc\r\n0\r\n\r\n",
     broken: ({ text }) => /\r\n[\da-f]+;[^\r\n]*/i.test(text),
   },

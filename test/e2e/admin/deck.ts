@@ -34,7 +34,7 @@ export interface Deck {
 
 export const nothing: Changes = { created: [], updated: [], deleted: [] };
 
-/** Of files that were written before: for a large one our YAML takes as long as decK's reading of it. */
+/** Caches the YAML of files, because writing a large file as YAML takes us as long as decK takes to read it. */
 const texts = new WeakMap<KongFile, string>();
 
 function textOf(file: KongFile): string {
@@ -43,7 +43,7 @@ function textOf(file: KongFile): string {
   return text;
 }
 
-/** @param folder keeps its files. */
+/** @param folder for decK's files. */
 export function createDeck(admin: string, folder: string): Deck {
   mkdirSync(folder, { recursive: true });
   let runs = 0;
@@ -70,10 +70,10 @@ export function createDeck(admin: string, folder: string): Deck {
     const { code } = await program.ended();
     return { code, stdout: readFileSync(`${base}.out`, "utf8"), stderr: program.output() };
   }
-  /** decK's report as JSON exists for some commands only, and hides errors from the exit code: its words are for all. */
+  /** Parses decK's text output: only some commands have JSON output, and with it the exit code is 0 despite errors. */
   async function changes(args: readonly string[], file?: KongFile): Promise<Changes> {
     const words = await succeed(args, file);
-    // An upstream whose id the server has made is named by it.
+    // decK prints a target's upstream by its id if the server generated that id.
     const line = (word: string) => new RegExp(`^${word} (.+?)(?: for upstream [0-9a-f-]{36})?(?:  \\{)?$`, "gm");
     const told = (word: string) => [...words.matchAll(line(word))].map(([, what = ""]) => what).toSorted();
     return { created: told("creating"), updated: told("updating"), deleted: told("deleting") };

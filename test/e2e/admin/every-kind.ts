@@ -1,8 +1,8 @@
-/** A small file with every kind of entity and every way to tie one to another, and the same after a day's work. */
+/** A small file with every kind of entity and every way for one to refer to another, and the same file after changes. */
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { type Entity, type KongFile, plugin } from "./kong-file.ts";
 
-/** Where the service `users` sends its requests. */
+/** The port to which the service `users` sends its requests. */
 export interface EveryKind {
   readonly upstreamPort: number;
 }

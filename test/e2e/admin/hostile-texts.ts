@@ -46,10 +46,10 @@ export const hostileTexts: readonly string[] = [
   "hasOwnProperty",
 ];
 
-/** Where a text stands in an entity: names of members, and `[]` for an element of a list. */
+/** The path to a string in an entity: member names, and `[]` for an element of a list. */
 export type Place = readonly string[];
 
-/** Every place of a text whose choice is not among a few given ones, in the schema's order. */
+/** The paths of all strings that are not enums, in the schema's order. */
 export function textPlaces(node: SchemaNode, path: Place = []): readonly Place[] {
   const { type, enum: choices, reference, items, properties = {}, additionalProperties: free } = node;
   if (reference !== undefined) return [[...path, "id"]];
@@ -70,6 +70,6 @@ export const bodyWith = ([first, ...rest]: Place, text: string): unknown => {
   return first === "[]" ? [inner] : { [first]: inner };
 };
 
-/** What an entity has at the place. */
+/** The entity's value at the path. */
 export const valueAt = (value: unknown, place: Place): unknown =>
   place.reduce((at: unknown, member) => Object(at)[member === "[]" ? 0 : member], value);

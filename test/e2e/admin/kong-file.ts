@@ -1,4 +1,4 @@
-/** Kong's declarative files as decK reads and writes them: made here, and compared. */
+/** Kong's declarative files as decK reads and writes them: functions that create and compare them. */
 
 export type Entity = Readonly<Record<string, unknown>>;
 
@@ -15,7 +15,7 @@ export interface KongFile {
 
 export const empty: KongFile = { _format_version: "3.0" };
 
-/** With the one default that decK writes always: schemas of plugins do not tell it. */
+/** A plugin with `enabled`, the one default that decK always writes, because the schemas of plugins do not contain it. */
 export const plugin = (name: string, config: object, members: object = {}): Entity => ({
   name,
   config,
@@ -36,7 +36,7 @@ const redis = {
 };
 const former = Object.fromEntries(Object.entries(redis).map(([name, value]) => [`redis_${name}`, value]));
 
-/** As files have it that were dumped from Kong 3.8 and 3.9, and from those before and after. */
+/** Configs of rate-limiting in files dumped from Kong 3.8 and 3.9 (both spellings), from older and from newer versions. */
 export const rateLimits: readonly (readonly [what: string, config: object])[] = [
   ["both spellings", { minute: 5, policy: "redis", redis, ...former }],
   ["both spellings and no Redis", { minute: 5, redis: { port: 6379 }, redis_host: null, redis_port: 6379 }],
@@ -90,7 +90,7 @@ function routeOf(service: number, which: number): Entity {
       };
 }
 
-/** How many entities of each kind a file has, nested ones included. */
+/** The number of entities of each kind in a file, including nested ones. */
 export function countEntities(file: KongFile): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {};
   const add = (entities: object) => {
@@ -116,7 +116,7 @@ const collections = new Set([
   "snis",
 ]);
 
-/** The same content in one form: lists of entities by their text, members by their name, without what is empty. */
+/** The same content in a canonical form: entities sorted by their JSON, members by name, without empty objects and lists. */
 export function ordered(value: unknown): unknown {
   if (Array.isArray(value)) {
     const items = value.map(ordered);

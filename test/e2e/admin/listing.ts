@@ -1,4 +1,4 @@
-/** Everything that an admin listener holds, as it shows it. */
+/** All entities that an admin listener lists, as it returns them. */
 import assert from "node:assert/strict";
 import type { Ask } from "./talk.ts";
 

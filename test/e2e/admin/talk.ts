@@ -11,7 +11,7 @@ export const talkTo = (admin: string): Ask => requestAt(Number(new URL(admin).po
 /** Many writes as one. */
 export const batch = (writes: readonly object[]): RequestOptions => ({ json: { writes } });
 
-/** Sends a request of which the body may be shorter than it says, and ends the connection without a look at answers. */
+/** Sends a request whose body may be shorter than its Content-Length, and ends the connection without reading a response. */
 export async function sendAndLeave(
   admin: string,
   { method, path, body, length }: { method: string; path: string; body: string; length: number },

@@ -31,7 +31,7 @@ subjects: [{ kind: ServiceAccount, name: deployer, namespace: ${callersNamespace
 `;
 
 export function adminTests(scene: () => Scene): void {
-  /** Posts a form, as Kong's tools do, and answers status and JSON. */
+  /** Posts a form, as Kong's tools do, and returns the status and the JSON. */
   async function post(path: string, form: Readonly<Record<string, string>>, proof: Readonly<Record<string, string>>) {
     const headers = { ...proof, "content-type": "application/x-www-form-urlencoded" };
     const init = { method: "POST", headers, body: new URLSearchParams(form).toString() };

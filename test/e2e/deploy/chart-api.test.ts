@@ -9,7 +9,7 @@ import { cases, renderCase, valuesOf } from "./goldens.ts";
 import { charts, helm, type Rendered, release } from "./helm.ts";
 import { schemaLocation, writeSchemas } from "./schemas.ts";
 
-/** Nothing of ours brings the CRD of ServiceMonitors: kubeconform leaves them out, and the dry run too. */
+/** The cluster has no CRD for ServiceMonitors, so kubeconform and the dry run skip them. */
 const foreign = "ServiceMonitor";
 const withoutForeign = ["--set", "monitoring.serviceMonitors.enabled=false"];
 
@@ -25,7 +25,7 @@ describe("the charts on an API server", () => {
     const operator = await startProcess(process.execPath, ["operator/src/main.ts", "crds", "apply"], { name, env });
     return { code: (await operator.ended()).code, said: operator.tail() };
   }
-  /** Hands the definitions to a release, by the marks by which Helm knows its own. */
+  /** Assigns the CRDs to a release, with the annotations and the label by which Helm recognizes its objects. */
   async function handToHelm(): Promise<void> {
     const marks = ["meta.helm.sh/release-name=sluice-crds", "meta.helm.sh/release-namespace=sluice"];
     await plane.kubectl(["annotate", "crd", "--all", ...marks]);
@@ -74,7 +74,7 @@ describe("the charts on an API server", () => {
     const gone = await onPlane(["uninstall", "sluice-crds", "-n", "sluice"]);
     assert.equal(gone.code, 0, gone.stderr);
     assert.equal((await plane.kubectl(["get", "crd", "-o", "name"])).trim().split("\n").length, 6);
-    // Helm takes up again what carries its marks.
+    // Helm adopts existing objects that have its annotations and label.
     const back = await install(charts.crds, ["sluice-crds", "-n", "sluice"]);
     assert.equal(back.code, 0, back.stderr);
     await waitFor(() => plane.kubectl(["get", "routes.sluice.dev", "-A"]), { what: "the kinds to be served" });

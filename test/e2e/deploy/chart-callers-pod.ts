@@ -6,7 +6,7 @@ import type { Seen } from "./chart-callers.ts";
 import type { FollowersOptions, FollowersReport } from "./chart-followers.ts";
 import type { LoadOptions, LoadReport } from "./load.ts";
 
-/** Of the pod, and of the core Service `callers` that leads to its slow upstream at port 80. */
+/** The namespace of the pod, and of the core Service `callers`, whose port 80 is the pod's slow upstream. */
 export const callersNamespace = "callers";
 
 export interface Answer {
@@ -22,11 +22,11 @@ export interface Callers {
     init?: { method?: string; headers?: Readonly<Record<string, string>>; body?: string },
   ): Promise<Answer>;
   /**
-   * Has the gateway lead the path /slow to the pod's upstream, which answers with the address that it was asked from: after
-   * 300 ms, or as many as the query `takes` says.
+   * Makes the gateway forward the path /slow to the pod's upstream. It answers with the address of its client, after 300 ms
+   * or the number of milliseconds in the query parameter `takes`.
    */
   serve(): Promise<unknown>;
-  /** Requests from the pod until the function that is answered is called; `seen` is what its upstream saw of them. */
+  /** Sends requests from the pod until the returned function is called; `seen` lists those that its upstream received. */
   load(options: LoadOptions): Promise<() => Promise<LoadReport & { readonly seen: readonly Seen[] }>>;
   /** Subscribers in the pod until the returned function is called. Each has received an event. */
   followers(options: FollowersOptions): Promise<() => Promise<FollowersReport>>;
@@ -95,7 +95,7 @@ export async function startCallers(cluster: Cluster, image: string): Promise<Cal
   await cluster.kubectl(["apply", "--server-side", "-f", "-"], list);
   const inTheirs = ["--namespace", callersNamespace];
   await cluster.kubectl([...inTheirs, "wait", "pod/callers", "--for=condition=Ready", "--timeout=60s"]);
-  // Not by its Service, to which nothing may lead yet.
+  // By the pod's address, because its Service may have no endpoints yet.
   const address = await cluster.kubectl([...inTheirs, "get", "pod/callers", "-o", "jsonpath={.status.podIP}"]);
   const { port } = await cluster.forward(address, 8080);
   async function act<Result>(name: string, options: object = {}): Promise<Result> {

@@ -1,6 +1,6 @@
 /**
- * The program of the callers' pod: on port 8080 it is told what to do, on port 8081 it is an upstream that takes its time.
- * Runs in a pod: imports nothing of the repository.
+ * The program of the callers' pod: port 8080 receives the test's commands, and port 8081 is an upstream that delays its
+ * responses. It runs in a pod, so it imports nothing from the repository.
  */
 import { createServer, type IncomingMessage } from "node:http";
 import { type Followers, startFollowers } from "./chart-followers.ts";
@@ -24,7 +24,7 @@ let followers: Followers | undefined;
 const seen: Seen[] = [];
 
 const acts: Readonly<Record<string, (options: never) => unknown>> = {
-  // Several may go on at a time: which one it is, says its place.
+  // Several loads may run at a time; the returned index identifies this one.
   load: (options: Parameters<typeof startLoad>[0]) => loads.push(startLoad(options)) - 1,
   followers: async (options: Parameters<typeof startFollowers>[0]) => {
     followers = await startFollowers(options);

@@ -26,7 +26,7 @@ async function nodes({ cluster }: Scene): Promise<readonly NodeProcess[]> {
   return JSON.parse(stdout);
 }
 
-/** Until so many nodes run that are none of these. */
+/** Waits until `count` nodes run and none of them is one of the killed ones. */
 const started = (scene: Scene, count: number, killed: readonly NodeProcess[]) =>
   waitFor(async () => (await nodes(scene)).filter(({ id }) => killed.every((one) => one.id !== id)).length === count, {
     what: "the kubelet to restart the killed container",
@@ -78,7 +78,7 @@ export function killedNode(scene: () => Scene): void {
     // Each request that the killed node cut has failed at its client or was sent again.
     for (const { id } of cut)
       assert.ok(failed.includes(id) || repeated.includes(id), `request ${id} was cut, and its client was not told`);
-    // The node went once, and with it the kept connections to it. What was sent again may come twice, and nothing else.
+    // Only requests on the kept-alive connections that broke when the node died may be repeated, at most one for each.
     assert.ok(repeated.length <= keptAtATime, `${repeated.length} requests were sent again`);
     for (const [id, [first, ...more]] of Map.groupBy(seen, (one) => one.id))
       if (more.length > 0)

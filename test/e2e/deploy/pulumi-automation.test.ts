@@ -47,8 +47,8 @@ after(async () => {
 });
 
 /**
- * Pulumi as it is installed, without its host for programs of Node: a program that runs here needs none, and the only one that
- * is published as a Go module (3.60) starts no policy packs. Later ones start them by this very line.
+ * A Pulumi installation without the Node.js language host: programs that run inside the test process need none, and the only
+ * version published as a Go module (3.60) does not start policy packs. Later versions start them with the same command.
  */
 async function installation(): Promise<string> {
   const root = join(folder.path, "pulumi");

@@ -127,7 +127,7 @@ for (const stack of stacks.filter((name) => name !== "crds")) {
     const values = Object.fromEntries(
       Object.entries(sections).map(([key, value]) => [key.replace(/^sluice:/, ""), value]),
     );
-    // The chart takes from a Secret what the Pulumi program takes from a secret of its config.
+    // The chart reads the database URL from a Secret, the Pulumi program from a secret of its config.
     const outside = stack === "prod" ? { postgres: { existingSecret: "users-database" } } : {};
     return compare({ name: "sluice", namespace, values: { ...values, ...outside } });
   });

@@ -53,8 +53,8 @@ function resources({ namespace }: Place): readonly object[] {
 }
 
 /**
- * Errors that neither a schema nor the webhook can detect. Their name sorts after "good": of two resources made in one
- * second that claim one name, the first by name wins, and the invalid ones have to lose.
+ * Errors that neither a schema nor the webhook can detect. The resources' name sorts after "good", so that the invalid ones
+ * lose: if two resources created in the same second claim the same name, the first one by its own name wins.
  */
 function invalid({ namespace }: Place): readonly object[] {
   const one = (kind: string, spec: object) => ({

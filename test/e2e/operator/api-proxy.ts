@@ -20,7 +20,7 @@ export interface Asked {
   readonly method: string;
   /** With its query. */
   readonly path: string;
-  /** The answer's, once there was one; 410 also for a watch that is told so in its stream. */
+  /** The status of the response, once there was one; 410 also for a watch that ends with this error in its stream. */
   status?: number;
 }
 
@@ -28,7 +28,7 @@ export interface ApiProxy {
   readonly url: string;
   /** All requests so far, in order. */
   readonly asked: readonly Asked[];
-  /** From now on; null: all is passed on. Undefined from it: this one is. */
+  /** Sets a function that answers in place of the server. Requests for which it returns undefined are passed on. Null: all are. */
   spoil(answer: ((asked: Asked) => Answer | undefined) | null): void;
   /** Cuts all open responses, including watches. */
   cut(): void;

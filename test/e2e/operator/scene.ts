@@ -39,7 +39,7 @@ export interface SceneOperator {
   readonly url: string;
   process: Process;
   start(env?: Env): Promise<void>;
-  /** What it tells of itself. */
+  /** The operator's own status. */
   status(): Promise<Told>;
   /**
    * The sum of a metric's values; a label in its printed form, such as `code="429"`, selects among them. Rejects for
