@@ -1,16 +1,7 @@
 /** Reads a golden file's resources, translates them with the operator's code, and prints the outcome readably. */
 import { X509Certificate } from "node:crypto";
 import { type Kind, kindOf, type Resource, resourceKey } from "@sluice/crds";
-import {
-  type Collection,
-  collections,
-  type Document,
-  entities,
-  entityNameOf,
-  plugins,
-  snapshotToDocument,
-  withoutDefaults,
-} from "@sluice/model";
+import { type Collection, collections, type Document, entityNameOf, snapshotToDocument } from "@sluice/model";
 import { parseAllDocuments, stringify } from "yaml";
 import { createBatches, type HeldBack, withHeldBack } from "../../operator/src/document/batches.ts";
 import { buildSnapshot, emptyBuild, type SnapshotBuild } from "../../operator/src/document/build-snapshot.ts";
@@ -112,7 +103,7 @@ export function printOutcome(resources: readonly Resource[], input: string): str
 
   const shown = Object.fromEntries(
     collections.flatMap((collection) => {
-      const list = ((document[collection] ?? []) as readonly Members[]).map((entity) => essence(collection, entity));
+      const list = ((document[collection] ?? []) as readonly Members[]).map((entity) => readable(entity));
       return list.length === 0 ? [] : [[collection, renamed(list, names) as readonly Members[]]];
     }),
   );
@@ -135,13 +126,6 @@ function titleOf(collection: Collection, { owner, entity }: Item, names: Readonl
   let number = 0;
   while (taken.has(`${resource} key ${number}`)) number++;
   return `${resource} key ${number}`;
-}
-
-function essence(collection: Collection, { id, _sluice, ...entity }: Members): Members {
-  const facts = collection === "plugins" && plugins[entity.name as keyof typeof plugins];
-  const config = facts && withoutDefaults(facts.schema, entity.config as Members);
-  const members = withoutDefaults(entities[collection].schema, readable(entity));
-  return { id, ...members, ...(config && { config }), ...(_sluice !== undefined && { _sluice }) };
 }
 
 /** Replaces PEM texts by descriptions. */

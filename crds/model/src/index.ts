@@ -43,13 +43,14 @@ export { CLASS_LABEL, CREDENTIAL_LABEL, DEFAULT_CLASS, type NameRef, type Secret
 export * from "./resources/spelling.ts";
 export type * from "./resources/upstream.ts";
 export type { SchemaNode } from "./schema/node.ts";
+export { withoutDefaults } from "./schema/without-defaults.ts";
 export * from "./settings/index.ts";
 export { adoptChange, adoptEdit } from "./snapshot/adopt.ts";
 export { applyChange, applyDocument } from "./snapshot/apply.ts";
 export * from "./snapshot/bucket-map.ts";
 export * from "./snapshot/change.ts";
 export { checkChange, checkFlatDocument } from "./snapshot/check-outline.ts";
-export { differingBuckets, digestOf, type HashTree } from "./snapshot/hash-tree.ts";
+export { differingBuckets, type HashTree } from "./snapshot/hash-tree.ts";
 export { emptySnapshot, hashTreeOf } from "./snapshot/make-snapshot.ts";
 export { referencedId } from "./snapshot/stored-entity.ts";
 export type * from "./snapshot.ts";

@@ -7,6 +7,7 @@ import { constants, gzip } from "node:zlib";
 import {
   type Change,
   changeBetween,
+  compactChange,
   type Document,
   type PushChange,
   type PushDocument,
@@ -21,7 +22,7 @@ let whole: { readonly snapshot: Snapshot; readonly document: Document } | undefi
 export function sharedChange(previous: Snapshot, next: Snapshot): Change {
   const known = changes.get(next) ?? new Map<string, Change>();
   changes.set(next, known);
-  const change = known.get(previous.hash) ?? changeBetween(previous, next);
+  const change = known.get(previous.hash) ?? compactChange(changeBetween(previous, next));
   known.set(previous.hash, change);
   return change;
 }

@@ -1,10 +1,10 @@
 /** The shortest form of an entity: without defaults and derived members. */
 import { isDeepStrictEqual } from "node:util";
 import { checkEntity } from "../check/index.ts";
-import { type Collection, type Entity, entities } from "../entities/index.ts";
-import { type PluginName, plugins } from "../plugins/index.ts";
-import { withoutDefaults } from "../resources/spelling.ts";
-import { type SchemaNode, withoutUnset } from "../schema/node.ts";
+import type { Collection, Entity } from "../entities/index.ts";
+import { entitySchemaOf } from "../plugins/index.ts";
+import { withoutUnset } from "../schema/node.ts";
+import { withoutDefaults } from "../schema/without-defaults.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -19,7 +19,7 @@ const last = ["created_at", "updated_at"];
 export function briefEntity(collection: Collection, entity: Entity): Members {
   const { id, ...others } = entity as unknown as Members & { readonly id: string };
   const given = Object.entries(others).filter(([name, value]) => !(last.includes(name) && value === 0));
-  const brief = inOrder(withoutDefaults(schemaOf(collection, others), Object.fromEntries(given)));
+  const brief = inOrder(withoutDefaults(entitySchemaOf(collection, others), Object.fromEntries(given)));
   // The entity was already validated for its own store.
   const anywhere = { database: true };
   const made: unknown = checkEntity(collection, brief, anywhere).value;
@@ -28,14 +28,6 @@ export function briefEntity(collection: Collection, entity: Entity): Members {
   if (isDeepStrictEqual(checkEntity(collection, withId, anywhere).value, entity)) return withId;
   // A default depends on another member: keep all that are set.
   return inOrder(withoutUnset({ id, ...others }));
-}
-
-/** The schema of an entity; a plugin's includes the schema of its config. */
-function schemaOf(collection: Collection, { name }: Members): SchemaNode {
-  const schema = entities[collection].schema;
-  if (collection !== "plugins" || typeof name !== "string" || !Object.hasOwn(plugins, name)) return schema;
-  const config = { ...plugins[name as PluginName].schema, default: {} };
-  return { ...schema, properties: { ...schema.properties, config } };
 }
 
 function inOrder(members: Members): Members {

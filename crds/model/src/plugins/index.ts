@@ -1,5 +1,6 @@
 /** The table of plugins: the one place that lists them. Their handlers are in the gateway under the same names. */
 
+import { type Collection, entities } from "../entities/index.ts";
 import type { RecordSchema, Static } from "../schema/member.ts";
 import type { SchemaNode } from "../schema/node.ts";
 import { type CorsConfig, corsSchema } from "./cors.ts";
@@ -30,6 +31,15 @@ export type PluginName = keyof typeof table;
 export type PluginConfigs = { readonly [Name in PluginName]: Static<(typeof table)[Name]["schema"]> };
 
 export const plugins: Readonly<Record<PluginName, PluginFacts>> = table;
+
+/** The schema of an entity; a plugin's includes the schema of its config, if this version has the plugin. */
+export function entitySchemaOf(collection: Collection, entity: object): SchemaNode {
+  const { schema } = entities[collection];
+  const { name } = entity as { readonly name?: unknown };
+  if (collection !== "plugins" || typeof name !== "string" || !Object.hasOwn(plugins, name)) return schema;
+  const config = { ...plugins[name as PluginName].schema, default: {} };
+  return { ...schema, properties: { ...schema.properties, config } };
+}
 
 /** Paths of `secret` members in a plugin's config: `["redis", "password"]`. Empty for unknown plugins. */
 export function secretMembers(name: string): readonly (readonly string[])[] {

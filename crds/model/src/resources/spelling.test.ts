@@ -3,10 +3,9 @@ import { test } from "node:test";
 import { checkEntity } from "../check/index.ts";
 import { collections, entities } from "../entities/index.ts";
 import { toCamel } from "../names.ts";
-import { plugins } from "../plugins/index.ts";
 import { kinds } from "./index.ts";
 import type { KindFacts, SpecNode } from "./kind.ts";
-import { camelPath, readSpec, withoutDefaults, writeSpec } from "./spelling.ts";
+import { camelPath, readSpec, writeSpec } from "./spelling.ts";
 
 /** Members that a resource expresses in another way. */
 const elsewhere: Readonly<Record<string, readonly string[]>> = {
@@ -115,16 +114,6 @@ test("sections of an upstream's health checks are spelled in camelCase, and defa
   });
   const { members } = readSpec(kinds.Upstream.spec, spec);
   assert.deepEqual(checkEntity("upstreams", { ...members, name: "u" }).value, value);
-});
-
-test("a plugin's config is written without defaults at any depth", () => {
-  const schema = plugins["rate-limiting"].schema;
-  const config = { minute: 5, hour: null, policy: "local", redis: { host: null, port: 6379 } };
-  assert.deepEqual(withoutDefaults(schema, config), { minute: 5 });
-  assert.deepEqual(withoutDefaults(schema, { ...config, redis: { host: "r", port: 6379 } }, { redis: { port: 1 } }), {
-    minute: 5,
-    redis: { host: "r", port: 6379 },
-  });
 });
 
 const paths = [

@@ -1,9 +1,9 @@
 /** Converts members of specs to members of entities and back, driven by the schemas. */
-import { isDeepStrictEqual } from "node:util";
 import { validate } from "../check/validate.ts";
 import { type Collection, entities } from "../entities/index.ts";
 import { toCamel, toSnake } from "../names.ts";
-import { isRecord, memberSchemaOf, type SchemaNode, valuesOf, withoutUnset } from "../schema/node.ts";
+import { isRecord, memberSchemaOf, type SchemaNode, valuesOf } from "../schema/node.ts";
+import { withoutDefaults } from "../schema/without-defaults.ts";
 import type { Violation } from "../violation.ts";
 import type { SpecNode } from "./kind.ts";
 
@@ -57,23 +57,6 @@ export function writeSpec(node: SpecNode, entity: Members, previous: unknown = {
   return withoutDefaults({ properties: Object.fromEntries(derived) }, Object.fromEntries(members), previous);
 }
 
-/** A record without unset members, and without those that have their default and that `previous` does not have. */
-export function withoutDefaults(node: SchemaNode, value: Members, previous: unknown = {}): Members {
-  const before = isRecord(previous) ? previous : {};
-  const kept = Object.entries(value).flatMap(([name, given]): [string, unknown][] => {
-    if (given === null || given === undefined) return [];
-    const member = memberSchemaOf(node, name);
-    const named = Object.hasOwn(before, name);
-    if (member?.properties && isRecord(given)) {
-      const inner = withoutDefaults(member, given, before[name]);
-      const empty = Object.keys(inner).length === 0 && isDeepStrictEqual(member.default, {});
-      return empty && !named ? [] : [[name, inner]];
-    }
-    return !named && isDeepStrictEqual(given, member?.default) ? [] : [[name, withoutNulls(given)]];
-  });
-  return Object.fromEntries(kept);
-}
-
 /** Converts a path in an entity to a path in its spec: `["strip_path"]` -> `["stripPath"]`. Names in mappings stay. */
 export function camelPath(collection: Collection, path: Path): Path {
   let node: SchemaNode | undefined = entities[collection].schema;
@@ -94,10 +77,4 @@ function respell(node: SpecNode, value: unknown, spell: (name: string) => string
     return member ? [spell(name), respell(member, given, spell)] : [name, given];
   });
   return Object.fromEntries(entries);
-}
-
-function withoutNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutNulls);
-  if (!isRecord(value)) return value;
-  return Object.fromEntries(Object.entries(withoutUnset(value)).map(([name, member]) => [name, withoutNulls(member)]));
 }

@@ -7,15 +7,16 @@
 import { type CheckOptions, checkEntity } from "../check/index.ts";
 import type { Change, Document } from "../document.ts";
 import { type Collection, collections, perCollection } from "../entities/index.ts";
+import { canonicalJson } from "../ids.ts";
 import { isRecord } from "../schema/node.ts";
 import type { Snapshot } from "../snapshot.ts";
 import type { Checked, Violation } from "../violation.ts";
 import { combineChange } from "./combine-change.ts";
+import { digestOf } from "./compact.ts";
 import { checkEndpoints } from "./constraints/endpoints.ts";
 import type { Removals } from "./constraints/integrity.ts";
 import { duplicateIdMessage } from "./constraints/uniqueness.ts";
 import { deriveEntityIndex, entityIndexOf, type GetEntityIndex } from "./entity-index.ts";
-import { digestOf } from "./hash-tree.ts";
 import { makeSnapshot, sectionDifferences } from "./make-snapshot.ts";
 import { type EntityPut, type StoredEntity, toStoredEntity } from "./stored-entity.ts";
 
@@ -108,13 +109,13 @@ function checkItems(collection: Collection, { items, held, options }: Items) {
     const twin = puts.get(entity.id);
     if (twin !== undefined) violations.push({ path, message: duplicateIdMessage(collection, entity, twin.entity) });
     else if (before && keepsPrevious(raw, before, entity)) puts.set(entity.id, { path, entity: before });
-    else puts.set(entity.id, { path, entity: same(before, entity) });
+    else puts.set(entity.id, { path, entity: same(collection, before, entity) });
   }
   return { puts: [...puts.values()], faulty, violations };
 }
 
-const same = (before: StoredEntity | undefined, now: StoredEntity): StoredEntity =>
-  before !== undefined && digestOf(before) === digestOf(now) ? before : now;
+const same = (collection: Collection, before: StoredEntity | undefined, now: StoredEntity): StoredEntity =>
+  before !== undefined && digestOf(collection, before) === digestOf(collection, now) ? before : now;
 
 /**
  * A newer operator may give a plugin members that this node cannot read. The node then keeps the plugin's previous
@@ -134,4 +135,4 @@ const protectsAlike = (before: StoredEntity, now: StoredEntity): boolean =>
   unavailable(before) === undefined && scopeOf(before) === scopeOf(now);
 
 const scopeOf = ({ name, enabled, route, service, consumer, protocols }: StoredEntity): string =>
-  digestOf(Object.freeze({ name, enabled, route, service, consumer, protocols }));
+  canonicalJson({ name, enabled, route, service, consumer, protocols });

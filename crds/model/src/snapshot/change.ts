@@ -3,13 +3,13 @@ import type { Change, Document } from "../document.ts";
 import { type Collection, collections } from "../entities/index.ts";
 import type { Snapshot } from "../snapshot.ts";
 import { differences } from "./bucket-map.ts";
-import { digestOf } from "./hash-tree.ts";
+import { compact, digestOf, type Section } from "./compact.ts";
 
 /** The minimal change from one snapshot to the other, in the order of ids. */
 export function changeBetween(previous: Snapshot, next: Snapshot): Change {
-  const differ = (section: Collection | "endpoints") =>
+  const differ = (section: Section) =>
     differences<object>(previous[section], next[section]).filter(
-      ({ before, after }) => !before || !after || digestOf(before) !== digestOf(after),
+      ({ before, after }) => !before || !after || digestOf(section, before) !== digestOf(section, after),
     );
   const changed = Object.fromEntries(collections.map((collection) => [collection, differ(collection)]));
   const of = (collection: Collection) => changed[collection] ?? [];
@@ -22,13 +22,22 @@ export function changeBetween(previous: Snapshot, next: Snapshot): Change {
   return { put, remove, endpoints };
 }
 
-/** The flat document of a snapshot, for a full push. Credentials carry the hashes of their keys. */
+/** The change with compact entities, as it is pushed. */
+export const compactChange = (change: Change): Change => ({
+  ...change,
+  put: lists((collection) => compactAll(collection, change.put[collection] ?? [])),
+});
+
+/** The flat document of a snapshot, with compact entities. Credentials carry the hashes of their keys. */
 export function snapshotToDocument(snapshot: Snapshot): Document {
-  const flat = lists((collection) => [...snapshot[collection].values()]);
+  const flat = lists((collection) => compactAll(collection, snapshot[collection].values()));
   const endpoints = Object.fromEntries(snapshot.endpoints);
   const extras = Object.keys(endpoints).length === 0 ? {} : { _sluice: { endpoints } };
   return { _format_version: "3.0", ...flat, ...extras };
 }
+
+const compactAll = (collection: Collection, entities: Iterable<unknown>): readonly object[] =>
+  Array.from(entities, (entity) => compact(collection, entity as object));
 
 /** Empty collections are left out. */
 function lists<Item>(

@@ -4,6 +4,7 @@ import { perCollection } from "../entities/index.ts";
 import type { Snapshot } from "../snapshot.ts";
 import type { Violation } from "../violation.ts";
 import { BucketMap, byId } from "./bucket-map.ts";
+import { digestOf } from "./compact.ts";
 import {
   type CheckedChange,
   findBlockedRemovals,
@@ -11,7 +12,6 @@ import {
   type PendingChange,
 } from "./constraints/integrity.ts";
 import { findDuplicates } from "./constraints/uniqueness.ts";
-import { digestOf } from "./hash-tree.ts";
 import type { SnapshotMaps } from "./make-snapshot.ts";
 import type { EntityPut, StoredEntity } from "./stored-entity.ts";
 
@@ -68,7 +68,7 @@ function stepEndpoints(
   lists: readonly (readonly [string, readonly ServiceEndpoint[] | null])[],
 ): Snapshot["endpoints"] {
   const same = (before: readonly ServiceEndpoint[] | undefined, list: readonly ServiceEndpoint[]) =>
-    before !== undefined && digestOf(before) === digestOf(list);
+    before !== undefined && digestOf("endpoints", before) === digestOf("endpoints", list);
   return changed(
     held,
     lists.map(([id, list]) => {

@@ -1,63 +1,79 @@
 /**
  * The content hash of a snapshot, kept incrementally: SHA-256 over 64 pages, each over 64 buckets, each over its
- * values' digests in the order of their keys. A change costs the buckets that it touches, not the whole. The digests
- * are not kept here: those of a hundred thousand entities take too much memory.
+ * sections (the collections and the endpoints), each over its values' digests in the order of their ids. A change costs
+ * the sections of the buckets that it touches, not the whole. The digests are not kept here: those of a hundred thousand
+ * entities take too much memory. Empty sections do not count, so a version with a further collection has the same hash.
  */
 import { hash } from "node:crypto";
-import { canonicalJson } from "../ids.ts";
+import type { Section } from "./compact.ts";
 
 /** Buckets in a page, and pages in the tree. */
 const FAN = 64;
 
-/** The hash of an empty bucket, and of a page without values, is "". */
+interface HashBucket {
+  /** Hashes by section; sections without values are omitted. */
+  readonly sections: Readonly<Record<string, string>>;
+  /** "" for an empty bucket. */
+  readonly hash: string;
+}
+
+/** The hash of a page without values is "". */
 interface HashPage {
-  readonly buckets: readonly string[];
+  readonly buckets: readonly HashBucket[];
   readonly hash: string;
 }
 
 /** Plain data; unchanged pages are shared between trees. `byId` returns the bucket of an id. */
 export type HashTree = readonly HashPage[];
 
-const emptyPage: HashPage = Object.freeze({ buckets: Array.from({ length: FAN }, () => ""), hash: "" });
+const emptyBucket: HashBucket = Object.freeze({ sections: Object.freeze({}), hash: "" });
+const emptyPage: HashPage = Object.freeze({ buckets: Array.from({ length: FAN }, () => emptyBucket), hash: "" });
 
 export const emptyHashTree: HashTree = Object.freeze(Array.from({ length: FAN }, () => emptyPage));
 
-const digests = new WeakMap<object, string>();
-
-/** SHA-256 of the value's canonical JSON, in hex. Cached per object, which must therefore be frozen. */
-export function digestOf(value: object): string {
-  let digest = digests.get(value);
-  if (digest === undefined) {
-    digest = hash("sha256", canonicalJson(value));
-    digests.set(value, digest);
-  }
-  return digest;
+/** A section of a bucket. */
+export interface HashPlace {
+  readonly section: Section;
+  readonly bucket: number;
 }
 
-/** @param linesOf A line for each value of a bucket, in any order: its section, id and digest. */
+/** @param linesOf A line for each value in a place, in the order of ids: the id and the value's digest. */
 export function updateHashTree(
   tree: HashTree,
-  touched: ReadonlySet<number>,
-  linesOf: (bucket: number) => string[],
+  touched: readonly HashPlace[],
+  linesOf: (place: HashPlace) => readonly string[],
 ): HashTree {
   const next = tree.slice();
-  for (const [page, indexes] of Map.groupBy(touched, (index) => Math.floor(index / FAN))) {
+  for (const [page, places] of Map.groupBy(touched, ({ bucket }) => Math.floor(bucket / FAN))) {
     const buckets = (tree[page] ?? emptyPage).buckets.slice();
-    for (const index of indexes) buckets[index % FAN] = hashUnlessEmpty(linesOf(index).sort());
-    next[page] = { buckets, hash: buckets.every((bucket) => bucket === "") ? "" : hashAll(buckets) };
+    for (const [index, inBucket] of Map.groupBy(places, ({ bucket }) => bucket % FAN)) {
+      const changed = inBucket.map((place) => [place.section, hashAll(linesOf(place))] as const);
+      buckets[index] = bucketOf({ ...buckets[index]?.sections, ...Object.fromEntries(changed) });
+    }
+    next[page] = { buckets, hash: buckets.every((bucket) => bucket.hash === "") ? "" : hashAll(buckets.map(hashOf)) };
   }
   return next;
 }
 
-export const hashOfTree = (tree: HashTree): string => hashAll(tree.map((page) => page.hash));
+function bucketOf(hashes: Readonly<Record<string, string>>): HashBucket {
+  const sections = Object.entries(hashes).filter(([, sectionHash]) => sectionHash !== "");
+  if (sections.length === 0) return emptyBucket;
+  const lines = sections.map(([section, sectionHash]) => `${section} ${sectionHash}`).sort();
+  return { sections: Object.fromEntries(sections), hash: hashAll(lines) };
+}
+
+export const hashOfTree = (tree: HashTree): string => hashAll(tree.map(hashOf));
 
 export const differingBuckets = (one: HashTree, other: HashTree): ReadonlySet<number> =>
   new Set(
     one.flatMap(({ buckets }, page) =>
-      buckets.flatMap((bucket, index) => (bucket === other[page]?.buckets[index] ? [] : [page * FAN + index])),
+      buckets.flatMap((bucket, index) =>
+        bucket.hash === other[page]?.buckets[index]?.hash ? [] : [page * FAN + index],
+      ),
     ),
   );
 
-const hashAll = (hashes: readonly string[]): string => hash("sha256", hashes.join("\n"));
+const hashOf = ({ hash: known }: { readonly hash: string }): string => known;
 
-const hashUnlessEmpty = (lines: readonly string[]): string => (lines.length === 0 ? "" : hashAll(lines));
+/** "" for an empty list. */
+const hashAll = (lines: readonly string[]): string => (lines.length === 0 ? "" : hash("sha256", lines.join("\n")));

@@ -2,12 +2,12 @@
 import { collections, perCollection } from "../entities/index.ts";
 import type { Snapshot } from "../snapshot.ts";
 import { BucketMap, byId, type Difference, differences } from "./bucket-map.ts";
-import { digestOf, emptyHashTree, type HashTree, hashOfTree, updateHashTree } from "./hash-tree.ts";
+import { digestOf, type Section } from "./compact.ts";
+import { emptyHashTree, type HashTree, hashOfTree, updateHashTree } from "./hash-tree.ts";
 
 export type SnapshotMaps = Omit<Snapshot, "hash">;
 
-/** Sorted, because the lines of a bucket are sorted before they are hashed. */
-const sections = ([...collections, "endpoints"] as const).toSorted();
+const sections: readonly Section[] = [...collections, "endpoints"];
 
 /** Kept outside the snapshot, so that the snapshot has no internal members. */
 const trees = new WeakMap<Snapshot, HashTree>();
@@ -22,7 +22,7 @@ export const emptySnapshot: Snapshot = register(
 
 /** What differs in one collection, or in the endpoints. */
 export interface SectionDifferences {
-  readonly section: (typeof sections)[number];
+  readonly section: Section;
   readonly differences: readonly Difference<object>[];
 }
 
@@ -58,12 +58,11 @@ export function hashTreeOf(snapshot: Snapshot): HashTree {
 }
 
 function treeAfter(tree: HashTree, differing: readonly SectionDifferences[], to: SnapshotMaps): HashTree {
-  const touched = differing.flatMap(({ differences }) => differences.map(({ key }) => byId(key)));
-  const maps = sections.map((section) => ({ section, map: BucketMap.of<object>(to[section], byId) }));
-  return updateHashTree(tree, new Set(touched), (bucket) => {
-    const lines: string[] = [];
-    for (const { section, map } of maps)
-      for (const [id, value] of map.at(bucket)) lines.push(`${section}/${id} ${digestOf(value)}`);
-    return lines;
+  const touched = differing.flatMap(({ section, differences }) =>
+    [...new Set(differences.map(({ key }) => byId(key)))].map((bucket) => ({ section, bucket })),
+  );
+  return updateHashTree(tree, touched, ({ section, bucket }) => {
+    const values = BucketMap.of<object>(to[section], byId).at(bucket);
+    return Array.from(values, ([id, value]) => `${id} ${digestOf(section, value)}`);
   });
 }

@@ -1,0 +1,14 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { plugins } from "../plugins/index.ts";
+import { withoutDefaults } from "./without-defaults.ts";
+
+test("a plugin's config loses its defaults at any depth", () => {
+  const schema = plugins["rate-limiting"].schema;
+  const config = { minute: 5, hour: null, policy: "local", redis: { host: null, port: 6379 } };
+  assert.deepEqual(withoutDefaults(schema, config), { minute: 5 });
+  assert.deepEqual(withoutDefaults(schema, { ...config, redis: { host: "r", port: 6379 } }, { redis: { port: 1 } }), {
+    minute: 5,
+    redis: { host: "r", port: 6379 },
+  });
+});

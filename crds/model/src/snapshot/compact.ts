@@ -1,0 +1,31 @@
+/**
+ * The compact form of a snapshot's values, which is hashed and pushed: without members that are unset or have their
+ * default. During an upgrade a node may lack members that a newer operator has. As long as nobody sets them, it
+ * accepts the operator's documents and computes the same hash.
+ */
+import { hash } from "node:crypto";
+import type { Collection } from "../entities/index.ts";
+import { canonicalJson } from "../ids.ts";
+import { entitySchemaOf } from "../plugins/index.ts";
+import { withoutDefaults } from "../schema/without-defaults.ts";
+
+/** A collection, or the addresses of services. */
+export type Section = Collection | "endpoints";
+
+/** A value of a section in its compact form, from which `checkEntity` restores it. */
+export const compact = (section: Section, value: object): object =>
+  section === "endpoints"
+    ? value
+    : withoutDefaults(entitySchemaOf(section, value), value as Readonly<Record<string, unknown>>);
+
+const digests = new WeakMap<object, string>();
+
+/** SHA-256 of the compact value's canonical JSON, in hex. Cached per object, which must therefore be frozen. */
+export function digestOf(section: Section, value: object): string {
+  let digest = digests.get(value);
+  if (digest === undefined) {
+    digest = hash("sha256", canonicalJson(compact(section, value)));
+    digests.set(value, digest);
+  }
+  return digest;
+}
