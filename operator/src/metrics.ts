@@ -20,7 +20,7 @@ export interface OperatorGauges extends Readonly<Record<ControllerName, QueueGau
   readonly lease: string;
   /** Null: another operator leads. */
   readonly term: () => number | null;
-  /** When this process last saved the acknowledged state, in Unix milliseconds; null: it has not. */
+  /** Time at which this process last saved the acknowledged state, in Unix milliseconds; null: never. */
   readonly savedAt: () => number | null;
   readonly nodes: () => { readonly current: number; readonly lagging: number; readonly silent: number };
 }
@@ -112,7 +112,7 @@ export function registerOperatorGauges(registry: Registry, gauges: OperatorGauge
     },
     {
       name: "sluice_operator_document_kept_timestamp_seconds",
-      help: "When this process last saved the acknowledged state; 0: it has not.",
+      help: "Unix time at which this process last saved the acknowledged state; 0: never.",
       read: () => (gauges.savedAt() ?? 0) / 1000,
     },
     {

@@ -50,12 +50,12 @@ export const dashboards: Readonly<Record<string, Dashboard>> = {
         lines: { "{{source}} {{code}}": rate("sluice_http_requests_total", "source, code", ',code=~"5.."') },
       },
       {
-        title: "Limited and refused",
+        title: "Requests refused with 401, 403 or 429",
         unit: "reqps",
         lines: { "{{code}} {{route}}": rate("sluice_http_requests_total", "code, route", ',code=~"401|403|429"') },
       },
       {
-        title: "Time of requests",
+        title: "Latency of requests",
         unit: "ms",
         lines: {
           "50 %": quantile(0.5, "sluice_request_latency_ms"),
@@ -65,17 +65,17 @@ export const dashboards: Readonly<Record<string, Dashboard>> = {
         },
       },
       {
-        title: "Bytes",
+        title: "Bandwidth",
         unit: "Bps",
         lines: { "{{direction}}": rate("sluice_bandwidth_bytes", "direction") },
       },
       {
-        title: "All requests, with a route or without",
+        title: "All requests, including those without a route",
         unit: "reqps",
         lines: { "{{pod}}": rate("sluice_requests_received", "pod") },
       },
       {
-        title: "Connections of clients",
+        title: "Client connections",
         unit: "short",
         lines: { "{{pod}}": sum("sluice_connections", "pod", ',state="active"') },
       },
@@ -98,8 +98,12 @@ export const dashboards: Readonly<Record<string, Dashboard>> = {
     title: "Sluice operator",
     presence: "sluice_operator_revision",
     panels: [
-      { title: "Who leads", unit: "short", lines: { "{{pod}}": each("leader_election_master_status") } },
-      { title: "Nodes", unit: "short", lines: { "{{state}}": `max by (state) (${each("sluice_operator_nodes")})` } },
+      { title: "Leader (1), others (0)", unit: "short", lines: { "{{pod}}": each("leader_election_master_status") } },
+      {
+        title: "Gateway nodes by state",
+        unit: "short",
+        lines: { "{{state}}": `max by (state) (${each("sluice_operator_nodes")})` },
+      },
       {
         title: "Resources with problems",
         unit: "short",
@@ -116,7 +120,7 @@ export const dashboards: Readonly<Record<string, Dashboard>> = {
         lines: { "{{pod}}": quantile(0.99, "sluice_operator_reconcile_seconds", "pod") },
       },
       {
-        title: "Time of a push, 99 %",
+        title: "Time of a push to a node, 99 %",
         unit: "s",
         lines: { "{{outcome}}": quantile(0.99, "sluice_operator_push_seconds", "outcome") },
       },
@@ -136,7 +140,7 @@ export const dashboards: Readonly<Record<string, Dashboard>> = {
         unit: "reqps",
         lines: { "{{method}} {{code}}": rate("rest_client_requests_total", "method, code") },
       },
-      { title: "Waiting work", unit: "short", lines: { "{{name}}": sum("workqueue_depth", "name") } },
+      { title: "Queued items", unit: "short", lines: { "{{name}}": sum("workqueue_depth", "name") } },
       {
         title: "Memory",
         unit: "bytes",
@@ -164,16 +168,28 @@ export const dashboards: Readonly<Record<string, Dashboard>> = {
         lines: { "{{type}}": quantile(0.99, "sluice_user_api_operation_seconds", "type") },
       },
       { title: "Errors", unit: "ops", lines: { "{{code}}": rate("sluice_user_api_errors_total", "code") } },
-      { title: "Fields", unit: "ops", lines: { "{{field}}": rate("sluice_user_api_fields_total", "field") } },
-      { title: "Limited", unit: "ops", lines: { "{{pod}}": rate("sluice_user_api_rate_limited_total", "pod") } },
-      { title: "Open", unit: "short", lines: { "{{kind}}": sum("sluice_user_api_live", "kind") } },
       {
-        title: "Closed because the client is slow",
+        title: "Operations by field",
+        unit: "ops",
+        lines: { "{{field}}": rate("sluice_user_api_fields_total", "field") },
+      },
+      {
+        title: "Refused by the rate limit",
+        unit: "ops",
+        lines: { "{{pod}}": rate("sluice_user_api_rate_limited_total", "pod") },
+      },
+      {
+        title: "Open sockets, streams and subscriptions",
+        unit: "short",
+        lines: { "{{kind}}": sum("sluice_user_api_live", "kind") },
+      },
+      {
+        title: "Operations and connections ended because the client is slow",
         unit: "ops",
         lines: { "{{pod}}": rate("sluice_user_api_slow_consumers_total", "pod") },
       },
       {
-        title: "Notifications between replicas work",
+        title: "Notifications between replicas (1: connected)",
         unit: "short",
         lines: { "{{pod}}": each("sluice_user_api_events_connected") },
       },

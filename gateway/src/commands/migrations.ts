@@ -166,16 +166,16 @@ export const migrationsCommand = defineCommand({
 
   bootstrap   creates the tables in an empty database
   up          runs new migrations; nodes of the previous version keep working
-  finish      completes what 'up' began; nodes of the previous version must have stopped
-  list        prints the migrations; exits with 3 when the database needs bootstrapping,
-              4 when migrations are pending, 5 when there are new ones
-  status      prints the same as JSON
-  reset       drops all tables, with everything in them
+  finish      completes the migrations that 'up' began; nodes of the previous version must have stopped
+  list        prints the migrations; exits with 3 if the database needs 'bootstrap', 4 if it needs
+              'finish', 5 if it needs 'up', else with 0
+  status      prints the migrations as JSON, and exits with 0
+  reset       drops all tables and their contents
 
-  -y, --yes     does not ask before 'reset'
-  -q, --quiet   prints nothing but faults
+  -y, --yes     'reset' does not ask for confirmation
+  -q, --quiet   prints only errors
 
-The database is what SLUICE_DATABASE and SLUICE_PG_* name.
+SLUICE_DATABASE and SLUICE_PG_* select the database.
 `,
   arguments: { subcommands: Object.fromEntries(Object.keys(commands).map((name) => [name, { options }])) },
   settings: migrationsSettings,

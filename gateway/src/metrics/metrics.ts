@@ -159,7 +159,7 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
     new ReadTable(
       {
         name: nameOf("sluice_upstream_target_health"),
-        help: "Health of upstreams' targets: 1 for the state that each is in, 0 for the others",
+        help: "Health of upstreams' targets: 1 for the current state of a target, 0 for the others",
         labelNames: ["upstream", "target", "address", "state", "subsystem"],
       },
       function* () {
@@ -188,13 +188,13 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
       const config = now.config?.() ?? null;
       return config === null ? [] : [[[config.hash], config.revision]];
     }),
-    gauge("sluice_connections", "Connections of clients by state", ["subsystem", "state"], () => {
+    gauge("sluice_connections", "Client connections by state", ["subsystem", "state"], () => {
       const { requests: _, ...states } = now.connections?.() ?? {};
       return Object.entries(states).map(([state, count]) => [["http", state], count]);
     }),
     gauge(
       "sluice_requests_received",
-      "Requests of clients since start, matched by a route or not",
+      "Client requests since the start, including those without a route",
       ["subsystem"],
       () => (now.connections === undefined ? [] : [[["http"], now.connections().requests]]),
     ),

@@ -106,7 +106,7 @@ export function createStateSaver(options: StateSaverOptions) {
   return {
     /** Schedules a save when there is something new: nodes may have acknowledged a document. */
     schedule,
-    /** When this process last saved, in Unix milliseconds; null: it has not. */
+    /** Time at which this process last saved the state, in Unix milliseconds; null: never. */
     savedAt: () => savedAt,
     /** Saves the last acknowledged state, if the store responds in time. */
     async close() {
