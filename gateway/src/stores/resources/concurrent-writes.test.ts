@@ -131,6 +131,22 @@ function isReachable(taken: readonly (readonly Write[])[], from: Tables, wanted:
   });
 }
 
+test("lets a write that removes a missing entity wait for one that creates the entity", async () => {
+  const { store, stop } = await scene();
+  const asked = [
+    [remove("consumers", id(3, 1)), create("services", service(2, "a"))],
+    [create("consumers", consumer(1, "a")), remove("services", id(1, 2))],
+  ];
+  const outcomes = await Promise.all(asked.map((writes) => store.write(writes)));
+  assert.deepEqual(
+    outcomes.flatMap(({ fault }) => fault ?? []),
+    [],
+  );
+  const tables = await tablesOf(store);
+  assert.ok(isReachable(asked, createTables([]), JSON.stringify(contentOf(tables))), "both removed nothing");
+  stop();
+});
+
 test("gives the same result as the writes in some sequence, and assigns no name twice", () =>
   fc.assert(
     fc.asyncProperty(

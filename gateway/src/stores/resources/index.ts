@@ -146,7 +146,11 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
       asked.answer(plan.fault ? plan : { effects: plan.effects });
       return null;
     }
-    return { footprint: footprintOf(plan), isExclusive: plan.steps.length > 1, start: () => carried(asked, plan) };
+    return {
+      footprint: footprintOf(asked.writes, plan),
+      isExclusive: plan.steps.length > 1,
+      start: () => carried(asked, plan),
+    };
   }
 
   /** True if the write must be planned again. A batch is finished after its answer, and before other work. */

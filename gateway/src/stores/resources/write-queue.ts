@@ -5,7 +5,8 @@
  */
 import { type MutexHold, refKey } from "@sluice/crds";
 import { type Collection, type Entity, referencedId, references } from "@sluice/model";
-import { claimKey, entityClaimKeys } from "../tables/index.ts";
+import type { Write } from "../store.ts";
+import { claimKey, claimOf, entityClaimKeys } from "../tables/index.ts";
 import type { ResourceWritePlan } from "./plan/write-plan.ts";
 
 export interface QueuedWork {
@@ -131,11 +132,14 @@ export function createWriteQueue<Item>({ withMutex, plan, refuse }: WriteQueueOp
 interface WriteFootprint {
   /** What the write creates, changes or removes. */
   readonly takes: ReadonlySet<string>;
-  /** What must exist, and remain, for the write. */
+  /** What must exist and remain for the write, or be missing if it removes what is missing already. */
   readonly needs: ReadonlySet<string>;
 }
 
-export function footprintOf({ effects, steps, secrets, unused }: ResourceWritePlan): WriteFootprint {
+export function footprintOf(
+  writes: readonly Write[],
+  { effects, steps, secrets, unused }: ResourceWritePlan,
+): WriteFootprint {
   const takes = new Set<string>();
   const needs = new Set<string>();
   const take = (collection: Collection, entity: Entity): void => {
@@ -150,6 +154,8 @@ export function footprintOf({ effects, steps, secrets, unused }: ResourceWritePl
       if (id) needs.add(claimKey(to, { id }));
     }
   }
+  // The removal of a missing entity has no effect: without this, a write that creates the entity could run meanwhile.
+  for (const one of writes) if (one.op === "remove") needs.add(claimKey(one.collection, claimOf(one.by)));
   for (const { kind, resource } of steps) takes.add(refKey({ kind, ...resource.metadata }));
   for (const secret of [...secrets, ...unused]) takes.add(refKey({ kind: "Secret", ...secret.metadata }));
   return { takes, needs };
