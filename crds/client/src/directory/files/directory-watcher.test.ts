@@ -45,6 +45,21 @@ test("a file that an editor moves away and writes anew is reported once, when it
     assert.deepEqual(looks.slice(before), [["a.yaml", "a.yaml~"]]);
   }));
 
+test("a file that is moved away and written anew while the event loop is blocked is reported once", () =>
+  scene(async (directory, looks) => {
+    const file = join(directory, "a.yaml");
+    writeFileSync(file, "a");
+    await waitFor(() => looks.length > 0, { what: "the new file to be reported" });
+    const before = looks.length;
+    renameSync(file, `${file}~`);
+    await new Promise((resolve) => setImmediate(resolve));
+    for (const end = performance.now() + 50; performance.now() < end; );
+    writeFileSync(file, "ab");
+    writeFileSync(join(directory, "last.yaml"), "");
+    await waitFor(() => looks.flat().includes("last.yaml"), { what: "the last file to be reported" });
+    assert.deepEqual(looks.slice(before), [["a.yaml", "a.yaml~", "last.yaml"]]);
+  }));
+
 test("a moved file is reported together with its old path", () =>
   scene(async (directory, looks) => {
     writeFileSync(join(directory, "old.yaml"), "a");

@@ -51,10 +51,15 @@ export function watchDirectory({ directory, interval = 1000, onChange }: Watcher
       if (!replacement) missingSince = now;
       else if (now - missingSince > maxReplacementPause) return;
       clearTimeout(replacement);
-      replacement = setTimeout(() => {
-        replacement = undefined;
-        report();
+      const pause = setTimeout(() => {
+        // When the event loop was blocked for longer than the pause, the notification of the new file is still pending.
+        setImmediate(() => {
+          if (replacement !== pause) return;
+          replacement = undefined;
+          report();
+        });
       }, replacementPause);
+      replacement = pause;
     }
   }
 
