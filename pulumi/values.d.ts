@@ -246,7 +246,7 @@ export interface Values {
     readonly port: number;
     /** Whether connections to that server use TLS. */
     readonly tls: boolean;
-    /** Secret whose entry `password` (letters and digits) is the Redis password; it needs the label sluice.dev/credential. Empty: the chart creates one for its own server; the server of `host` must require no password. */
+    /** Secret whose entry `password` (letters and digits) is the Redis password; it needs the label sluice.dev/credential. Empty: the chart creates one for its own server, and no password is sent to the server of `host`. */
     readonly existingSecret: string;
     readonly image: {
       /** Name of the image below the registry. */

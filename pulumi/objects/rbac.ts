@@ -20,7 +20,7 @@ interface Rule {
   readonly verbs: readonly string[];
 }
 
-/** Only the operator has rules in the last five. */
+/** The last five sections occur only in the operator's role file. */
 type Section = "cluster" | "clusterOnly" | "home" | "selector" | "push" | "private" | "privatePush" | "moved";
 
 const apiGroup = "rbac.authorization.k8s.io";

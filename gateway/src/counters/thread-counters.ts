@@ -16,7 +16,7 @@ type Group = CounterGroup<number>;
 
 interface CountedWindow {
   readonly expires: number;
-  /** By the scope of the plugin instance. */
+  /** Groups of counters by the scope of the plugin instance. */
   readonly groups: Map<string, Group>;
 }
 

@@ -184,7 +184,7 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
       const { total, used, clients } = now.heap?.() ?? { total: 0, used: 0, clients: 0 };
       return samplesOf({ rss, heap_total: heapTotal + total, heap_used: heapUsed + used, external, clients });
     }),
-    gauge("sluice_config_info", "The document that the node runs; its revision is the value", ["hash"], () => {
+    gauge("sluice_config_info", "The document that the node runs, with its revision as the value", ["hash"], () => {
       const config = now.config?.() ?? null;
       return config === null ? [] : [[[config.hash], config.revision]];
     }),

@@ -16,7 +16,7 @@ export interface StatusFacts {
   readonly connections: () => Connections | Promise<Connections>;
   /** Heap sizes of the other threads, as of the last call of `connections`. Absent: there are no other threads. */
   readonly heap?: () => Heap;
-  /** The reason why no worker accepts requests of clients; null when one does. Absent: a worker always does. */
+  /** The reason why no worker accepts requests of clients; null when one does. Absent: always null. */
   readonly unserved?: () => string | null;
   readonly metrics: NodeMetrics;
   /** The health of all targets as this node sees it. */

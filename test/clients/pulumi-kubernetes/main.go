@@ -1,6 +1,5 @@
-// The provider of Kubernetes for Pulumi, as its project builds it, except that its schema is empty: the published Go
-// module lacks the generated file that the project's main embeds. Only `pulumi import` and `get` read the schema, and no
-// stack here uses them.
+// Pulumi's Kubernetes provider as its project builds it, except that its schema is empty: the published Go module lacks the
+// generated file that the project's main embeds. Only `pulumi import` and `get` read the schema, and no stack here uses them.
 package main
 
 import (

@@ -1,5 +1,5 @@
 // Pulumi as its project builds it. go.mod and go.sum are its project's own, so that every module is verified, except for the
-// module name and one added tool.
+// module name and an added tool.
 module sluice.dev/test/clients/pulumi
 
 go 1.25.8

@@ -143,7 +143,7 @@ describe("a real API server", () => {
       assert.equal(await client.get(ref), null);
     }));
 
-  test("shows one counted event for repeated ones", () =>
+  test("records repeated events as one event with a count", () =>
     using({}, async (client, namespace) => {
       await client.apply("Service", service("a", namespace), { manager });
       const event = { type: "Warning", reason: "Invalid", message: "Wrong.", reporter: "sluice.dev/operator" } as const;

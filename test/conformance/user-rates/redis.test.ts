@@ -25,7 +25,7 @@ async function statuses(replica: TestApp, client: string, count: number): Promis
   return all;
 }
 
-/** Waits until replicas share a rate. Returns a client that has exhausted it at the first replica. */
+/** Waits until replicas share a rate. Returns a client that has exhausted its rate at the first replica. */
 async function sharing(first: TestApp, ...others: readonly TestApp[]): Promise<string> {
   let client = "";
   const share = async (): Promise<boolean> => {

@@ -43,7 +43,7 @@ function textOf(file: KongFile): string {
   return text;
 }
 
-/** @param folder for decK's files. */
+/** @param folder where the files for decK are written. */
 export function createDeck(admin: string, folder: string): Deck {
   mkdirSync(folder, { recursive: true });
   let runs = 0;

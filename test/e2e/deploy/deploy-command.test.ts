@@ -139,7 +139,7 @@ test("wrong config is reported by Pulumi with key, stack and command, and nothin
   assert.doesNotMatch(await plane.kubectl(["get", "namespaces", "--output=name"]), /sluice-staging/);
 });
 
-test("production reports what it lacks, and with its secrets its preview is right and shows none of them", async () => {
+test("a production stack reports its missing config; with its secrets the preview is correct and shows no secret", async () => {
   await selectStack(project, "prod");
   const lacking = await project.run(["preview", "--stack", "prod"]);
   assert.notEqual(lacking.code, 0);

@@ -19,7 +19,7 @@ export interface FalseNode {
   readonly url: string;
   /** The response to every request. */
   answer: False;
-  /** Whether it has sent that response. */
+  /** Whether the node has sent this response. */
   asked(answer: False): boolean;
   close(): Promise<void>;
 }

@@ -39,7 +39,7 @@ function storm() {
     async remove() {
       const ask = () => api.ask({ method: "DELETE", path: `${routes}?labelSelector=storm%3Dyes` });
       let { status } = await ask();
-      // A slow machine does not delete as many within the API server's request timeout of 60 s.
+      // A slow machine cannot delete this many Routes within the API server's request timeout of 60 s.
       for (let more = 0; status === 504 && more < 5; more++) ({ status } = await ask());
       assert.equal(status, 200);
     },

@@ -46,7 +46,7 @@ describe("the metrics", () => {
     assert.equal(sampleIn(body, 'sluice_user_api_operations_total{operation="other",type="query",outcome="ok"}'), 50);
   });
 
-  it("count an operation with a name as long as a request as other, and the log has its beginning", async () => {
+  it("count an operation with a very long name as `other`, and the log contains the beginning of the name", async () => {
     const { app, logged } = await testApp();
     const name = "n".repeat(50_000);
     assert.deepEqual((await postQuery(app, { query: `query ${name} { users { id } }` })).data, { users: [] });

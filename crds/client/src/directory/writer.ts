@@ -120,7 +120,7 @@ export function createDirectoryWriter({ directory, folder, withRecordLock }: Dir
     apply: (kind: Kind, resource: Resource, expect: ApplyOptions["expect"]): Promise<Resource> =>
       retryOnEdit(() => applyOnce(kind, resource, expect)),
 
-    /** Removes it from every file that defines it: otherwise the definition in the next file would take effect. */
+    /** Removes the resource from every file that defines it; otherwise the definition in the next file would take effect. */
     async remove(ref: Ref, uid: string | undefined): Promise<boolean> {
       let removed = false;
       while (await retryOnEdit(() => removeOnce(ref, uid))) removed = true;

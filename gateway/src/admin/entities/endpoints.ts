@@ -9,7 +9,7 @@ export interface EntityEndpoint {
   readonly kind: "list" | "one";
   readonly url: string;
   readonly collection: Collection;
-  /** Only those that refer to the parent, by `member`. */
+  /** The endpoint has only the entities whose `member` refers to this parent. */
   readonly parent?: { readonly collection: Collection; readonly member: string };
 }
 

@@ -43,7 +43,7 @@ const NOTHING = Buffer.alloc(0);
 /** TLS 1.2 renegotiation: each one costs as much as a handshake, and a client could request any number. */
 const secureOptions = constants.SSL_OP_NO_RENEGOTIATION;
 
-/** Creating a context parses keys: it is created on first use and kept as long as the entity. */
+/** Creating a context parses keys, so each one is created on first use and kept as long as its entity. */
 const contexts = new WeakMap<Certificate, SecureContext>();
 
 function contextOf(certificate: Certificate): SecureContext {

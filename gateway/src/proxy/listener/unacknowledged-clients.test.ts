@@ -29,7 +29,8 @@ const rows: readonly (readonly [what: string, text: string, found: readonly obje
 ];
 
 for (const [what, text, found] of rows) {
-  test(`finds ${what} in the system's table`, () => assert.deepEqual(unacknowledgedPeers(head + text), found));
+  test(`finds ${what} in the kernel's table of connections`, () =>
+    assert.deepEqual(unacknowledgedPeers(head + text), found));
 }
 
 test("closes the connection that the table names, and no other", async (context) => {

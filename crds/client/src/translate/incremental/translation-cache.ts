@@ -16,7 +16,7 @@ export interface CacheableTranslation<Value> {
 /** The last translation under a key. */
 export interface PreviousTranslation<Value> {
   readonly value: Value;
-  /** Whether it is of the same object, not of an earlier one with this name. */
+  /** Whether the value was translated from the same object, not from an earlier object with this name. */
   readonly isSameObject: boolean;
 }
 
