@@ -58,9 +58,11 @@ export async function makeSubscriptions(app: FastifyInstance, options: Subscript
   const operations = makeOperations({ executor, feed, limits });
   const enterClient = makeClientQuotas(limits);
   const open = new Set<Connection>();
-  const heartbeat = setInterval(() => {
+  const beat = (): void => {
     for (const connection of open) connection.beat();
-  }, limits.heartbeatMilliseconds).unref();
+  };
+  // Pongs that arrived while the event loop was blocked are read before the next immediate, and after the timers.
+  const heartbeat = setInterval(() => setImmediate(beat), limits.heartbeatMilliseconds).unref();
   const countOf = (kind: Connection["kind"]): number =>
     open.values().reduce((count, connection) => (connection.kind === kind ? count + 1 : count), 0);
   let slowClients = 0;
