@@ -260,6 +260,15 @@ for (const keepsValid of [false, true])
     assert.ok(carried > steps / 8, `only ${carried} of ${steps} steps were incremental`);
   });
 
+test("a version that a batch brings back after the resource had another class is the last valid version again", () => {
+  const put = (spec: Spec, one?: Mark): Op[] => [
+    { op: "put", kind: "Route", name: "default/a", members: { spec }, ...(one && { mark: one }) },
+  ];
+  const paths = ["/a"];
+  const begun = { size: 2, removes: false, completes: false };
+  follow([put({ paths }), put({ paths, class: "other" }, { ...begun, removes: true }), put({ paths }, begun)], true);
+});
+
 test("independent changes are translated incrementally, one by one and many at once", () => {
   const put = (kind: Kind, called: string, spec: Spec): Op => ({
     op: "put",

@@ -70,3 +70,13 @@ test("forgotten resources are translated again", () => {
   cache.keepOnly(new Map());
   assert.notEqual(translate(route()), second);
 });
+
+test("the object of an earlier version is translated again when its name was forgotten meanwhile", () => {
+  const { translate, cache } = scene();
+  const earlier = route();
+  const first = translate(earlier);
+  translate(route(2));
+  assert.equal(translate(earlier), first);
+  cache.forget("Route/default/web");
+  assert.notEqual(translate(earlier), first);
+});

@@ -35,6 +35,8 @@ export type TranslationCache<Value> = ReturnType<typeof createTranslationCache<V
 interface Entry<Value> extends CacheableTranslation<Value> {
   readonly uid: string | undefined;
   readonly version: unknown;
+  /** Shared by all entries that this key has had since it was last forgotten. */
+  readonly history: { isForgotten: boolean };
 }
 
 export function createTranslationCache<Value>({ translate, versionOf }: TranslationCacheOptions<Value>) {
@@ -42,10 +44,18 @@ export function createTranslationCache<Value>({ translate, versionOf }: Translat
   /** A faster lookup for a resource that is the identical object. */
   const byResource = new WeakMap<Resource, Entry<Value>>();
 
+  /** A caller may keep the object of an earlier version: that version, too, is translated again. */
+  function forget(key: string): void {
+    const entry = entries.get(key);
+    if (!entry) return;
+    entry.history.isForgotten = true;
+    entries.delete(key);
+  }
+
   return {
     translate(resource: Resource, lookups: TranslationLookups): Value {
       const same = byResource.get(resource);
-      if (same?.isCurrent(lookups)) return same.value;
+      if (same && !same.history.isForgotten && same.isCurrent(lookups)) return same.value;
       const { namespace, name, uid } = resource.metadata;
       const version = versionOf(resource);
       const key = refKey({ kind: resource.kind as Kind, namespace, name });
@@ -57,16 +67,17 @@ export function createTranslationCache<Value>({ translate, versionOf }: Translat
       }
       const previous = before && { value: before.value, isSameObject: before.uid === uid };
       const { value, isCurrent } = translate(resource, lookups, previous);
-      const entry: Entry<Value> = { value, isCurrent, uid, version };
+      const history = before?.history ?? { isForgotten: false };
+      const entry: Entry<Value> = { value, isCurrent, uid, version, history };
       entries.set(key, entry);
       byResource.set(resource, entry);
       return value;
     },
     /** @param key A `refKey`. */
-    forget: (key: string): void => void entries.delete(key),
+    forget,
     /** Removes the entries of all other resources. */
     keepOnly(keys: ReadonlyMap<string, unknown>): void {
-      for (const key of entries.keys()) if (!keys.has(key)) entries.delete(key);
+      for (const key of entries.keys()) if (!keys.has(key)) forget(key);
     },
   };
 }
