@@ -1,4 +1,4 @@
-{{/* How the user API finds its servers. Passwords come from Secrets: Kubernetes puts $(NAME) together in the pod. */}}
+{{/* How the user API finds its servers. Passwords come from Secrets: Kubernetes replaces $(NAME) in the pod. */}}
 
 {{- define "sluice.databaseEnv" -}}
 {{- $secret := include "sluice.postgresSecret" . }}

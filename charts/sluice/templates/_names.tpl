@@ -1,6 +1,7 @@
 {{/*
-  Names, labels and images. Each takes a dict of `root` (the chart's .) and `component`. Here and in all templates texts of
-  values and of the release stand in quotes: a name may be 2, on or null, and YAML takes those for something else.
+  Names, labels and images. Each takes a dict of `root` (the chart's .) and `component`. In all
+  templates, strings from values and from the release are quoted: a name may be 2, on or null, which YAML would not read
+  as strings.
 */}}
 
 {{- define "sluice.name" -}}

@@ -18,7 +18,7 @@ imagePullSecrets:
 {{- end }}
 {{- end }}
 
-{{- /* The same for a container, with its image. */}}
+{{- /* Restricted Pod Security for a container, with its image. */}}
 {{- define "sluice.container" -}}
 image: {{ include "sluice.image" . | quote }}
 imagePullPolicy: {{ .root.Values.image.pullPolicy | quote }}
@@ -62,8 +62,8 @@ topologySpreadConstraints:
 {{- end }}
 
 {{- /*
-  Environment variables from the `env` of a part. Helm takes numbers of a file for floating ones, and prints a million of
-  them as 1e+06: as JSON it is 1000000.
+  Environment variables from the `env` of a part. Helm reads numbers in a file as floating-point
+  numbers and prints one million as 1e+06; as JSON it is 1000000.
 */}}
 {{- define "sluice.env" -}}
 {{- range $name, $value := . }}

@@ -1,8 +1,8 @@
-{{/* What operator and admin API may do. The rules stand in files/*-role.yaml, with the names that a first Sluice has. */}}
+{{/* RBAC rules of operator and admin API. files/*-role.yaml has the rules, with the names of the first Sluice in a cluster. */}}
 
 {{- /*
-  The rules of `component`, with the names that this Sluice gives what is its own. Whole names take the place of whole
-  names: in a text, a namespace called sluice-operator would be taken for what is still to be named.
+  The rules of `component`, with the names of this Sluice's own objects. Only entries of `resourceNames` are replaced, as
+  a whole: a replacement within the text would also change a namespace called sluice-operator.
 */}}
 {{- define "sluice.rights" -}}
 {{- $class := .root.Values.class }}
