@@ -19,7 +19,10 @@ import type { Resource } from "./resource.ts";
 export const BATCH = "sluice.dev/batch";
 /** The batch's uuid, on a resource that the batch removes. */
 export const BATCH_REMOVE = "sluice.dev/batch-remove";
-/** On the batch's record. The batch's uuid: all resources are written. Any other value: not all, or rolled back. */
+/**
+ * On the batch's record. The batch's uuid: all resources are written. Any other value: some are not written yet, or the
+ * batch was rolled back.
+ */
 export const BATCH_COMPLETE = "sluice.dev/batch-complete";
 /** The resource's previous content as JSON; `null` if it did not exist. */
 export const BATCH_UNDO = "sluice.dev/batch-undo";

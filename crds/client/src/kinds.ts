@@ -36,7 +36,7 @@ const byNames = new Map(
   (Object.keys(kindNames) as Kind[]).map((kind) => [`${kindNames[kind].apiVersion} ${kindNames[kind].kind}`, kind]),
 );
 
-/** The kind of an object by its apiVersion and kind; undefined if it is not one that is read. */
+/** The kind of an object by its apiVersion and kind; undefined for kinds that are not read. */
 export function kindOf(apiVersion: string, kind: string): Kind | undefined {
   return byNames.get(`${apiVersion} ${kind}`);
 }

@@ -64,8 +64,8 @@ export interface Ref {
 
 /**
  * Selects resources of a kind; default all. Only Secrets meant for Sluice are requested: those with the label
- * `sluice.dev/credential`, and those of type kubernetes.io/tls, because cert-manager and others that write these do not
- * set Sluice's label. If both selectors are given, a resource must match both.
+ * `sluice.dev/credential`, and those of type kubernetes.io/tls, because cert-manager and other writers of certificates
+ * do not set Sluice's label. If both selectors are given, a resource must match both.
  */
 export interface Selectors {
   readonly namespace?: string;
@@ -98,7 +98,7 @@ export interface WatchOptions extends Selectors {
   readonly signal: AbortSignal;
   /**
    * Whether Sluice's own kinds are delivered with managedFields and kubectl's last-applied annotation. These take more
-   * memory than all the rest. Default true.
+   * memory than all other members together. Default true.
    */
   readonly bookkeeping?: boolean;
 }
@@ -122,7 +122,7 @@ export interface ApplyOptions {
 }
 
 export interface RemoveOptions {
-  /** Fail with a Conflict if it is another object now. */
+  /** The expected uid: fail with a Conflict if the object of that name has another uid now. */
   readonly uid?: string;
 }
 
@@ -151,11 +151,11 @@ export class UnknownKind extends Error {
 
 /** A period in which no other process writes. */
 export interface MutexHold {
-  /** Another process may have held the mutex since this one last did. */
+  /** Another process may have held the mutex since this process last held it. */
   readonly othersMayHaveWritten: boolean;
   /**
-   * Whether this process still holds the mutex: one that was suspended for long may have lost it. Absent where the
-   * mutex cannot be lost while its process lives.
+   * Whether this process still holds the mutex: a process that was suspended for long may have lost it. Absent where
+   * the mutex cannot be lost while its process lives.
    */
   readonly isHeld?: () => boolean;
 }

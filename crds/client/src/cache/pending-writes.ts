@@ -42,7 +42,7 @@ export function createPendingWrites() {
       entries.set(key, { uid: resource.metadata.uid, version: removed ? undefined : versionOf(resource) });
     },
     has: (key: string): boolean => entries.has(key),
-    /** Whether a watch delivered an older state than the pending write. It is then ignored. */
+    /** Whether a watch delivered an older state than the pending write. Such a state is ignored. */
     supersedes(key: string, told: ToldState): boolean {
       const entry = entries.get(key);
       if (!entry) return false;

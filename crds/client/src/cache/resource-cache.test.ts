@@ -205,7 +205,7 @@ test("a watch event later than the write replaces the written version", () => {
   cache.recordWrite("Service", service("5"));
   observer.changed(resource("b", "4"));
   assert.deepEqual(there(), ["a@5", "b@4"]);
-  // It was removed while the watch was interrupted.
+  // The cache missed the removal of Service `a`, because the watch was interrupted.
   observer.replaced([resource("b", "4")]);
   observer.changed(resource("b", "7"));
   assert.deepEqual(there(), ["b@7"]);

@@ -18,7 +18,7 @@ import { createPendingWrites, type PendingWrites, versionOf } from "./pending-wr
 export interface NamespaceSelector {
   /** Label selector in kubectl's syntax: `sluice.dev/gateway=public`. */
   readonly labels: string;
-  /** Namespaces that count whatever their labels. */
+  /** Namespaces that are included whatever their labels. */
   readonly always: readonly string[];
 }
 
@@ -28,8 +28,8 @@ export interface CacheOptions<Kinds extends Kind> {
   /** Watched namespaces. Empty means all. */
   readonly namespaces: readonly string[];
   /**
-   * Resources in other namespaces count as absent; a namespace is added or removed as a whole. EndpointSlices always
-   * count, because nodes are found through them. Default: all watched namespaces.
+   * Selects the namespaces to read: resources in all others count as absent, and a namespace is added or removed as a
+   * whole. EndpointSlices always count, because nodes are found through them. Default: all watched namespaces.
    */
   readonly namespaceSelector?: NamespaceSelector | null;
   /** Foreign kinds that the cluster may not serve; they then count as empty. */
@@ -53,7 +53,10 @@ export interface CacheOptions<Kinds extends Kind> {
    * unknown, because the kind was read for the first time.
    */
   readonly onVersion?: (kind: Kinds, before: Resource | null | undefined, resource: Resource) => void;
-  /** Called before `onChange` with the resource (`namespace/name`) that changed or is gone; `meaningful` as there. */
+  /**
+   * Called before `onChange` with the resource (`namespace/name`) that changed or is gone; `meaningful` as in
+   * `onChange`.
+   */
   readonly onResource?: (kind: Kinds, key: string, meaningful: boolean) => void;
 }
 
@@ -68,9 +71,9 @@ export interface ResourceCache<Kinds extends Kind> {
   /** Why the last reads failed, each reason once; empty if they succeeded. Synced kinds stay synced. */
   trouble(): readonly string[];
   /**
-   * Records a resource as returned by a write, or with `removed` one that was removed. It counts at once, and watch
-   * events for it count again once they have caught up. Where versions have no order this does nothing, and the caller
-   * has to wait for the watch.
+   * Records a resource that a write returned or, with `removed`, one that a write removed. The resource counts at once;
+   * watch events for it count again once they have caught up with the write. Where versions have no order, this
+   * function does nothing, and the caller has to wait for the watch.
    */
   recordWrite(kind: Kinds, resource: Resource, options?: { readonly removed?: boolean }): void;
 }
@@ -89,7 +92,10 @@ const isEquivalent = ({ metadata: before }: Resource, { metadata: after }: Resou
   sameService(before, after) &&
   (after.generation !== undefined || before.resourceVersion === after.resourceVersion);
 
-/** The resources of one watch. They are kept per watch so that a `replaced` of one does not drop those of another. */
+/**
+ * The resources of one watch. Each watch has its own, so that a `replaced` of one watch does not drop another's
+ * resources.
+ */
 interface WatchScope<Kinds extends Kind> extends Pick<WatchOptions, "namespace" | "labels" | "fields"> {
   readonly kind: Kinds;
   readonly found: Map<string, Resource>;

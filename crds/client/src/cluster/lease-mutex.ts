@@ -32,7 +32,7 @@ export type LeaseMutex = ReturnType<typeof createLeaseMutex>;
 const timing: LeaseTiming = { duration: 5000, renewDeadline: 2500, retry: 1250 };
 /** Milliseconds for which an idle process keeps the Lease. */
 const idle = 500;
-/** Milliseconds after which other processes get the Lease, however many writes wait here. */
+/** Milliseconds after which other processes get the Lease, however many writes wait in this process. */
 const maxHold = 2000;
 const yieldPause = 100;
 const pollInterval = 50;
@@ -64,7 +64,8 @@ export function createLeaseMutex({ store, name, clock }: LeaseMutexOptions) {
     });
 
   /**
-   * Waits until the Lease is free and acquires it. True if another process may have held it since this one last did.
+   * Waits until the Lease is free and acquires it. True if another process may have held it since this process last
+   * held it.
    */
   async function acquire(): Promise<boolean> {
     const began = clock.now();

@@ -111,7 +111,7 @@ export function createDirectoryReader({ directory, log, unprotectWait, onWait, o
       if (++count % BATCH_SIZE === 0) await setImmediate();
       readSource(path);
     }
-    // The scan may have read them before their change, or not have listed them.
+    // The scan may have read these files before they changed, or may not have listed them.
     for (const path of dirty) readSource(path);
     assertDirectoryExists();
     scannedAt = startedAt;
@@ -184,7 +184,7 @@ export function createDirectoryReader({ directory, log, unprotectWait, onWait, o
     if (!known) return undefined;
     const { path } = known.source;
     readSource(path);
-    // The resource may have moved to another file, so the change of this one is not shown alone.
+    // The resource may have moved to another file, so the change to this file is not shown on its own.
     return index.isCurrent(path, sources.get(path)) ? known : (await rescan()).entries.get(key);
   }
 

@@ -141,7 +141,7 @@ export function createDirectoryWriter({ directory, folder, withRecordLock }: Dir
       });
       folder.markChanged(held.source.path);
       if ((await folder.refresh()).entries.has(refKey(ref)) || (await folder.find(ref))) return;
-      // The resource was removed meanwhile, and its record before this one was written.
+      // The resource and its record were removed before this record was written.
       rmSync(path, { force: true });
     },
   };

@@ -81,7 +81,7 @@ export interface TranslatedEntity {
   /** The item's path in the resource: `["spec"]`, `["spec", "keyAuth", 0]`. */
   readonly basePath: Path;
   readonly violations: readonly ResourceViolation[];
-  /** The resources that it requires, as far as they are known. */
+  /** The resources that the entity requires, as far as they are known. */
   readonly references?: readonly ReferencedResource[];
   /** Services only. */
   readonly backend?: BackendService;

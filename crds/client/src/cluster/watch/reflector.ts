@@ -53,8 +53,8 @@ export interface ReflectorOptions {
   readonly signal: AbortSignal;
   /**
    * Returns a signal that aborts once the connection is known to work again: the open watch and a hanging list are then
-   * restarted. The delay before the next attempt ends too, unless the server asked for it. Called for each of them.
-   * Default: never.
+   * restarted. The delay before the next attempt ends too, unless the server asked for it. Called before each attempt
+   * and each delay. Default: never.
    */
   readonly reconnect?: () => AbortSignal;
 }
@@ -88,7 +88,7 @@ const relistAfter = 30 * 60_000;
 export async function runReflector(options: ReflectorOptions): Promise<void> {
   const { kind, listerWatcher, clock, observer, log, signal, reconnect = () => signal } = options;
   const tell = createNotifier({ kind, log, signal });
-  /** Milliseconds; the first one again after a success. */
+  /** Milliseconds; reset to the first delay after a success. */
   let backoff = firstBackoff;
   /** Where the watch resumes; undefined: list first. */
   let version: string | undefined;
@@ -96,8 +96,8 @@ export async function runReflector(options: ReflectorOptions): Promise<void> {
   /** No healthy watch has followed the last list yet. */
   let isListUnconfirmed = false;
   /**
-   * Doubled whenever a list is given up, until one completes: otherwise a server slower than this, on an unstable
-   * connection, would never complete a list.
+   * Doubled whenever a list is given up, until one completes: otherwise a slow server on an unstable connection would
+   * never complete a list.
    */
   let patienceForPage = LIST_PATIENCE;
   let outage: { readonly since: number; told?: string } | undefined;
@@ -234,7 +234,7 @@ export async function runReflector(options: ReflectorOptions): Promise<void> {
   }
 
   while (!signal.aborted) {
-    // Read before the attempt: one that hangs while the connection recovers has not seen it working.
+    // Read before the attempt, so that an attempt that hangs while the connection recovers is cut off.
     const cutOff = reconnect();
     try {
       if (version === undefined || clock.now() - listedAt >= relistAfter) await list(cutOff);

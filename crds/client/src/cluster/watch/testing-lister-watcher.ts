@@ -73,7 +73,7 @@ export function createFake(): Fake {
     sleep: (milliseconds, signal) =>
       new Promise((resolve) => {
         if (signal.aborted) return resolve();
-        // The watchdog sleeps while a watch is open, and for its whole time when one is about to open.
+        // Not a delay between attempts: the watchdog sleeps for `silenceLimit` while a watch is open or about to open.
         if (open.size === 0 && listing === 0 && milliseconds !== silenceLimit) waits.push(milliseconds);
         const sleeper = { until: now + milliseconds, wake: () => {} };
         sleeper.wake = () => {

@@ -30,7 +30,7 @@ import { promisify } from "node:util";
 import { Conflict } from "../../resource.ts";
 import { isResourceFile, readTextIfExists, undefinedIfMissing } from "./file-cache.ts";
 
-// The callback versions of these are cheaper than those of node:fs/promises.
+// The callback versions of these functions are cheaper than those of node:fs/promises.
 const [opened, synced, renamed, unlinked] = [promisify(open), promisify(fsync), promisify(rename), promisify(unlink)];
 
 /** Milliseconds; more than the timestamp granularity of file systems. */
@@ -91,7 +91,7 @@ function withPath(error: unknown, path: string): unknown {
   return error;
 }
 
-/** Durable as well. Rejects when the file does not exist. */
+/** Removes a file durably. Rejects when the file does not exist. */
 export async function removeAtomically(path: string): Promise<void> {
   const temporary = temporaryOf(path);
   await renamed(path, temporary);

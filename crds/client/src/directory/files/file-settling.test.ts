@@ -124,7 +124,7 @@ for (const [what, text, waits] of edits)
       assert.equal(await isChanged(), false);
       // The same content put in place by a rename is complete.
       writeFileSync(join(directory, "web.yaml.new"), text === "" ? service("other") : text);
-      // As if it had been written some time before the move.
+      // The timestamps look as if the file had been written some time before the move.
       utimesSync(join(directory, "web.yaml.new"), 1, 1);
       renameSync(join(directory, "web.yaml.new"), join(directory, "web.yaml"));
       await waitFor(isChanged, { what: "the replaced file to take effect" });

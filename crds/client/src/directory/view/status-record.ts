@@ -5,7 +5,7 @@ import type { Condition, Ref } from "../../resource.ts";
 export interface StatusRecord {
   /** The resource's creationTimestamp. An editor that replaces the file would otherwise reset it. */
   readonly created: string;
-  /** The generation of the spec with this hash. Another spec has a later one. */
+  /** The generation of the spec with this hash. A different spec has a later generation. */
   readonly generation?: number;
   readonly spec?: string;
   readonly conditions?: readonly Condition[];

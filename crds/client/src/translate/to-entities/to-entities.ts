@@ -54,7 +54,10 @@ export function toEntities(resource: Resource, options: TranslateOptions): reado
   return [entity, ...childEntities(input)];
 }
 
-/** Without those inside the entries of a list of children, and those that the check of the entity reports better. */
+/**
+ * The resource's violations, without those inside the entries of a list of children, and without those that the check
+ * of the entity reports better.
+ */
 function ownViolations({ identity: { kind }, resource, violations }: TranslatorInput): EntityPart["violations"] {
   const list = childLists[kind]?.list;
   // The check suggests the intended name of an unknown plugin.
