@@ -62,7 +62,7 @@ export function followPemFiles(options: FollowPemOptions): { close(): void } {
   let trouble = "";
   let closed = false;
   let looking = false;
-  /** Something changed while the files were being read. */
+  /** Whether a file changed while the files were being read. */
   let again = false;
   let timer: NodeJS.Timeout;
 

@@ -16,7 +16,7 @@ export interface Extras {
 const reason = text({ description: "Why requests are answered 503.", maxLength: 1024 });
 const namespace = text({ description: "A namespace of the cluster.", maxLength: 253 });
 
-/** Unlike members of entities, these may be absent, because only Sluice reads them. */
+/** Members of `_sluice` may be absent, unlike members of entities, because only Sluice reads them. */
 const optional = (properties: Readonly<Record<string, SchemaNode>>): SchemaNode => ({
   type: "object",
   additionalProperties: false,

@@ -122,7 +122,7 @@ function checkPluginConfig(plugin: unknown, { extras, database }: PluginOptions)
   const checked = checkConfig(name as PluginName, config, { database });
   if (checked.violations === undefined) return checked;
   if (extras?.unavailable !== undefined) return { value: {} };
-  // The plugin's own schema has already reported it.
+  // The plugin's own schema has already reported a config that is not a record.
   if (!isRecord(config)) return undefined;
   return {
     violations: checked.violations.map(({ path, message }) => ({

@@ -31,7 +31,7 @@ const ajv = new Ajv({ allErrors: true, verbose: true })
   .removeKeyword("pattern")
   // As in Kong, duplicates in a set are removed (fillDefaults) and are not a violation.
   .removeKeyword("uniqueItems")
-  // Read by other code.
+  // Keywords that other code reads.
   .addVocabulary(["reference", "onDelete", "secret", "deprecatedMembers", "uniqueItems"])
   .addVocabulary(["pattern", "own", "open", "cel", "listMapKeys"]);
 

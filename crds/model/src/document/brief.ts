@@ -26,7 +26,7 @@ export function briefEntity(collection: Collection, entity: Entity): Members {
   if (isDeepStrictEqual(made, entity)) return brief;
   const withId = inOrder({ id, ...brief });
   if (isDeepStrictEqual(checkEntity(collection, withId, anywhere).value, entity)) return withId;
-  // A default depends on another member: keep all that are set.
+  // A default depends on another member: keep all members that are set.
   return inOrder(withoutUnset({ id, ...others }));
 }
 

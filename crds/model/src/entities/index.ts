@@ -15,7 +15,7 @@ export interface EntityFacts {
   readonly schema: RecordSchema;
   /** The English singular. */
   readonly singular: string;
-  /** The member that identifies it in URLs and ids (`endpoint_key` in Kong); null: it has no name. */
+  /** The member that identifies the entity in URLs and ids (`endpoint_key` in Kong); null: it has no name. */
   readonly key: string | null;
   /** Members that are unique each. */
   readonly unique: readonly string[];

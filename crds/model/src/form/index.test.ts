@@ -85,7 +85,7 @@ const refused: readonly (readonly [body: string, path: readonly (string | number
   ["a[999999999999].b=%ff", ["a"], "list positions are between 1 and 1000, not 999999999999"],
   ["a[999999999999].__proto__=1", ["a"], "list positions are between 1 and 1000, not 999999999999"],
   [`a[999999999999]${".b".repeat(9)}=1`, ["a"], "list positions are between 1 and 1000, not 999999999999"],
-  // The same holds for a path with as many steps as a client sends.
+  // A path may have as many steps as a client sends, so the violation is at its first eight steps.
   [`a${".b".repeat(8)}=1`, ["a", ..."b".repeat(7)], "nested deeper than 8 levels"],
   [`a${"[b]".repeat(100_000)}=%ff`, ["a", ..."b".repeat(7)], "nested deeper than 8 levels"],
   [`a${".b".repeat(100_000)}.__proto__=1`, ["a", ..."b".repeat(7)], "nested deeper than 8 levels"],

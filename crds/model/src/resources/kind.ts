@@ -80,7 +80,7 @@ export function camelSchema(node: SchemaNode): SpecNode {
 }
 
 interface SpecParts {
-  /** Default: that of the entity. */
+  /** Default: the entity's description. */
   readonly description?: string;
   /** Members of the entity that the spec does not have, besides timestamps. */
   readonly omit?: readonly string[];

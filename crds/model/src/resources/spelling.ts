@@ -20,8 +20,8 @@ export interface SpecMembers {
 }
 
 /**
- * Splits a spec (or a record inside one). Reports the API server's validation errors for resources that have passed
- * none.
+ * Splits a spec (or a record inside one). Reports the API server's validation errors for resources that no API server
+ * has validated.
  */
 export function readSpec(node: SpecNode, value: unknown): SpecMembers {
   if (!isRecord(value)) return { members: {}, own: {}, violations: [{ path: [], message: "expected a record" }] };
@@ -48,8 +48,8 @@ const unknownMember = (node: SpecNode, name: string): string =>
   memberSchemaOf(node, toCamel(name)) ? `unknown field: it is written ${toCamel(name)}` : "unknown field";
 
 /**
- * The members of a spec from an entity, in camelCase. Unset ones are omitted, and so are those with their default
- * unless `previous` (the replaced spec) has them: another writer may own another value there.
+ * The members of a spec from an entity, in camelCase. Unset members are omitted. Members with their default value are
+ * omitted unless `previous` (the replaced spec) has them: another writer may own a different value there.
  */
 export function writeSpec(node: SpecNode, entity: Members, previous: unknown = {}): Members {
   const derived = Object.entries(node.properties ?? {}).filter(([, member]) => !member.own);

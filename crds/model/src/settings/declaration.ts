@@ -26,7 +26,7 @@ export interface Address {
  * | flag | `true` `on` `1` `yes`, or their opposites | a boolean |
  * | choice | one of `words` | that word |
  * | list | `a, b` | the texts between commas; empty ones are left out |
- * | addresses | `10.0.0.0/8, ::1` | the same, each an IP address or a CIDR block, or with `ports` an `address:port` |
+ * | addresses | `10.0.0.0/8, ::1` | such texts, each an IP address or a CIDR block, or with `ports` an `address:port` |
  * | duration | `250ms` `5s` `2m` `1h` | milliseconds; the unit is required |
  * | address | `127.0.0.1:8000` `[::1]:8000` `0.0.0.0:0` | host and port |
  */

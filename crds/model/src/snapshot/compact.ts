@@ -1,7 +1,7 @@
 /**
  * The compact form of a snapshot's values, which is hashed and pushed: without members that are unset or have their
- * default. During an upgrade a node may lack members that a newer operator has. As long as nobody sets them, it
- * accepts the operator's documents and computes the same hash.
+ * default. During an upgrade a node may lack members that a newer operator has. As long as no entity sets these
+ * members, the node accepts the operator's documents and computes the same hash.
  */
 import { hash } from "node:crypto";
 import type { Collection } from "../entities/index.ts";

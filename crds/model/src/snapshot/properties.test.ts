@@ -23,7 +23,7 @@ const word = fc.constantFrom("a", "b", "c");
 const byKey = <Item>(items: fc.Arbitrary<Item>, key: (item: Item) => unknown) =>
   fc.uniqueArray(items, { selector: key, maxLength: 6 });
 
-/** Good documents: children whose parent is not in it are left out. */
+/** Valid documents: children whose parent is missing are left out. */
 const documents: fc.Arbitrary<Document> = fc
   .record({
     services: byKey(fc.record({ name: index.map((i) => `s${i}`), host: word }), ({ name }) => name),

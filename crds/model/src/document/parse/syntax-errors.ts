@@ -14,7 +14,7 @@ interface SyntaxError {
 
 /**
  * The parser reports an unclosed bracket or quote only lines below, where it expects another token, and misreads all
- * that follows. This reports the bracket or quote itself, and no errors after it.
+ * that follows. This function reports the bracket or quote itself, and no errors after it.
  *
  * @param errors The parser's errors for `text`, at least one.
  */
@@ -49,7 +49,7 @@ export function* visitTokens(tokens: readonly CST.Token[]): Generator<VisitedTok
   }
 }
 
-/** Of nested brackets only the innermost unclosed one is reported: it may have consumed the other's end. */
+/** Of nested brackets only the innermost unclosed one is reported: it may have consumed the end of an outer one. */
 function unclosed(tokens: readonly CST.Token[]): readonly SyntaxFault[] {
   const found: { readonly visited: VisitedToken; readonly message: string }[] = [];
   const outside = new Set<VisitedToken>();

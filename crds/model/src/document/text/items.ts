@@ -23,7 +23,7 @@ const MEMBER = /^[A-Za-z_]\w*:[ \t]/;
 const NOTHING = /^[ \t]*(?:#.*)?$/;
 const ITEM = /^-(?:[ \t]|$)/;
 
-/** An open list; the column of its dashes is undefined before the first. */
+/** An open list; the column of its dashes is undefined before the first item. */
 interface OpenList {
   readonly collection: Collection;
   readonly starts: number[];

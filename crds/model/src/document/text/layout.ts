@@ -46,7 +46,7 @@ export function layoutOf(whole: string): Layout | null {
   for (const [at, item] of map.items.entries()) {
     const { key, sep, value } = item;
     const collection = collectionOf(item);
-    // Of a list that is given twice the last counts; the others stay in the text without effect.
+    // If a list is given more than once, the last one counts; the others stay in the text without effect.
     if (!collection || !key || last.get(collection) !== at) continue;
     const next = map.items[at + 1]?.key?.offset ?? end;
     if (value?.type === "block-seq") {
