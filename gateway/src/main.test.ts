@@ -68,7 +68,7 @@ const runs: readonly [string, number, RegExp, Readonly<Record<string, string>>?]
   ),
 ];
 
-/** In an empty folder, which must be empty again afterwards. */
+/** Runs the command in an empty folder, which must be empty again afterwards. */
 async function run(context: TestContext, words: string, env: Readonly<Record<string, string>>) {
   const folder = temporaryFolder("main");
   context.after(() => folder.remove());

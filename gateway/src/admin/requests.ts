@@ -51,7 +51,7 @@ export interface AdminResponse {
   readonly status: number;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** For writes: the response waits until every node serves them. */
+  /** For writes: the response waits until every node serves the written entities. */
   readonly programmed?: WriteOutcome["programmed"];
 }
 

@@ -47,7 +47,7 @@ export const served: WaitResponse = {
 
 export const silentLog: Log = { info() {}, warn() {}, error() {} };
 
-/** Any free port on loopback; writes wait for no nodes. */
+/** Settings for a listener on any free loopback port, whose writes wait for no nodes. */
 export function testingSettings(env: Readonly<Record<string, string>> = {}): AdminSettings {
   const { value, violations } = readSettings(adminSettings, {
     SLUICE_ADMIN_LISTEN: "127.0.0.1:0",

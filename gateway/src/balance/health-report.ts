@@ -8,7 +8,7 @@ export type TargetHealth = "HEALTHY" | "UNHEALTHY" | "HEALTHCHECKS_OFF";
 export interface TargetHealthReport {
   readonly health: TargetHealth;
   readonly weight: number;
-  /** Always one. Names are resolved on connecting, so `ip` may be a name. */
+  /** Always one address. Names are resolved on connecting, so `ip` may be a name. */
   readonly addresses: readonly {
     readonly ip: string;
     readonly port: number;

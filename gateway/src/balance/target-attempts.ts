@@ -68,7 +68,7 @@ export class BalancedAttempts<Place> implements TargetAttempts<Place>, EligibleT
     if (signal !== null) this.#balancer.applySignal(member, signal, passive);
   }
 
-  /** `failed` is called for it as well. */
+  /** The caller also calls `failed` for this try. */
   unreachable(): void {}
 
   failed(signal: FailureSignal): void {

@@ -13,7 +13,7 @@ import type { NodeStatusSource, Source, SourceLog } from "../sources/source.ts";
 import type { OpenedStore } from "../stores/store.ts";
 import { defineCommand } from "./command.ts";
 
-/** The node reads these; the admin listener writes them. */
+/** The store that both parts use: the node reads it, and the admin listener writes it. */
 interface Shared extends OpenedStore {
   source(node: NodeStatusSource): Source;
   /** Runs one statement of a database, for rate-limiting with policy `cluster`. */

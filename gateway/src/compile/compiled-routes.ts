@@ -15,7 +15,7 @@ interface OwnCompiledRoute extends CompiledRoute {
 export class CompiledRoutes {
   readonly #upstreams: CompiledUpstreams;
   readonly #plugins: PluginTable;
-  /** By route id; shared with the routes that these ones replace. */
+  /** By route id; shared with the previous version. */
   readonly #known: Map<string, OwnCompiledRoute>;
 
   constructor(upstreams: CompiledUpstreams, plugins: PluginTable, previous: CompiledRoutes | null) {

@@ -117,7 +117,7 @@ for (const [what, attached, closed] of scopes)
           ["stranger", consumerNamed("stranger")],
         ] as const) {
           const chain = chains?.identified(consumer, AFTER) ?? [];
-          // Steps that ran before stay in the chain, so key-auth precedes it.
+          // Steps that ran before stay in the chain, so key-auth precedes the closed step.
           if (isClosed(chain[1])) found.push([path, who]);
         }
     }

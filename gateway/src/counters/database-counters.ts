@@ -1,6 +1,7 @@
 /**
  * Counters in the database, shared by all nodes: every take is one statement, so limits are exact over all nodes. While
- * the database does not respond, takes reject: the one that detects it after up to a second, the others at once.
+ * the database does not respond, takes reject: the take that detects the failure after up to a second, all others at
+ * once.
  */
 import { hash } from "node:crypto";
 import type { Counter, Counters, Taken, Warn } from "./counters.ts";

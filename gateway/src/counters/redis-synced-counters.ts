@@ -23,11 +23,11 @@ export interface SyncedCountersOptions {
 const TOGETHER = 500;
 
 interface Entry {
-  /** As first requested; the limit may change later, the rest is its key. */
+  /** The counter as first requested. Its limit may change later; its other members are its key. */
   readonly counter: Counter;
   /** The value in Redis at the last exchange. */
   known: number;
-  /** The number of requests that this node has admitted since then. */
+  /** The number of requests that this node has admitted since the last exchange. */
   added: number;
 }
 
@@ -91,7 +91,7 @@ export class SyncedCounters {
     const client = await this.#client();
     const values = await client.mget(counters.map(counterKey));
     return counters.map((counter, index) => {
-      // Another take may have loaded and changed it in the meantime.
+      // Another take may have loaded and changed the entry in the meantime.
       const found = this.#groups.get(counter.scope)?.get(counterKey(counter));
       if (found !== undefined) return found;
       const entry = { counter, known: Number(values[index] ?? 0), added: 0 };

@@ -8,7 +8,7 @@ export interface Hammering {
   readonly owner: number;
   /** One word: the number of threads that must still arrive before all begin. */
   readonly gate: Int32Array;
-  /** Each is one request. */
+  /** Each take is one request. */
   readonly takes: readonly (readonly Counter[])[];
 }
 

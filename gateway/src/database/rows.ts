@@ -43,6 +43,6 @@ export function entityOfRow<Name extends Collection>(collection: Name, row: Enti
     const value = row[column] ?? structuredClone(fallback);
     return [member, isReference && value !== null ? { id: value } : value];
   });
-  // Apart from these, the tables only hold validated entities; a test compares their columns with the schemas.
+  // Apart from such rows, the tables only hold validated entities; a test compares their columns with the schemas.
   return Object.fromEntries(members) as Entities[Name];
 }

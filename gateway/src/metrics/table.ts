@@ -19,7 +19,7 @@ export class Cell {
   readonly labels: readonly string[];
   /** The value. In a histogram, the count of each bucket, not cumulative, of values above the last bound, and the sum. */
   readonly numbers: number[];
-  /** False once it was dropped: later counts in it are lost. */
+  /** False once the cell was dropped: later counts in it are lost. */
   kept = true;
   lastUse = 0;
 

@@ -20,7 +20,7 @@ interface Node {
   /** The status listener's response for a path. */
   readonly told: (path: string) => Promise<Received>;
   readonly log: readonly Readonly<Record<string, unknown>>[];
-  /** Replaces its declarative file. */
+  /** Replaces the node's declarative file. */
   readonly write: (text: string) => void;
 }
 

@@ -5,7 +5,7 @@ interface Log {
   warn(details: object, message: string): void;
 }
 
-/** Maximum lines per document; the rest is only counted. */
+/** Maximum lines per document; further lines are only counted. */
 const MAX_LINES = 20;
 
 /** Logs routes and plugins that newly answer 503, or do so for a new reason. */

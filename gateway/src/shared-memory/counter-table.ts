@@ -109,7 +109,7 @@ export class CounterTable {
     }
   }
 
-  /** Unsigned. */
+  /** The count, as an unsigned number. */
   count(slot: number): number {
     return Atomics.load(this.#words, slot + COUNT) >>> 0;
   }

@@ -15,7 +15,7 @@ export interface DatabaseSourceOptions {
   /** The caller closes it after the source has stopped. */
   readonly database: Database;
   readonly log: SourceLog;
-  /** How other processes reach the node: the address of its status listener. Called once that listens. */
+  /** How other processes reach the node: the address of its status listener. Called once the listener is open. */
   readonly place: () => { readonly address: string; readonly status: string | null };
   /** Called as soon as the node serves a revision, before the database is informed: for waits in the same process. */
   readonly onServed?: (node: string, revision: number) => void;
@@ -137,7 +137,7 @@ export function createDatabaseSource(options: DatabaseSourceOptions): Source {
     }
   }
 
-  /** Notifications that come while one is pending are merged: it reads all changes. */
+  /** Notifications that come while a read is pending are merged: the read returns all changes. */
   function hear(intake: SnapshotSink, number: number): void {
     signals += 1;
     heard = Math.max(heard, number);
@@ -147,7 +147,7 @@ export function createDatabaseSource(options: DatabaseSourceOptions): Source {
       waiting = false;
       const newest = heard;
       heard = 0;
-      // It was read already, together with another one.
+      // The revision was read already, together with another one.
       if (seen && newest <= seen.number) return undefined;
       return work(intake, async () => {
         await rest();
@@ -185,7 +185,7 @@ export function createDatabaseSource(options: DatabaseSourceOptions): Source {
       end?.();
       await working;
       await said;
-      // Otherwise waits for the nodes would include it until it counts as silent.
+      // Otherwise waits for the nodes would include this node until it counts as silent.
       if (known !== null) await removeNode(database, known).catch(() => undefined);
     },
   };

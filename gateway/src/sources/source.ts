@@ -18,7 +18,7 @@ export interface SnapshotSink {
 }
 
 export interface Source {
-  /** Starts to deliver. Rejects when it can never work (a port in use, a file that is invalid at the start). */
+  /** Starts to deliver. Rejects when the source can never work (a port in use, a file that is invalid at the start). */
   start(intake: SnapshotSink): Promise<void>;
   /** Why the newest document is not served; null without a problem. Shown in /status. */
   trouble(): string | null;

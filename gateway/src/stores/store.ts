@@ -55,11 +55,11 @@ export type Write =
 /** The effect of a write, or with `plan` the effect that it would have. */
 export interface Effect {
   readonly collection: Collection;
-  /** Null: it did not exist. */
+  /** Null: the entity did not exist. */
   readonly before: Entity | null;
-  /** As later readers see it; null: it no longer exists. */
+  /** The entity as later readers see it; null: it no longer exists. */
   readonly after: Entity | null;
-  /** Entities removed with it: dependents, or expired ones that held its name. */
+  /** Entities removed in addition: dependents, or expired entities that held the same name. */
   readonly along: readonly { readonly collection: Collection; readonly entity: Entity }[];
 }
 
@@ -85,7 +85,7 @@ export type WriteFault =
   | { readonly kind: "referenced"; readonly by: Collection; readonly collection: Collection }
   /** The store cannot hold the entity. */
   | { readonly kind: "invalid"; readonly violations: readonly Violation[] }
-  /** Other field managers own what would change. */
+  /** Other field managers own fields that would change. */
   | { readonly kind: "owned"; readonly what: string; readonly owners: readonly FieldOwner[] }
   /** Changed or removed by another writer in the meantime: the etag does not match, or the entity is gone. */
   | { readonly kind: "changed"; readonly message: string }
@@ -122,7 +122,7 @@ export type WriteOutcome =
 export interface Store {
   list<Name extends Collection>(collection: Name, options: ListOptions): Promise<EntityPage<Name>>;
   find<Name extends Collection>(collection: Name, by: Lookup): Promise<Entities[Name] | null>;
-  /** Does all of the writes, in order, each seeing those before it; or none of them. */
+  /** Does all writes in order, each seeing the earlier ones, or none of the writes. */
   write(writes: readonly Write[], options?: StoreWriteOptions): Promise<WriteOutcome>;
   /** Entities are in a database (`database` of the model's CheckOptions). Default: no. */
   readonly database?: boolean;
@@ -135,7 +135,7 @@ export class StoreUnavailable extends Error {
   override readonly name: string = "Unavailable";
 }
 
-/** The same for a database: Kong has a separate error code for it. */
+/** The database cannot be read or written at present: Kong has a separate error code for this. */
 export class DatabaseUnavailable extends StoreUnavailable {
   override readonly name = "DatabaseUnavailable";
 }
@@ -149,14 +149,14 @@ export interface Fleet {
 
 export interface FleetNode {
   readonly address: string;
-  /** Base URL of its status listener, for metrics and health; null: it has none. */
+  /** Base URL of the node's status listener, for metrics and health; null: the node has none. */
   readonly status: string | null;
 }
 
 export interface OpenedStore {
   readonly store: Store;
   readonly fleet: Fleet;
-  /** Hash of the served configuration, if it is one document (file); null before the first. */
+  /** Hash of the served configuration, if it is one document (file); null before the first document. */
   readonly hash?: () => string | null;
   /** Pending waits for nodes resolve to null. */
   close(): Promise<void>;

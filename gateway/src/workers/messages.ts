@@ -1,4 +1,4 @@
-/** What the control thread and a worker thread exchange. All of it is plain data. */
+/** Messages between the control thread and a worker thread. All of them are plain data. */
 import type { Change } from "@sluice/model";
 import type { HealthUpdate } from "../balance/balancer.ts";
 import type { Counters, Taken } from "../counters/counters.ts";
@@ -42,9 +42,9 @@ export type WorkerFunctions = {
   readonly serve: (step: SnapshotDelta) => void;
   readonly adoptHealth: (news: HealthUpdate) => void;
   readonly report: () => WorkersReport;
-  /** The next part of its counts; null after the last. */
+  /** The next part of the worker's counts; null after the last part. */
   readonly nextPart: (isFirst: boolean) => Promise<MetricsPart | null>;
-  /** Its `nodejs_*` metrics. */
+  /** The worker's `nodejs_*` metrics. */
   readonly runtimeMetrics: () => Promise<readonly MetricsPart[]>;
   readonly reopenLogs: () => void;
   readonly close: (deadline: number) => Promise<void>;

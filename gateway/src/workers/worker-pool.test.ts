@@ -184,7 +184,7 @@ test("a document that one worker cannot serve is served by none", async (context
   const url = await startUpstream(context, (_request, response) => response.end("ok"));
   const good = routed(url);
   await pool.serve(good);
-  // Only possible through a bug in Sluice.
+  // Only a bug in Sluice can lead to such a snapshot.
   const [route] = good.routes.values();
   const bad = adoptChange(good, { put: { routes: [{ ...route, paths: [5] }] }, remove: {} }, "00");
   await assert.rejects(pool.serve(bad), /startsWith is not a function/);
@@ -213,7 +213,7 @@ test("every worker uses the counters of the control thread, and their failure is
   const local = routed(url, { plugins: [{ name: "rate-limiting", config: { year: 5, fault_tolerant: false } }] });
   const [plugin] = local.plugins.values();
   assert.ok(plugin);
-  // Not allowed in a file.
+  // This policy is not allowed in a file.
   const cluster = { ...plugin, config: { ...plugin.config, policy: "cluster" } };
   await pool.serve(adoptChange(local, { put: { plugins: [cluster] }, remove: {} }, "00"));
   const statuses = (await Promise.all(many(12, () => send(pool.address.port)))).map(({ status }) => status);
@@ -256,7 +256,7 @@ test("a health result of one worker applies to all workers, and so does a health
   await pool.report();
   const refused = await Promise.all(many(16, () => send(pool.address.port)));
   assert.deepEqual(new Set(refused.map(({ status }) => status)), new Set([503]));
-  // Its successor knows the health.
+  // The thread's successor knows the health.
   await pool.threads()[0]?.terminate();
   await waitFor(() => pool.threads().length === 2, { what: "the replacement thread" });
   await Promise.all(pool.threads().map(({ started }) => started));

@@ -263,7 +263,7 @@ class RetiredThreads {
     for (const part of parts) this.#sum.add(part);
     if (report === null) return;
     const { accepted, handled, requests } = report.connections;
-    // Its open connections are gone; only the totals remain.
+    // The ended thread's open connections are gone; only the totals remain.
     const none = { active: 0, reading: 0, writing: 0, waiting: 0 };
     this.connections = addConnections([this.connections, { accepted, handled, requests, ...none }]);
   }

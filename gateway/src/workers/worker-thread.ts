@@ -37,11 +37,11 @@ export class WorkerThread {
   readonly started: Promise<ListenAddresses>;
   /** Resolves with the reason when the thread has ended. */
   readonly ended: Promise<Error>;
-  /** Its `nodejs_*` metrics as last reported; empty before the first report. */
+  /** The thread's `nodejs_*` metrics as last reported; empty before the first report. */
   runtime: readonly MetricsPart[] = [];
   /** The last report; null before the first. */
   report: WorkersReport | null = null;
-  /** Its counts as of the last request. */
+  /** The thread's counts as of the last request. */
   parts: readonly MetricsPart[] = [];
   readonly #worker: Worker;
   readonly #calls: ThreadCalls<WorkerFunctions>;
@@ -111,7 +111,7 @@ export class WorkerThread {
     this.report = (await inTime(this.#calls.call("report"), REPORT_TIMEOUT)) ?? this.report;
   }
 
-  /** The same for `parts` and `runtime`. */
+  /** Resolves when `parts` and `runtime` are fresh, or when the thread does not answer in time. */
   refreshMetrics(): Promise<void> {
     this.#refreshing ??= this.#readMetrics().finally(() => {
       this.#refreshing = null;

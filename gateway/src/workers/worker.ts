@@ -113,7 +113,8 @@ async function openObservers(
   options: { readonly snapshot: () => Snapshot; readonly log: ProxyLog },
 ): Promise<RequestObserver | null> {
   const observers: RequestObserver[] = [];
-  // Only those that are on are loaded. Tracing first, so that the access log can record the traces that tracing began.
+  // Only observers that are on are loaded. Tracing comes first, so that the access log can record the traces that
+  // tracing began.
   if (tracing !== null)
     observers.push((await import("../proxy/observability/tracing/tracing.ts")).openTracing(tracing, options.log));
   if (accessLog !== null) {

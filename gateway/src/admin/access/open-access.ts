@@ -104,7 +104,7 @@ async function readTls({ tlsCert, tlsKey, tlsAuthority }: AccessOptions): Promis
   return tls;
 }
 
-// Loaded on demand: a listener without it needs no Kubernetes client.
+// Loaded on demand: a listener that accepts no Kubernetes tokens needs no Kubernetes client.
 async function openCluster(): Promise<ClusterAuthorizer> {
   const { createClusterAuthorizer, KubeconfigError } = await import("@sluice/crds");
   try {

@@ -42,7 +42,7 @@ export function readConfigRequest({ headers, bytes = Buffer.alloc(0), query }: A
   const { config } = members;
   if (typeof config === "string" && config !== "") return { options, ...load(config) };
   if (type !== "application/json" || bytes.length === 0) throw badRequest("expected a declarative configuration");
-  // An object that is neither: the check reports what is missing.
+  // The object is neither a document nor a `config`: the check reports what is missing.
   return { options, ...check(members) };
 }
 

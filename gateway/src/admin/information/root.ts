@@ -34,7 +34,7 @@ async function detailsOf({ node, version, settings, store, address, proxies }: A
     },
     lua_version: "none",
     configuration: {
-      // Kong's clients take this to mean whether entities can be written.
+      // Kong's clients derive from this value whether entities can be written.
       database: isWritable(settings) ? "postgres" : "off",
       role: "traditional",
       router_flavor: "traditional",

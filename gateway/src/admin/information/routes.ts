@@ -25,7 +25,7 @@ export const informationRoutes = (facts: AdminContext): readonly AdminRoute[] =>
   ...schemaRoutes(facts.store),
 ];
 
-/** Kong's hash of an empty configuration; clients then send theirs again. */
+/** Kong's hash of an empty configuration; clients then send their configuration again. */
 const NO_HASH = "0".repeat(32);
 
 /**
@@ -47,6 +47,6 @@ async function statusBody(facts: AdminContext, trusted: boolean): Promise<object
   };
 }
 
-/** Truncated to the length of Kong's. */
+/** The hash, truncated to the length of Kong's hashes. */
 const shortHash = (hash: string | null): string =>
   hash === null || hash === emptySnapshot.hash ? NO_HASH : hash.slice(0, NO_HASH.length);

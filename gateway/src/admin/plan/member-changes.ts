@@ -10,7 +10,7 @@ export interface MemberChange {
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** They derive from other changes, or from the clock. */
+/** Members that derive from other changes or from the clock. */
 const derivedMembers: ReadonlySet<string> = new Set(["updated_at", "_sluice"]);
 
 const SECRET = "[redacted]";
@@ -21,7 +21,7 @@ const secrets: { readonly [Name in Collection]?: readonly string[] } = {
   services: ["upstream_headers"],
 };
 
-/** Both are complete, so a default is never a change. */
+/** Both versions are complete, so a default is never a change. */
 export const changesBetween = (collection: Collection, before: object, after: object): readonly MemberChange[] =>
   difference(before as Members, after as Members, "")
     .filter(({ member }) => !derivedMembers.has(member))

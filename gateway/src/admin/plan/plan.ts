@@ -18,7 +18,7 @@ import { type ReroutedRequests, reroutedRequests } from "./rerouted-requests.ts"
 interface EntityLabel {
   readonly collection: Collection;
   readonly id: string;
-  /** Null: it has none, or its name is secret. */
+  /** Null: the entity has no name, or its name is secret. */
   readonly name: string | null;
 }
 

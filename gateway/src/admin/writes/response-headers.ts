@@ -1,4 +1,4 @@
-/** Headers of the responses to writes: warnings, and what the nodes serve. */
+/** Headers of the responses to writes: warnings, and whether the nodes serve the change. */
 import type { Collection, Entity, Plugin, Service, Target, WaitResponse } from "@sluice/model";
 import type { ReasonToRefuse } from "../../balance/health-report.ts";
 import { parseTargetAddress } from "../../balance/target-state.ts";

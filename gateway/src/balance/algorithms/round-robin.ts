@@ -1,4 +1,4 @@
-/** Smooth weighted round-robin: a heavy target's turns are spread between those of the others. */
+/** Smooth weighted round-robin: a heavy target's turns are spread between those of lighter targets. */
 import type { BalancingAlgorithm, EligibleTargets, WeightedTarget } from "./algorithm.ts";
 
 /** In each round every eligible target gains its weight as credit; the richest is picked and pays the total, as in nginx. */

@@ -13,7 +13,7 @@ interface Listed {
   readonly run: ConfigSubcommand;
 }
 
-/** Prints every error of a declarative file, and warns of subcommands that have no effect. */
+/** Prints every error of a declarative file, and warns of members that have no effect. */
 const parse: ConfigSubcommand = async ({ given, print }) => {
   const [file = ""] = given.positionals;
   await readDeclarative(file, { warn: (sentence) => print(`warning: ${sentence}\n`) });

@@ -184,7 +184,7 @@ function startMaintenance(connection: DatabaseConnection, interval = INTERVAL): 
     rounds += 1;
     if (rounds % VACUUM === 1) await connection.script("vacuum analyze");
     await connection.script("checkpoint");
-    // Both commands write to the log themselves.
+    // Checkpoint and vacuum write to the write-ahead log themselves.
     kept = await position();
   }
 

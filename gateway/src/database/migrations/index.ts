@@ -6,7 +6,7 @@ import { baseWrite, writeAllFunction } from "./base-write.ts";
 
 /** One schema migration. Never change a merged one: databases that ran it keep its result, and its name marks it as run. */
 export interface Migration {
-  /** Sorts after the previous ones: `001_what_it_does`. */
+  /** Runs in one process at a time; the next process sees the results of the previous one. */
   readonly name: string;
   /**
    * SQL that is compatible with nodes of the previous version, which share the database during an upgrade. They write
@@ -14,7 +14,8 @@ export interface Migration {
    */
   readonly up: string;
   /**
-   * SQL that is not compatible with them, such as dropping a column that they read. Run by `sluice migrations finish`.
+   * SQL that is not compatible with nodes of the previous version, such as dropping a column that they read. Run by
+   * `sluice migrations finish`.
    */
   readonly finish?: string;
 }

@@ -73,7 +73,10 @@ function parseOrigin(target: string, authority: string | null): RequestTarget | 
   return { path, query, sentPath: encoded, authority, plain: false };
 }
 
-/** HTTP parsers return bytes above ASCII as Latin-1; encoded, they are read as UTF-8, which they are. */
+/**
+ * HTTP parsers return bytes above ASCII as Latin-1. Percent-encoded, they are read as UTF-8, which is what clients
+ * send.
+ */
 const RAW_BYTES = /[\x80-\xff]/g;
 const encodeRaw = (text: string): string => (text === "" ? text : text.replace(RAW_BYTES, encodeByte));
 const encodeByte = (byte: string): string => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`;

@@ -44,7 +44,7 @@ const GONE = 5;
 
 /** Milliseconds that a client may continue to send a body that is discarded, so that it can read its response. */
 const LINGER = 30_000;
-/** The same after an error, or after the last response. */
+/** Milliseconds that a client may continue to send after an error, or after the last response. */
 const CLOSING_LINGER = 2000;
 const CONTINUE = "HTTP/1.1 100 Continue\r\n\r\n";
 

@@ -7,7 +7,7 @@ import type { HeadLimits } from "../http1/parse/head-parser.ts";
 
 /** Bytes of a body that the peer may send ahead of reading, per stream. */
 const WINDOW = 262_144;
-/** The same for all streams of a connection, which would otherwise share 64 kB. */
+/** Bytes that the peer may send ahead of reading on all streams of a connection together; Node's default is 64 kB. */
 export const CONNECTION_WINDOW = 1_048_576;
 
 /** Concurrent requests per client connection. */

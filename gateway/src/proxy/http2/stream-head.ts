@@ -128,7 +128,7 @@ function pseudoFault(
   return host === undefined || host.toLowerCase() === named.toLowerCase() ? null : "badRequest";
 }
 
-/** nghttp2 checks that it matches the body's length. */
+/** nghttp2 checks that Content-Length matches the body's length. */
 const lengthFault = (length: string | undefined): GatewayErrorName | null =>
   length === undefined || /^\d{1,15}$/.test(length) ? null : "badRequest";
 

@@ -21,7 +21,7 @@ async function greeting(context: TestContext, servername: string): Promise<Buffe
   return bytes;
 }
 
-/** The same message split into records of this size. */
+/** The message of these bytes, split into records of this size. */
 function inRecords(bytes: Buffer, size: number): Buffer {
   const message = bytes.subarray(5);
   const pieces: Buffer[] = [];

@@ -28,13 +28,15 @@ export interface EngineParts extends Pick<PipelineOptions, "settings" | "log" | 
 }
 
 export interface ClientEngine {
-  /** Not listening yet. Connections that were not admitted are destroyed before its own listeners see them. */
+  /**
+   * Not listening yet. Connections that were not admitted are destroyed before the server's other listeners see them.
+   */
   readonly server: Server;
   readonly protocols: TlsListenerOptions["protocols"];
   /** Receives a connection after its TLS handshake. */
   readonly serveTls: (socket: TLSSocket) => void;
   readonly counts: () => Pick<Connections, "active" | "writing" | "requests">;
-  /** Closes idle connections, and the others after their response. A promise resolves when all clients have gone. */
+  /** Closes idle connections, and active ones after their response. A promise resolves when all clients have gone. */
   readonly drain: () => unknown;
   /** Destroys all connections of clients. */
   readonly destroy: () => void;

@@ -39,7 +39,9 @@ async function createEngine(parts: EngineParts): Promise<ClientEngine> {
   const { settings, connect, pipeline, runtime, draining } = parts;
   const { upstreamKeepAlive: keepAlive } = settings;
   const pools = new UndiciPools({ connect, keepAlive });
-  /** Connections to upstreams for upgrades. None is kept after a refused upgrade: an upgrade opens its own. */
+  /**
+   * Connections to upstreams for upgrades. No connection is kept after a refused upgrade: every upgrade opens its own.
+   */
   const pool = new UpstreamPool({ connect, keepAlive, maxIdle: 0 });
   const tunnels = new Set<Duplex>();
   const lingering = new Set<IncomingMessage>();
@@ -69,7 +71,7 @@ async function createEngine(parts: EngineParts): Promise<ClientEngine> {
   await app.register(replyFrom, {
     disableCache: false,
     disableRequestLogging: true,
-    // The types require undici's overloads; reply-from calls this one.
+    // The types require undici's overloads; reply-from calls only this signature.
     undici: {
       request: ((options: { readonly headers: Marked }, answered: Answered) =>
         options.headers[DELIVERY]?.start(answered)) as never,
@@ -160,7 +162,7 @@ function createApp(settings: ProxySettings, clientError: (error: Error, socket: 
     rewriteUrl: () => "/",
     http: {
       ...clientSockets(settings),
-      // The pipeline checks it and answers with the gateway's message.
+      // The pipeline checks the Host header and answers with the gateway's message.
       requireHostHeader: false,
       headersTimeout: settings.headersTimeout,
       connectionsCheckingInterval: Math.min(settings.headersTimeout, 5000),

@@ -9,7 +9,7 @@ import { defaultHeadLimits } from "../http1/parse/head-parser.ts";
 /** As in the http1 engine: `keep-alive`, `close` and `upgrade` are not counted. */
 const MOST_CONNECTION_OPTIONS = 32;
 
-/** Digits without leading zeros: parsers disagree on others (RFC 9110 section 8.6). */
+/** Digits without leading zeros: parsers disagree on other forms (RFC 9110 section 8.6). */
 const LENGTH = /^(?:0|[1-9]\d{0,15})$/;
 
 /** Finds faults in the head of a request. Null for a valid head. */
@@ -31,7 +31,8 @@ function bodyFault({ httpVersion, headers }: IncomingMessage): GatewayErrorName 
   if (length !== undefined && !(LENGTH.test(length) && Number.isSafeInteger(Number(length)))) return "badRequest";
   const coding = headers["transfer-encoding"]?.toLowerCase();
   if (coding === undefined || (coding === "chunked" && httpVersion === "1.1")) return null;
-  // In HTTP/1.0 it is a framing fault (RFC 9112 section 6.1). The gateway does not decode codings before `chunked`.
+  // In HTTP/1.0 Transfer-Encoding is a framing fault (RFC 9112 section 6.1). The gateway does not decode codings before
+  // `chunked`.
   return httpVersion === "1.1" && UNKNOWN_CODING.test(coding) ? "unknownCoding" : "badRequest";
 }
 

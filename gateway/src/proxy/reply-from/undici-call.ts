@@ -33,7 +33,7 @@ export class UndiciCall extends UpstreamCall<UndiciCallListener> implements Disp
   readonly stall = new IdleTimer(() => this.stalled());
   readonly #options: UndiciCallOptions;
   #controller: Controller | null = null;
-  /** The client's body as undici reads it; null: none, or a whole one. */
+  /** The client's body as undici reads it; null: there is no body, or it is sent as a whole. */
   #outgoing: Readable | null = null;
   #status = 0;
 

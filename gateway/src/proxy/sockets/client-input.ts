@@ -42,7 +42,7 @@ export class ClientInput {
   /** Consumes the first `size` bytes, and passes those from `start` to `end` on. */
   pass(receiver: { take(view: ByteView): void }, start: number, end: number, size = end): void {
     const view = new ByteView(this.bytes, start, end, this.#slab);
-    // First, because the receiver may ask for more.
+    // The bytes are consumed first, because the receiver may ask for more.
     const used = this.#consume(size);
     receiver.take(view);
     used?.release();

@@ -3,7 +3,7 @@
  * collector, bodies made V8 mark the whole heap ten times a second, a third of their CPU cost (measured). The last
  * holder to release a slab returns it to the pool.
  *
- * Only the files of this folder hold and release slabs; others see a `ByteView`.
+ * Only the files of this folder hold and release slabs; other files see a `ByteView`.
  */
 
 /** Bytes of a slab: a body of 64 kB arrives with its head in one read. */

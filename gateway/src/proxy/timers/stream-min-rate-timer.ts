@@ -51,7 +51,7 @@ export class StreamMinRateTimer {
   #seen = 0;
   /** Time of the stream's last progress, by `performance.now()`. */
   #movedAt = 0;
-  /** `ConnectionActivity.moving` at that time. */
+  /** `ConnectionActivity.moving` at the stream's last progress. */
   #moving = 0;
 
   constructor(turns: ConnectionActivity, { bytes, onLate }: StreamMinRateTimerOptions) {

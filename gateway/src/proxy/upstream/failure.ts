@@ -101,7 +101,7 @@ export function failureSignalOf({ error, connected, fresh }: BrokenTry): Failure
 
 /** The same limit as in Go's and CPython's clients. */
 const MAX_INTERIMS = 100;
-/** Total bytes of their heads. */
+/** Total bytes of the heads of interim responses. */
 const MAX_INTERIM_BYTES = 131_072;
 
 /**

@@ -19,7 +19,7 @@ function servedOf(text: string): ServedText | null {
 async function afterEdit(served: ServedText, text: string): Promise<ServedText | null> {
   const edit = findEdit(served.text, text);
   if (edit === null) return null;
-  // As if it came from another process.
+  // A structured clone, as if the result came from another process.
   return applyFileEdit(served, { text, ...edit }, async (request) => structuredClone(readFileEdit(request)));
 }
 

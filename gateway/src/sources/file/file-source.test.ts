@@ -54,7 +54,7 @@ const endpoints = (address: string) =>
   `_sluice: {endpoints: {4a2a7ab2-41a7-5b5e-9be2-4a2e7f0f2ac5: [{address: ${address}, port: 80}]}}\n`;
 const core = "services:\n- id: 4a2a7ab2-41a7-5b5e-9be2-4a2e7f0f2ac5\n  name: core\n  host: core.test\n";
 
-/** In sequence: each follows from the previous one. */
+/** Texts in sequence, each replacing the previous one. */
 const texts: readonly (readonly [what: string, text: string])[] = [
   ["a first long text", LONG + head + up + routes],
   ["one more entity, and one of another kind", LONG + head + consumers + up + routes],

@@ -28,7 +28,7 @@ class WholeFile {
   async read(file: string): Promise<Buffer> {
     await using handle = await open(file);
     const { size } = await handle.stat();
-    // One more byte reveals a file that has grown since then.
+    // One more byte reveals a file that has grown since its size was read.
     if (this.#room.length <= size) this.#room = Buffer.allocUnsafeSlow(size + Math.ceil(size / 8) + 1);
     let length = 0;
     for (;;) {
@@ -43,7 +43,7 @@ interface Facts {
   readonly inode: bigint;
   readonly all: string;
   readonly changedAt: number;
-  /** Its ctime is later than its mtime: it was moved, or its attributes were set, after it was written. */
+  /** The file's ctime is later than its mtime: it was moved, or its attributes were set, after it was written. */
   readonly isMoved: boolean;
 }
 
@@ -58,12 +58,13 @@ export function createFileText(file: string, rest = REST) {
   let known: string | null = null;
   const whole = new WholeFile();
   /**
-   * The file's metadata, the time since which it has been the same, and whether the text was read `rest` after that.
+   * The file's metadata, the time since which it has been the same, and whether the text was read `rest` milliseconds
+   * after that time.
    */
   let told: { readonly facts: string; readonly since: number; certain: boolean } | null = null;
   /** The metadata at the last read. */
   let last: Facts | null = null;
-  /** The inode of the served text's file; null: that of whichever file next holds the known text. */
+  /** The inode of the served text's file; null: the inode of the file that next holds the known text. */
   let accepted: bigint | null = null;
 
   async function look(): Promise<Facts> {

@@ -22,7 +22,7 @@ export function describeLostProtection(before: Snapshot, now: Snapshot): string 
   if (routes.length === 0 && affected.length === 0) return null;
   const [protecting, protectingNow] = [before, now].map(protectionOf) as [Protection, Protection];
   const isLost = (plugin: SnapshotPlugin, route: SnapshotRoute): boolean => {
-    // Without the consumer, no request can authenticate as it.
+    // Without the consumer, no request can authenticate as that consumer.
     if (plugin.consumer && !now.consumers.has(plugin.consumer.id)) return false;
     return !protectingNow(route).some((other) => coversAll(other, plugin));
   };

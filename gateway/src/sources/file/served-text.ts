@@ -23,8 +23,8 @@ export interface ServedText {
 export type ReadItems = (request: EditRequest) => Promise<EditReading | null>;
 
 /**
- * The text after an edit. The items that go are read too, because they are not kept. Null when an item has errors or
- * conflicts with the others: reading the whole text reports why.
+ * The text after an edit. Removed items are read too, because they are not kept. Null when an item has errors or
+ * conflicts with other items: reading the whole text reports why.
  */
 export async function applyFileEdit(
   served: ServedText,

@@ -137,7 +137,7 @@ function bodyOf(request: IncomingMessage, maxBytes: number): Promise<Buffer | nu
 
 const gunzipped = promisify(gunzip);
 
-/** Null when it is too long, undefined when it cannot be decompressed. */
+/** Null when the result is too long, undefined when the bytes cannot be decompressed. */
 async function unzipped(bytes: Buffer, maxBytes: number): Promise<string | null | undefined> {
   try {
     return (await gunzipped(bytes, { maxOutputLength: maxBytes })).toString();

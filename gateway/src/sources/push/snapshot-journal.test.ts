@@ -40,7 +40,7 @@ const [one, two, three] = [snapshotOf("a"), snapshotOf("a", "b"), snapshotOf("a"
 let files = 0;
 const fresh = () => join(folder.path, `document-${++files}`);
 
-/** What a new process reads after one that stored these pushes. */
+/** The content that a new process reads after another process stored these pushes. */
 async function kept(file: string): Promise<readonly unknown[] | null> {
   const found = await createSnapshotJournal({ file, log: quiet }).read();
   return found && [found.place.term, found.place.revision, found.snapshot.hash];

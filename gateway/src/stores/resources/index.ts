@@ -48,7 +48,7 @@ const MAX_PLANS = 4;
 interface PendingWrite {
   readonly writes: readonly Write[];
   readonly force: boolean;
-  /** How often its plan turned out to be outdated. */
+  /** How often the write's plan turned out to be outdated. */
   plans: number;
   readonly answer: (outcome: WriteOutcome) => void;
   readonly fail: (error: unknown) => void;
@@ -98,7 +98,7 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
   }: Pick<WrittenResource, "kind" | "namespace" | "name">): Resource | undefined =>
     live.resources[kind as ViewedKind].get(namespacedName(namespace, name));
 
-  /** Reads after a write must see it; but a slow watch must not block the writer forever. */
+  /** Waits, because reads after a write must see the write; but a slow watch must not block the writer forever. */
   async function until(condition: () => boolean, what: object): Promise<void> {
     if (!(await live.until(condition, READ_TIMEOUT))) log.warn(what, "a write is not visible to reads yet");
   }

@@ -6,7 +6,7 @@ import { Agent, request } from "undici";
 export interface OperatorClient {
   /** Whether the nodes serve what was written; null when the operator cannot be reached or does not answer. */
   wait(written: readonly WrittenResource[], timeout: number): Promise<WaitResponse | null>;
-  /** The body of its GET /status; null when it cannot be reached. */
+  /** The body of the operator's GET /status; null when the operator cannot be reached. */
   status(): Promise<Readonly<Record<string, unknown>> | null>;
 }
 

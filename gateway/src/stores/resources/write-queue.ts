@@ -12,14 +12,14 @@ import type { ResourceWritePlan } from "./plan/write-plan.ts";
 export interface QueuedWork {
   readonly footprint: WriteFootprint;
   readonly isExclusive: boolean;
-  /** Carries it out; true: its plan was outdated, and it stays first in the queue. Never rejects. */
+  /** Carries out the write; true: its plan was outdated, and the write stays first in the queue. Never rejects. */
   start(turn: MutexHold): Promise<boolean>;
 }
 
 export interface WriteQueueOptions<Item> {
   /** Runs while no other process writes; rejects when the lock is not acquired, or the resources cannot be read. */
   readonly withMutex: (run: (turn: MutexHold) => Promise<void>) => Promise<void>;
-  /** Null: it has been answered already. */
+  /** Null: the write has been answered already. */
   readonly plan: (item: Item) => Promise<QueuedWork | null>;
   /** Answers a write that cannot be planned. */
   readonly refuse: (item: Item, error: unknown) => void;
@@ -130,9 +130,12 @@ export function createWriteQueue<Item>({ withMutex, plan, refuse }: WriteQueueOp
 
 /** Keys of entities, of their claims, and of resources. */
 interface WriteFootprint {
-  /** What the write creates, changes or removes. */
+  /** Keys of the entities and resources that the write creates, changes or removes. */
   readonly takes: ReadonlySet<string>;
-  /** What must exist and remain for the write, or be missing if it removes what is missing already. */
+  /**
+   * Keys of entities and resources that must exist and remain for the write, or be missing if the write removes
+   * something that is missing already.
+   */
   readonly needs: ReadonlySet<string>;
 }
 

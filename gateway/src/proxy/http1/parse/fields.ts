@@ -57,7 +57,7 @@ export class FieldSection {
     this.valueStart = NOT_YET;
   }
 
-  /** The same bytes moved by `distance`. */
+  /** The bytes of the section have moved by `distance`. */
   move(distance: number): void {
     this.start += distance;
     this.line += distance;
@@ -205,7 +205,7 @@ export function rawHeaders(section: FieldSection): string[] {
   return flat;
 }
 
-/** The same without hop-by-hop fields. */
+/** Flat list in received order, without hop-by-hop fields. */
 export function passedFields(section: FieldSection): string[] {
   const flat: string[] = [];
   for (let index = 0; index < section.count; index++) {

@@ -60,7 +60,7 @@ export async function applyPlan(
     const done = steps.length === 1 ? await applySingle(client, only) : await applyBatch(client, steps);
     return { ...done, awaits: [...made.map((secret) => writtenRecord("Secret", secret)), ...done.awaits] };
   } catch (error) {
-    // No resource refers to them: Secrets that remain grant no access, and the next start removes them.
+    // No resource refers to these Secrets. Secrets that remain grant no access, and the next start removes them.
     await inParallel(made, (secret) => client.remove(refOfSecret(secret)).catch(() => false));
     const { step, cause } = error instanceof StepError ? error : { step: only, cause: error };
     if (!step) return throwUnavailable(cause);
@@ -155,7 +155,7 @@ type Annotations = Readonly<Record<string, string>>;
 /** Changes to a resource; without a spec, the spec stays as it is. */
 type ResourceChanges = Pick<DesiredFields, "annotations" | "without"> & Partial<Pick<DesiredFields, "spec">>;
 
-/** Again if others have changed only the status or their annotations in the meantime. */
+/** Applies changes to a resource, again if others have changed only the status or their annotations in the meantime. */
 const changeResource = (client: ResourceClient, member: MarkedMember, changes: ResourceChanges): Promise<Resource> =>
   applyChanges<never>(client, member, changes, (fresh, error) => {
     if (!fresh || !isSameSpecAndOwners(member.resource, fresh)) throw error;

@@ -113,7 +113,7 @@ function ownersOf(entries: readonly Entry[], key: string): readonly FieldOwner[]
 const pathOf = (key: string): FieldPath => JSON.parse(key);
 
 /**
- * Whether a field would remain although our apply leaves it out: because another manager owns it, or this one by
+ * Whether a field would remain although our apply leaves it out: because another manager owns it, or this manager by
  * another operation than apply.
  */
 const isHeld = (resource: Resource, key: string): boolean =>

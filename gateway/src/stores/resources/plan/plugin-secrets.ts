@@ -7,7 +7,7 @@ import { configSecret, type SecretPlace } from "./secrets.ts";
 type Members = Readonly<Record<string, unknown>>;
 
 interface SplitConfig {
-  /** Without the values that go into a Secret. */
+  /** The plugin without the values that go into a Secret. */
   readonly plugin: Plugin;
   /** Values that are in a Secret of the admin listener already, or must be moved there, by path. */
   readonly values: ReadonlyMap<string, string>;
@@ -35,7 +35,7 @@ export function configFromOf(
 ): readonly ConfigFrom[] {
   const kept = Array.isArray(made.spec?.configFrom) ? (made.spec.configFrom as readonly ConfigFrom[]) : [];
   const before = Object(Object(held?.entity).config) as Members;
-  // Values from the admin listener's own Secrets are shown: they are in the entity as it was.
+  // Values from the admin listener's own Secrets are shown: they are in the previous entity.
   const theirs = kept.filter(({ path }) => memberAt(before, path.split(".")) === null && !values.has(path));
   if (values.size === 0) return theirs;
   const ours = kept.filter(({ path }) => values.has(path) && memberAt(before, path.split(".")) === values.get(path));

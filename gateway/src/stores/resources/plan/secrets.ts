@@ -33,7 +33,7 @@ export interface SecretPlace {
   readonly existing: Resources["Secret"];
   /** The Secrets to create. */
   readonly secrets: Resource[];
-  /** What prevents that. */
+  /** Why the Secrets cannot be created. */
   readonly violations: Violation[];
 }
 

@@ -18,7 +18,7 @@ export interface WritePlanOptions {
 }
 
 export type ResourceStep = {
-  /** The index of the first write that concerns it. */
+  /** The index of the first write that concerns the resource. */
   readonly index: number;
   readonly kind: ResourceKind;
 } & (
@@ -96,7 +96,7 @@ interface TouchedResource {
   readonly id: string;
   /** Undefined: the resource does not exist yet. */
   readonly held: EntityInResource | undefined;
-  /** An invalid entity is removed with its resource. */
+  /** Whether the resource is removed: an invalid entity is removed with its resource. */
   readonly goes: boolean;
 }
 

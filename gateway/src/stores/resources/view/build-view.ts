@@ -105,7 +105,7 @@ export function buildResourceView(resources: Resources, context: ViewContext): R
   const dependencies = new DependencyIndex();
   for (const kind of resourceKinds) {
     const own = [...present[kind].values()].filter((resource) => lookups.idOf(resource) !== undefined);
-    // The oldest resource gets what several claim.
+    // If several resources make the same claim, the oldest one gets it.
     for (const resource of own.sort(byAge)) {
       const key = refKey({ kind, ...resource.metadata });
       const part = translateForView(present, { kind, resource }, context);
@@ -213,7 +213,7 @@ export const isBatchComplete = (batch: readonly MarkedResource[]): boolean => ba
 export const groupByBatch = (marked: readonly MarkedResource[]): readonly (readonly MarkedResource[])[] =>
   Object.values(Object.groupBy(marked, ({ mark }) => mark.id)).flatMap((batch) => (batch ? [batch] : []));
 
-/** What a complete batch removes counts as gone. */
+/** Resources that a complete batch removes count as gone. */
 const removedBy = (marked: readonly MarkedResource[]): ReadonlySet<Resource> =>
   new Set(
     groupByBatch(marked)

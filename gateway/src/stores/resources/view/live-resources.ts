@@ -49,8 +49,8 @@ export interface LiveResourcesOptions {
 }
 
 /**
- * Watches the custom resources, and the Secrets of the home namespace that are labelled for Sluice: it has no
- * permission to read others.
+ * Watches the custom resources, and the Secrets of the home namespace that are labelled for Sluice: the admin listener
+ * has no permission to read other Secrets.
  */
 export function followResources(options: LiveResourcesOptions): LiveResources {
   const { client, homeNamespace, log, signal, onResource } = options;
