@@ -79,9 +79,9 @@ export function privateSecretsOf(settings: OperatorSettings) {
         return isOld ? client.get({ ...ref, namespace: homeNamespace }) : found;
       },
     }),
-    /** Whether none is left in the home namespace, as far as this operator knows. */
+    /** Whether no private Secret is left in the home namespace, as far as this operator knows. */
     isMoved: () => moved,
-    /** Moves them while this operator leads. Called whenever it begins to lead. Never rejects. */
+    /** Moves the private Secrets while this operator leads. Called whenever it begins to lead. Never rejects. */
     move(options: MovePrivateSecretsOptions) {
       moving ??= moveWithRetries(options).finally(() => {
         moving = undefined;

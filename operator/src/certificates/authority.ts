@@ -46,9 +46,9 @@ export async function createAuthority(name: string, { from, until }: Validity): 
 }
 
 export interface CertificatePurpose {
-  /** Host names and addresses, at least one; the first is its common name. */
+  /** Host names and addresses, at least one; the first is the certificate's common name. */
   readonly names: readonly string[];
-  /** How it may be used: peers reject the other usage. */
+  /** How the certificate may be used: peers reject the other usage. */
   readonly usage: "client" | "server";
 }
 

@@ -97,7 +97,7 @@ const turnover: readonly (readonly [when: string, now: Date, trusted: number, ke
 ];
 
 test("during a rotation no participant is presented with a certificate of an unknown authority", async () => {
-  // Just renewed, so that its certificates have time left while the authority has not.
+  // A set that was just renewed, so that its certificates have time left while the authority has not.
   let last = await at(await at(null, begin), after(480));
   for (const [when, now, trusted, keys, signedAnew] of turnover) {
     const next = await at(last, now);

@@ -12,7 +12,7 @@ export interface RotationLoopOptions<Certificate> {
   readonly subject: string;
   /** Milliseconds between two checks. */
   readonly interval: number;
-  /** The same after a failed check, and while there is no certificate. */
+  /** Milliseconds until the next check after a failed one, and while there is no certificate. */
   readonly retryInterval: number;
   readonly log: Pick<Logger, "info" | "warn">;
   readonly signal: AbortSignal;

@@ -49,7 +49,7 @@ interface MarkedResource {
 }
 
 interface BatchMember extends MarkedResource {
-  /** Its `refKey`. */
+  /** The resource's `refKey`. */
   readonly name: string;
   readonly resource: Resource;
   readonly mark: BatchMark;

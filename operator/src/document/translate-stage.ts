@@ -17,7 +17,7 @@ import { createBatches } from "./batches.ts";
 import { createDocumentPreparer, type PreparedDocument } from "./document-preparer.ts";
 
 export interface TranslatedDocument extends PreparedDocument {
-  /** Whether it is the first one since this process started. */
+  /** Whether this is the first document since this process started. */
   readonly isFirst: boolean;
   /** `refKey`s of resources that changed after this translation was started. */
   readonly changedSince: ReadonlySet<string>;
@@ -27,7 +27,7 @@ export interface TranslatedDocument extends PreparedDocument {
 
 export interface TranslateStage {
   readonly documents: Output<TranslatedDocument>;
-  /** Kinds and state that must be read before the first document, and were not yet. */
+  /** Kinds and state that must be read before the first document, and have not been read yet. */
   unsynced(): readonly string[];
   /** Whether the last document lacks changes of the cluster state. */
   isDirty(): boolean;
@@ -56,7 +56,7 @@ export interface TranslateStageOptions {
 const MAX_REST_FACTOR = 4;
 /** Added to the multiple for each change after the first. */
 const REST_FACTOR_PER_CHANGE = 2;
-/** Maximum milliseconds of this delay. */
+/** Maximum milliseconds of the delay after a translation. */
 const MAX_REST = 250;
 /** Milliseconds after a change until the stage counts as idle. */
 const IDLE_AFTER = 1000;

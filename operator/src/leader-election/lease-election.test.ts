@@ -108,7 +108,7 @@ test("after the leader's death, another leads once the Lease has expired, and no
   const [one, two] = [start("one"), start("two")];
   await clock.pass(20_500);
   one.store.hangs = true;
-  // Its last renewal was seen at the latest 2 s after it was made.
+  // The holder's last renewal was seen at the latest 2 s after it was made.
   await clock.pass(12_500);
   assert.equal(two.lead.term(), null);
   await clock.pass(4500);

@@ -46,7 +46,7 @@ export interface LeaseElectionOptions {
 
 interface Held {
   readonly lease: VersionedLease;
-  /** When its last renewal was started. */
+  /** When the last renewal was started. */
   readonly renewedAt: number;
 }
 

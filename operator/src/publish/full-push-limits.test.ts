@@ -24,7 +24,7 @@ interface Put {
 /** Nodes that answer polls at once, and full pushes when the test allows it, on a clock that the test controls. */
 async function scene(t: TestContext, count: number) {
   const gone = new Set<string>();
-  /** Those under way. */
+  /** Pushes under way. */
   const puts = new Set<Put>();
   const looks: string[] = [];
   const hashes = new Map<number, string>();

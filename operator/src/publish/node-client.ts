@@ -67,7 +67,7 @@ export function createNodeConnector({ token, tls, timeout = 2000 }: NodeCredenti
   const agentFor = (own: NodeTls | undefined) =>
     new Agent({
       connections: 2,
-      // The same as the node's listener. When the node closes the connection, its process has ended.
+      // Equal to the timeout of the node's listener. When the node closes the connection, its process has ended.
       keepAliveTimeout: 600_000,
       connect: {
         timeout,

@@ -111,7 +111,7 @@ export function runNodeLoop(options: NodeLoopOptions) {
     const target = history.latest();
     const ours = term();
     if (!target || ours === null || refusalReason(target) !== null) return null;
-    // Until it knows this term, it would accept a push of an operator that led before.
+    // Until the node knows this term, it would accept a push of an operator that led before.
     const isCurrent = state?.hash === target.snapshot.hash && (state.term ?? ours) === ours;
     return isCurrent ? null : { target, term: ours };
   }

@@ -23,7 +23,7 @@ export async function readNodeResponse(body: AsyncIterable<Buffer>): Promise<Mem
     const value: unknown = JSON.parse(text);
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Members;
   } catch {
-    // Reported below.
+    // A body that is not JSON is reported below.
   }
   throw new Error(`the response is not from a node: ${text.slice(0, MAX_QUOTED_CHARACTERS).replace(/\s+/g, " ")}`);
 }

@@ -35,7 +35,7 @@ export interface PublisherOptions extends Pick<NodeLoopOptions, "onPush" | "retr
 
 interface TrackedNode {
   readonly abort: AbortController;
-  /** Undefined until it has started. */
+  /** Undefined until the loop has started. */
   loop?: NodeLoop;
   status: NodeStatus;
   /** Whether it was reported as silent. */

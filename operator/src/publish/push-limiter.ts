@@ -17,7 +17,7 @@ export const createPushLimiter = () => ({
 
 export type PushLimiter = ReturnType<typeof createPushLimiter>;
 
-/** Returns a function that runs at most this many calls at once. The others wait in order of arrival. */
+/** Returns a function that runs at most this many calls at once. Further calls wait in order of arrival. */
 export function createConcurrencyLimiter(places: number) {
   const queue: (() => void)[] = [];
   let free = places;

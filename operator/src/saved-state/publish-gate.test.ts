@@ -80,7 +80,7 @@ test("a route that was valid only under another leader, and is invalid now, is s
     const pushes = node.pushes.length;
     second.lead(2);
     await asked.promise;
-    // It would accept any document of the second operator.
+    // The restarted node would accept any document of the second operator.
     await node.restart();
     await waitFor(async () => (await second.told()).nodes[0]?.hash === null, {
       what: "the second operator to see that the node is empty",
@@ -135,7 +135,7 @@ function gate() {
       state.term = term;
       terms.emit(term);
     },
-    /** Has a term, and has not reported it yet. */
+    /** Gives the operator a term that it has not reported yet. */
     gets: (term: number | null) => {
       state.term = term;
     },

@@ -24,7 +24,7 @@ export interface StatusStageOptions {
   readonly translate: Pick<TranslateStage, "isDirty" | "upToDate" | "isIdle">;
   readonly publish: Pick<PublishStage, "progress" | "publisher">;
   readonly leadership: Pick<Leadership, "term" | "terms">;
-  /** While it is closed, nothing is written or recorded. */
+  /** While the gate is closed, nothing is written or recorded. */
   readonly gate: Pick<PublishGate, "term" | "terms">;
   readonly client: Pick<ResourceClient, "setConditions">;
   readonly manager: string;
@@ -54,7 +54,7 @@ export function createStatusStage(options: StatusStageOptions): StatusStage {
   const { watch, translate, publish, leadership, gate, client, manager, events, settings, metrics, log } = options;
   const { clusterState, classes } = watch;
   const { publisher } = publish;
-  /** Of the last published document. */
+  /** The content of the last published document. */
   let content: Content = { problems: new BucketMap<readonly Problem[]>(byHash), owners: new BucketMap<Owner>(byHash) };
   let closed = false;
   let statusTimer: NodeJS.Timeout | undefined;
@@ -117,7 +117,7 @@ export function createStatusStage(options: StatusStageOptions): StatusStage {
     else startLeading();
   });
 
-  /** Writes and records what the previous leader did not get to. */
+  /** Writes the statuses and records the Events that the previous leader did not get to. */
   function startLeading(): void {
     for (const key of content.problems.keys()) {
       const owner = content.owners.get(key);
@@ -153,7 +153,7 @@ export function createStatusStage(options: StatusStageOptions): StatusStage {
       const place = owner && namespacedName(owner.namespace, owner.name);
       const resource = owner && place && resources[owner.kind].get(place);
       if (!resource) continue;
-      // It changed after it was translated: its current version is in no document yet.
+      // The resource changed after it was translated: its current version is in no document yet.
       const isSuperseded = changedSince.has(key) && clusterState[owner.kind].get(place) === resource;
       if (!isSuperseded) {
         if (!programmed.recordPublished(key, resource, problems.get(key) ?? [], { revision, isFirst })) continue;

@@ -33,7 +33,7 @@ export function createStatusSync(options: StatusSyncOptions) {
   const due = { single: new Set<string>(), many: new Set<string>() };
   /** Unsettled resources whose conditions change when the nodes acknowledge more. */
   const waitingForNodes = new Set<string>();
-  /** Waiting resources of which nothing was written yet. */
+  /** Waiting resources whose conditions were not written yet. */
   const withheld = new Set<string>();
   let acknowledged = 0;
 
@@ -67,8 +67,8 @@ export function createStatusSync(options: StatusSyncOptions) {
     /**
      * The resource or its status changed: its conditions are written until they have settled.
      *
-     * @param options.many It is one of very many: its conditions give way to those of others, and wait while many writes
-     * are in progress.
+     * @param options.many The resource is one of very many: its conditions give way to those of other resources, and
+     * wait while many writes are in progress.
      */
     markDirty(key: string, options: { readonly many?: boolean } = {}) {
       unsettled.add(key);

@@ -13,7 +13,7 @@ export interface StatusWriterOptions {
   readonly client: Pick<ResourceClient, "setConditions">;
   readonly manager: string;
   readonly log: Pick<Logger, "warn">;
-  /** Called some time after failed writes, with `refKey`s: the caller repeats the conditions of these. */
+  /** Called some time after failed writes, with `refKey`s: the caller repeats the conditions of these resources. */
   readonly onRetry: (keys: readonly string[]) => void;
   readonly onWriteFinished?: () => void;
   readonly onWrite?: (outcome: "written" | "failed") => void;
@@ -105,7 +105,7 @@ export function createStatusWriter(options: StatusWriterOptions) {
     const due: string[] = [];
     let next = Number.POSITIVE_INFINITY;
     for (const [key, one] of failed) {
-      // It was not requested for as long again: the resource is deleted.
+      // The conditions were not requested for the longest retry delay since then: the resource is deleted.
       if (now() - one.until > retryInterval * 2 ** MAX_DOUBLINGS) failed.delete(key);
       else if (one.until > now()) next = Math.min(next, one.until);
       else if (!one.asked) {

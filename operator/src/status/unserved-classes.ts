@@ -25,7 +25,9 @@ export interface UnservedClassesOptions {
   readonly classes: Pick<ClassTracker, "classOf" | "servedClasses">;
   readonly isReporter: () => boolean;
   readonly log: Pick<Logger, "warn">;
-  /** Milliseconds that a resource waits for its operator. Default 15,000: one may be starting or being replaced. */
+  /**
+   * Milliseconds that a resource waits for its operator. Default 15,000: an operator may be starting or being replaced.
+   */
   readonly gracePeriod?: number;
 }
 

@@ -9,7 +9,7 @@ import { createTranslate } from "./translator.ts";
 
 const junk: readonly unknown[] = [null, 7, "text", true, [], {}, [null], [7], ["text"], [[]], [{}], [{ port: null }]];
 
-/** A resource that is right but for one member. */
+/** A resource that is valid except for one member. */
 const written: readonly (readonly [kind: WatchedKind, member: string, (value: unknown) => object])[] = [
   ["CoreService", "spec", (spec) => ({ spec })],
   ["CoreService", "spec.ports", (ports) => ({ spec: { ports } })],

@@ -32,8 +32,8 @@ export interface TranslatedResource {
   readonly cached: ResourceTranslation;
   readonly createdAt: string | undefined;
   /**
-   * Its first entity is served as it stands, and entities that are not served have problems of their own. Nothing in it
-   * depends on resources other than its references, which are served themselves.
+   * The resource's first entity is served as it stands, and entities that are not served have problems of their own.
+   * Nothing in the resource depends on others than its references, which are served themselves.
    */
   readonly isPlain: boolean;
 }

@@ -113,7 +113,7 @@ export function createTranslateIncremental(
     const isServed = ({ references: targets }: EntityTranslation): boolean =>
       targets.every(({ key }) => resources.get(key)?.isPlain);
 
-    /** Returns false when it is not served as it stands, or when its claims affect another resource. */
+    /** Returns false when the resource is not served as it stands, or when its claims affect another resource. */
     function addResource(key: string, part: TranslatedResource): boolean {
       const { owner, entities } = part.cached;
       const faults: Problem[] = [];
@@ -147,7 +147,7 @@ export function createTranslateIncremental(
         if (before && !before.isPlain) return undefined;
         if (before && after && isSame(before, after)) for (const piece of before.cached.entities) serveAddresses(piece);
         else if (before ?? after) pending.push({ key, before, after });
-        // It may have been restored from saved state.
+        // A version of the resource may have been restored from saved state.
         else cache.forget(key);
       }
     }

@@ -54,7 +54,7 @@ function entityTranslationOf(owner: Owner, checked: CheckedTranslation): EntityT
   };
 }
 
-/** @param lastValid The last valid versions, which replace invalid ones. Absent: nothing does. */
+/** @param lastValid The last valid versions, which replace invalid ones. Absent: invalid resources are not replaced. */
 export function createResourceTranslations(
   homeNamespace: string,
   lastValid?: LastValidVersions,

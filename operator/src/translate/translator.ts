@@ -17,7 +17,7 @@ export interface TranslatorOptions {
   readonly class: string;
   /** The class of a resource. Default: spec.class, or the default class. */
   readonly classOf?: (resource: Resource) => string;
-  /** The last valid versions, which replace invalid ones. Absent: nothing does. */
+  /** The last valid versions, which replace invalid ones. Absent: invalid resources are not replaced. */
   readonly lastValid?: LastValidVersions;
 }
 

@@ -16,7 +16,7 @@ const configuration = (uid: string): ClusterObject => ({
   ],
 });
 
-/** A keeper over an API server that keeps what it is given. The real one: test/product/cluster/webhook.test.ts. */
+/** The rotation on a fake API server that stores objects. test/product/cluster/webhook.test.ts uses a real one. */
 async function scene(found: ClusterObject | null, refusals: Error[] = []) {
   const abort = new AbortController();
   const shown: CertificatePair[] = [];

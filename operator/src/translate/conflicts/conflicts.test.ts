@@ -13,10 +13,10 @@ const toService = { targetRefs: [{ kind: "Service", name: "up" }] };
 interface Case {
   readonly what: string;
   readonly kind: Kind;
-  /** `namespace/name` of the older, and its spec. */
+  /** `namespace/name` of the older resource, and its spec. */
   readonly older: readonly [string, Spec];
   readonly younger: readonly [string, Spec];
-  /** How the older one releases its claim, apart from being deleted. */
+  /** How the older resource releases its claim, apart from being deleted. */
   readonly instead: Spec;
   readonly told: RegExp;
 }

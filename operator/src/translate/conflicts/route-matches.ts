@@ -47,7 +47,7 @@ function spell({ paths, hosts, methods, headers, snis }: Route): readonly string
 const isPattern = ([first, ...others]: readonly string[]): boolean =>
   others.length === 0 && first !== undefined && first.startsWith("~*");
 
-/** Of two routes with a host in common one comes first, whatever their age, if only one of them has wildcards. */
+/** If only one of two routes with a common host has wildcards, one of the routes comes first, whatever their age. */
 function rankOf(hosts: readonly string[]): string {
   const wildcards = hosts.filter((host) => host.includes("*"));
   if (wildcards.length === 0) return "plain";

@@ -24,7 +24,7 @@ export function withLastValid(
     dependencies: tracked.dependencies.union(before.dependencies),
     isCurrent: (lookups) => tracked.isCurrent(lookups) && before.isCurrent(lookups),
   };
-  // Other resources refer to its current id.
+  // Other resources refer to the current id of this one.
   if (!kept?.entity || kept.item.id !== faulty.item.id) return both;
   // A version that does not protect is no substitute for one that may: serving it would leave the route open.
   const isPlugin = faulty.collection === "plugins";
@@ -55,7 +55,7 @@ export function withLastSecret(
   const [faulty] = translated;
   if (!faulty || faulty.entity || !last) return translated;
   const [kept, ...others] = translateWith(last);
-  // More than its Secret is invalid.
+  // More than the Certificate's Secret is invalid.
   if (!kept?.entity) return translated;
   const violations = faulty.violations.map((violation) => ({
     ...violation,

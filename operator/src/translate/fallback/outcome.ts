@@ -11,9 +11,9 @@ export const closedOutcome = ({ kind }: Pick<Owner, "kind">): string =>
   kind === "Route" ? "its requests are answered with 503" : "requests in its scope are answered with 503";
 
 export interface ServingState {
-  /** Its main entity is served, in its current or last valid version. */
+  /** Whether the resource's main entity is served, in its current or last valid version. */
   readonly isServed: boolean;
-  /** A stand-in that answers 503 replaces it. */
+  /** Whether a stand-in that answers 503 replaces the resource. */
   readonly isClosed: boolean;
 }
 

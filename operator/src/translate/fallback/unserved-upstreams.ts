@@ -9,7 +9,10 @@ import type { Owner } from "../translation.ts";
 interface UnservedUpstream {
   readonly owner: Owner;
   readonly why: string | undefined;
-  /** It must not have this name, so Services of other namespaces that use the name do not refer to it. */
+  /**
+   * Whether the Upstream must not have this name: then Services of other namespaces that use the name do not refer to
+   * it.
+   */
   readonly isForeign: boolean;
 }
 
