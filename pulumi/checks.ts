@@ -83,7 +83,10 @@ type Part = "operator" | "gateway" | "admin" | "userApi";
 
 type Variables = Readonly<Record<string, string>>;
 
-/** By variable: the value that sets it, or an empty string; `with` has the variables set only with that server. */
+/**
+ * By variable: the value that sets it, or an empty string; `with` has the variables that are set only if that server is
+ * configured.
+ */
 type Listed = Variables & { readonly with?: Readonly<Record<"postgres" | "redis", Variables>> };
 
 const ownVariables: Readonly<Record<Part, Listed>> = parse(

@@ -53,7 +53,7 @@ export interface Outputs {
   readonly adminToken?: Output<string>;
   /** The user API's GraphQL endpoint, through the gateway. */
   readonly usersAddress?: string;
-  /** The API key of its first consumer. */
+  /** The API key of the user API's first consumer. */
   readonly consumerKey?: Output<string>;
   /** The command that forwards http://localhost:8000 to the gateway. */
   readonly forward: Output<string>;

@@ -44,7 +44,7 @@ export class GatewayComponent extends SluiceComponent {
 
 /** The admin API on the custom resources, with its RBAC objects. */
 export class AdminComponent extends SluiceComponent {
-  /** Its address within the cluster. */
+  /** The admin API's address within the cluster. */
   readonly address: string;
   /** The admin token, unless an existing Secret has it. */
   readonly token?: Output<string>;

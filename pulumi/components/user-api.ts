@@ -85,7 +85,7 @@ export class UserApiComponent extends SluiceComponent {
   }
 }
 
-/** Counted in Redis if available, otherwise by each node. */
+/** The request limit, counted in Redis if available, otherwise by each node. */
 function limits(release: Release, minute: number) {
   const server = redisServer(release);
   if (server === undefined) return { config: { minute, policy: "local" } } as const;

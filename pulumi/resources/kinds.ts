@@ -37,7 +37,7 @@ export class Route extends SluiceResource<"Route"> {
   }
 }
 
-/** Members of the spec, beside `metadata`. A Service uses it by its name as host. */
+/** Members of the spec, beside `metadata`. A Service uses the Upstream by naming it as host. */
 export type UpstreamArgs = Placed & MembersOf<UpstreamSpec>;
 
 /** Load-balanced targets. */

@@ -89,7 +89,7 @@ export function redisObjects(release: Release): readonly KubernetesObject[] {
       port: 6379,
       container: {
         command: ["redis-server"],
-        // Its data is relevant for minutes only and is not persisted.
+        // The data is relevant for minutes only and is not persisted.
         args: ["--requirepass", "$(REDIS_PASSWORD)", "--save", "", "--appendonly", "no", "--dir", "/data"],
         env: [secretEnv("REDIS_PASSWORD", { name: redisSecret(release) ?? "", key: "password" })],
         volumeMounts: [{ name: "data", mountPath: "/data" }],

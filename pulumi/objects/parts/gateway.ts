@@ -76,7 +76,7 @@ function settings(release: Release): readonly object[] {
   ];
 }
 
-/** The volume of the saved document: one per pod, deleted with it. */
+/** The volume of the saved document: one per pod, deleted with the pod. */
 function kept({ size, storageClassName }: Release["values"]["gateway"]["keptDocument"]): object {
   if (storageClassName === "") return { emptyDir: { sizeLimit: size } };
   const spec = { accessModes: ["ReadWriteOnce"], storageClassName, resources: { requests: { storage: size } } };
