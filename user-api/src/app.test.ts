@@ -61,7 +61,7 @@ describe("the user directory", () => {
 
   it("asks the store once for an unknown id, however many fields request it", async () => {
     const query = `{ user(id: "${randomUUIDv7()}") { id } }`;
-    // The third time a query is executed by its plan.
+    // From its third execution on, a query is executed by its plan.
     for (let n = 0; n < 4; n++) {
       queries.length = 0;
       const reply = await postQuery(app, { query });
@@ -108,7 +108,7 @@ describe("the user directory", () => {
     const query = "{ users { name posts { title } } }";
     const { data } = await postQuery(app, { query });
     assert.equal(queries.length, 2, queries.join("\n"));
-    // The third time a query is executed by its plan.
+    // From its third execution on, a query is executed by its plan.
     for (let n = 0; n < 3; n++) {
       queries.length = 0;
       assert.deepEqual(await postQuery(app, { query }), { status: 200, data });
@@ -161,7 +161,7 @@ describe("the user directory", () => {
       [count - 1, false],
     ] as const) {
       const own = await testApp({ store, limits: { page } });
-      // The third time a query is executed by its plan.
+      // From its third execution on, a query is executed by its plan.
       for (let n = 0; n < 3; n++) {
         const reply = await postQuery(own.app, { query: "{ users { id } }" });
         assert.equal(reply.status, 200);

@@ -184,7 +184,7 @@ describe("bad input over HTTP", () => {
   ];
   for (const [name, payload, data] of nulls) {
     it(`null for ${name}: BAD_USER_INPUT, and no internal error`, async () => {
-      // The third time a query is executed by its plan.
+      // From its third execution on, a query is executed by its plan.
       for (let n = 0; n < 3; n++) {
         const reply = await postQuery(app, { ...payload, variables: { a: null } });
         assert.deepEqual([reply.status, codesOf(reply)], [200, ["BAD_USER_INPUT"]]);
@@ -212,7 +212,7 @@ describe("bad input over HTTP", () => {
   ];
   for (const [name, payload, data] of harmless) {
     it(`${name}: the same answer each time, and no prototype is touched`, async () => {
-      // The third time a query is executed by its plan.
+      // From its third execution on, a query is executed by its plan.
       const bodies = new Set<string>();
       for (let n = 0; n < 3; n++) {
         const { statusCode, body } = await app.inject({ method: "POST", url: "/graphql", payload });

@@ -122,7 +122,7 @@ describe("access", () => {
   for (const [access, who, headers, query, codes] of cases) {
     it(`${access}: ${query.split(" ", 1)[0] === "{" ? "users" : "createUser"} for ${who} gives ${codes[0] ?? "an answer"}`, async () => {
       const { app } = await testApp({ policy: { access, rules: {} } });
-      // The third time a query is executed by its plan.
+      // From its third execution on, a query is executed by its plan.
       for (let n = 0; n < 3; n++) {
         const reply = await postQuery(app, { query, headers });
         assert.equal(reply.status, 200);

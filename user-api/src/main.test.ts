@@ -49,7 +49,7 @@ function start(environment: Record<string, string>, ...given: string[]): Started
   const reader = createInterface(child.stdout);
   const closed = once(reader, "close").then(() => null);
   reader.on("line", (text) => lines.push(JSON.parse(text)));
-  // "close" comes after all that it wrote was read.
+  // "close" comes after all output of the process was read.
   const exit = once(child, "close").finally(() => running.delete(child));
   return {
     child,

@@ -79,7 +79,7 @@ export async function serve(settings: Settings, log: FastifyBaseLogger): Promise
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const app = await buildApp({ ...settings, trusted, store, events, registry, log, directCalls });
-  // The application closes them.
+  // From now on the application closes the opened resources.
   opened.move();
   if (directCalls) log.info("development mode: requests from this machine are accepted without the gateway's secret");
   const { host, port } = settings;

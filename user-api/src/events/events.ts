@@ -56,8 +56,8 @@ export function openProcessEvents(): Events {
 
 /**
  * Messages that may be in flight at a time. Users beyond that are not sent: the other replicas read them from the
- * store. They are asked to when such a burst begins, and for the later users once the burst is over, because each
- * reading starts a while before the given id.
+ * store. The replicas are asked to read when such a burst begins and, for the later users, once the burst is over,
+ * because each reading starts a while before the given id.
  */
 const MAX_IN_FLIGHT = 1_000;
 /** Delivered ids that are remembered: a replica receives its own messages too, and repair reads overlap. */

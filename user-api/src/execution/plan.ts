@@ -221,7 +221,8 @@ const putValue =
       // After a failure graphql-js executes the query.
       if (!run.failed) result[key] = complete(arrived, run);
     });
-    // It may reject while values that began earlier are still awaited; an unhandled rejection would end the process.
+    // The promise may reject while values that began earlier are still awaited; an unhandled rejection would end the
+    // process.
     arrival.catch(() => undefined);
     run.pending.push(arrival);
   };

@@ -52,7 +52,7 @@ export interface UpgradeOptions extends CrossSiteOptions {
  * presented a credential, which the page must have known.
  */
 export function refusalOf(headers: IncomingHttpHeaders, options: UpgradeOptions): GraphQLError | null {
-  // The first one is the one that the server will choose.
+  // The server will choose the first subprotocol.
   if (first(headers["sec-websocket-protocol"]) !== SUBPROTOCOL) {
     return failure("BAD_REQUEST", `The WebSocket subprotocol must be ${SUBPROTOCOL}`);
   }

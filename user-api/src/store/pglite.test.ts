@@ -22,7 +22,7 @@ describe("PGlite in a folder", () => {
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
-  // Making the files takes seconds, so all tests share one folder. In memory it runs below app.test.ts.
+  // Making the files takes seconds, so all tests share one folder. app.test.ts tests PGlite in memory.
   userStoreSuite({ name: "PGlite", open: () => openPglite({ folder }) });
 
   it("has its users again after a restart, and is locked only while it runs", async () => {

@@ -18,7 +18,7 @@ function toUserWithPosts(row: Row): UserWithPosts {
   return { id, name, email, posts: postsOf(row.titles) };
 }
 
-/** Two, so that one slow query does not block all others. */
+/** Two queries at a time, so that one slow query does not block all others. */
 const BATCHED: BatchOptions = { maxQueries: 2, maxKeys: 2_000 };
 
 export interface UserStoreOptions {

@@ -23,7 +23,7 @@ afterEach(endAll);
 
 const limits = { clientConnections: 2, clientBytes: 100 };
 
-/** What cannot be refused. */
+/** Returns the value, which must not be null. */
 function given<Value>(value: Value | null): Value {
   assert.ok(value !== null);
   return value;

@@ -157,7 +157,7 @@ describe("a server that drains", () => {
   it("closes connections that do not end in time", async () => {
     const { app, url, logged } = await listening({ drainMilliseconds: 30 });
     const socket = await bareSocket(url);
-    // It reads nothing from now on, not even the close frame.
+    // The client reads nothing from now on, not even the close frame.
     socket.pause();
     await app.close();
     assert.ok(logged.some(({ msg }) => msg === "closing connections that did not end within 30 ms"));

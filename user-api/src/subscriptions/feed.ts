@@ -75,7 +75,7 @@ export function makeFeed({ executor, events, log }: FeedOptions) {
   async function send({ subscription, receivers }: Group, user: User, number: number): Promise<void> {
     const created = UUID_V7.test(user.id) ? creationTime(user.id) : Number.POSITIVE_INFINITY;
     const isFor = ({ sequence, milliseconds }: Joined): boolean => sequence < number && created >= milliseconds;
-    // All of them may have left while earlier users were sent.
+    // All receivers may have left while earlier users were sent.
     if (!receivers.values().some(isFor)) return;
     const result = await resultOf(subscription, user);
     let served = 0;

@@ -20,7 +20,7 @@ export interface SocketOptions {
   /**
    * Begins an operation. Returns a function that stops it; the receiver gets nothing before or after.
    *
-   * @param size The bytes of the request as received, and those of them that are kept here: its id.
+   * @param size The bytes of the request as received, and the bytes that are kept here: those of its id.
    */
   readonly begin: (
     request: OperationRequest,
@@ -149,7 +149,7 @@ export function openSocket(socket: WebSocket, options: SocketOptions): Connectio
   socket.on("pong", () => {
     answered = true;
   });
-  // Not by ws itself, which would buffer pongs without limit for a client that reads nothing.
+  // Pings are not answered by ws itself, which would buffer pongs without limit for a client that reads nothing.
   socket.on("ping", (data: Buffer) => {
     if (socket.readyState === socket.OPEN && socket.bufferedAmount <= limits.connectionBytes) socket.pong(data);
   });
