@@ -2,9 +2,9 @@
 export interface Room {
   /** Path from the root. */
   readonly folder: string;
-  /** Packages of this repository that it may import. It imports its own files by relative paths. */
+  /** Packages of this repository that the folder's files may import. They import each other by relative paths. */
   readonly internal: readonly string[];
-  /** Packages and `node:` modules that it must not import, although its workspace depends on them. */
+  /** Packages and `node:` modules that the folder's files must not import, although their workspace depends on them. */
   readonly not: readonly string[];
   /** The reason, for the message. */
   readonly because: string;

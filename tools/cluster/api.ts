@@ -1,4 +1,4 @@
-/** HTTP requests to a test cluster's API server, because kubectl would need a process for each. */
+/** The text files among the paths of `sourcePaths`. */
 import { readFileSync } from "node:fs";
 import { Agent, request } from "node:https";
 

@@ -46,7 +46,7 @@ export async function startClusterProduct(options: ClusterProductOptions): Promi
     await plane.kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
     // Established means that the API server knows the kinds; it can serve them a moment later.
     await waitFor(() => plane.kubectl(["get", "sluice", "--all-namespaces"]), { what: "the new kinds to be served" });
-    // Unset: a folder of resources in the environment is meant for `npm start`.
+    // Removes a folder of resources from the environment, because it is meant for `npm start`.
     const access = (kubeconfig: string): Env => ({
       KUBECONFIG: kubeconfig,
       SLUICE_HOME_NAMESPACE: homeNamespace,

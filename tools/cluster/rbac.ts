@@ -62,7 +62,7 @@ export function pushManifests(homeNamespace: string, privateNamespace = homeName
 
 export interface NamespacedOptions {
   readonly part: keyof typeof users;
-  /** Its service account in the home namespace. */
+  /** The part's service account in the home namespace. */
   readonly account: string;
   readonly homeNamespace: string;
   /** Watched namespaces. */

@@ -11,7 +11,7 @@ export const referenceGrantCrd: object = {
   kind: "CustomResourceDefinition",
   metadata: {
     name: "referencegrants.gateway.networking.k8s.io",
-    // Without it the API server rejects a CRD in a group of Kubernetes.
+    // Without this annotation the API server rejects a CRD in a group of Kubernetes.
     annotations: { "api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/gateway-api/pull/3328" },
   },
   spec: {

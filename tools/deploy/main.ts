@@ -64,8 +64,8 @@ interface OnNode {
 }
 
 /**
- * A cluster of one node for this stack alone. Both end together, and so does Pulumi's state, so the user's own backend
- * is not used.
+ * A cluster of one node for this stack alone. Cluster and stack end together, and so does Pulumi's state, so the user's
+ * own backend is not used.
  */
 async function onNode({ folder, passphrase, stack, action }: OnNode): Promise<number> {
   say("KUBECONFIG is not set: starting a cluster of one node.");
@@ -123,7 +123,7 @@ function usePulumi({ folder, env }: Project, stack: string): string {
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** One of three tools installs the CRDs; the others leave them alone. */
+/** One of three tools installs the CRDs; the other two leave them alone. */
 async function bringCrds(project: Project, { action, kubeconfig }: Omit<Deployment, "stack">): Promise<void> {
   const manager = await crdsManager(kubeconfig);
   if (manager === "helm" || manager === "others") {

@@ -9,7 +9,7 @@ const program = join(root, "pulumi");
 
 export interface Answer {
   readonly code: number;
-  /** Its stdout and stderr, in order. */
+  /** The run's stdout and stderr, in order. */
   readonly output: string;
 }
 

@@ -9,7 +9,7 @@ import { user } from "./workloads.ts";
 /** The base layer of a root file system. */
 export interface Base {
   readonly entries: readonly Entry[];
-  /** The packages that its files come from, of this machine's distribution and of npm. */
+  /** The packages that the layer's files come from, of this machine's distribution and of npm. */
   readonly packages: readonly SystemPackage[];
   readonly npm: readonly Locked[];
 }

@@ -12,7 +12,7 @@ export interface Container extends Pick<StartOptions, "name" | "ready"> {
   /** Replaces the image's entrypoint. */
   readonly entrypoint?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Files that are mounted into it, read-only: text by path. */
+  /** Files that are mounted into the container, read-only: text by path. */
   readonly files?: Readonly<Record<string, string>>;
   /** Writable paths. Each is an empty file system in memory, or a folder of this machine. */
   readonly volumes?: Readonly<Record<string, string | null>>;

@@ -25,7 +25,7 @@ function nameService(libraries: readonly string[]): readonly string[] {
   return ["libnss_files.so.2", "libnss_dns.so.2"].map((name) => join(dirname(libc), name)).filter(existsSync);
 }
 
-/** A package of the machine's distribution. */
+/** The given files that belong to the package. */
 export interface SystemPackage {
   readonly name: string;
   readonly version: string;

@@ -5,12 +5,12 @@ export const root = join(import.meta.dirname, "../..");
 
 /** A package of the lockfile. */
 export interface Locked {
-  /** Its folder from the root: node_modules/pino, or the workspace's. */
+  /** The package's folder from the root: node_modules/pino, or the workspace's. */
   readonly path: string;
   readonly name: string;
   readonly version: string;
   readonly license?: string;
-  /** The hash of its archive in npm's form: sha512-<base64>. A workspace has none. */
+  /** The hash of the package's archive in npm's form: sha512-<base64>. A workspace has none. */
   readonly integrity?: string;
 }
 

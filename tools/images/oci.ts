@@ -32,7 +32,7 @@ interface Blob {
 export interface Image {
   /** With registry, repository and tag: docker.io/sluice/gateway:0.1.0. */
   readonly name: string;
-  /** The digest of its manifest: sha256:… */
+  /** The digest of the image's manifest: sha256:… */
   readonly digest: string;
   readonly manifest: Blob;
   readonly blobs: readonly Blob[];

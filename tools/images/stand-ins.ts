@@ -14,7 +14,7 @@ import { copied, type Entry, file, folder, link } from "./tree.ts";
  * charts use them.
  */
 
-/** `redis:7`: this machine's redis-server. Arguments go to it; a first argument `redis-server` is ignored. */
+/** `redis:7`: this machine's redis-server. Arguments go to the server; a first argument `redis-server` is ignored. */
 export async function redisImage(): Promise<Image> {
   const program = await tool("redis-server");
   const { entries } = programBase([program]);

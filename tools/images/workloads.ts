@@ -5,7 +5,7 @@ export interface Workload {
   readonly name: WorkloadName;
   readonly title: string;
   readonly description: string;
-  /** The folder of its workspace; the command is its `src/main.ts`. */
+  /** The folder of the program's workspace; the command is its `src/main.ts`. */
   readonly workspace: string;
   /** The default arguments of the command. */
   readonly words: readonly string[];

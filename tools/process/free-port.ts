@@ -31,7 +31,7 @@ export function isFree(port: number): Promise<boolean> {
 
 /**
  * Binds the UDP port of the same number, which leaves the TCP port free, and which the system releases even if this
- * process is killed. Whether it was unbound.
+ * process is killed. Resolves to whether the port was unbound.
  */
 function reserve(port: number): Promise<boolean> {
   return new Promise((resolve) => {

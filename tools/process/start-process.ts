@@ -20,9 +20,9 @@ export interface Process {
   readonly exited: Promise<Exit>;
   /** Waits until the process has ended, for any reason. Never rejects. */
   ended(): Promise<Exit>;
-  /** Its exit; undefined while it runs. */
+  /** The process's exit; undefined while it runs. */
   exit(): Exit | undefined;
-  /** Its stdout and stderr so far, in order: the last 1 MiB. */
+  /** The process's stdout and stderr so far, in order: the last 1 MiB. */
   output(): string;
   /** The last lines of `output()`. Default 30. */
   tail(lines?: number): string;
@@ -41,23 +41,23 @@ export interface Process {
 
 /** Options of a process. */
 export interface StartOptions {
-  /** Its name in errors and logs. */
+  /** The process's name in errors and logs. */
   readonly name: string;
   /**
    * When `startProcess` resolves: the output matches, the URL responds with a status below 500, or the condition holds
    * (see waitFor). Default: at once.
    */
   readonly ready?: RegExp | string | URL | (() => unknown);
-  /** Milliseconds until it must be ready. Default 30,000. */
+  /** Milliseconds until the process must be ready. Default 30,000. */
   readonly timeout?: number;
   /** Added to our environment; undefined removes a variable. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
   /** Run as another user; needs root. */
   readonly user?: { readonly uid: number; readonly gid: number };
-  /** The signal for it when our process dies without stopping it. Default SIGTERM. */
+  /** The signal for the process when our own process dies without stopping it. Default SIGTERM. */
   readonly lastSignal?: NodeJS.Signals;
-  /** Called with its output as it arrives: chunks of stdout and stderr, not whole lines. */
+  /** Called with the process's output as it arrives: chunks of stdout and stderr, not whole lines. */
   readonly onOutput?: (piece: string) => void;
 }
 

@@ -31,7 +31,7 @@ export interface IssueOptions {
 
 /** A certificate authority of a test, with a key on P-256. */
 export interface Authority {
-  /** Its self-signed certificate, PEM. */
+  /** The authority's self-signed certificate, PEM. */
   readonly certificate: string;
   issue(options: IssueOptions): Promise<KeyPair>;
 }

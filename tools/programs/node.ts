@@ -17,7 +17,7 @@ export const pause = fromGo({ name: "pause", module: join(cluster, "pause"), wha
 /** Runs containers for the kubelet. Its package brings runc, the command `ctr` and the shim that starts containers. */
 export const containerd = fromApt({ commands: ["containerd"], package: "containerd", size: "about 40 MB" });
 
-/** kube-proxy writes its rules with it. */
+/** kube-proxy writes its rules with nftables. */
 export const nftables = fromApt({ commands: ["nft"], package: "nftables", size: "about 1 MB" });
 
 /** The CNI plugins that connect pods to the node. The path is that of one of them; all are in its folder. */

@@ -11,7 +11,7 @@ export interface Postgres {
   /** postgres://<user>:<password>@127.0.0.1:<port>/postgres; the user is a superuser. */
   readonly url: string;
   readonly port: number;
-  /** Stops it and removes its data. */
+  /** Stops the server and removes its data. */
   stop(): Promise<void>;
 }
 
@@ -53,7 +53,7 @@ export async function startPostgres(): Promise<Postgres> {
     const port = await freePort();
     const server = await startProcess(
       join(home, "bin/postgres"),
-      // Without a socket folder it listens on 127.0.0.1 only. fsync is off because the data is temporary.
+      // Without a socket folder Postgres listens on 127.0.0.1 only. fsync is off because the data is temporary.
       ["-D", data, "-p", `${port}`, "-h", "127.0.0.1", "-c", "unix_socket_directories=", "-c", "fsync=off"],
       // QUIT requests an immediate shutdown, which frees the shared memory; KILL would not.
       { name: "postgres", ready: /ready to accept connections/, lastSignal: "SIGQUIT", ...place },

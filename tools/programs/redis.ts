@@ -9,9 +9,9 @@ export interface Redis {
   /** redis://127.0.0.1:<port> */
   readonly url: string;
   readonly port: number;
-  /** Stops it if it runs, and starts it empty on the same port. */
+  /** Stops the server if it runs, and starts it empty on the same port. */
   restart(): Promise<void>;
-  /** Stops it. `restart` may follow. */
+  /** Stops the server. `restart` may follow. */
   stop(): Promise<void>;
 }
 
@@ -50,9 +50,9 @@ export async function startRedis(...more: readonly string[]): Promise<Redis> {
 }
 
 export interface TlsRedis extends Pick<Redis, "stop"> {
-  /** Its TLS port on 127.0.0.1. */
+  /** The server's TLS port on 127.0.0.1. */
   readonly port: number;
-  /** PEM file of the authority that signed its certificate, and the contents of that file. */
+  /** PEM file of the authority that signed the server's certificate, and the contents of that file. */
   readonly authorityFile: string;
   readonly authority: string;
   /** PEM file without a certificate. */

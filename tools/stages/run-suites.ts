@@ -23,7 +23,8 @@ export async function runSuites(stage: Suites, files: readonly string[]): Promis
       timeout: stage.minutes * 30_000,
       signal: AbortSignal.timeout(stage.minutes * 60_000),
       cwd: root,
-      // Node keeps the JavaScript that it makes of TypeScript: without it, each process spends half of its start on that.
+      // Node keeps the JavaScript that it makes of TypeScript: without the cache, each process spends half of its start
+      // on that.
       env: { ...process.env, NODE_COMPILE_CACHE: join(root, "node_modules/.cache/node") },
     });
     events.on("test:summary", (summary) => {

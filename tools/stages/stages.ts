@@ -32,7 +32,7 @@ export const suites: readonly Suites[] = [
     minutes: 10,
     tools: ["redis-server", "chromium", "kube"],
   },
-  // Some of its files wait for the disk or for an interval: a third one uses the core meanwhile.
+  // Some of the stage's files wait for the disk or for an interval: a third one uses the core meanwhile.
   { name: "unit", what: "the test files beside the sources", concurrency: 3, minutes: 20 },
   {
     name: "conformance",

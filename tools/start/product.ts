@@ -10,7 +10,7 @@ export interface Product {
   part(name: PartName): Process;
   /** Ends a part with KILL, like a crash; it is not reported as failed. */
   kill9(name: PartName): Promise<void>;
-  /** Starts a part again after it has ended, with its settings and these. Resolves at once. */
+  /** Starts a part again after it has ended, with its own settings and those of `env`. Resolves at once. */
   start(name: PartName, env?: Env): Promise<Process>;
   /** Resolves when a part ends without being stopped: its name and last lines. */
   readonly failed: Promise<string>;
@@ -28,7 +28,7 @@ export interface RunOptions {
   readonly ready: () => unknown;
   /** The condition of `ready`, as the end of the sentence "waited 60 s for …". */
   readonly what: string;
-  /** Milliseconds until it must be ready. Default 60,000. */
+  /** Milliseconds until the product must be ready. Default 60,000. */
   readonly timeout?: number;
 }
 
@@ -101,7 +101,7 @@ const stopOrder: readonly (readonly PartName[])[] = [["admin"], ["operator", "ga
 export interface Words {
   /** Printed once Ctrl-C is handled, not before: the user may press it right away. */
   readonly greeting: string;
-  /** Printed when it stops. */
+  /** Printed when the product stops. */
   readonly stopping?: string;
 }
 

@@ -84,12 +84,12 @@ const timeout = 90_000;
  * Resolves when a pod has responded under its Service's name, about 15 s after all binaries are built. Clusters are
  * isolated from each other; each takes about a gigabyte of memory.
  *
- * @throws CannotRun on a machine that cannot run it (it needs root, Linux and cgroup v1); Error with the ends of the
- * logs and the folder in which they are kept, when it does not become ready.
+ * @throws CannotRun on a machine that cannot run a cluster (it needs root, Linux and cgroup v1); Error with the ends of
+ * the logs and the folder in which they are kept, when the cluster does not become ready.
  */
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
   const { images = [], audit = false } = options;
-  await usableHierarchies(); // before anything is built for nothing
+  await usableHierarchies(); // Checked first, so that nothing is built in vain.
   const programs = await fetchPrograms();
   await removeLeftovers();
   let credentials: Credentials | undefined;

@@ -13,9 +13,9 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Default: our own. */
   readonly cwd?: string;
-  /** Its standard input. Default: empty. */
+  /** The command's standard input. Default: empty. */
   readonly input?: string;
-  /** Milliseconds until it is killed and the run fails. Default 120,000. */
+  /** Milliseconds until the command is killed and the run fails. Default 120,000. */
   readonly timeout?: number;
 }
 
@@ -89,7 +89,7 @@ export async function startNode(pause: string, prepare: (folder: string) => unkn
     forget = leaveTrace(name, { owner, init, groups, folder });
     const nsenter = `nsenter --target=${pid} ${namespaces.join(" ")} --wdns="$PWD" -- "$@"`;
     const enter = (command: readonly string[]) => {
-      // Its pid may belong to another process now.
+      // The node's pid may belong to another process now.
       if (ended) throw new Error("the node has ended");
       return inGroups(groups, nsenter, command);
     };
@@ -173,6 +173,6 @@ function killGroup({ pid }: ChildProcess): void {
   try {
     if (pid !== undefined) process.kill(-pid, "SIGKILL");
   } catch {
-    // It has just ended.
+    // The process has just ended.
   }
 }

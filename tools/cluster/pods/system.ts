@@ -8,7 +8,7 @@ export const canary = "http://kube-dns.kube-system.svc.cluster.local:8181/ready"
 const meta = (name: string) => ({ name, namespace: "kube-system" });
 const selector = { "k8s-app": "kube-dns" };
 
-// Names outside the cluster do not exist: without the second part they would fail as SERVFAIL.
+// Names outside the cluster do not exist: without the file's second part, queries for them would fail as SERVFAIL.
 const corefile = `cluster.local:53 in-addr.arpa:53 ip6.arpa:53 {
   errors
   health
@@ -116,6 +116,6 @@ const volumes = (folders: readonly string[]) => [
   })),
 ];
 
-/** All of it, as one list for `kubectl apply`. */
+/** All initial objects, as one list for `kubectl apply`. */
 export const systemManifests = (folders: readonly string[]): string =>
   JSON.stringify({ apiVersion: "v1", kind: "List", items: [...dns, ...volumes(folders)] });
