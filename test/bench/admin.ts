@@ -153,7 +153,7 @@ interface Waits {
 async function waitsOf(admin: string, { store, writes }: Waits) {
   const waits: number[] = [];
   const wholes: number[] = [];
-  // The first ones are warm-up.
+  // The first writes are warm-up.
   for (let count = -10; count < writes; count++) {
     const began = performance.now();
     const answer = await fetch(`${admin}/services/wait`, {

@@ -42,7 +42,7 @@ function memoryOf(pid: number): number {
     try {
       return Number(/^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${one}/smaps_rollup`, "latin1"))?.[1]) / 1024;
     } catch {
-      return 0; // It has ended in the meantime.
+      return 0; // The process has ended in the meantime.
     }
   };
   return [pid, ...children].reduce((sum, one) => sum + own(one), 0);

@@ -8,7 +8,7 @@ import { freeAddresses } from "../product/free-addresses.ts";
 
 const main = join(root, "gateway/src/main.ts");
 
-/** `proxy` is that of the separate node. */
+/** `proxy` is the proxy address of the separate node. */
 export async function startSeveralNodes(): Promise<RunningStore> {
   const ends: (() => Promise<unknown>)[] = [];
   async function stop(): Promise<void> {

@@ -36,7 +36,7 @@ const route = (at: string, spec: Spec): object => made("Route", at, spec);
 
 interface Running {
   readonly node: TestNode;
-  /** The resources for which it wrote a status or an Event, each once: `Route one/web`. */
+  /** The resources for which the operator wrote a status or an Event, each once: `Route one/web`. */
   readonly touched: ReadonlySet<string>;
   close(): Promise<void>;
 }

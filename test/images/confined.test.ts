@@ -25,13 +25,13 @@ interface Says extends Omit<Container, "name" | "ready" | "volumes"> {
   readonly does: string;
   readonly words: readonly string[];
   readonly says: RegExp;
-  /** Its exit code if it ends by itself. Undefined: it keeps running. */
+  /** The exit code of a container that ends by itself. Undefined: the container keeps running. */
   readonly code?: number;
 }
 
 const declarative = JSON.stringify({ _format_version: "3.0", services: [{ name: "up", url: "http://up.example" }] });
 
-/** Of a cluster without a listener. */
+/** The kubeconfig of a cluster without a listener. */
 const kubeconfig = JSON.stringify({
   clusters: [{ name: "none", cluster: { server: "https://127.0.0.1:1" } }],
   users: [{ name: "nobody", user: { token: "none" } }],

@@ -1,4 +1,4 @@
-/** Memory of each pod: idle, with many routes, and after a restart with them. */
+/** Memory of each pod: idle, with many routes, and after a restart with these routes. */
 import { setTimeout as pause } from "node:timers/promises";
 import { atMost, type BenchReport } from "../report.ts";
 import { memoryOfPods, type PodMemory } from "./pods.ts";

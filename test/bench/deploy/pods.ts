@@ -62,7 +62,7 @@ export async function memoryOfPods({ cluster, kubectl }: DeployStage): Promise<r
       restarts: (status.containerStatuses ?? []).reduce((sum, { restartCount }) => sum + restartCount, 0),
     }));
   }
-  // The kubelet collects them about every ten seconds.
+  // The kubelet collects the statistics about every ten seconds.
   return waitFor(told, { what: "the kubelet to report the usage of all pods", timeout: SUMMARY, interval: 1000 });
 }
 

@@ -12,7 +12,7 @@ const resource = (kind: SluiceKind, name: string, spec: object): Resource => ({
   spec: { class: sluiceClass, ...spec },
 });
 
-/** Applies them one by one, like many separate tools, and resolves to the seconds until all are Programmed. */
+/** Applies the Routes one by one, like many separate tools, and resolves to the seconds until all are Programmed. */
 export async function populate(stage: DeployStage, routes: number): Promise<{ applied: number; programmed: number }> {
   const log = { info() {}, warn: console.warn, error: console.error };
   const client = createClusterClient({ kubeconfig: await stage.cluster.outsideKubeconfig(), log });

@@ -56,7 +56,7 @@ export async function rollOut({ cluster, kubectl, key }: DeployStage, component:
 const components = ["gateway", "operator", "user-api"] as const;
 
 /**
- * Each component has one pod. Only the gateway's closes connections of the load, each once and with one request at
+ * Each component has one pod. Only the gateway's pod closes connections of the load, each once and with one request at
  * most.
  */
 const mostRepeated = (component: string): number => (component === "gateway" ? keptAtATime : 0);

@@ -15,7 +15,7 @@ export interface Times {
   readonly crds: number;
   /** `pulumi up` of dev, until it has ended. */
   readonly up: number;
-  /** From its start until a GraphQL query through the gateway succeeds. */
+  /** From the start of `pulumi up` until a GraphQL query through the gateway succeeds. */
   readonly answered: number;
 }
 

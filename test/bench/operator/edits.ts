@@ -7,7 +7,7 @@ import { MANAGER, resource } from "./population.ts";
 import type { OperatorStage } from "./stage.ts";
 
 export interface EditsOptions {
-  /** The minimum. */
+  /** The minimum number of requests. */
   readonly requests: number;
 }
 

@@ -25,7 +25,7 @@ export const routeName = (at: number): string => `route-${at}`;
 export const route = (at: number, services: number, paths: readonly string[] = [`/route-${at}`]): Resource =>
   resource("Route", routeName(at), { serviceRef: { name: `service-${at % services}` }, paths });
 
-/** Writes them like `kubectl apply --server-side`, many at a time. */
+/** Writes the resources like `kubectl apply --server-side`, many at a time. */
 export async function populate(client: ResourceClient, size: Size, url: string): Promise<void> {
   function* all(): Generator<Resource> {
     for (let at = 0; at < size.services; at++) yield resource("Service", `service-${at}`, { url });

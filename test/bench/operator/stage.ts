@@ -17,7 +17,7 @@ import { type RunningOperator, startOperatorProcess } from "./running-operator.t
 export interface BenchNode {
   readonly process: Process;
   readonly proxy: number;
-  /** Base address of its push listener. */
+  /** Base address of the node's push listener. */
   readonly push: string;
 }
 

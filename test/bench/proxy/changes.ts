@@ -14,7 +14,7 @@ import { startOurs } from "./stage.ts";
 import { runWrk } from "./wrk.ts";
 
 const PER_SECOND = 50;
-/** With it 64 connections make about 4,000 requests/s. */
+/** With this pause, 64 connections make about 4,000 requests/s. */
 const PAUSE = 16;
 
 /** Every kind in turn; the requests use none of the entities. */

@@ -42,7 +42,7 @@ export class Field {
     this.effort = effort;
   }
 
-  /** Undefined when it cannot be started; the report contains the reason. */
+  /** Undefined when the contestant cannot be started; the report contains the reason. */
   async start(name: string, start: (stage: Stage) => Promise<Started>): Promise<Started | undefined> {
     try {
       return await this.stage.keep(start(this.stage));

@@ -68,7 +68,7 @@ const overTls = (stage: Stage, listen: string): readonly string[] => [
 
 /** TLS 1.2 and 1.3, like Sluice. */
 export const nginxTls = nginxBehind((stage, port) => overTls(stage, `listen 127.0.0.1:${port} ssl;`));
-/** The same with HTTP/2, in a syntax that every version of nginx accepts. */
+/** nginx with TLS and HTTP/2, in a syntax that every version of nginx accepts. */
 export const nginxHttp2 = nginxBehind((stage, port) => overTls(stage, `listen 127.0.0.1:${port} ssl http2;`));
 
 const haproxyTo =
@@ -100,7 +100,7 @@ const haproxyTo =
   };
 
 export const haproxy = haproxyTo((stage) => stage.upstream);
-/** As a tunnel to another upstream. */
+/** HAProxy as a tunnel to another upstream. */
 export const haproxyTunnel = (port: number): StartPeer => haproxyTo(() => port);
 
 const address = (port: number) => ({ socket_address: { address: "127.0.0.1", port_value: port } });

@@ -13,7 +13,7 @@ import { runWrk } from "./wrk.ts";
 /** Milliseconds between two plain round trips: few enough to cause no load. */
 const PING_PAUSE = 3;
 
-/** Mean milliseconds between two requests of one connection: with 64 of them about 2,000 requests/s. */
+/** Mean milliseconds between two requests of one connection: with 64 connections about 2,000 requests/s. */
 const PAUSE = 32;
 
 const limited = (policy: object) => [

@@ -11,7 +11,7 @@ import type { Started } from "./stage.ts";
 import { runWrk } from "./wrk.ts";
 
 const EVERY = 1000;
-/** With it 64 connections make about 4,000 requests/s. */
+/** With this pause, 64 connections make about 4,000 requests/s. */
 const PAUSE = 16;
 
 interface Scrape {
@@ -35,7 +35,7 @@ async function scrape(port: number): Promise<Scrape> {
   });
 }
 
-/** Every second until `until` settles, or right after the last one when that takes longer. */
+/** Scrapes every second until `until` settles, or right after the previous scrape when that takes longer. */
 async function keepScraping(port: number, until: Promise<unknown>): Promise<readonly Scrape[]> {
   const scrapes: Scrape[] = [];
   let over = false;
@@ -96,7 +96,7 @@ export async function scraped(field: Field): Promise<BenchReport> {
   field.note(
     `${((last?.bytes ?? 0) / 1e6).toFixed(0)} MB of metrics, scraped in ${median(scrapes.map(({ took }) => took)).toFixed(0)} ms (median)`,
   );
-  // The first of each belongs to the warm-up round.
+  // The first value of each list belongs to the warm-up round.
   for (const [name, all] of iterations)
     field.note(`longest event loop iteration, ${name}: ${median(all.slice(1)).toFixed(1)} ms (median)`);
   const ratio = (rate: string) => ({

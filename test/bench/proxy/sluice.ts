@@ -7,7 +7,7 @@ import type { Stage, Started } from "./stage.ts";
 
 export interface Content {
   readonly routes: number;
-  /** Each with its own key: key-0, key-1, ... */
+  /** Number of consumers, each with its own key: key-0, key-1, ... */
   readonly consumers?: number;
   readonly plugins?: readonly object[];
   /** The port of the upstream of /api. Default: the stage's upstream. */
@@ -88,8 +88,8 @@ function emit(): void {
 }
 
 /**
- * Resolves when its status listener responds. `ready` is another path of that listener to wait for; `root` is the
- * checkout of another version, which is built.
+ * Resolves when the node's status listener responds. `ready` is another path of that listener to wait for; `root` is
+ * the checkout of another version, which is built.
  */
 export async function startNode(
   env: Readonly<Record<string, string>>,

@@ -22,7 +22,7 @@ export interface Stage {
   readonly certificate: { readonly certificate: string; readonly key: string };
   /** Writes a file into the folder and returns its path. */
   file(name: string, text: string): string;
-  /** Registers it for `clear`. */
+  /** Registers a started program for `clear`. */
   keep<Kind extends Started>(start: Promise<Kind>): Promise<Kind>;
   /** Stops everything that was registered. */
   clear(): Promise<void>;

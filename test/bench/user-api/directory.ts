@@ -51,7 +51,7 @@ export async function startOurs(url: string): Promise<Started> {
 /**
  * A peer in test/bench/peers, which prints its port.
  *
- * @param store Ours, or the plain one (plain-store.ts).
+ * @param store The user API's store, or the plain one (plain-store.ts).
  */
 export async function startPeer(
   name: "graphql-yoga" | "apollo-server",

@@ -11,7 +11,7 @@ import { subscriptions } from "./subscriptions.ts";
 export interface Scene {
   /** URL of a database with users and posts (directory.ts). */
   readonly databaseUrl: string;
-  /** One of its users. */
+  /** The id of one of the users in that database. */
   readonly userId: string;
   readonly folder: string;
   readonly effort: Effort;

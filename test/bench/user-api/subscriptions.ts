@@ -83,7 +83,7 @@ export async function subscriptions({ databaseUrl, effort }: Scene): Promise<Ben
       const began = performance.now();
       await create(url, `round${round}x${run}`);
       await told;
-      // The first one is warm-up.
+      // The first round is warm-up.
       if (round > 0) times.push(performance.now() - began);
     }
     return {

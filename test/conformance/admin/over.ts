@@ -15,7 +15,7 @@ export const withoutNodes = (store: Store): Pick<OpenedStore, "store" | "fleet">
   fleet: { status: async () => null, nodes: async () => [] },
 });
 
-/** Closing it closes the store too. */
+/** Closing the listener closes the store too. */
 export async function adminOver(opened: OpenedStore): Promise<AdminHolder> {
   const admin = await startAdmin({ settings: testingSettings(), opened, log: silentLog, version: "1.2.3" });
   return {

@@ -12,7 +12,7 @@ import { declarativeText } from "../../../gateway/src/stores/file/export.ts";
 import { type EntityLists, entitiesOf } from "../../../gateway/src/stores/read-all.ts";
 import { createTables, type Tables, write } from "../../../gateway/src/stores/tables/index.ts";
 
-/** Entities that others refer to. */
+/** Entities that other entities refer to. */
 const anchors: { readonly [Name in Collection]?: string } = {
   certificates: CERTIFICATE,
   upstreams: UPSTREAM,

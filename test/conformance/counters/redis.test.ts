@@ -73,7 +73,7 @@ describe("every counter in Redis", () => {
 });
 
 describe("redis counters of concurrent requests", () => {
-  /** All in one window. */
+  /** All counters are in one window. */
   const { windowStart, expires } = counter();
   const named = (name: string, limit = 5) => counter({ name, limit, windowStart, expires });
   const many = (length: number, limit: number) =>

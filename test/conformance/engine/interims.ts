@@ -51,7 +51,7 @@ export function interimSuite(engine: Engine): void {
     });
   });
 
-  // @fastify/reply-from forwards none of them.
+  // @fastify/reply-from forwards no interim responses.
   if (engine.name !== "http1") return;
   describe(`forwarded interim responses (${engine.name})`, () => {
     it("are forwarded at once, without a length", async (test) => {

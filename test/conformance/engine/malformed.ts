@@ -43,7 +43,7 @@ const requestDifferences: Readonly<Record<string, Differences>> = {
       why: `${REFUSED}: trailers are part of the body`,
     }),
   },
-  // Node does not expose the bytes of any of these.
+  // Node does not expose the bytes of any of these messages.
   "reply-from": {
     ...emptyLines,
     ...same(["a bare line feed before a request", "a bare carriage return before a request"], {
@@ -104,7 +104,7 @@ const responseDifferences: Readonly<Record<string, Differences>> = {
     status: 200,
     why: "the head was sent before the fault was detected; the connection of the client is aborted",
   }),
-  // undici does not expose the bytes of any of these.
+  // undici does not expose the bytes of any of these messages.
   "reply-from": {
     ...same(["the version HTTP/2.0", "a response of another protocol"], {
       status: 200,

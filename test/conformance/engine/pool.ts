@@ -23,7 +23,7 @@ export type Serve = (letter: string) => RequestListener;
 
 const withLetter: Serve = (letter) => (_request, response) => response.end(letter);
 
-/** Closed when the test ends. */
+/** Starts the servers, which are closed when the test ends. */
 export async function startPool(
   test: TestContext,
   count: number,

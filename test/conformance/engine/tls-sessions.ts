@@ -28,7 +28,7 @@ interface VisitOptions extends ConnectionOptions {
 /** A handshake and a request. */
 async function visit(test: TestContext, port: number, { forged, ...options }: VisitOptions): Promise<Visit> {
   const socket = connect({ port, host: "127.0.0.1", rejectUnauthorized: false, ...options });
-  // The types have it as an option only.
+  // Node's types have the session as an option only.
   if (forged !== undefined) (socket as unknown as { setServername(name: string): void }).setServername(forged);
   socket.on("error", () => {});
   test.after(() => socket.destroy());

@@ -68,7 +68,7 @@ async function startSilent(test: TestContext, engine: Engine) {
 }
 
 function http2Suite(engine: Engine): void {
-  // At a time, because each waits for intervals.
+  // The tests run concurrently, because each waits for intervals.
   describe(`HTTP/2 clients that vanish (${engine.name})`, { concurrency: true }, () => {
     const asked = [
       ["wait for a response", flag.endStream, plainRequest],

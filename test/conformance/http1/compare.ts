@@ -22,7 +22,7 @@ export function compare(text: string, options: { readonly direction: Direction; 
     if (one === undefined || other === undefined) break;
     const difference = differs(one, other, options);
     if (difference !== null) return { difference, agreed, stricter: null };
-    // One of them closes the connection earlier.
+    // One of the parsers closes the connection earlier.
     if (one.keepAlive !== other.keepAlive) return { difference: null, agreed: agreed + 1, stricter: null };
   }
   if (ours.ending === "more" && node.ending === "refused" && ours.messages.length === agreed) {
@@ -111,7 +111,7 @@ function headDiffers(one: Head, other: Head, asked?: string): string | null {
 /** Whether Node alone closes a connection that could stay open. */
 function nodeEndsAlone({ headers, version }: Head, asked: string | undefined): boolean {
   const has = (pattern: RegExp) => headers.some((name, at) => at % 2 === 0 && pattern.test(name));
-  // Without a declared length, it expects a response to HEAD to last until the connection closes.
+  // Without a declared length, Node expects a response to HEAD to last until the connection closes.
   if (asked === "HEAD" && !has(/^(content-length|transfer-encoding)$/i)) return true;
   // RFC 9112 C.2.2: Proxy-Connection has no meaning. RFC 9110 7.8: a server ignores Upgrade in HTTP/1.0.
   return has(/^proxy-connection$/i) || (version === "1.0" && has(/^upgrade$/i));

@@ -32,7 +32,7 @@ const { HTTPParser, methods } = createRequire(import.meta.url)("node:_http_commo
 /** Methods that Node's parser knows; it rejects all others. */
 export const nodeMethods: ReadonlySet<string> = new Set(methods);
 
-/** Its number is not its index in Node's list, which omits methods of other protocols. */
+/** The number of this method is not its index in Node's list, which omits methods of other protocols. */
 const LISTED_LAST = "QUERY";
 
 /** Larger than the longest message of the suites. */
@@ -53,7 +53,7 @@ export function readNode(
   let open: Reading["open"] = null;
   let isLast = false;
   let body = "";
-  /** Delivered in parts when there are many, and after the body for trailers. */
+  /** Node delivers header fields in parts when there are many, and trailers after the body. */
   let headers: string[] = [];
   let urlBefore = "";
   parser[HTTPParser.kOnHeaders] = (part: string[], url: string) => {

@@ -3,7 +3,7 @@ import type { Reading } from "./reading.ts";
 
 /** Node's result for the message that we reject, and its bytes. */
 export interface Accepted {
-  /** Null when Node waits for more of its head. */
+  /** Null when Node waits for more of the message's head. */
   readonly head: NonNullable<Reading["open"]> | null;
   /** Latin-1, from the message's first byte to the end of the connection. */
   readonly text: string;

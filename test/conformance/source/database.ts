@@ -48,7 +48,7 @@ export async function subjectOf(database: Database): Promise<Subject> {
       ...gone.map(({ id }): Write => ({ op: "remove", collection: "services", by: { id } })),
       ...fresh.map((name): Write => {
         const made = service(name);
-        // As only a user with psql would write it.
+        // Only a user with psql would write such an entity.
         return { op: "create", collection: "services", entity: broken ? { ...made, port: -1 } : made };
       }),
     ]);
@@ -129,7 +129,7 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
       withNodes(["a:1"], async ([node], write) => {
         const told = () =>
           [...(node?.served.at(-1)?.plugins.values() ?? [])].map(({ name, _sluice }) => [name, _sluice?.unavailable]);
-        // As the admin listener of a newer version writes them.
+        // A plugin as the admin listener of a newer version writes it.
         const keyAuth = checkEntity("plugins", { name: "key-auth" }).value ?? assert.fail();
         const newer = { ...keyAuth, config: { ...keyAuth.config, identity: "x" } };
         const jwt = { ...keyAuth, id: randomUUID(), name: "jwt", config: {} };

@@ -181,7 +181,7 @@ for (const [what, change] of [
     "that replaces the file",
     (file: string) => {
       writeFileSync(`${file}.new`, good + route);
-      // As if it had been written some time before it is moved.
+      // The file looks as if it had been written some time before the move.
       utimesSync(`${file}.new`, 1, 1);
       renameSync(`${file}.new`, file);
     },

@@ -18,7 +18,7 @@ const bundle = (authorities: readonly Authority[]) =>
 async function scene(t: TestContext) {
   const folder = temporaryFolder("push-renewal");
   const files = { cert: join(folder.path, "crt"), key: join(folder.path, "key"), ca: join(folder.path, "ca") };
-  /** Signed by the first authority, trusting all of them. */
+  /** Writes a certificate signed by the first authority, and trusts all of the authorities. */
   async function write([first, ...others]: readonly [Authority, ...Authority[]]): Promise<void> {
     const { certificate, key } = await first.issue({ name: "node", sans: ["node"], usage: "server" });
     writeFileSync(files.ca, bundle([first, ...others]));

@@ -18,7 +18,10 @@ import { removing } from "./removing.ts";
 import { replacing } from "./replacing.ts";
 
 export interface StoreHolder {
-  /** A new store over the same entities: two of them are as two processes, or one if the store allows only one. */
+  /**
+   * A new store over the same entities: two stores behave like two processes, or one process if the store allows only
+   * one.
+   */
   open(): Store | Promise<Store>;
   /** Closes all opened stores and deletes the entities. */
   close(): Promise<void>;

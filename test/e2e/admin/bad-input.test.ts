@@ -29,7 +29,7 @@ const standing: readonly object[] = [
   { method: "POST", path: "/services/base/plugins", body: { name: "cors", instance_name: "base" } },
 ];
 
-/** The path and body that create one of each kind. `cors` is a plugin that the entities above do not use. */
+/** The path and body that create one entity of each kind. `cors` is a plugin that the entities above do not use. */
 const makings: Readonly<Record<Collection, readonly [path: string, body: object]>> = {
   certificates: ["/certificates", first],
   snis: ["/snis", { name: "other.example", certificate: { id: certificate } }],
@@ -131,7 +131,7 @@ for (const store of writableStores) {
     after(() => running?.stop());
 
     const nodeId = async () => Object(ok(await ask("GET", "/"))).node_id;
-    /** The process of the start still runs and has the same entities. */
+    /** The process that was started still runs and has the same entities. */
     const isAsBefore = async () => {
       assert.equal(await nodeId(), node);
       assert.deepEqual(await listing(ask), held);

@@ -10,7 +10,7 @@ import type { KongFile } from "./kong-file.ts";
 export interface Run {
   readonly code: number | null;
   readonly stdout: string;
-  /** Its error output. */
+  /** decK's error output. */
   readonly stderr: string;
 }
 

@@ -12,11 +12,11 @@ import { bootstrapped } from "../../conformance/store/database.ts";
 
 interface FullStore {
   readonly name: string;
-  /** Of the volume; an embedded database takes 40 MB. */
+  /** The size of the volume; an embedded database takes 40 MB. */
   readonly size: string;
   /** Settings of the admin listener for a store on the volume. */
   readonly settings: (volume: string) => Promise<Readonly<Record<string, string>>>;
-  /** `volume` stands for where it is mounted. */
+  /** The reported reason; `volume` stands for the path at which the volume is mounted. */
   readonly told: RegExp;
   readonly isDatabase: boolean;
 }
@@ -58,7 +58,7 @@ const stores: readonly FullStore[] = [
   },
 ];
 
-/** Writes at most until an embedded database needs another page. */
+/** Maximum writes until an embedded database needs another page. */
 const MOST = 2000;
 
 for (const { name, size, settings, told, isDatabase } of stores) {

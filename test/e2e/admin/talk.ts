@@ -8,7 +8,7 @@ export type Ask = (method: string, path: string, asking?: RequestOptions) => Pro
 /** @param admin the address of the listener, http. */
 export const talkTo = (admin: string): Ask => requestAt(Number(new URL(admin).port));
 
-/** Many writes as one. */
+/** Many writes as one request. */
 export const batch = (writes: readonly object[]): RequestOptions => ({ json: { writes } });
 
 /** Sends a request whose body may be shorter than its Content-Length, and ends the connection without reading a response. */
@@ -19,7 +19,7 @@ export async function sendAndLeave(
   const { hostname, port, host } = new URL(admin);
   const socket = connect(Number(port), hostname);
   socket.on("error", () => {
-    // The other side may be the first to end it.
+    // The other side may end the connection first.
   });
   await once(socket, "connect");
   const head = `${method} ${path} HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;

@@ -50,7 +50,7 @@ export function adminTests(scene: () => Scene): void {
     assert.equal(service.status, 201, JSON.stringify(service.body));
     const route = await post("/services/formed/routes", { name: "formed", "paths[]": "/formed" }, proof);
     assert.equal(route.status, 201, JSON.stringify(route.body));
-    // A 201 confirms that it is served.
+    // A 201 confirms that the route is served.
     assert.equal((await callers.ask(`${proxy}/formed/healthz`)).status, 200);
     const { items } = JSON.parse(await kubectl("get", "routes.sluice.dev", "-o", "json"));
     const made = items.find(({ spec }: { spec: { name?: string } }) => spec.name === "formed");

@@ -47,7 +47,7 @@ spec: { serviceRef: { name: slow }, paths: [/slow] }
 
 const files = ["chart-callers.ts", "chart-followers.ts", "load.ts"];
 
-/** Node of this image runs the sources as they are. */
+/** Node in this image runs the sources without a build. */
 const objects = (image: string) => [
   { apiVersion: "v1", kind: "Namespace", metadata: { name: callersNamespace } },
   {

@@ -8,11 +8,11 @@ import { type Load, startLoad } from "./load.ts";
 
 /** A request that came to the upstream. */
 export interface Seen {
-  /** Its header `x-request-id`. */
+  /** The request's header `x-request-id`. */
   readonly id: string;
   /** Address of the gateway's pod that sent it. */
   readonly from: string;
-  /** Whether its connection was still there when the answer was ready. */
+  /** Whether the request's connection was still open when the answer was ready. */
   answered: boolean;
 }
 

@@ -12,7 +12,7 @@ interface NodeProcess {
   readonly address: string;
 }
 
-/** The nodes' processes, as they are called inside. */
+/** The nodes' processes, with their ids inside the pods. */
 async function nodes({ cluster }: Scene): Promise<readonly NodeProcess[]> {
   const script = `
     import { readdirSync, readFileSync } from "node:fs";
@@ -87,7 +87,7 @@ export function killedNode(scene: () => Scene): void {
           [killed.address, 1, true],
           `${id} came again`,
         );
-    // One is created at a time.
+    // Users are created one at a time.
     assert.ok(notCreated.length <= 1, notCreated.join("\n"));
     assert.ok(again.length > 0 && again.length < followers.length, `${again.length} followers were cut off`);
     for (const one of followers)

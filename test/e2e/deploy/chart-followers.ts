@@ -6,7 +6,7 @@ import { Agent, request } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 
 export interface FollowersOptions {
-  /** Of the GraphQL endpoint. */
+  /** URL of the GraphQL endpoint. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   /** The number of subscribers of each kind. */
@@ -15,7 +15,7 @@ export interface FollowersOptions {
 
 export interface FollowerReport {
   readonly kind: "socket" | "stream";
-  /** The number of its connections that received an event. */
+  /** The number of connections of the subscriber that received an event. */
   readonly connections: number;
   /** Connections that were not opened, and errors instead of events. */
   readonly faults: readonly string[];
@@ -23,7 +23,7 @@ export interface FollowerReport {
   readonly ends: readonly string[];
   /** Users that only the list contained, after a connection had ended. */
   readonly caughtUp: number;
-  /** Users created since its first event that neither an event nor the list contained. */
+  /** Users created since the subscriber's first event that neither an event nor the list contained. */
   readonly missed: number;
   /** Users that one connection delivered twice. */
   readonly twice: number;
@@ -231,7 +231,7 @@ function followSocket({ url, headers, told, signal }: Following): Promise<string
   }).finally(() => signal.removeEventListener("abort", end));
 }
 
-/** The same by an event stream. */
+/** Like `followSocket`, with an event stream. */
 async function followStream({ url, headers, told, signal }: Following): Promise<string> {
   const response = await fetch(url, {
     method: "POST",

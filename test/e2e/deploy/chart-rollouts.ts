@@ -13,9 +13,11 @@ const query = `${endpoint}?query=${encodeURIComponent("{ users(first: 1) { id } 
 const recording = `${proxy}/slow?takes=100`;
 
 interface Change {
-  /** The number of nodes that it removes. */
+  /** The number of nodes that the change removes. */
   readonly nodesLess: number;
-  /** Calls `connect` once, when those nodes run: the clients that their end affects connect to all of them. */
+  /**
+   * Makes the change. Calls `connect` once, while the nodes to be removed run, so that clients connect to all of them.
+   */
   readonly make: (connect: () => Promise<void>) => Promise<void>;
 }
 
@@ -116,7 +118,7 @@ export function rollouts(scene: () => Scene): void {
     const make = async (connect: () => Promise<void>) => {
       await scale(5);
       await kubectl("rollout", "status", `deployment/${release}-gateway`, "--timeout=2m");
-      // Connect to all five: three of them are removed.
+      // The clients connect to all five nodes, three of which are removed.
       await waitFor(async () => (await answering(scene())).size === 5, { what: "the Service to contain all nodes" });
       await connect();
       await scale(2);

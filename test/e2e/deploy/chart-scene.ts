@@ -6,7 +6,7 @@ import { tool } from "../../../tools/programs/tool.ts";
 import { type Callers, startCallers } from "./chart-callers-pod.ts";
 import { charts, type HelmAnswer, release } from "./helm.ts";
 
-/** Of the release. */
+/** The namespace of the release. */
 export const namespace = "sluice";
 export const proxy = `http://${release}-gateway.${namespace}.svc.cluster.local`;
 export const minutes = 60_000;
@@ -37,7 +37,7 @@ export interface Scene {
   helm(...args: readonly string[]): Promise<string>;
   /** `helm upgrade --install` of the trial with these arguments in addition, whatever its exit code. */
   tryUpgrade(...args: readonly string[]): Promise<HelmAnswer>;
-  /** The same; rejects unless everything is installed and Ready. */
+  /** Like `tryUpgrade`; rejects unless everything is installed and Ready. */
   upgrade(...args: readonly string[]): Promise<string>;
   /** Names of a part's pods, including terminating ones. */
   podsOf(component: string): Promise<readonly string[]>;

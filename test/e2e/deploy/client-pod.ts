@@ -24,7 +24,7 @@ export interface Subscription {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly subscription: string;
-  /** COUNT in it is replaced by another number each time. */
+  /** COUNT in the mutation is replaced by another number each time. */
   readonly mutation: string;
 }
 
@@ -62,7 +62,7 @@ export async function startClient(cluster: Cluster, image: string): Promise<Clie
   };
 }
 
-// These three run in the pod, as text: they use nothing outside of themselves.
+// The next three functions run in the pod, as text: they use nothing outside of themselves.
 
 /** Not `fetch`, which always sends the URL's host as the Host header. */
 async function send(url: string, { body, ...init }: { body?: string }): Promise<GraphqlAnswer> {

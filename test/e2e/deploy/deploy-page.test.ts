@@ -57,7 +57,7 @@ test("production: the stack is created with the values that the commands set, an
   assert.partialDeepStrictEqual(config["sluice:redis"]?.objectValue, { host: "redis.internal", tls: true });
   assert.partialDeepStrictEqual(config["sluice:userApi"]?.objectValue, { route: { hosts: ["users.example.com"] } });
   assert.deepEqual(config["sluice:image"]?.objectValue, { registry: "images.example.com" });
-  // The second time it exists already.
+  // The second run finds the results of the first one.
   await type(blocks[0] ?? "");
 });
 

@@ -23,7 +23,7 @@ export interface LoadReport {
   readonly failures: Readonly<Record<string, number>>;
   /** Ids of the requests that failed. */
   readonly failed: readonly string[];
-  /** Times at which the first and the last of those were sent (ISO 8601). Empty: nothing failed. */
+  /** Times at which the first and the last failed request were sent (ISO 8601). Empty: nothing failed. */
   readonly failedFrom?: readonly [first: string, last: string];
   /** Milliseconds of the slowest answered request. */
   readonly slowest: number;

@@ -82,7 +82,7 @@ test("removes the files of a killed run", async () => {
   assert.notDeepEqual(leftBehind(folder), []);
   await run.kill9();
   await removeLeftovers();
-  // Its own reaper works at the same time.
+  // The cluster's own reaper works at the same time.
   await waitFor(() => leftBehind(folder).length === 0, { what: "all leftovers to be removed" });
   assert.deepEqual((await node.run("true", [])).code, 0, "a running node was mistaken for a leftover");
 });

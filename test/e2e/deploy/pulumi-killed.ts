@@ -12,7 +12,7 @@ export async function killUp({ folder, env }: Project, stack: string, until: () 
   try {
     await until();
   } finally {
-    // Its language host and our program are in groups of their own, and would stay.
+    // The process ended with the others.
     const left = descendantsOf(run.pid);
     await run.kill9();
     for (const pid of left) kill(pid);

@@ -5,7 +5,10 @@ import { waitFor } from "../../../tools/process/index.ts";
 const namespace = "servers";
 const password = "s3cretword";
 
-/** The config of prod for them. Redis is used without TLS, because the images would not trust its certificate. */
+/**
+ * The config of the stack prod for these servers. Redis is used without TLS, because the images would not trust its
+ * certificate.
+ */
 export const servers = {
   secrets: {
     databaseUrl: `postgres://users:${password}@postgres.${namespace}.svc.cluster.local:5432/users`,
@@ -14,7 +17,7 @@ export const servers = {
   config: { "redis.host": `redis.${namespace}.svc.cluster.local`, "redis.tls": "false" },
 } as const;
 
-/** Starts both in their own namespace. */
+/** Starts both servers in their own namespace. */
 export async function startServers(cluster: Cluster): Promise<void> {
   const items = [
     { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },

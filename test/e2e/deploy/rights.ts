@@ -35,7 +35,7 @@ interface Pod {
   };
 }
 
-/** As the chart calls it. */
+/** The name that the chart gives the namespace. */
 const privateNamespace = `${namespace}-${release}-keys`;
 
 const userOf = (account: string) => `system:serviceaccount:${namespace}:${account}`;

@@ -73,7 +73,7 @@ interface Lacking {
   readonly group: string;
   readonly resource: string;
   readonly role: "clusterrole" | "role";
-  /** Its observable effect besides the log. */
+  /** The observable effect of the missing verb, besides the log. */
   seen(): Promise<boolean>;
   /** Whether the changes reach the nodes anyway. */
   readonly serves: boolean;

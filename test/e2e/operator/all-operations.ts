@@ -6,7 +6,7 @@ export interface Place {
   readonly namespace: string;
   /** Namespace of the Secrets that only the operator reads. */
   readonly privateNamespace: string;
-  /** As the administrator. */
+  /** kubectl as the administrator. */
   kubectl(args: readonly string[], input?: string): Promise<string>;
   /** The last lines of the operator's log. */
   operatorTail(): string | Promise<string>;
@@ -95,7 +95,7 @@ export async function runAllOperatorOperations(place: Place): Promise<void> {
   await waitFor(told, { what: "an Event of each kind", timeout: 60_000, interval: 200 });
   await waitFor(
     async () => {
-      // As if the condition had never been written.
+      // Removes the condition, as if it had never been written.
       const forget = () =>
         inPlace(
           "patch",

@@ -11,14 +11,14 @@ import { setTimeout as pause } from "node:timers/promises";
 /** An action on a request instead of passing it on at once. */
 export type Answer =
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string }
-  /** Milliseconds until it is passed on. */
+  /** Milliseconds until the request is passed on. */
   | { readonly delay: number }
-  /** It is never answered. */
+  /** The request is never answered. */
   | "silence";
 
 export interface Asked {
   readonly method: string;
-  /** With its query. */
+  /** The path with its query. */
   readonly path: string;
   /** The status of the response, once there was one; 410 also for a watch that ends with this error in its stream. */
   status?: number;
@@ -28,7 +28,10 @@ export interface ApiProxy {
   readonly url: string;
   /** All requests so far, in order. */
   readonly asked: readonly Asked[];
-  /** Sets a function that answers in place of the server. Requests for which it returns undefined are passed on. Null: all are. */
+  /**
+   * Sets a function that answers in place of the server. Requests for which it returns undefined are passed on. Null:
+   * all requests are passed on.
+   */
   spoil(answer: ((asked: Asked) => Answer | undefined) | null): void;
   /** Cuts all open responses, including watches. */
   cut(): void;
@@ -42,7 +45,7 @@ export interface ApiProxy {
 }
 
 export interface ApiProxyOptions {
-  /** The credentials of its requests: the kubeconfig's user, or the caller's own. Default "its own". */
+  /** The credentials of the proxy's requests: the kubeconfig's user, or the caller's own. Default "its own". */
   readonly identity?: "its own" | "callers";
 }
 

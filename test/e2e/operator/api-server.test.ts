@@ -40,7 +40,7 @@ test("etcd compacted while the operator was cut off: its watches are too old, an
       scene.api.cut();
       await change();
       await scene.plane.compact();
-      // Its watch cache starts again, after changes that the operator has not seen.
+      // The API server's watch cache starts again, after changes that the operator has not seen.
       await scene.plane.restartApiServer();
       scene.api.spoil(null);
     },
@@ -182,7 +182,7 @@ for (const [what, leave, comeBack] of [
     }
   });
 
-/** In the form of a file. */
+/** The items of the list as a file would contain them, without the members that the API server sets. */
 function fresh(list: string): string {
   const { items } = JSON.parse(list) as { items: readonly { metadata: { name: string; namespace: string } }[] };
   const stripped = items.map(({ metadata: { name, namespace }, ...item }) => ({

@@ -231,7 +231,7 @@ test("the admin API's account may not read the signing keys of certificates or t
 
 test("accounts with only Roles in a namespace use all rights that these grant, and request nothing else", async () => {
   await plane.kubectl(["create", "namespace", "team"]);
-  // It belongs to the home namespace of the other Sluice.
+  // The configuration belongs to the home namespace of the other Sluice.
   await plane.kubectl(["delete", "validatingwebhookconfiguration", "sluice-webhook"]);
   const settings = { SLUICE_NAMESPACES: "team" };
   const place = await placeOf(

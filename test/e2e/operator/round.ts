@@ -21,7 +21,7 @@ export interface Outcome {
 
 const well = ["Accepted True Accepted", "Programmed True Programmed", "ResolvedRefs True ResolvedRefs"];
 
-/** The final state of the changes, with or without a fault. */
+/** The last valid version is served. */
 export const expected: Outcome = {
   served: {
     "/kept": [200, 200],
@@ -74,7 +74,7 @@ async function begin(scene: Scene): Promise<void> {
         served[path]?.every((status) => status === 200),
       );
       if (!isServed || !names.every((name) => conditions[name]?.includes("Programmed True Programmed"))) return false;
-      // The operator needs it for the last valid version of the invalid Route if it is killed.
+      // The operator needs the saved document for the last valid version of the invalid Route if it is killed.
       return (await scene.operator.status()).hash === (await scene.kept());
     },
     { what: "the start of a round", timeout: 60_000, interval: 50 },
@@ -130,7 +130,7 @@ function witness(scene: Scene): { end(): Promise<readonly string[]> } {
       // A node that waits for its first document has no routes.
       if ((await ask(`${ownStatus}/status/ready`)) !== 200) continue;
       const answer = await ask(`${proxy}${path}`);
-      // It may have died since.
+      // The node may have died since.
       if (answer === 200 || answer === 0) continue;
       // The resource may have been changed or removed since.
       const now = await scene.client.get({ kind: "Route", namespace: "default", name: metadata.name });

@@ -30,12 +30,12 @@ export interface SceneNode {
   readonly push: string;
   readonly status: string;
   process: Process;
-  /** Starts it again at the same addresses, after it has ended. */
+  /** Starts the process again at the same addresses, after it has ended. */
   start(env?: Env): Promise<void>;
 }
 
 export interface SceneOperator {
-  /** Base URL of its listener. */
+  /** Base URL of the operator's listener. */
   readonly url: string;
   process: Process;
   start(env?: Env): Promise<void>;
@@ -173,7 +173,7 @@ export function writeKubeconfig(folder: string, { server, user = {} }: { server:
   return file;
 }
 
-/** Waits for all, even if one has failed: pending ones could not be stopped. */
+/** Waits for all parts, even if one has failed: pending parts could not be stopped. */
 async function together<Parts extends readonly unknown[]>(
   parts: readonly [...{ [At in keyof Parts]: Promise<Parts[At]> }],
 ) {
@@ -181,7 +181,7 @@ async function together<Parts extends readonly unknown[]>(
   return Promise.all(parts) as Promise<Parts>;
 }
 
-/** With the CRDs, and with the users and their rights. */
+/** A control plane with the CRDs, and with the users and their rights. */
 async function planeOf(options?: ControlPlaneOptions): Promise<ControlPlane> {
   const plane = await startControlPlane(options);
   try {

@@ -20,7 +20,7 @@ after(() => scene?.close());
 const name = (at: number) => `many-${at}`;
 const routes = "/apis/sluice.dev/v1alpha1/namespaces/default/routes";
 
-/** Creates them in groups, and deletes them by one request, which the API server executes as fast as it can. */
+/** Creates the Routes in groups, and deletes them by one request, which the API server executes as fast as it can. */
 function storm() {
   const api = connectApi(scene.plane.kubeconfig);
   return {

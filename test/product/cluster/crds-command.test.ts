@@ -22,7 +22,7 @@ interface Outcome {
   readonly err: readonly string[];
 }
 
-/** In this process; the command line is tested below. */
+/** Runs the command in this process; the command line is tested below. */
 async function apply(kubeconfig = plane.kubeconfig): Promise<Outcome> {
   const [out, err]: [string[], string[]] = [[], []];
   const code = await crdsCommand(["apply"], {

@@ -135,7 +135,7 @@ describe("a tenant's namespace", () => {
   test("without annotations may claim no hosts", async () => {
     const named = await create(ann, "Certificate", { ...tls, snis: [{ name: "shop.example.com" }] }, "bare");
     assert.match(messageOf(named.body), /may not answer for shop\.example\.com; .* allows none/);
-    // Both policies refuse it, and the API server reports either of them.
+    // Both policies refuse the Route, and the API server reports either of them.
     const { body } = await create(ann, "Route", shop, "bare");
     assert.match(messageOf(body), /may not answer (for shop\.example\.com|\/shop\/a); .* allows none/);
   });

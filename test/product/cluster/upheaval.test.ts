@@ -85,7 +85,7 @@ test("a node killed with -9 has its document before it is ready, and the other n
       async () => {
         const { status } = await get(`http://${chosen.status2}/status/ready`);
         if (status !== 200) return false;
-        // As soon as it is ready, it also serves changes made while it was down.
+        // As soon as the node is ready, it also serves changes made while it was down.
         assert.equal((await get(`${second}/without-second`)).status, 200);
         return true;
       },
