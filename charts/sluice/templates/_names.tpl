@@ -1,7 +1,6 @@
 {{/*
-  Names, labels and images. Each takes a dict of `root` (the chart's .) and `component`. In all
-  templates, strings from values and from the release are quoted: a name may be 2, on or null, which YAML would not read
-  as strings.
+  Names, labels and images. Each takes a dict of `root` (the chart's .) and `component`. In all templates, strings from
+  values and from the release are quoted: a name may be 2, on or null, which YAML would not read as strings.
 */}}
 
 {{- define "sluice.name" -}}

@@ -62,8 +62,8 @@ topologySpreadConstraints:
 {{- end }}
 
 {{- /*
-  Environment variables from the `env` of a part. Helm reads numbers in a file as floating-point
-  numbers and prints one million as 1e+06; as JSON it is 1000000.
+  Environment variables from the `env` of a part. Helm reads numbers in a file as floating-point numbers and prints one
+  million as 1e+06; as JSON it is 1000000.
 */}}
 {{- define "sluice.env" -}}
 {{- range $name, $value := . }}
