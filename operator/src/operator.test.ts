@@ -315,7 +315,7 @@ describe("the operator on a directory with two nodes", { concurrency: false }, (
     assert.ok(nodes.every((one) => !serves(one, "fresh")));
   });
 
-  test("answers a wait for something invalid with its problem", async () => {
+  test("answers a wait for an invalid resource with its problem", async () => {
     const { client, operator } = await scene(service("users"));
     const { metadata } = await client.apply(
       "Route",

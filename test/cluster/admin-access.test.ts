@@ -121,7 +121,7 @@ describe("the admin API in a cluster", () => {
     assert.match(body.message ?? "", /may not list secrets in the namespace default/);
   });
 
-  test("shows a user without rights only that it runs", async () => {
+  test("shows a user without rights only that the admin API runs", async () => {
     assert.equal((await ask("nobody", "GET", "/services")).status, 403);
     assert.equal((await ask("nobody", "GET", "/")).status, 200);
   });

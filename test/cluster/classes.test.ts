@@ -99,7 +99,7 @@ test("an operator of the default class serves all other resources, and no resour
   assert.deepEqual(routesOf(dev), ["given.web", "web"]);
 });
 
-test("the admin API of a class lists what its operator serves", async () => {
+test("the admin API of a class lists the resources that its operator serves", async () => {
   const { value: settings } = readSettings(adminSettings, {
     SLUICE_STORE: "cluster",
     SLUICE_CLASS: "dev",

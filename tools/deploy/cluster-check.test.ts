@@ -7,7 +7,7 @@ const needs = (config: Readonly<Record<string, string>>) =>
     ({ kind, namespace }) => `${kind.split(".")[0]}${namespace === undefined ? "" : ` of ${namespace}`}`,
   );
 
-test("a stack of CRDs needs nothing else", () => {
+test("a stack of CRDs needs no permission for other kinds", () => {
   assert.deepEqual(needs({ creates: "crds" }), ["customresourcedefinitions"]);
 });
 

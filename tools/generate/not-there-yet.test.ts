@@ -82,6 +82,6 @@ for (const [subject, name, [collection, entity]] of refused) {
   });
 }
 
-test("every page that the list links to is there", () => {
+test("every page that the list links to exists", () => {
   for (const [, path = ""] of section.matchAll(/\]\((docs\/[^)#]+)/g)) assert.ok(readFileSync(join(root, path)), path);
 });

@@ -50,7 +50,7 @@ const afterAuth = plugins["key-auth"].priority;
 
 for (const [place, scope] of precedence.entries()) {
   const name = scope.join("+") || "global";
-  test(`a plugin of ${name} wins over all that are less specific`, () => {
+  test(`a plugin of ${name} wins over all less specific plugins`, () => {
     const all = precedence.slice(place).map((to) => attached("rate-limiting", to));
     for (const order of [all, all.toReversed()]) {
       const chain = new RoutePlugins(tableOf(order), route).http.identified(demo, afterAuth);
@@ -87,7 +87,7 @@ test("a disabled plugin is ignored, so a wider one applies", () => {
   assert.deepEqual(told(new RoutePlugins(table, route).http.base), ["cors service"]);
 });
 
-test("a plugin acts on requests of its protocols only; on others a wider one applies", () => {
+test("a plugin acts on requests of its protocols only; on other requests a wider plugin applies", () => {
   const table = tableOf([
     attached("key-auth", ["route"], { protocols: ["https"] }),
     attached("key-auth", ["service"]),

@@ -31,7 +31,7 @@ test("a status write causes no work for the next change, however many there are"
   assert.ok(documents[1]?.hosts.includes("changed.test"));
 });
 
-test("changes until a translation starts share one document, and are complete in it", async (t) => {
+test("all changes that arrive before a translation starts are in one document", async (t) => {
   const { put, changed, settled, documents, translate } = scene(t);
   assert.equal(translate.upToDate(), false);
   for (const name of ["a", "b"]) {

@@ -34,7 +34,7 @@ function scene(t: TestContext) {
   };
 }
 
-test("the first leads, the second waits and knows the leader", async (t) => {
+test("the first operator leads, and the second waits and knows the leader", async (t) => {
   const { clock, start } = scene(t);
   const one = start("one");
   await clock.pass(0);
@@ -136,7 +136,7 @@ test("leader and follower report when the API server answers again", async (t) =
   assert.deepEqual([one.reached.length, two.reached.length], [2, 2], "a refusal counts as a response");
 });
 
-test("a leader that cannot renew stops before another can begin, and follows afterwards", async (t) => {
+test("a leader that cannot renew the Lease stops before another operator can lead, and follows afterwards", async (t) => {
   const { clock, start, leaders, warnings } = scene(t);
   const [one, two] = [start("one"), start("two")];
   await clock.pass(4000);

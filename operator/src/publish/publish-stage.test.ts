@@ -86,7 +86,7 @@ test("a document has its revision at once, and is pushed as soon as this operato
   assert.deepEqual(one.publish.gauges.nodes(), { current: 1, lagging: 0, silent: 0 });
 });
 
-test("what the nodes acknowledged is saved", async (t) => {
+test("the state that the nodes acknowledged is saved", async (t) => {
   const one = await scene(t);
   one.lead(1);
   await one.change("a.test");

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { createConcurrencyLimiter } from "./push-limiter.ts";
 
-test("runs as many calls at once as there are slots, and the others in order", async () => {
+test("runs as many calls at once as there are slots, and further calls in order", async () => {
   const gate = createConcurrencyLimiter(2);
   const began: number[] = [];
   const ends: ((error?: Error) => void)[] = [];

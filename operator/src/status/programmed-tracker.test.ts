@@ -37,7 +37,7 @@ test("a resource is programmed once its revision is acknowledged, and stays so w
   assert.equal(programmed(0), true, "a node that restarts causes no write");
 });
 
-test("a new generation, another object with the name, and other problems start over", () => {
+test("a new generation, another object with the same name, and other problems are tracked from the start", () => {
   for (const [next, problems] of [
     [resource(2), []],
     [resource(1, undefined, "other"), []],

@@ -44,7 +44,7 @@ function scene(t: TestContext) {
 }
 const spec = { spec: { paths: ["/users"] } };
 
-test("a wait for a change that every node serves already returns at once", async (t) => {
+test("a wait for a change that every node already serves returns at once", async (t) => {
   const { put, wait, room } = scene(t);
   put("Route", "users", spec);
   const result = wait({ generation: 1 });

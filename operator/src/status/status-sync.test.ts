@@ -84,7 +84,7 @@ test("a settled resource is not synced again until it is marked dirty", () => {
   assert.equal(look().said.length, 1, "a status that another writer changed stays unsettled until it is correct again");
 });
 
-test("a failed write is retried when due, alone, and no more once it has settled", () => {
+test("a failed write is retried by itself when due, and not again once it has settled", () => {
   const { add, look, openAgain, nodes, settled } = scene();
   for (const name of ["a", "b", "c"]) add(name);
   nodes.acknowledged = 1;

@@ -67,7 +67,7 @@ const sorted = (lists: EntityLists): unknown =>
     collections.map((name) => [name, [...(lists[name] ?? [])].sort((a, b) => (a.id < b.id ? -1 : 1))]),
   );
 
-test("entities come back from a declarative file as they went in", () => {
+test("entities are unchanged after they were written to a declarative file and read again", () => {
   fc.assert(
     fc.property(raws, (items) => {
       const lists = listsOf(items);
@@ -83,7 +83,7 @@ for (const [what, namespace, ofClass] of [
   ["the default namespace", "default", undefined],
   ["another namespace and class", "home", "other"],
 ] as const) {
-  test(`entities come back from custom resources in ${what} as they went in`, () => {
+  test(`entities are unchanged after they were written to custom resources in ${what} and read again`, () => {
     fc.assert(
       fc.property(raws, (items) => {
         const lists = listsOf(items);

@@ -46,7 +46,7 @@ export function describeDatabase(name: string, hold: () => Promise<DatabaseHolde
       });
     });
 
-    test("treats every value as a value", async () => {
+    test("treats every parameter as a value, whatever it contains", async () => {
       const evil = "'); drop table things; --";
       await database.query(insert, [1, evil]);
       assert.deepEqual(await words(), [evil]);

@@ -254,7 +254,7 @@ export function failureSuite(engine: Engine): void {
     const careless = { protocol: "https", host: "localhost", retries: 0, tls_verify: false } as const;
 
     for (const maxVersion of isOurs ? (["TLSv1.2", "TLSv1.3"] as const) : []) {
-      it(`performs one full handshake with a target and resumes the others (${maxVersion})`, async (test) => {
+      it(`performs one full handshake with a target and resumes its session on other connections (${maxVersion})`, async (test) => {
         const { upstream } = await startResumable(test, { maxVersion });
         const { port } = await startRig(test, engine, { upstream, service: careless });
         const bodies = [];

@@ -260,7 +260,7 @@ export function http2Suite(engine: Engine): void {
       assert.deepEqual([limited.status, limited.headers.connection], [429, undefined]);
     });
 
-    it("shows plugins body, bytes and times of each request", async (test) => {
+    it("shows plugins the body, bytes and times of each request", async (test) => {
       const logged = signal<Exchange>();
       const { session } = await startHttp2(test, engine, {
         upstream: echo,

@@ -60,7 +60,7 @@ function check(reading: Reading, expected: Case["expect"]): void {
   }
 }
 
-it("has at least 250 rows, none of them twice", () => {
+it("the tables have at least 250 rows and no duplicates", () => {
   const all = tables.flatMap(([, direction, rows]) => rows.map(({ bytes, asked }) => `${direction} ${asked} ${bytes}`));
   assert.ok(all.length >= 250, `${all.length} rows`);
   assert.equal(new Set(all).size, all.length);

@@ -22,7 +22,7 @@ export function racing(test: StoreTest): void {
     assert.equal((await its.all("services")).length, 1);
   });
 
-  test("lets exactly one of several writers change what they have read", async (its) => {
+  test("lets exactly one of several writers change the entity that they have read", async (its) => {
     const users = await its.create("services", service("users"));
     const other = await its.open();
     await waitFor(() => other.find("services", { id: users.id }), { what: "the other store to find the service" });

@@ -88,7 +88,7 @@ export function removing(test: StoreTest): void {
     assert.deepEqual(await its.ids("upstreams"), [one.id]);
   });
 
-  test("removes one key and keeps the consumer's others", async (its) => {
+  test("removes one key and keeps the consumer's other keys", async (its) => {
     const bob = await its.create("consumers", consumer("bob"));
     const keys = [];
     for (const key of ["a", "b", "c"]) keys.push(await its.create("keyauth_credentials", credential(bob, key)));

@@ -46,7 +46,7 @@ for (const [what, values, count] of [
     assert.equal(names.length, count, names.join());
   });
 
-test("Helm installs them if their CRD exists", async () => {
+test("Helm installs ServiceMonitors if their CRD exists", async () => {
   const args = ["install", release, charts.sluice, "-n", "sluice", "--dry-run=server", ...monitored];
   const { code, stderr } = await helm(args, plane.kubeconfig);
   assert.equal(code, 0, stderr);
@@ -58,7 +58,7 @@ for (const [change, fault] of [
   [{ pth: "/metrics" }, /unknown field "(spec\.endpoints\[0\]\.)?pth"/],
   [{ honorLabels: "true" }, /honorLabels.*boolean/],
 ] as const)
-  test(`the API server refuses one with ${JSON.stringify(change)}`, async () => {
+  test(`the API server refuses a ServiceMonitor with ${JSON.stringify(change)}`, async () => {
     const [monitor] = await monitors(monitored);
     assert.ok(monitor);
     const { endpoints, ...spec } = monitor.spec as { readonly endpoints: readonly object[] };

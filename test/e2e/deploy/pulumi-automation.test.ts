@@ -139,7 +139,7 @@ test("the policy pack refuses exactly the objects that break a rule, in a previe
   await assert.rejects(plane.kubectl(["get", "cronjob/report", "--namespace=shop"]), /not found/);
 });
 
-test("the next up without the error continues, and its outputs mark their secrets", async () => {
+test("the next up without the error continues, and marks the secrets among its outputs", async () => {
   shop.workspace.program = programOf({ limited: true, tag: "1" });
   const { summary, outputs, stdout } = await shop.up({ policyPacks });
   assert.equal(summary.result, "succeeded");

@@ -271,7 +271,7 @@ test("changes by kubectl are found by refresh and reverted by up", async () => {
   await pulumi("preview", "--expect-no-changes", "--stack", "dev");
 });
 
-test("prod is deployed beside it with external servers, although the first run was killed halfway", async () => {
+test("prod is deployed beside dev with external servers, although the first run was killed halfway", async () => {
   await startServers(cluster);
   await selectStack(project, "prod");
   // Its nodes request more processors than this machine has.
@@ -310,7 +310,7 @@ test("prod is deployed beside it with external servers, although the first run w
   await pulumi("preview", "--refresh", "--expect-no-changes", "--stack", "prod");
 });
 
-test("staging runs beside it in its own namespace, and destroying dev removes all of dev and nothing of staging", async () => {
+test("staging runs beside dev in its own namespace, and destroying dev removes all of dev and nothing of staging", async () => {
   await selectStack(project, "staging");
   await configure("staging", small);
   await up("staging");

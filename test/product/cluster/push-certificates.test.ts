@@ -278,7 +278,7 @@ test("the other operator continues with the same certificates", async () => {
   assert.deepEqual(await textsOf("sluice-push-authority"), before);
 });
 
-test("the operator requests its own Secrets only by name, and nothing that it may not", () => {
+test("the operator requests its own Secrets only by name, and sends no request that RBAC refuses", () => {
   const mine = plane.audited().filter(({ user, resource }) => user === users.operator && resource === "secrets");
   const named = mine.filter(({ name }) => name?.startsWith("sluice-push"));
   assert.deepEqual([...new Set(named.map(({ verb }) => verb))].sort(), ["get", "patch"]);

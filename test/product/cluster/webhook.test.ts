@@ -181,7 +181,7 @@ describe("the webhook's certificate", { concurrency: false }, () => {
     for (const replica of replicas) await waitFor(() => isTrusted(replica), { what: "a replica to be trusted" });
   });
 
-  test("is replaced when its Secret is lost: all replicas present another one, and the API server trusts it", async () => {
+  test("is replaced when its Secret is lost: all replicas present a new one, and the API server trusts it", async () => {
     const before = await bundle();
     await plane.kubectl(["delete", "secret", name]);
     await waitFor(async () => (await bundle()) !== before, { what: "another authority in the configuration" });
@@ -211,7 +211,7 @@ describe("the webhook's certificate", { concurrency: false }, () => {
   });
 });
 
-test("while no operator answers, nothing is refused", async () => {
+test("while no operator answers, no resource is refused", async () => {
   await Promise.all(replicas.map((replica) => replica.stop()));
   replicas = [];
   assert.equal((await create("unseen", invalid)).status, 201);

@@ -143,7 +143,7 @@ describe("a query that a plan cannot answer", () => {
     });
   }
 
-  it("has a resolver that uses information about the query: only that one runs again", async () => {
+  it("has a resolver that uses information about the query: only that resolver runs again", async () => {
     const { answer, expected, quickly } = await both("{ me { id } odd { informed } }");
     assert.equal(JSON.stringify(answer), JSON.stringify(expected));
     assert.deepEqual(quickly, ["Query.me", "Query.odd", "Odd.informed", "Odd.informed"]);
@@ -167,7 +167,7 @@ describe("an operation that is left to graphql-js", () => {
     });
   }
 
-  it("is a mutation, which is not executed here", async () => {
+  it("is a mutation, which no plan executes", async () => {
     await both('mutation { rename(name: "x") { name } }');
     assert.deepEqual(calls, ["x"], "by graphql-js alone");
   });

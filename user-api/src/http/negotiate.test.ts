@@ -40,6 +40,6 @@ describe("an event stream", () => {
     ["application/graphql-response+json, application/json, text/event-stream, multipart/mixed", false],
   ] as const;
   for (const [accept, wanted] of cases) {
-    it(`is ${wanted ? "" : "not "}what ${accept} wants`, () => assert.equal(wantsEventStream(accept), wanted));
+    it(`is ${wanted ? "" : "not "}requested by ${accept}`, () => assert.equal(wantsEventStream(accept), wanted));
   }
 });

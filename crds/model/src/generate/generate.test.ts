@@ -20,7 +20,7 @@ test("every generated file says that it is generated, and ends in one line break
   }
 });
 
-test("CRDs, chart and pages are among them", () => {
+test("the generated files include CRDs, chart and pages", () => {
   const plurals = ["certificates", "upstreams", "services", "routes", "consumers", "plugins"];
   const paths = new Set(files.map(({ path }) => path));
   const expected = [

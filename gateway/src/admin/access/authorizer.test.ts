@@ -79,7 +79,7 @@ describe("the authorizer of a cluster", () => {
   });
   const ann = { username: "ann" };
 
-  test("admits users that may do the same to the resources", async () => {
+  test("admits users whom RBAC allows the same operation on the custom resources", async () => {
     const cluster = clusterOf(ann, () => true);
     assert.equal(await statusOf({ cluster }, { headers: bearer("ann's") }), 200);
     assert.equal(await statusOf({ cluster }, { headers: bearer("bob's") }), 401);

@@ -63,7 +63,7 @@ describe("a plan", () => {
     ]);
   });
 
-  test("shows what differs from the defaults in a new entity, in records too", async () => {
+  test("shows the members of a new entity that differ from the defaults, in nested records too", async () => {
     const upstream = made("upstreams", { name: "u", healthchecks: { active: { healthy: { interval: 5 } } } });
     assert.deepEqual((await planBetween({}, { upstreams: [upstream] })).created, [
       { collection: "upstreams", id: upstream.id, name: "u", members: { "healthchecks.active.healthy.interval": 5 } },

@@ -40,7 +40,7 @@ describe("concurrent writers", () => {
     assert.partialDeepStrictEqual(shown, { config: { second: 1, minute: 2, hour: 3, day: 4, month: 5, year: 9999 } });
   });
 
-  test("change the entity that the other writer left", async () => {
+  test("change the entity as the other writer left it", async () => {
     store.refuse.push(async () => {
       await ask("PATCH", "/services/shop", { json: { retries: 1 } });
     });

@@ -42,7 +42,7 @@ test("an accepted socket reads into the shared slab, and emits no data event", a
   assert.deepEqual(told, []);
 });
 
-test("it reads nothing while it is paused", async (context) => {
+test("a paused accepted socket reads nothing", async (context) => {
   const { far, near } = await connected(context);
   const inlet = attachReadBuffer(near, { isTls: false });
   assert.ok(inlet);
@@ -84,7 +84,7 @@ test("data that is put back is emitted first, and later data after it", async (c
   await whole.promise;
 });
 
-test("in the middle of a long body it reads into its own slab", async (context) => {
+test("a socket in the middle of a long body reads into its own slab", async (context) => {
   const { far, near } = await connected(context);
   const inlet = attachReadBuffer(near, { isTls: false });
   assert.ok(inlet);

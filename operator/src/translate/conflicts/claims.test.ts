@@ -204,7 +204,7 @@ test("a reserved server name is kept from other namespaces, and free for its own
   assert.equal(claims.claim(claimant("snis", { name: "a.test" }, "heir", "one")), null);
 });
 
-test("the first to reserve a match has it, and no other may reserve it", () => {
+test("the first resource to reserve a match keeps it, and no other may reserve it", () => {
   const claims = createClaimTable(createClaimInterests());
   claims.claim(claimant("routes", route({ paths: ["/taken"] }), "holder", "one"));
   claims.reserve(claimant("routes", route({ paths: ["/taken", "/a"] }), "first", "two"));

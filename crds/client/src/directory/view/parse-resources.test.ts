@@ -4,7 +4,7 @@ import { parseResources } from "./parse-resources.ts";
 
 const head = "apiVersion: sluice.dev/v1alpha1\nkind: Service\n";
 
-test("reports where a document is wrong, and reads the others", () => {
+test("reports where a document is invalid, and reads the other documents", () => {
   const good = `${head}metadata: {name: good}\n`;
   const table: readonly (readonly [string, RegExp])[] = [
     ["- a\n", /a resource is a map/],

@@ -100,7 +100,7 @@ for (const [url, change, expected] of urls) {
   });
 }
 
-test("an update leaves passwords in their Secrets unless it sets one", () => {
+test("an update leaves passwords in their Secrets unless it sets a password", () => {
   const configFrom = [{ path: "redis.password", secretRef: { name: "keys", key: "good" } }];
   const config = { minute: 1, policy: "redis", redis: { host: "r" } };
   const previous = resource("Plugin", { plugin: "rate-limiting", config, configFrom });
