@@ -1,4 +1,4 @@
-{{/* What the pods have in common. */}}
+{{/* Settings common to all pods. */}}
 
 {{- /* Restricted Pod Security, for a pod. */}}
 {{- define "sluice.podSecurity" -}}
