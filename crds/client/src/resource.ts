@@ -144,7 +144,7 @@ export class Rejected extends Error {
   override readonly name = "Rejected";
 }
 
-/** The kind is not served (its CRD is gone): earlier results say nothing about what exists. Passed to `lost`. */
+/** The kind is not served (its CRD is gone): earlier results say nothing about existing resources. Passed to `lost`. */
 export class UnknownKind extends Error {
   override readonly name = "UnknownKind";
 }

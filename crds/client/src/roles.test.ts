@@ -1,5 +1,6 @@
 /**
- * The chart's roles grant exactly what the clients of this folder need; test/cluster tests RBAC on a real API server.
+ * The chart's roles grant exactly the permissions that the clients of this folder need; test/cluster tests RBAC on a
+ * real API server.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

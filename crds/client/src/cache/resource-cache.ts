@@ -214,7 +214,8 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
           observer.replaced([]);
           return;
         }
-        // If the kind is not served, an empty list would look like a deletion of everything: it counts as not synced.
+        // If the kind is not served, an empty list would look like a deletion of everything: the kind counts as not
+        // synced.
         if (error instanceof UnknownKind) unsynced.add(scope);
         troubles.set(scope, error.message);
         log.warn({ kind, namespace: scope.namespace, reason: error.message }, "cannot read resources, trying again");

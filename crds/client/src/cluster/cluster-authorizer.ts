@@ -1,6 +1,6 @@
 /**
  * Authenticates Kubernetes tokens and checks permissions with the API server (TokenReview and SubjectAccessReview), so
- * that its authenticators and RBAC also apply outside of it.
+ * that the API server's authenticators and RBAC also apply here.
  */
 import { createHash } from "node:crypto";
 import { LruCache } from "@sluice/model";

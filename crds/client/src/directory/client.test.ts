@@ -368,7 +368,7 @@ test("a directory that is moved away while its files are read keeps its resource
     assert.equal((await client.list("Service")).length, 200);
     const away = `${directory}-away`;
     const listing = client.list("Service");
-    // Its folder is listed in another thread, and its files are read in batches after that.
+    // The directory is listed in another thread, and its files are read in batches after that.
     await new Promise((resolve) => setImmediate(resolve));
     renameSync(directory, away);
     try {

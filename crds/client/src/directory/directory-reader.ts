@@ -118,7 +118,10 @@ export function createDirectoryReader({ directory, log, unprotectWait, onWait, o
     trust = Math.min(Math.max(MIN_TRUST, (performance.now() - startedAt) / rescanShare), maxRescanInterval);
   }
 
-  /** At the start, files still being written are awaited: without them the others might be unprotected. */
+  /**
+   * At the start, files still being written are awaited: without these files, Routes in other files might be
+   * unprotected.
+   */
   async function scan(): Promise<DirectoryView> {
     for (let tries = view ? 0 : FIRST_TRIES; ; tries--) {
       longestWait = 0;

@@ -54,7 +54,7 @@ const words: Readonly<Record<CrossNamespaceReference["to"]["kind"], string>> = {
 
 /**
  * The violation of a cross-namespace reference that is not allowed. The message is the same whether or not the resource
- * exists, because only readers of that namespace may know.
+ * exists, because only readers of that namespace may know whether it exists.
  */
 export function crossNamespaceViolation(
   to: CrossNamespaceReference["to"],

@@ -154,7 +154,7 @@ export function ensureFolder(path: string, mode?: number): void {
   try {
     if (!existsSync(path)) mkdirSync(path, { mode });
   } catch (error) {
-    // Another process created it first.
+    // Another process created the folder first.
     if (!existsSync(path)) throw error;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * File system notifications for a folder tree, with one watch per folder. Node's recursive watch uses one per file and
- * scans all of them at every change.
+ * File system notifications for a folder tree, with one watch per folder. Node's recursive watch uses one watch per
+ * file and scans all files at every change.
  */
 import { type FSWatcher, readdirSync, statSync, watch } from "node:fs";
 import { extname, join } from "node:path";

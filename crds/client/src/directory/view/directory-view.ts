@@ -10,7 +10,10 @@ import { contentHash, uidOf } from "./content.ts";
 import type { ParsedFile, ParsedResource } from "./parse-resources.ts";
 import type { StatusRecord } from "./status-record.ts";
 
-/** A file's last valid resources, and its present faults. If it is broken, its resources are those of earlier text. */
+/**
+ * A file's last valid resources, and its present faults. If the file is broken, the resources come from its earlier
+ * text.
+ */
 export interface FileContent extends ParsedFile {
   /** The timestamps of the earlier text. */
   readonly goodAt?: { readonly changedAt: number; readonly bornAt: number };

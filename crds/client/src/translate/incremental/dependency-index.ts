@@ -1,4 +1,4 @@
-/** Which resources have to be translated again when others change. */
+/** Determines which resources have to be translated again when other resources change. */
 import { parseRefKey } from "../../keys.ts";
 import { isSluiceKind } from "../../kinds.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Entities that are entries of a list in a spec (keys, targets, server names). An invalid entry does not affect its
- * parent and the other entries: they are served.
+ * Entities that are entries of a list in a spec (keys, targets, server names). The parent and the other entries are
+ * served even if one entry is invalid.
  */
 import {
   type Collection,
