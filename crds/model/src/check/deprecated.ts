@@ -8,7 +8,7 @@ import { validate } from "./validate.ts";
 type Members = Readonly<Record<string, unknown>>;
 type Path = readonly string[];
 
-/** Members in the schema's form, and the violations of others. */
+/** Members in the schema's form, and the violations of other members. */
 export interface ReplacedMembers {
   readonly members: Members;
   readonly violations: readonly Violation[];

@@ -18,7 +18,7 @@ import type { Violation } from "../violation.ts";
 export interface NodeReport {
   /** The node's id (UUID), new at every start. */
   readonly node: string;
-  /** Hash of the snapshot that it serves; null before the first document. */
+  /** Hash of the snapshot that the node serves; null before the first document. */
   readonly hash: string | null;
   /** The operator's revision of that snapshot; 0 before the first document. */
   readonly revision: number;
@@ -26,7 +26,7 @@ export interface NodeReport {
   readonly term?: number;
   /** Version of the node's software. */
   readonly version: string;
-  /** Port of its status listener, on the host of its push listener; absent if it has none. */
+  /** Port of the node's status listener, on the host of its push listener; absent if the node has none. */
   readonly statusPort?: number;
 }
 

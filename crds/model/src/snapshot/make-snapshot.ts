@@ -20,7 +20,7 @@ export const emptySnapshot: Snapshot = register(
   emptyHashTree,
 );
 
-/** What differs in one collection, or in the endpoints. */
+/** The differences in one collection, or in the endpoints. */
 export interface SectionDifferences {
   readonly section: Section;
   readonly differences: readonly Difference<object>[];

@@ -1,4 +1,4 @@
-/** What decK's own members of a file, `_info` and `_plugin_configs`, mean for its entities. */
+/** The meaning of decK's own members of a file, `_info` and `_plugin_configs`, for its entities. */
 import { type Collection, entities } from "../../entities/index.ts";
 import { isRecord } from "../../schema/node.ts";
 import type { Violation } from "../../violation.ts";

@@ -5,7 +5,7 @@ import { visitTokens } from "../parse/syntax-errors.ts";
 
 /** One item of a list, in whole lines. */
 export interface ItemText {
-  /** Blank lines and comments above it. */
+  /** Blank lines and comments above the item. */
   readonly lead: string;
   readonly body: string;
 }
@@ -104,7 +104,7 @@ const lineStart = (text: string, offset: number): number => (offset === 0 ? 0 : 
 
 const lineEnd = (text: string, offset: number): number => text.indexOf("\n", offset) + 1 || text.length;
 
-/** Whether the text has aliases, so that an edit of one piece could change others. */
+/** Whether the text has aliases, so that an edit of one piece could change other pieces. */
 const hasAlias = (text: string, map: CST.BlockMap): boolean =>
   /[&*]/.test(text) &&
   visitTokens([map]).some(
