@@ -20,10 +20,7 @@ export interface HealthChange {
   readonly healthy: boolean;
 }
 
-/**
- * Makes the store's entities equal to those of the document. A write is repeated after a concurrent change; a plan is
- * not.
- */
+/** Sets the health in the node of this process; resolves to an error message, undefined on success. */
 export type SetHealth = (change: HealthChange) => Promise<string | undefined>;
 
 /** The headers of the response to a write. */

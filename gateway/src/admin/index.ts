@@ -11,7 +11,7 @@ import { createListener } from "./listener.ts";
 import { createWarnings } from "./writes/response-headers.ts";
 
 export interface AdminOptions extends Pick<AdminContext, "settings" | "log" | "version" | "setHealth"> {
-  /** The caller closes it after the admin listener. */
+  /** The caller closes the opened store after the admin listener. */
   readonly opened: Pick<OpenedStore, "store" | "fleet" | "hash">;
   /** Addresses of the proxy in this process. Default: there is none. */
   readonly proxies?: AdminContext["proxies"];

@@ -130,7 +130,7 @@ for (const [what, envOf] of forms) {
   test(`one process with ${what} and two workers: a write is served by both when its response arrives`, async (context) => {
     const { admin, proxy, status, upstream } = await start(context, { ...(await envOf(context)), SLUICE_WORKERS: "2" });
     const port = Number(new URL(proxy).port);
-    // Each on its own connection, so that both workers get some.
+    // Each request uses its own connection, so that both workers get some requests.
     const answers = async () => Promise.all(Array.from({ length: 24 }, () => ask(port, { path: "/x/y" })));
     const statuses = async () => new Set((await answers()).map((answer) => answer.status));
     const target = new URL(upstream).host;

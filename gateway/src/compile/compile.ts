@@ -17,7 +17,7 @@ import { CompiledUpstreams } from "./upstream-index.ts";
 export interface CompileTools extends PluginTools, BalancerTools {}
 
 /**
- * Throws only when the snapshot violates what its validation guarantees (a bug). The caller then keeps its runtime.
+ * Throws only when the snapshot violates a guarantee of its validation (a bug). The caller then keeps its runtime.
  *
  * @param previous the current runtime; null at start
  */

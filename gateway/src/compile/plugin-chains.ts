@@ -31,7 +31,7 @@ interface LoadedPlugin {
   /** May be an unknown name if the plugin is marked unavailable. */
   readonly name: string;
   readonly step: PluginStep;
-  /** The route, service and consumer it is attached to. */
+  /** The route, service and consumer that the plugin is attached to. */
   readonly scope: string;
   readonly consumer: string | undefined;
   readonly protocols: SnapshotPlugin["protocols"];

@@ -109,7 +109,7 @@ const RETRY_INTERVAL = 10_000;
 class RoundRobinUpstream extends BaseUpstream implements ServiceUpstream, TargetAttempts<UpstreamTarget> {
   readonly host: string;
   readonly targets: readonly UpstreamTarget[];
-  /** All targets stand for one name, so a failure of one is expected of the others too. */
+  /** All targets stand for one name, so if one target fails, the others are expected to fail too. */
   readonly hasOtherTarget = false;
   readonly fallback: UpstreamTarget | null;
   #turn: number;

@@ -1,4 +1,4 @@
-/** Explains database errors to users: the reason, and what to do. */
+/** Explains database errors to users: the reason, and a remedy. */
 import { databaseSettings as names } from "../settings/database.ts";
 import { DatabaseFault, DatabaseUnreachable } from "./driver.ts";
 

@@ -23,8 +23,8 @@ export interface Database extends DatabaseConnection {
   /** The schema of the tables. Statements name no schema. */
   readonly schema: string;
   /**
-   * BEGIN, `run`, COMMIT; or ROLLBACK when `run` rejects. Every statement sees what was committed before it began (READ
-   * COMMITTED); a caller that needs more must lock. `run` must use the connection that it is given.
+   * BEGIN, `run`, COMMIT; or ROLLBACK when `run` rejects. Every statement sees the data that was committed before it
+   * began (READ COMMITTED); a caller that needs more must lock. `run` must use the connection that it is given.
    */
   transaction<Result>(run: (connection: DatabaseConnection) => Promise<Result>): Promise<Result>;
   /**
@@ -38,7 +38,10 @@ export interface Database extends DatabaseConnection {
   close(): Promise<void>;
 }
 
-/** What the database reports about a rejected statement (Postgres documentation, appendix A and section 54.8). */
+/**
+ * The details that the database reports about a rejected statement (Postgres documentation, appendix A and section
+ * 54.8).
+ */
 export interface SqlErrorDetails {
   readonly code: string;
   readonly table?: string;

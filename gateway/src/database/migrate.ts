@@ -12,7 +12,7 @@ export interface MigrationState {
   readonly available: readonly string[];
 }
 
-/** What a step did; or the error for which it did nothing. */
+/** The result of a step, or the error because of which it did nothing. */
 export type MigrationResult =
   | { readonly ran: readonly string[]; readonly state: MigrationState; readonly fault?: undefined }
   | { readonly fault: "needs bootstrap" | "pending"; readonly ran?: undefined; readonly state?: undefined };
@@ -100,7 +100,7 @@ const FUNCTIONS = [
   ...["take_revision", "log_change", "log_truncate", "dependents", "write_one", "write_all", "take_counters"],
 ];
 
-/** One process at a time; the next one sees the results of the previous one. */
+/** Runs in one process at a time; the next process sees the results of the previous one. */
 const alone = <Result>(database: Database, run: (connection: DatabaseConnection) => Promise<Result>): Promise<Result> =>
   database.transaction(async (connection) => {
     await connection.query("select pg_advisory_xact_lock($1)", [LOCK]);

@@ -18,7 +18,7 @@ const FORGOTTEN = 3600;
 export interface NodeRecord {
   readonly id: string;
   readonly address: string;
-  /** Base URL of its status listener; null: other machines cannot reach it. */
+  /** Base URL of the node's status listener; null: other machines cannot reach it. */
   readonly status: string | null;
   readonly version: string;
   readonly revision: number;

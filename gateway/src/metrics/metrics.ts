@@ -43,7 +43,7 @@ export interface Reloads {
   readonly succeeded: number | null;
 }
 
-/** Functions that are called at every scrape. Without one of them, its metrics have no series. */
+/** Functions that are called at every scrape. If a function is missing, its metrics have no series. */
 export interface MetricReadings {
   /** The document that the node runs; null: none. */
   config(): Config | null;

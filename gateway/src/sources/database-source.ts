@@ -12,7 +12,7 @@ import { type Revision, readChanges } from "../database/read-changes.ts";
 import { READ_NEWER, type SnapshotSink, type Source, type SourceLog } from "./source.ts";
 
 export interface DatabaseSourceOptions {
-  /** The caller closes it after the source has stopped. */
+  /** The caller closes the database after the source has stopped. */
   readonly database: Database;
   readonly log: SourceLog;
   /** How other processes reach the node: the address of its status listener. Called once the listener is open. */
@@ -29,7 +29,7 @@ export interface DatabaseSourceOptions {
  */
 const ROW = 10;
 /**
- * Maximum milliseconds that the first of several successive changes is delayed for the others, and that the next is
+ * Maximum milliseconds for which the first of several successive changes is delayed, and for which the next change is
  * awaited.
  */
 const MAX_REST = 10;

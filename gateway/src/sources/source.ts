@@ -32,9 +32,9 @@ export interface SourceLog {
   error(details: object, message: string): void;
 }
 
-/** What a node reports about itself. Called once the node listens. */
+/** The facts that a node reports about itself. Called once the node listens. */
 export interface NodeStatusSource {
   readonly state: () => NodeReport;
-  /** The address of its status listener. */
+  /** The address of the node's status listener. */
   readonly status: () => Address;
 }

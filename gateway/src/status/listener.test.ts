@@ -102,7 +102,7 @@ test("metrics are generated as they are read, and no further once the reader has
     const response = await new Promise<IncomingMessage>((resolve) => get(url, { agent: false }, resolve));
     response.once("readable", () => response.read(1));
     let before = -1;
-    // The buffers of both sockets limit what is generated for a client that does not read.
+    // The buffers of both sockets limit the text that is generated for a client that does not read.
     await waitFor(
       () => {
         const stands = made === before;

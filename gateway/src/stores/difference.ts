@@ -99,7 +99,7 @@ interface Tangle {
   readonly fresh: readonly Step[];
 }
 
-/** The changes in an order in which each name is released before it is reused, and the steps that block others. */
+/** The changes in an order in which each name is released before it is reused, and the steps that block other steps. */
 function untangle({ gone, changed, fresh }: Tangle) {
   const holders = new Map<string, Step>();
   for (const step of [...gone, ...changed]) {

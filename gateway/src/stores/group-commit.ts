@@ -6,7 +6,7 @@ interface Waiting<Outcome> {
   readonly resolve: (outcome: Outcome | Promise<Outcome>) => void;
 }
 
-/** A single write starts at once; an error of `commit` is that of all writes of the group. */
+/** A single write starts at once; an error of `commit` rejects all writes of the group. */
 export interface GroupCommitOptions<Outcome> {
   /** Does each of the lists completely or not at all; resolves to their outcomes. */
   readonly commit: (group: readonly (readonly Write[])[]) => Promise<readonly (Outcome | Promise<Outcome>)[]>;

@@ -115,7 +115,7 @@ export type WriteOutcome =
     };
 
 /**
- * Every method sees all writes that this store resolved before the call; writes by others follow soon after.
+ * Every method sees all writes that this store resolved before the call; writes by other processes follow soon after.
  *
  * @throws StoreUnavailable while entities cannot be read or written.
  */
@@ -126,7 +126,7 @@ export interface Store {
   write(writes: readonly Write[], options?: StoreWriteOptions): Promise<WriteOutcome>;
   /** Entities are in a database (`database` of the model's CheckOptions). Default: no. */
   readonly database?: boolean;
-  /** What cannot be read at present, and why; empty without a problem. */
+  /** The parts that cannot be read at present, with the reasons; empty without a problem. */
   unready(): readonly string[];
 }
 

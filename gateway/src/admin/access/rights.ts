@@ -68,7 +68,7 @@ export function requiredRights(method: string, url: string, home: string): reado
   }
   if (unrestrictedUrls.has(url)) return [];
   if (url.startsWith("/upstreams/")) return rightsTo("upstreams", [reading ? "get" : "update"], home);
-  // With custom resources, POST /config only reports what would change.
+  // With custom resources, POST /config only reports the changes that it would make.
   if (reading || url === "/config") return rightsToAll(["list"], home);
   return rightsToAll(["create", "update", "patch", "delete"], home);
 }

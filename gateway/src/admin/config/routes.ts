@@ -97,7 +97,10 @@ async function load(
   return { status: 201, headers, body: byId(await readAll(store)), ...(programmed && { programmed }) };
 }
 
-/** Makes the store's entities those of the document; a plan is not repeated. */
+/**
+ * Makes the store's entities equal to those of the document. A write is repeated after a concurrent change; a plan is
+ * not.
+ */
 const replaceAll = (store: Store, after: EntityLists, { plan }: { readonly plan: boolean }) =>
   performWrites(
     store,

@@ -61,7 +61,7 @@ const consumers = (derived: EntityOperations): Partial<EntityOperations> => ({
   },
 });
 
-/** Kong's clients compare the response with what they sent, and files dumped from Kong contain both spellings. */
+/** Kong's clients compare the response with their request, and files dumped from Kong contain both spellings. */
 const plugins = (): Partial<EntityOperations> => ({
   async present(entity) {
     const { config, ...members } = entity as Plugin;

@@ -51,7 +51,7 @@ export async function upsertEntity(operations: EntityOperations, call: EntityReq
     async isRetryable({ kind }) {
       if (kind === "changed") return true;
       if (before || (kind !== "primary-key" && kind !== "unique")) return false;
-      // Another client created it in the meantime, or the id derived from the name is in use.
+      // Another client created the entity in the meantime, or the id derived from the name is in use.
       return (
         (await store.find(collection, place.by)) !== null || (kind === "primary-key" && (given.id ?? null) === null)
       );

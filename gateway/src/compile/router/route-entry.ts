@@ -1,4 +1,7 @@
-/** Entries: what the router sorts and tries. A route has one for each of its paths, so that paths compete one by one. */
+/**
+ * Entries: the units that the router sorts and tries. A route has one entry for each of its paths, so that paths
+ * compete one by one.
+ */
 import { compileRegex, type Regex, type SnapshotRoute } from "@sluice/model/serving";
 import { lowerCase } from "../../exchange/header-name.ts";
 import type { RoutableRequest } from "../runtime.ts";

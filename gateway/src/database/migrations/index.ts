@@ -6,7 +6,7 @@ import { baseWrite, writeAllFunction } from "./base-write.ts";
 
 /** One schema migration. Never change a merged one: databases that ran it keep its result, and its name marks it as run. */
 export interface Migration {
-  /** Runs in one process at a time; the next process sees the results of the previous one. */
+  /** Sorts after the previous migrations: `001_what_it_does`. */
   readonly name: string;
   /**
    * SQL that is compatible with nodes of the previous version, which share the database during an upgrade. They write

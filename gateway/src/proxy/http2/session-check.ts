@@ -35,7 +35,7 @@ export class SessionCheck {
   readonly #options: SessionCheckOptions;
   /** Bytes of heads and bodies, with frame headers. */
   #content = 0;
-  /** Bytes received at the last check that saw new ones, and its time by `performance.now()`. */
+  /** Bytes received at the last check that saw new bytes, and the time of that check by `performance.now()`. */
   #read = 0;
   #cameAt = performance.now();
   #isAsked = false;

@@ -108,7 +108,7 @@ export class ClientMemory {
 
 /** Memory that one connection makes its worker hold. A closed account counts nothing. */
 export class MemoryAccount {
-  /** Bytes that the client has not read, and those of the streams that they keep open. */
+  /** Bytes that the client has not read, and the bytes of the streams that stay open because of them. */
   waiting = 0;
   /** Start of waiting by `performance.now()`; it advances in proportion to the bytes that are read. */
   waitsSince = 0;

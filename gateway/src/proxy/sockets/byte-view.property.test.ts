@@ -45,7 +45,7 @@ interface Sent {
 /** Successive reads of a connection differ, in this number of ways. */
 const READS = 40;
 
-/** One client connection: what it reads goes to its own slow peer, to a plugin that keeps it, or nowhere. */
+/** One client connection: the bytes that it reads go to its own slow peer, to a plugin that keeps it, or nowhere. */
 class Connection {
   /** The first byte value of this connection. */
   readonly #base: number;

@@ -14,7 +14,7 @@ export class ReadBuffer {
   readonly first: Buffer = sharedSlab.bytes;
   /** Minimum bytes of a read in the middle of a long body. */
   readonly longRead: number;
-  /** Receives what was read. */
+  /** Receives the bytes that were read. */
   read: (view: ByteView) => void = () => {
     // Ignored: the connection has no owner yet and no request was sent on it.
   };

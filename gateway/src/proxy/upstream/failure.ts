@@ -1,4 +1,4 @@
-/** Errors of exchanges with upstreams, and what they mean: the response to the client, and whether a retry may help. */
+/** Errors of exchanges with upstreams, and their effects: the response to the client, and whether a retry may help. */
 import type { FailureSignal } from "../../balance/health.ts";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 

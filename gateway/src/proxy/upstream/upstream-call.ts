@@ -57,7 +57,10 @@ export abstract class UpstreamCall<Listener extends Pick<UpstreamCallListener<ne
   /** Whether the client is still sending its body. */
   protected isSending = false;
   protected isPaused = false;
-  /** A reused idle connection was already closed: other idle ones may be as old, so the retry opens a new one. */
+  /**
+   * A reused idle connection was already closed: other idle connections may be as old, so the retry opens a new
+   * connection.
+   */
   protected wantsFresh = false;
   readonly #attempts: TargetAttempts<UpstreamTarget>;
   #triesLeft: number;

@@ -1,4 +1,4 @@
-/** Edits of a large file that are read without the rest give the same result as the whole text. */
+/** Edits of a large file that are read by themselves give the same result as the whole text. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { collections, hashTreeOf, loadText } from "@sluice/model";

@@ -18,7 +18,7 @@ const head = '_format_version: "3.0"\n';
 /** Makes any text a long one. */
 const LONG = `# ${"long ".repeat(4000)}\n`;
 
-/** A source of one file, and what it delivered last. */
+/** A source of one file, and its last delivery. */
 function openFile(context: TestContext, { keep = false, log = silent as SourceLog } = {}) {
   const folder = temporaryFolder("file-source");
   const file = join(folder.path, "sluice.yaml");

@@ -51,8 +51,8 @@ export interface FileSource extends Source {
   /** Runs right after a check of the file; no other check runs at the same time. */
   exclusively<Result>(run: () => Promise<Result>): Promise<Result>;
   /**
-   * Serves what the caller of `exclusively` has just written, without reading the file again. If it was not `saved` to
-   * the file, it is served until the file changes.
+   * Serves the text that the caller of `exclusively` has just written, without reading the file again. If the text was
+   * not `saved` to the file, it is served until the file changes.
    */
   deliver(text: string, snapshot: Snapshot, how: { readonly saved: boolean }): Promise<void>;
 }

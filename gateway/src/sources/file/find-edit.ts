@@ -60,7 +60,7 @@ export function findEdit(before: string, text: string): EditedItems | null {
 interface ItemPositions {
   readonly starts: Uint32Array;
   readonly ends: Uint32Array;
-  /** Indexes of their collections. */
+  /** Indexes of the items' collections. */
   readonly lists: Uint8Array;
 }
 

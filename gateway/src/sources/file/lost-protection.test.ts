@@ -17,7 +17,7 @@ const global = (name: string, more = "") => `plugins:\n- {name: ${name}${more}}\
 const keyAuth = shop(onService("{name: key-auth}"));
 const demo = "consumers:\n- username: demo\n";
 
-/** A route for all paths without a plugin, and others of the same service. */
+/** A route for all paths without a plugin, and other routes of the same service. */
 const openSite = "  - {name: site, paths: [/]}\n";
 const site = (routes: string) =>
   `${head}services:\n- name: site\n  url: http://site.test\n  routes:\n${openSite}${routes}`;

@@ -79,7 +79,7 @@ const coversAll = (plugin: SnapshotPlugin, other: SnapshotPlugin): boolean =>
   (plugin.consumer === null || plugin.consumer.id === other.consumer?.id) &&
   other.protocols.every((protocol) => plugin.protocols.includes(protocol));
 
-/** Whether the changed plugin protects at least what it protected before. */
+/** Whether the changed plugin protects at least the same requests as before. */
 const replaces = (now: SnapshotPlugin, was: SnapshotPlugin): boolean =>
   protects(now) && coversAll(now, was) && scopeOf(now.route, now.service) === scopeOf(was.route, was.service);
 

@@ -79,8 +79,8 @@ function removals(snapshot: Snapshot, gone: LoadedItems, put: LoadedItems): Reco
 }
 
 /**
- * The change from the served snapshot to what the reader process has read. Unchanged entities are left out, so that the
- * node keeps what it compiled for them.
+ * The change from the served snapshot to the content that the reader process has read. Unchanged entities are left out,
+ * so that the node keeps their compiled form.
  */
 export function changeFromReading(previous: Snapshot, { put, endpoints, places }: FileReading): Change {
   const isTold = (id: string): boolean => places?.has(byId(id)) ?? true;

@@ -9,7 +9,7 @@ export interface RevisionWait {
    * with the nodes that lag; null when the database does not answer.
    */
   awaitRevision(revision: number, timeout: number): Promise<WaitResponse | null>;
-  /** Reports what a node of this process serves, which is faster than through the database. */
+  /** Reports the revision that a node of this process serves, which is faster than through the database. */
   served(node: string, revision: number): void;
   /** Pending waits resolve to null. */
   close(): void;

@@ -48,8 +48,8 @@ export function createDatabaseStore(database: Database, awaitRevision: RevisionW
 }
 
 /**
- * Maximum number of writes per transaction: each waits for all of them, and if one is rejected, all are repeated one by
- * one.
+ * Maximum number of writes per transaction: each write waits for the whole transaction, and if one write is rejected,
+ * all are repeated one by one.
  */
 const MOST = 64;
 

@@ -104,7 +104,7 @@ function effectOf({ before, after, along }: ToldEffect, collection: Collection):
 
 /**
  * Creates entities of one collection, the most common write: a statement of its own needs a fraction of the time of
- * write_all. Undefined when the writes are others, or when one is rejected: write_all then reports the reason.
+ * write_all. Undefined for other writes, or when a write is rejected: write_all then reports the reason.
  */
 async function createEntities(
   connection: DatabaseConnection,

@@ -15,7 +15,7 @@ import { buildFileTree } from "./tree.ts";
 
 export interface FileStoreOptions {
   readonly file: string;
-  /** The process that serves the file starts it. */
+  /** The process that serves the file starts this source. */
   readonly source: FileSource;
   readonly writable: boolean;
   /** Reports on the nodes that serve the file, after a write that the source has delivered. */

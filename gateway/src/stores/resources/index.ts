@@ -132,7 +132,7 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
       force,
     });
 
-  /** Finishes or undoes what a crashed writer, or a failed undo, left behind. */
+  /** Finishes or undoes batches that a crashed writer, or a failed undo, left behind. */
   async function mend(): Promise<void> {
     await catchUp();
     if (await recoverBatches(client, { view: await view(), log })) await catchUp();
@@ -190,7 +190,7 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
     });
   }
 
-  /** Never rejects: what remains is cleaned up by the next turn, or by the next start. */
+  /** Never rejects: remaining marks and Secrets are cleaned up by the next turn, or by the next start. */
   async function end(
     { unused }: ResourceWritePlan,
     batch: readonly MarkedMember[],
@@ -209,7 +209,7 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
     }
   }
 
-  /** Writes by others since our last turn are read before anything is planned. */
+  /** Writes by other processes since our last turn are read before anything is planned. */
   const withMutex = (run: (turn: MutexHold) => Promise<void>): Promise<void> =>
     client
       .withMutex({ namespace: homeNamespace, name: ADMIN_MANAGER }, async (turn) => {

@@ -4,7 +4,7 @@ import type { WaitRequest, WaitResponse, WrittenResource } from "@sluice/model";
 import { Agent, request } from "undici";
 
 export interface OperatorClient {
-  /** Whether the nodes serve what was written; null when the operator cannot be reached or does not answer. */
+  /** Whether the nodes serve the written resources; null when the operator cannot be reached or does not answer. */
   wait(written: readonly WrittenResource[], timeout: number): Promise<WaitResponse | null>;
   /** The body of the operator's GET /status; null when the operator cannot be reached. */
   status(): Promise<Readonly<Record<string, unknown>> | null>;

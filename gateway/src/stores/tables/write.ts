@@ -104,7 +104,7 @@ function clashOf(draft: TablesDraft, { collection, entity }: PlacedEntity, old?:
   const taken = claimsOf(collection, entity).find((claim) => {
     const key = claimKey(collection, claim);
     const holder = draft.claims.get(key);
-    // An invalid entity keeps its name: otherwise the two would conflict once it is valid again.
+    // An invalid entity keeps its name: otherwise another entity could take the name, and the two would conflict later.
     return (holder !== undefined && holder.entity.id !== old?.id) || draft.faulty.get(key) !== undefined;
   });
   if (taken) return { kind: "unique", members: taken };

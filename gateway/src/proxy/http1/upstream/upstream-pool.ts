@@ -1,4 +1,7 @@
-/** Keep-alive pool of upstream connections. The most recently used is reused first, so that the others age out. */
+/**
+ * Keep-alive pool of upstream connections. The most recently used connection is reused first, so that the others age
+ * out.
+ */
 import type { Socket } from "node:net";
 import type { Runtime, UpstreamTarget } from "../../../compile/runtime.ts";
 import type { Connect } from "../../../outbound/connect.ts";

@@ -49,7 +49,7 @@ const LONGEST_REASON = 300;
 const FIRST_ERROR = 400;
 const FIRST_SERVER_ERROR = 500;
 
-/** OpenTelemetry's variables configure the rest: OTEL_EXPORTER_OTLP_HEADERS, OTEL_SERVICE_NAME and others. */
+/** OpenTelemetry's variables configure all other options: OTEL_EXPORTER_OTLP_HEADERS, OTEL_SERVICE_NAME and others. */
 export function openTracing({ sampling, url, node, version }: TracingPlan, log: ProxyLog): RequestObserver {
   // The SDK reports errors as JSON with stack traces.
   const tell = (message: unknown) => log.warn({ reason: String(message).slice(0, LONGEST_REASON) }, "traces are lost");

@@ -135,7 +135,7 @@ async function applyBatch(client: ResourceClient, steps: readonly ResourceStep[]
   return { awaits: hasOrderedVersion(resource.metadata) ? [...awaits, { ...last, resourceVersion }] : awaits, batch };
 }
 
-/** Maximum attempts if status writes by others keep changing the resourceVersion. */
+/** Maximum attempts if status writes by other writers keep changing the resourceVersion. */
 const ATTEMPTS = 16;
 
 /** Applies a step's resource with these annotations in addition; marks a resource to be removed. */
@@ -155,14 +155,20 @@ type Annotations = Readonly<Record<string, string>>;
 /** Changes to a resource; without a spec, the spec stays as it is. */
 type ResourceChanges = Pick<DesiredFields, "annotations" | "without"> & Partial<Pick<DesiredFields, "spec">>;
 
-/** Applies changes to a resource, again if others have changed only the status or their annotations in the meantime. */
+/**
+ * Applies changes to a resource, again if other writers have changed only the status or their own annotations in the
+ * meantime.
+ */
 const changeResource = (client: ResourceClient, member: MarkedMember, changes: ResourceChanges): Promise<Resource> =>
   applyChanges<never>(client, member, changes, (fresh, error) => {
     if (!fresh || !isSameSpecAndOwners(member.resource, fresh)) throw error;
     return undefined;
   });
 
-/** @param settle After a change by others: the result; undefined applies the changes to the fresh resource. */
+/**
+ * @param settle Returns the result after a change by another writer; undefined applies the changes to the fresh
+ * resource.
+ */
 async function applyChanges<Other>(
   client: ResourceClient,
   { kind, resource }: MarkedMember,
@@ -185,7 +191,7 @@ async function applyChanges<Other>(
   }
 }
 
-/** Only the status or annotations of others differ. */
+/** Whether only the status or annotations of other writers differ. */
 function isSameSpecAndOwners({ metadata: before, spec }: Resource, { metadata: now, spec: other }: Resource): boolean {
   const owners = ({ managedFields = [] }: Resource["metadata"]) =>
     JSON.stringify(

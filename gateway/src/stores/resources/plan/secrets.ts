@@ -25,7 +25,9 @@ import {
 } from "@sluice/model";
 import type { Resources } from "../view/build-view.ts";
 
-/** The place of a resource's Secrets, and what is collected while the resource is computed. */
+/**
+ * The place of a resource's Secrets, and the Secrets and violations that are collected while the resource is computed.
+ */
 export interface SecretPlace {
   /** The namespace of the resource. */
   readonly namespace: string;
@@ -93,7 +95,7 @@ function addSecret(
 /**
  * Names of a namespace's Secrets that a spec refers to.
  *
- * @param at The namespace, and that of the resource with the spec.
+ * @param at The namespace of the Secrets, and the namespace of the resource with the spec.
  */
 export function secretNames(
   spec: Resource["spec"] = {},

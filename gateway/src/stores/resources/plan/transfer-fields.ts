@@ -27,7 +27,7 @@ export function transferFields(
     (entry) => entry.manager === manager && entry.operation === "Apply" && !entry.subresource,
   );
   const roots = gone.map((path) => ["f:spec", ...rootOf(path, stay)]);
-  // Inner fields first: the outer ones own themselves in addition to their content.
+  // Inner fields come first, because an outer field has an entry of its own in addition to those of its content.
   const given = gone
     .flatMap((path, index) => withinRoot(["f:spec", ...path], roots[index]?.length ?? 1))
     .sort((one, other) => other.length - one.length)

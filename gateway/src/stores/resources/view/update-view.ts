@@ -39,7 +39,7 @@ export function updateView(before: ResourceView, changed: ReadonlySet<string>, c
   const draft = createViewDraft(before);
   for (const [key, part] of news) {
     if (!part) cache.forget(key);
-    // Most changes only concern the status: two of them follow every write.
+    // Most changes only concern the status: two such changes follow every write.
     if (!part || part.translation !== parts.byResource.get(key)?.translation) continue;
     draft.move(key, part);
     news.delete(key);
