@@ -1,6 +1,6 @@
 /**
  * Rotates the certificates between the operator and the nodes. The leader issues and renews them; other replicas read
- * them. Both Secrets are checked repeatedly, so that changes by others are repaired.
+ * them. Both Secrets are checked repeatedly, so that changes by other clients are repaired.
  */
 import type { ResourceClient } from "@sluice/crds";
 import type { PemTexts } from "@sluice/model";
@@ -70,8 +70,8 @@ export async function rotatePushCertificates(options: CertificateRotationOptions
 }
 
 /**
- * One check: returns the current certificates, after writing what was missing; null: there are none, and another
- * operator leads.
+ * One check: returns the current certificates, after writing missing parts; null: there are none, and another operator
+ * leads.
  */
 async function rotateOnce(
   options: CertificateRotationOptions,

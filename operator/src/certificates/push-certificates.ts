@@ -49,7 +49,7 @@ export function readStoredCertificates({ authority, nodes }: FoundSecrets, now: 
 const MISSING = "the Secret was missing";
 const INVALID_PAIR = "its certificate and key were not a valid pair";
 
-/** What is wrong with the authority's Secret, apart from certificates due for renewal; null: nothing. */
+/** The fault of the authority's Secret, apart from certificates due for renewal; null: there is none. */
 export function findAuthorityFault(stored: PushCertificates | null, authority: Resource | null): string | null {
   if (!authority) return MISSING;
   if (!stored) return "it held no authority that could sign";

@@ -33,7 +33,7 @@ export interface SnapshotBuild {
   readonly endpoints: ReadonlyMap<string, readonly ServiceEndpoint[]>;
 }
 
-/** What the first build starts from: an empty snapshot. */
+/** The start of the first build: an empty snapshot. */
 export const emptyBuild: SnapshotBuild = {
   snapshot: emptySnapshot,
   items: perCollection(() => new Map<string, Item>()),

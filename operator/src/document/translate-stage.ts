@@ -156,7 +156,7 @@ export function createTranslateStage(options: TranslateStageOptions): TranslateS
     if (changeCount > upTo) scheduleRun();
   }
 
-  /** Logs what is not synced, once. */
+  /** Logs the kinds and the state that are not synced, once. */
   function isSynced(): boolean {
     const missing = unsynced();
     const names = missing.join(", ");

@@ -120,7 +120,7 @@ function startLeaseElection(
 
   async function step(): Promise<void> {
     try {
-      // When the Lease was held for too long without renewal, read first who holds it now.
+      // When the Lease was held for too long without renewal, read first which process holds it now.
       if (held && term() !== null) await claim(held.lease, true, highestObservedTerm).catch(reacquireAfterConflict);
       else await tryAcquire();
       lastError = "";
@@ -166,8 +166,8 @@ function startLeaseElection(
   }
 
   /**
-   * Releases the Lease. Otherwise others wait until it expires, and nodes get no changes meanwhile. While the API
-   * server answers, attempts continue for as long as a renewal may take; while it does not, for a shorter time.
+   * Releases the Lease. Otherwise other operators wait until it expires, and nodes get no changes meanwhile. While the
+   * API server answers, attempts continue for as long as a renewal may take; while it does not, for a shorter time.
    */
   async function release(): Promise<void> {
     let mine: VersionedLease | null = held?.lease ?? null;

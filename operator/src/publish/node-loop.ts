@@ -12,7 +12,7 @@ import type { PushLimiter } from "./push-limiter.ts";
 
 export type PushOutcome = "acknowledged" | "refused" | "failed";
 
-/** What the operator knows of a node. Times are milliseconds of a monotonic clock. */
+/** The operator's knowledge of a node. Times are milliseconds of a monotonic clock. */
 export interface NodeStatus {
   readonly address: string;
   readonly state: NodeReport | null;

@@ -1,4 +1,4 @@
-/** Third stage: publishes documents to the nodes while this operator leads, and saves what they acknowledged. */
+/** Third stage: publishes documents to the nodes while this operator leads, and saves the acknowledged state. */
 import type { Logger } from "pino";
 import type { TranslatedDocument, TranslateStage } from "../document/translate-stage.ts";
 import { createEmitter, type Output } from "../emitter.ts";

@@ -329,7 +329,7 @@ for (const [what, state, told] of outranks)
       retryInterval: 5,
     });
     try {
-      // It is published before anything is known of the node.
+      // The snapshot is published before the state of the node is known.
       publisher.publish(one);
       publisher.setNodes(["a"]);
       await node.looks(3);

@@ -38,10 +38,10 @@ interface TrackedNode {
   /** Undefined until the loop has started. */
   loop?: NodeLoop;
   status: NodeStatus;
-  /** Whether it was reported as silent. */
+  /** Whether the node was reported as silent. */
   isSilent: boolean;
   silenceTimer?: NodeJS.Timeout;
-  /** Whether it has accepted a push in this term. */
+  /** Whether the node has accepted a push in this term. */
   hasAcceptedTerm: boolean;
 }
 

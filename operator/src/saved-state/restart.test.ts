@@ -1,4 +1,4 @@
-/** A restarted operator knows what the previous one had published. */
+/** A restarted operator knows the documents that the previous operator had published. */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";

@@ -100,7 +100,10 @@ export function createStateReader({
     isRead: () => isRead,
     /** Saved state that this process has not read before; null: there is none, or it cannot be read. */
     restored,
-    /** Reads what other operators have saved since; returns whether there was anything. Does not retry. */
+    /**
+     * Reads the state that other operators have saved since the last read; returns whether there was any. Does not
+     * retry.
+     */
     async readNew() {
       const saved = await store.read();
       if (saved) report(saved);

@@ -104,8 +104,9 @@ export function createStateStore({ store, log }: { readonly store: StateBackend;
 
   return {
     /**
-     * Reads saved state that this process has neither read nor written: at first all of it, later what other operators
-     * have saved since. Null: nothing. Unreadable parts are logged. Rejects when the store does not respond.
+     * Reads saved state that this process has neither read nor written: the first call reads all of it, later calls
+     * read the state that other operators have saved since. Null: there is none. Unreadable parts are logged. Rejects
+     * when the store does not respond.
      */
     async read() {
       for (;;) {

@@ -37,7 +37,7 @@ function scene(t: TestContext) {
     void room.wait(request).then((given) => {
       answer = given;
     });
-    /** Undefined while it waits. */
+    /** Returns the answer; undefined while the request waits. */
     return () => answer;
   };
   return { room, state, put, remove, wait, tick: (time: number) => t.mock.timers.tick(time) };

@@ -1,4 +1,7 @@
-/** Clients that wait until every node serves what they wrote (the protocol is described in @sluice/model, wait.ts). */
+/**
+ * Clients that wait until every node serves the resources that they wrote (the protocol is described in @sluice/model,
+ * wait.ts).
+ */
 import { type Kind, namespacedName, reflectsWrite } from "@sluice/crds";
 import type { WaitRequest, WaitResponse, WrittenResource } from "@sluice/model";
 import type { Acknowledgement } from "../publish/publisher.ts";

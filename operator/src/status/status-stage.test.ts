@@ -92,7 +92,7 @@ test("a change during the preparation of a document is programmed with the next 
   };
   services("a", 4000);
   await settled();
-  // So many that they take several turns.
+  // So many Services take several turns.
   services("b", 950);
   let turns = 0;
   await settled(() => {

@@ -88,7 +88,7 @@ export function createStatusStage(options: StatusStageOptions): StatusStage {
     recordEvent: events.record,
     clusterState,
     classes,
-    // One of several operators reports: that of the first class which reads all namespaces.
+    // Only one of several operators reports: the operator of the first class that reads all namespaces.
     isReporter: () =>
       leadership.term() !== null &&
       readsAllNamespaces(settings) &&

@@ -26,7 +26,7 @@ const MAX_NAMED_NODES = 10;
 export function createStatusSync(options: StatusSyncOptions) {
   const { clusterState, programmed, publisher, writer, isIdle = () => true, now = () => performance.now() } = options;
   const unsettled = new Set<string>();
-  /** Unsettled resources that were marked as one of very many, and when the last of them was. */
+  /** Unsettled resources that were marked as one of very many, and the time at which the last of them was marked. */
   const bulk = new Set<string>();
   let bulkSince = 0;
   /** Unsettled resources that the next sync handles. */

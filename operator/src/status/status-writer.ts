@@ -1,8 +1,8 @@
 /**
  * Writes conditions with bounded concurrency; only the newest conditions of a resource are written. Level-triggered:
- * the caller repeats what a resource's conditions should be, and only differences are written. After a failed write, a
- * resource waits with exponential backoff. Then the writer asks the caller to repeat, so that a deleted resource is not
- * written.
+ * the caller repeats the conditions that a resource should have, and only differences are written. After a failed
+ * write, a resource waits with exponential backoff. Then the writer asks the caller to repeat, so that a deleted
+ * resource is not written.
  */
 import { type Condition, type Ref, type Resource, type ResourceClient, refKey } from "@sluice/crds";
 import type { Logger } from "pino";

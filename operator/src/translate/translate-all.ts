@@ -33,7 +33,7 @@ export interface TranslatedResource {
   readonly createdAt: string | undefined;
   /**
    * The resource's first entity is served as it stands, and entities that are not served have problems of their own.
-   * Nothing in the resource depends on others than its references, which are served themselves.
+   * The resource depends on no other resources than its references, which are served themselves.
    */
   readonly isPlain: boolean;
 }
@@ -98,7 +98,7 @@ export function createTranslateAll(cache: TranslationCache<ResourceTranslation>,
       for (const { kind, namespace, name, key } of targets) {
         if (served.has(key)) continue;
         const isOwn = namespace === owner.namespace;
-        // Problems in another namespace are visible only to those who may read there.
+        // Problems in another namespace are visible only to users who may read there.
         const why = isOwn ? problems.get(key)?.[0]?.message : undefined;
         const message = `the ${kind} ${isOwn ? name : `${namespace}/${name}`} is not served${why ? `: ${why}` : ""}`;
         return { condition: "ResolvedRefs", reason: `${kind}NotServed`, message };

@@ -18,7 +18,7 @@ import type { LastValidVersions } from "../saved-state/last-valid-versions.ts";
 import { withLastSecret, withLastValid } from "./fallback/last-valid.ts";
 import type { Item, Owner } from "./translation.ts";
 
-/** One entity of a resource, with what a full translation needs of it repeatedly. */
+/** One entity of a resource, with derived data that a full translation needs repeatedly. */
 export interface EntityTranslation extends Pick<CheckedTranslation, "collection" | "item" | "violations" | "backend"> {
   /** Undefined when there are violations, except for a certificate that continues with its last valid Secret. */
   readonly validItem: Item | undefined;

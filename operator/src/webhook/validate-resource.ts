@@ -33,7 +33,10 @@ export function validateResource(resource: Resource, homeNamespace: string) {
   return { violations, warnings: violations.length > 0 ? [] : ineffectiveMembers(resource) };
 }
 
-/** Members of a plugin's config that come from Secrets: their values are not known yet, nor what depends on them. */
+/**
+ * Members of a plugin's config that come from Secrets: their values, and everything that depends on them, are not known
+ * yet.
+ */
 function pathsFromSecrets({ spec }: Resource): readonly Path[] {
   const sources: readonly unknown[] = Array.isArray(spec?.configFrom) ? spec.configFrom : [];
   return sources.flatMap((source) => {

@@ -1,7 +1,7 @@
 /**
  * Rotates the webhook's certificate. It is stored in a Secret that all replicas of the operator share. Its authorities
  * are stored in the ValidatingWebhookConfiguration, whose address gives the certificate's names. Everything is checked
- * every minute, so that changes by others are repaired.
+ * every minute, so that changes by other clients are repaired.
  */
 import type { ClusterObject, ClusterObjects, Resource, ResourceClient } from "@sluice/crds";
 import type { Logger } from "pino";
@@ -43,7 +43,7 @@ export function rotateWebhookCertificate(options: WebhookCertificateOptions): Pr
   });
 }
 
-/** One check: returns the certificate, after writing what was missing. */
+/** One check: returns the certificate, after writing missing parts. */
 async function rotateOnce(options: WebhookCertificateOptions): Promise<CertificatePair> {
   const { client, objects, name, secretNamespace, manager, now = () => new Date() } = options;
   const configuration = await objects.get(KIND, name);

@@ -198,7 +198,7 @@ export function createClaimInterests() {
         return true;
       });
     },
-    /** Removes the owner; returns false when others claim these keys too. */
+    /** Removes the owner; returns false when other owners claim these keys too. */
     removeExclusive(claimant: Claimant) {
       return claimKeysOf(claimant).every((key) => interested.get(key) === claimant.owner && interested.delete(key));
     },

@@ -1,4 +1,4 @@
-/** Describes what is served of a resource with problems, as the end of a sentence for its condition. Pure. */
+/** Describes the served part of a resource with problems, as the end of a sentence for its condition. Pure. */
 import type { Problem } from "../../status/conditions.ts";
 import type { ResourceTranslation } from "../translate-resource.ts";
 import type { Owner } from "../translation.ts";

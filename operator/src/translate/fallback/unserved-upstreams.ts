@@ -41,7 +41,7 @@ export function createUnservedUpstreams() {
       if (!found) return null;
       const { owner, why } = found;
       const isOwn = owner.namespace === namespace;
-      // Problems in another namespace are visible only to those who may read there.
+      // Problems in another namespace are visible only to users who may read there.
       const message = `the Upstream ${isOwn ? "" : `${owner.namespace}/`}${owner.name}, which has the name ${host}, is not served`;
       return {
         condition: "ResolvedRefs",

@@ -11,7 +11,7 @@ const crossing = (from: CrossNamespaceReference["from"]["kind"], to: Kind, name 
 });
 const team = (kind: string) => [{ kind, namespace: "team" }];
 
-/** Grants of the namespace shop: from, to, and what a reference of the namespace team may then refer to. */
+/** Grants of the namespace shop: from, to, and the references that the namespace team may then make. */
 const cases: readonly (readonly [string, ReturnType<typeof granting>, CrossNamespaceReference, boolean])[] = [
   ["a kind", granting(team("Route"), [{ kind: "Service" }]), crossing("Route", "Service"), true],
   ["one of that name", granting(team("Route"), [{ kind: "Service", name: "a" }]), crossing("Route", "Service"), true],
