@@ -7,8 +7,8 @@ import type { Release } from "./objects/names.ts";
 import { secretObject } from "./objects/secrets.ts";
 
 /**
- * Labels every Kubernetes object registered from now on, and lets Pulumi override changes by others: an `up` restores
- * the program's state, whatever was scaled or edited in between. Not for CRDs, which several stacks share.
+ * Labels every Kubernetes object registered from now on, and lets Pulumi override changes by other clients: an `up`
+ * restores the program's state, whatever was scaled or edited in between. Not for CRDs, which several stacks share.
  */
 export function ownEverything(name: string, value: string): void {
   runtime.registerStackTransformation(({ type, props, opts }) => {

@@ -12,7 +12,7 @@ export interface DeploymentParts {
   readonly surges?: boolean;
   /** Seconds from SIGTERM to SIGKILL. */
   readonly grace: number;
-  /** Whether its pods use the API server, with the service account of the part's name. */
+  /** Whether the pods use the API server, with the service account of the part's name. */
   readonly usesApi: boolean;
   readonly initContainers?: readonly object[];
   /** Members of the container besides image and security context. */
