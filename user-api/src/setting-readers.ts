@@ -27,7 +27,7 @@ export function address(protocols: readonly string[], form: string): Reader<stri
 
 export const anyText: Reader<string> = (text) => ({ value: text });
 
-/** A header carries it, so it must be printable; a short one could be guessed. */
+/** A header carries the secret, so it must be printable; a short one could be guessed. */
 export const secret: Reader<string> = (text) =>
   /^[\x21-\x7e]{16,200}$/.test(text) ? { value: text } : { expected: "16 to 200 printable characters without spaces" };
 

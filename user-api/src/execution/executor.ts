@@ -102,7 +102,9 @@ export function makeExecutor({ schema, graphql, check, store, metrics, milliseco
   };
 }
 
-/** mercurius rejects with one error that carries those of the variables; graphql-js reports them in its result. */
+/**
+ * mercurius rejects with one error that carries the errors of the variables; graphql-js reports these in its result.
+ */
 function refusedVariables(error: unknown): ExecutionResult {
   if (error instanceof Error && "errors" in error && Array.isArray(error.errors)) {
     return { errors: error.errors.map(asGraphqlError) };

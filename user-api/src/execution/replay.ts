@@ -9,7 +9,7 @@ export class PlanFailure extends Error {}
 
 type Resolver = GraphQLFieldResolver<unknown, object>;
 
-/** What each field returned, by its source object. */
+/** The value that each field returned, by its source object. */
 type Results = Map<FieldNode | undefined, Map<unknown, unknown>>;
 
 /**

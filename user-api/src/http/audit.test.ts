@@ -1,4 +1,7 @@
-/** The audit of GraphQL over HTTP by the package graphql-http: every check that it has, those of SHOULD and MAY too. */
+/**
+ * The audit of GraphQL over HTTP by the package graphql-http: every check that it has, including those of SHOULD and
+ * MAY.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { FastifyInstance } from "fastify";

@@ -45,7 +45,8 @@ export interface Operation {
   readonly document: DocumentNode;
   readonly node: OperationDefinitionNode;
   /**
-   * The fields that it selects, each once: `Query.users`, `User.name`. Only fields of the schema, which bounds them.
+   * The fields that the operation selects, each once: `Query.users`, `User.name`. Only fields of the schema, which
+   * bounds them.
    */
   readonly fields: readonly string[];
 }

@@ -37,7 +37,7 @@ export const limitSettings = {
   page: { suffix: "PAGE", standard: 1_000, min: 1, max: 100_000 },
 } as const satisfies Record<string, NumberSetting>;
 
-/** Bounds on what subscribers may hold. */
+/** Bounds on the resources that subscribers may hold. */
 export const subscriptionLimitSettings = {
   /** Sockets and event streams that may be open at a time. */
   connections: { suffix: "CONNECTIONS", standard: 20_000, min: 0, max: 1_000_000 },

@@ -35,7 +35,10 @@ export interface UserStore {
    * @param options.posts Whether to read the user's posts with the same query. Default false.
    */
   user(id: string, options?: { readonly posts?: boolean }): Promise<UserWithPosts | null>;
-  /** Visible to every read once it has resolved. False: another user has the address, compared by email-key.ts. */
+  /**
+   * Adds a user, who is visible to every read once the call has resolved. False: another user has the address, compared
+   * by email-key.ts.
+   */
   add(user: User): Promise<boolean>;
   /** The posts of many users, in the order of `userIds`; each user's oldest first. */
   postsOf(userIds: readonly string[]): Promise<readonly (readonly Post[])[]>;

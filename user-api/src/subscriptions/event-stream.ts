@@ -57,7 +57,7 @@ export function openEventStream(
   response.writeHead(200, {
     "content-type": "text/event-stream; charset=utf-8",
     "cache-control": "no-store",
-    // Without it, nginx buffers events.
+    // Without this header, nginx buffers events.
     "x-accel-buffering": "no",
   });
   // Some browsers report the stream as open only after the first bytes.

@@ -26,7 +26,7 @@ export interface FeedOptions {
 
 /** The moment when a receiver subscribed. */
 interface Joined {
-  /** The number of users that its group had been given at that moment. */
+  /** The number of users that the receiver's group had been given at that moment. */
   readonly sequence: number;
   /** Users whose id has an earlier time existed before. */
   readonly milliseconds: number;

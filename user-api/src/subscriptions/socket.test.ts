@@ -19,7 +19,7 @@ interface BegunOperation {
   readonly receiver: ActiveOperation;
 }
 
-/** A socket without a network: it delivers no frame, so that all of them stay buffered. */
+/** A socket without a network: it delivers no frame, so that all frames stay buffered. */
 class FakeSocket extends EventEmitter {
   readonly OPEN = 1;
   readyState = 1;

@@ -167,7 +167,7 @@ export async function makeSubscriptions(app: FastifyInstance, options: Subscript
       subscriptions: feed.size(),
       slow: slowClients,
     }),
-    /** Starts no more operations, waits for `others`, sends what is queued, and closes connections as going away. */
+    /** Starts no more operations, waits for `others`, sends queued data, and closes connections as going away. */
     async drain(others: Promise<unknown>): Promise<void> {
       shuttingDown = true;
       await others;
