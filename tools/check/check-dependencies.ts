@@ -2,7 +2,7 @@ import type { Fault } from "./fault.ts";
 import { type Import, packageOf } from "./find-imports.ts";
 import { isTest } from "./imports.ts";
 
-/** The members of a package.json that decide what its files may import. */
+/** The members of a package.json that decide which packages its files may import. */
 export interface Manifest {
   /** The workspace's folder, "" for the root. */
   readonly folder: string;

@@ -24,7 +24,7 @@ export function sourcePaths(folder = root): readonly string[] {
   );
 }
 
-/** The text files among them. */
+/** The text files among the paths of `sourcePaths`. */
 export function sourceFiles(folder = root): readonly SourceFile[] {
   return sourcePaths(folder)
     .map((path) => ({ path, text: readFileSync(join(folder, path), "utf8") }))

@@ -1,4 +1,4 @@
-/** The text files among the paths of `sourcePaths`. */
+/** HTTP requests to a test cluster's API server, because kubectl would need a process for each. */
 import { readFileSync } from "node:fs";
 import { Agent, request } from "node:https";
 

@@ -1,4 +1,4 @@
-/** Reads the API server's audit log: which user requested what, and with which result. */
+/** Reads the API server's audit log: the requests of each user, with their results. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 

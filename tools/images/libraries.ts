@@ -25,14 +25,14 @@ function nameService(libraries: readonly string[]): readonly string[] {
   return ["libnss_files.so.2", "libnss_dns.so.2"].map((name) => join(dirname(libc), name)).filter(existsSync);
 }
 
-/** The given files that belong to the package. */
+/** A package of the machine's distribution. */
 export interface SystemPackage {
   readonly name: string;
   readonly version: string;
   readonly architecture: string;
-  /** Those of the given files that belong to it. */
+  /** The given files that belong to the package. */
   readonly files: readonly string[];
-  /** Its licence terms, where the distribution keeps them. */
+  /** The package's licence terms, where the distribution keeps them. */
   readonly copyright: string;
 }
 

@@ -5,7 +5,7 @@ export interface Suites {
   readonly name: string;
   /** A description, for the line before it runs. */
   readonly what: string;
-  /** The folders of its test files. Absent: every test file that no other stage has. */
+  /** The folders of the stage's test files. Absent: every test file that no other stage has. */
   readonly folders?: readonly string[];
   /** The number of test files that run at a time. */
   readonly concurrency: number;

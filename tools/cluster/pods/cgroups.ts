@@ -56,7 +56,7 @@ export function ownHierarchies(): readonly Hierarchy[] | string {
   return hierarchies(readFileSync("/proc/self/cgroup", "utf8"), readFileSync("/proc/self/mountinfo", "utf8"));
 }
 
-/** Creates a group below that of this process. */
+/** Creates a group below the group of this process. */
 export function makeGroup({ options, own }: Hierarchy, name: string): void {
   mkdirSync(join(own, name));
   if (!options.split(",").includes("cpuset")) return;

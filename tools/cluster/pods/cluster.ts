@@ -188,7 +188,7 @@ function assemble({ node, credentials, options }: Parts): Cluster {
     },
     async startComponent(name) {
       if (running.has(name)) throw new Error(`${name} runs already`);
-      // To a file, not to this process: a busy suite must not block the node.
+      // Output goes to a file, not to this process: a busy suite must not block the node.
       const log = path(`logs/${name}.log`);
       const args = ["-c", 'exec "$@" >> "$0" 2>&1', log, ...lines[name]];
       const component = await node.start("sh", args, { name, ready: ready[name], timeout, cwd: folder });
