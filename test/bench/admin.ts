@@ -170,7 +170,7 @@ async function waitsOf(admin: string, { store, writes }: Waits) {
   return { waits, wholes };
 }
 
-/** The node that executes the writes waits until the other one has acknowledged them. */
+/** The node that executes the writes waits until the other node has acknowledged them. */
 async function otherNodePart(writes: number): Promise<Part> {
   const running = await startSeveralNodes();
   const what = "another node of the same Postgres";

@@ -161,7 +161,7 @@ export const envoy: StartPeer = async (stage) => {
   return start("envoy", port, { path, args });
 };
 
-/** One thread runs Go code, because all others have one worker. */
+/** One thread runs Go code, because all other proxies have one worker. */
 export const goReverseProxy: StartPeer = async (stage) => {
   const path = await tool("reverse-proxy");
   const port = await freePort();
@@ -169,7 +169,7 @@ export const goReverseProxy: StartPeer = async (stage) => {
   return start("reverse-proxy", port, { path, args, env: { GOMAXPROCS: "1" } });
 };
 
-/** With the young generation's size of Sluice. */
+/** Runs a peer on Node, with Sluice's size of the young generation. */
 const onNode =
   (name: string, file: string): StartPeer =>
   (stage) =>

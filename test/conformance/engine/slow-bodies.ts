@@ -59,7 +59,8 @@ export function slowBodySuite(engine: Engine): void {
         await broken.seen;
         client.write("5\r\nhello\r\n0\r\n\r\n");
         await answer;
-        // Depends on what the proxy sees first: the closed connection, or the body, which it cannot send twice.
+        // The response depends on which event the proxy sees first: the closed connection, or the body, which it cannot
+        // send twice.
         assert.match(all, /^HTTP\/1\.1 (?:200 .*\r\nhello\r\n0\r\n|502 )/s);
       }
     });

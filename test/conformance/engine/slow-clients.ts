@@ -189,7 +189,7 @@ export function slowClientSuite(engine: Engine): void {
     });
 
     it("lets a client read the end of its last response after the gateway has written it", async (test) => {
-      // The kernel buffers about this much of a response: the ends of some of these stay in the gateway.
+      // The kernel buffers about this much of a response: the ends of some of these responses stay in the gateway.
       const kept = await keptBySystem(test);
       const sizes = Array.from({ length: 50 }, (_, step) => kept + (step - 20) * 10_000);
       const content = Buffer.alloc(kept + 300_000);

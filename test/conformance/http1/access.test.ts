@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { headerOf, headerValues, indexOf, rawHeaders } from "../../../gateway/src/proxy/http1/parse/fields.ts";
 import { RequestHeadParser } from "../../../gateway/src/proxy/http1/parse/request-head.ts";
 
-/** Names that Node treats specially, and others. */
+/** Names that Node treats specially, and other names. */
 const names = [
   ...["age", "authorization", "content-type", "etag", "expires", "from", "if-modified-since", "if-unmodified-since"],
   ...["last-modified", "location", "max-forwards", "proxy-authorization", "referer", "retry-after", "server"],

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { mutated } from "./mutate.ts";
 
-/** Mostly `right`; sometimes one of the others. */
+/** Mostly `right`; sometimes one of `other`. */
 const mostly = (weight: number, right: string, ...others: readonly string[]): fc.Arbitrary<string> =>
   fc.oneof({ weight, arbitrary: fc.constant(right) }, { weight: 1, arbitrary: fc.constantFrom(...others) });
 

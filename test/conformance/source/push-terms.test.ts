@@ -1,4 +1,4 @@
-/** Which operator a node accepts, and what it serves without one. */
+/** Which operator a node accepts, and the document that it serves without an operator. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, test } from "node:test";

@@ -119,7 +119,7 @@ export const timesOf = ({ names }: Followed, expected: readonly string[]) =>
 
 /** The duration of the Redis outage. */
 export interface OutageLog {
-  /** 0: until both replicas have noticed it, and twenty users were created. */
+  /** 0: until both replicas have noticed the outage, and twenty users were created. */
   readonly seconds: number;
 }
 

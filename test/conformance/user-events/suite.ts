@@ -9,7 +9,7 @@ import type { User, UserStore } from "../../../user-api/src/store/store.ts";
 export interface EventsSuiteOptions {
   /** The implementation's name, for the report. */
   readonly name: string;
-  /** The events of one replica. All open ones share one transport. */
+  /** The events of one replica. The events of all open replicas share one transport. */
   readonly open: (options: Pick<EventsOptions, "store" | "log">) => Promise<Events>;
   /** Absent where there are no replicas. */
   readonly between?: Between;

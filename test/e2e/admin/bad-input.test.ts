@@ -319,7 +319,7 @@ for (const store of writableStores) {
       for (const part of [0, 1, length / 2, length - 1]) {
         await sendAndLeave(running.admin, { method: "POST", path: "/batch", body: body.slice(0, part), length });
       }
-      // Writes are serialized: earlier ones have finished when this one has.
+      // Writes are serialized: when this write has finished, earlier ones have too.
       ok(await ask("PUT", "/services/after", { json: { host: "a" } }));
       ok(await ask("DELETE", "/services/after"));
       await isAsBefore();

@@ -16,7 +16,7 @@ export const lists = [
   "/plugins",
 ];
 
-/** All entities by their list, targets included: two of these are equal when nothing has changed between them. */
+/** All entities by their list, targets included: two listings are equal when nothing has changed between them. */
 export async function listing(ask: Ask): Promise<Readonly<Record<string, readonly Shown[]>>> {
   const all = await Promise.all(lists.map(async (list) => [list, await whole(ask, list)] as const));
   const upstreams = all.find(([list]) => list === "/upstreams")?.[1] ?? [];

@@ -26,7 +26,7 @@ async function nodes({ cluster }: Scene): Promise<readonly NodeProcess[]> {
   return JSON.parse(stdout);
 }
 
-/** Waits until `count` nodes run and none of them is one of the killed ones. */
+/** Waits until `count` nodes run, and no killed node is among them. */
 const started = (scene: Scene, count: number, killed: readonly NodeProcess[]) =>
   waitFor(async () => (await nodes(scene)).filter(({ id }) => killed.every((one) => one.id !== id)).length === count, {
     what: "the kubelet to restart the killed container",

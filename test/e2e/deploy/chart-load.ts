@@ -1,4 +1,4 @@
-/** Checks the result of load on the release: the client's report, and what the upstreams received. */
+/** Checks the result of load on the release: the client's report, and the requests that the upstreams received. */
 import assert from "node:assert/strict";
 import { waitFor } from "../../../tools/process/index.ts";
 import type { Scene } from "./chart-scene.ts";

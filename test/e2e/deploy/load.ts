@@ -16,7 +16,7 @@ export interface LoadOptions {
 }
 
 export interface LoadReport {
-  /** Prefix of the ids of its requests. Each request has its own id, in the header `x-request-id`. */
+  /** Prefix of the ids of the load's requests. Each request has its own id, in the header `x-request-id`. */
   readonly name: string;
   readonly statuses: Readonly<Record<string, number>>;
   /** Error messages with their counts. */

@@ -12,7 +12,7 @@ export async function killUp({ folder, env }: Project, stack: string, until: () 
   try {
     await until();
   } finally {
-    // The process ended with the others.
+    // The language host and our program are in groups of their own, and would stay.
     const left = descendantsOf(run.pid);
     await run.kill9();
     for (const pid of left) kill(pid);
@@ -29,7 +29,7 @@ function kill(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch (error) {
-    // It ended with the others.
+    // The process ended with the others.
     assert.equal((error as NodeJS.ErrnoException).code, "ESRCH");
   }
 }

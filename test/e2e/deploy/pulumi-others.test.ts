@@ -1,6 +1,7 @@
 /**
- * Stacks beside objects of others, with the real engine, provider and Helm on a control plane without pods: an object
- * with the name of one of the stack's is neither taken over nor deleted, and the stack's own leftovers are used again.
+ * Stacks beside objects of other owners, with the real engine, provider and Helm on a control plane without pods: an
+ * object with the name of one of the stack's is neither taken over nor deleted, and the stack's own leftovers are used
+ * again.
  */
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
@@ -114,7 +115,7 @@ test("a password that a volume contains outlives the stack, and the next stack u
   await configure("qa", { namespace: "shop", ownNamespace: "false", timeout: "1s", ...database });
   const password = () =>
     plane.kubectl(["get", "secret/sluice-postgres", "--namespace=shop", "--output=jsonpath={.data.password}"]);
-  // No pod ever runs here: waiting for pods fails, and the rest stays.
+  // No pod ever runs here: waiting for pods fails, and the other objects stay.
   const first = await up("qa");
   assert.match(first.output, /sluice-postgres' timed out waiting to be Ready/);
   const made = await password();

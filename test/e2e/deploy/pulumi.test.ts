@@ -2,8 +2,8 @@
  * The real Pulumi engine and provider on a cluster of one node with real pods. The tests depend on each other, in
  * order.
  *
- * What this cluster cannot enforce is compared as objects in same-objects.test.ts: NetworkPolicies, the autoscaler's
- * metrics. The suite sets the address of the LoadBalancer.
+ * Features that this cluster cannot enforce are compared as objects in same-objects.test.ts: NetworkPolicies, the
+ * autoscaler's metrics. The suite sets the address of the LoadBalancer.
  */
 import assert from "node:assert/strict";
 import { join, resolve } from "node:path";
@@ -274,7 +274,7 @@ test("changes by kubectl are found by refresh and reverted by up", async () => {
 test("prod is deployed beside dev with external servers, although the first run was killed halfway", async () => {
   await startServers(cluster);
   await selectStack(project, "prod");
-  // Its nodes request more processors than this machine has.
+  // The stack's nodes request more processors than this machine has.
   const cpu = { "gateway.resources.requests.cpu": "100m", "userApi.resources.requests.cpu": "100m" };
   await configure("prod", { ...servers.config, ...cpu }, servers.secrets);
   const inProd = (...args: readonly string[]) => cluster.kubectl(["--namespace=sluice-prod", ...args]);

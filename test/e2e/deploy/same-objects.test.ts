@@ -98,7 +98,7 @@ for (const word of words) {
     monitoring: { serviceMonitors: { enabled: true, labels: { a: word } }, dashboards: { labels: { a: word } } },
     networkPolicies: { enabled: true },
   };
-  // The name of a Service, and so that of the release, begins with a letter.
+  // The name of a Service, and therefore the name of the release, begins with a letter.
   const name = /^[a-z]/.test(word) ? word : `a${word}`;
   test(`chart and Pulumi create the same objects: names that are ${word}`, async () => {
     const databases = { postgres: other, redis: { host: word, ...other } };

@@ -21,7 +21,7 @@ export interface Outcome {
 
 const well = ["Accepted True Accepted", "Programmed True Programmed", "ResolvedRefs True ResolvedRefs"];
 
-/** The last valid version is served. */
+/** The final state of the changes, with or without a fault. */
 export const expected: Outcome = {
   served: {
     "/kept": [200, 200],
@@ -29,7 +29,7 @@ export const expected: Outcome = {
     "/edited-1": [404, 404],
     "/edited-2": [200, 200],
     "/removed": [404, 404],
-    // Its last valid version.
+    // The last valid version is served.
     "/broken": [200, 200],
   },
   conditions: {

@@ -73,7 +73,7 @@ before(async () => {
 });
 after(() => Promise.all(operators.map(({ process }) => process.stop())));
 
-/** The leading operator and the other one. */
+/** The leading operator and the following one. */
 async function roles(): Promise<{ readonly leader: Operator; readonly other: Operator; readonly term: number }> {
   return waitFor(
     async () => {
