@@ -25,7 +25,10 @@ export interface ListQuery {
   readonly continue?: string;
 }
 
-/** Both reject with an ApiServerError when the server refuses, with another error for the network, and end on abort. */
+/**
+ * Both methods reject with an ApiServerError when the server refuses, with another error for the network, and end on
+ * abort.
+ */
 export interface ListerWatcher {
   list(query: ListQuery, signal: AbortSignal): Promise<ListPage>;
   watch(
