@@ -91,7 +91,7 @@ test("shows every deprecated member beside the member that replaced it", () => {
   assert.deepEqual(Object.fromEntries(flat.map(([name, one]) => [name.replace("redis_", ""), one])), redis);
 });
 
-test("shows other configs, and configs without filled-in defaults, unchanged", () => {
+test("shows configs without deprecated members, and configs without filled-in defaults, unchanged", () => {
   for (const [plugin, config] of [
     ["cors", { origins: null }],
     ["jwt", { redis: { host: "a" } }],

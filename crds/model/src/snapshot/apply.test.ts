@@ -142,7 +142,7 @@ test("includes addresses in the hash", () => {
   );
 });
 
-test("removes a service together with its route and the route's plugin, and with it its addresses", () => {
+test("removes a service together with its route, the route's plugin and the service's addresses", () => {
   const [plugin = ""] = base.plugins.keys();
   const next = apply(base, { remove: { services: [service.toUpperCase()], routes: [route], plugins: [plugin] } });
   assert.deepEqual([next.services.size, next.routes.size, next.plugins.size, next.endpoints.size], [1, 0, 0, 0]);
