@@ -135,7 +135,7 @@ for (const [target, host, port] of addresses) {
   test(`${target} is ${host} on port ${port}`, () => assert.deepEqual(parseTargetAddress(target), { host, port }));
 }
 
-test("every result that changes the state is reported with it, others are not, and a state from another thread is adopted", () => {
+test("only results that change the state are reported, with the new state, and a state from another thread is adopted", () => {
   const news: HealthUpdate[] = [];
   const upstream = passive({ tcp_failures: 2 });
   const balancer = balancerOf({ upstream, targets: { "a:1": 1 }, onHealthUpdate: (change) => news.push(change) });

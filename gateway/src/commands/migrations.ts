@@ -30,8 +30,8 @@ export interface MigrationsCommand {
 }
 
 /**
- * Milliseconds for one statement, because some rewrite a table. Also the limit for waiting on another process's
- * migrations.
+ * Milliseconds for one statement, because some statements rewrite a table. Also the limit for waiting on another
+ * process's migrations.
  */
 const TIMEOUT = 60_000;
 

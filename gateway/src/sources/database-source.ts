@@ -125,7 +125,7 @@ export function createDatabaseSource(options: DatabaseSourceOptions): Source {
     }
   }
 
-  /** During successive changes, waits until none has come for as long as a delivery lasts. */
+  /** During successive changes, waits until no change has come for as long as a delivery lasts. */
   async function rest(): Promise<void> {
     const from = performance.now();
     if (from - ended > took * ROW) return;

@@ -107,7 +107,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   };
 }
 
-/** Null when both are off. Rejects when the access log cannot be opened. */
+/** Null when access log and tracing are off. Rejects when the access log cannot be opened. */
 async function openObservers(
   { accessLog, tracing }: ObserversPlan,
   options: { readonly snapshot: () => Snapshot; readonly log: ProxyLog },

@@ -9,7 +9,7 @@ export interface GatewayHeaderNames {
   readonly upstreamLatency: HeaderName;
   readonly proxyLatency: HeaderName;
   readonly responseLatency: HeaderName;
-  /** All names in lower case: another Sluice gateway before or after this one sends them too. */
+  /** All names in lower case: another Sluice gateway before or after this gateway sends these headers too. */
   readonly all: ReadonlySet<string>;
 }
 
