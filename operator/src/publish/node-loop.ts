@@ -19,8 +19,9 @@ export interface NodeStatus {
   /** When the node last answered; before its first answer, when it was discovered. */
   readonly lastAnswerAt: number;
   /**
-   * Since when a request has been unanswered; null: none is. A node that waits in the push limiter has not been asked.
-   * The exception is a node that left the last document unanswered; otherwise it would count as answering in between.
+   * Since when a request has been unanswered; null: no request is. A node that waits in the push limiter has not been
+   * asked. The exception is a node that left the last document unanswered; otherwise it would count as answering in
+   * between.
    */
   readonly unansweredSince: number | null;
   /** Why the last push or poll failed; null when it did not. */

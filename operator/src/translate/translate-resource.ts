@@ -45,7 +45,7 @@ function entityTranslationOf(owner: Owner, checked: CheckedTranslation): EntityT
   const filled = entity as unknown as Item["entity"] | undefined;
   return {
     collection,
-    // Only one of the two is kept: the entity has the same content, and there are very many.
+    // Only one of item and entity is kept: both have the same content, and there are very many entities.
     item: filled ?? item,
     violations: violations.length === 0 ? none : violations,
     ...(backend && { backend }),
