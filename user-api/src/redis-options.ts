@@ -11,7 +11,7 @@ export const failFast = (milliseconds: number): RedisOptions => ({
   commandTimeout: milliseconds,
   // The connection is closed then, which ends the wait of all commands. A graceful close is bounded by it too.
   socketTimeout: milliseconds,
-  // Commands fail at once while disconnected: one that cannot be sent now is dropped, not sent later.
+  // Commands fail at once while disconnected: a command that cannot be sent now is dropped, not sent later.
   enableOfflineQueue: false,
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,

@@ -26,7 +26,7 @@ function first(header: string | string[] | undefined): string | undefined {
 const isListed = ({ origin }: IncomingHttpHeaders, { origins }: CrossSiteOptions): boolean =>
   origins.includes("*") || (origin !== undefined && origins.includes(origin));
 
-/** Whether the request has an origin, and one that is not the service itself or a gateway before it. */
+/** Whether the request has an origin that is neither the service itself nor a gateway before it. */
 function isForeign({ origin, host, "x-forwarded-host": forwarded }: IncomingHttpHeaders): boolean {
   if (origin === undefined) return false;
   const own = URL.parse(origin)?.host;

@@ -62,7 +62,7 @@ export async function countRequests(app: FastifyInstance, options: RateOptions):
     );
 }
 
-/** Clients of one kind that a process counts; beyond that the counter of the least recently seen is dropped. */
+/** Clients of one kind that a process counts; beyond that the counter of the least recently seen client is dropped. */
 const CLIENTS = 50_000;
 
 /**
