@@ -1,4 +1,4 @@
-/** Control groups (v1) of a cluster: one in each hierarchy, below the one of this process. */
+/** Control groups (v1) of a cluster: one in each hierarchy, below the control group of this process. */
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { waitFor } from "../../process/index.ts";

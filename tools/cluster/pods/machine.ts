@@ -93,7 +93,7 @@ export async function removeLeftovers(): Promise<void> {
   }
 }
 
-/** Undefined when another process has removed it meanwhile. */
+/** Undefined when another process has removed the trace file meanwhile. */
 function readTrace(place: string): Trace | undefined {
   try {
     return JSON.parse(readFileSync(place, "utf8"));
