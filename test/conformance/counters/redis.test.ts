@@ -152,7 +152,7 @@ describe("redis counters of several nodes", () => {
     await Promise.all([here.close(), there.close()]);
   });
 
-  it("are counted for one instance while another has filled its share of waiting counters, and new ones of that instance are refused", async () => {
+  it("are counted for one instance while another has filled its share of waiting counters, and new counters of the full instance are refused", async () => {
     const counters = new SyncedCounters({
       client: async () => admin,
       interval: 3_600_000,

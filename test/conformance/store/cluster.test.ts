@@ -107,7 +107,7 @@ describe("a cluster with other writers", () => {
     return fault?.kind === "owned" ? fault.owners : [];
   };
 
-  test("adds a key to another writer's consumer and owns nothing else of it", () =>
+  test("adds a key to another writer's consumer and owns no other field of the consumer", () =>
     using(async (store, { apply, get }) => {
       await apply("Consumer", "ann", { username: "ann", tags: ["a"] }, "gitops");
       const ann = await found(store, "consumers", "username", "ann");

@@ -121,7 +121,7 @@ export function rightsTests(scene: () => Scene): void {
     );
   });
 
-  test("no other part has a token, and none of their accounts sent a request to the API server", async () => {
+  test("only operator and admin API have a token, and no account of another part sent a request to the API server", async () => {
     const { cluster, kubectl } = scene();
     const { items }: { items: readonly Pod[] } = JSON.parse(
       await kubectl("get", "pods", "-l", `app.kubernetes.io/instance=${release}`, "-o", "json"),

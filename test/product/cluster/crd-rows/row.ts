@@ -39,7 +39,7 @@ export function counts(what: string, { from = 0, to }: Limits, spec: (count: num
   ];
 }
 
-/** Each of the words, and an invalid one. */
+/** Each of the words, and an invalid word. */
 export function words(
   what: string,
   known: readonly (string | number)[],
