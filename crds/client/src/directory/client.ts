@@ -98,7 +98,7 @@ export function createDirectoryClient(options: DirectoryClientOptions): Resource
     });
   }
 
-  /** At the first write under a lock: files left by killed writers must not accumulate, nor block a write. */
+  /** Runs at the first write under a lock: files left by killed writers must not accumulate, nor block a write. */
   async function removeLeftovers(within: FileLock): Promise<void> {
     isTidy.add(within);
     await removeStaleTemporaryFiles(within === lock ? directory : hiddenFolder).catch((error) =>

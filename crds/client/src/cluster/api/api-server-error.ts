@@ -49,7 +49,7 @@ function statusOf({ code, body, request }: { code: number; body: string; request
     const value: unknown = JSON.parse(body);
     if (typeof value === "object" && value !== null && "message" in value) return value as ApiStatus;
   } catch {
-    // Not every response is JSON; the text below quotes the body.
+    // Not every response is JSON; the error below quotes the body.
   }
   return { code, message: `${request}: the API server answered ${code} ${body.trim().slice(0, 200)}`.trimEnd() };
 }

@@ -44,7 +44,7 @@ const protects = (placed: ParsedResource): boolean => {
   return placed.kind === "Plugin" && enabled !== false && mayProtect(plugin);
 };
 
-/** The same plugin for the same requests; its config may differ. */
+/** Whether both are the same plugin for the same requests; the config may differ. */
 function isAlike(one: ParsedResource, other: ParsedResource): boolean {
   const scopeOf = (placed: ParsedResource) => {
     const { plugin, targetRefs, protocols, class: className } = specOf(placed);

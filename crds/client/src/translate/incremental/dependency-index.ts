@@ -42,7 +42,7 @@ export class DependencyIndex {
 
 /** Above this share of changed resources, translating everything costs less. */
 const MAX_CHANGED_SHARE = 1 / 4;
-/** So few changes are always translated incrementally. */
+/** Up to this number, changes are always translated incrementally. */
 const MIN_CHANGED_LIMIT = 16;
 
 /** Whether translating only the changed resources and their dependents costs less than translating all. */
