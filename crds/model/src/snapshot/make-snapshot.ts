@@ -26,7 +26,7 @@ export interface SectionDifferences {
   readonly differences: readonly Difference<object>[];
 }
 
-/** Without the sections whose maps are the same objects. */
+/** The differences, without the sections whose maps are the same objects. */
 export const sectionDifferences = (from: SnapshotMaps, to: SnapshotMaps): readonly SectionDifferences[] =>
   sections.flatMap((section) =>
     from[section] === to[section] ? [] : [{ section, differences: differences<object>(from[section], to[section]) }],

@@ -36,7 +36,7 @@ export function renderItem(data: unknown, { indent, before, crlf = false }: Item
   return crlf ? indented.replaceAll(/\r?\n/g, "\r\n") : indented;
 }
 
-/** Without duplicate keys: the value that counts is edited. */
+/** The item without duplicate keys: the value that counts is edited. */
 function documentOf(text: string): Document {
   const document: Document = parseDocument(text, { compat, resolveKnownTags: false, uniqueKeys: false });
   visit(document, {
