@@ -55,7 +55,7 @@ export class Balancers {
     return this.all.get(this.#parts.upstreams.of(name)[0]?.id ?? "");
   }
 
-  /** The same object when upstreams, targets and certificates are unchanged. */
+  /** Returns the same object when upstreams, targets and certificates are unchanged. */
   with(
     { upstreams, targets, certificates }: Sections,
     { onHealthTransition, onHealthUpdate }: BalancerTools,

@@ -26,7 +26,7 @@ export class Certificates {
 
   static readonly empty = new Certificates(emptySnapshot, new GroupIndex(({ name }) => name.toLowerCase()));
 
-  /** The same object when neither SNIs nor certificates changed. */
+  /** Returns the same object when neither SNIs nor certificates changed. */
   with({ certificates, snis }: Sections): Certificates {
     const before = this.#sections;
     if (before.certificates === certificates && before.snis === snis) return this;

@@ -27,7 +27,7 @@ export class GroupIndex<Item extends Member> {
     return this.#map.has(key);
   }
 
-  /** The same object when nothing changes. */
+  /** Returns the same object when nothing changes. */
   with(changes: readonly Difference<Item>[]): GroupIndex<Item> {
     const drafts = new Map<string, readonly Item[] | undefined>();
     const groupOf = (key: string) => (drafts.has(key) ? drafts.get(key) : this.#map.get(key)) ?? none;

@@ -7,7 +7,7 @@ import { type Cell, type Shape, Table } from "./table.ts";
 
 /** Takes about a fifth of a millisecond. V8 does not put strings above 128 kB in the young generation. */
 const SLICE_CHARACTERS = 112 * 1024;
-/** The same limit for plain data. */
+/** How many series a slice of plain data has. */
 const SLICE_SERIES = 500;
 
 export const TEXT_FORMAT = "text/plain; version=0.0.4; charset=utf-8";

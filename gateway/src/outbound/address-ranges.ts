@@ -10,7 +10,7 @@ interface Range {
   readonly addresses: BlockList;
 }
 
-/** In order: the first range that contains an address names it. */
+/** In order of precedence: the first range that contains an address names it. */
 const ranges: readonly Range[] = (
   [
     ["a loopback address", ["127.0.0.0/8", "::1"]],
@@ -25,7 +25,7 @@ const ranges: readonly Range[] = (
     ["a multicast address", ["224.0.0.0/4", "ff00::/8"]],
     ["the broadcast address", ["255.255.255.255"]],
     ["an IPv4-compatible IPv6 address", ["::/96"]],
-    // RFC 8215: the position of the IPv4 address in it is known to the local network only.
+    // RFC 8215: only the local network knows the position of the IPv4 address in the IPv6 address.
     ["an address of a local NAT64 prefix", ["64:ff9b:1::/48"]],
   ] as const
 ).map(([what, addresses]) => ({ what, addresses: addressSet(addresses) }));

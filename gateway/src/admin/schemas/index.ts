@@ -114,7 +114,7 @@ function typeOf(node: SchemaNode): KongField {
   return { type: "map", keys: { type: "string" }, values: elementOf(additionalProperties) };
 }
 
-/** Without `required`: items of a list are never unset. */
+/** The schema of a list's item, without `required`: items of a list are never unset. */
 function elementOf(node: SchemaNode): KongField {
   const { required: _required, ...element } = fieldOf(node);
   return element;

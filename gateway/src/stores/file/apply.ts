@@ -34,7 +34,7 @@ export function applyWrites({ tree, ...before }: FileState, batches: readonly (r
   return { outcomes, tables, snapshot };
 }
 
-/** Without the leading collection and index. */
+/** The fault with a path inside the entity: without the leading collection and index. */
 const inEntity = <Fault extends { readonly path: readonly (string | number)[] }>(fault: Fault): Fault => ({
   ...fault,
   path: fault.path.slice(2),

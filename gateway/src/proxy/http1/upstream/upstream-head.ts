@@ -50,7 +50,10 @@ export function createUpstreamHeads(pipeline: Pipeline) {
       : `${text}Content-Length: ${body.length}\r\n\r\n`;
   }
 
-  /** For clients whose heads have no lines of HTTP/1.1. TE and a known Content-Length are in the pipeline's list. */
+  /**
+   * The head for clients whose heads have no lines of HTTP/1.1. TE and a known Content-Length are in the pipeline's
+   * list.
+   */
   function listedHead(exchange: LiveExchange, { forward, target, protocol }: UpstreamHeadParts): string {
     const { body, request } = exchange;
     const list = withTargetHost(target, pipeline.upstreamHeaders(exchange), exchange);

@@ -179,7 +179,7 @@ async function listOurs(client: ResourceClient, kind: ViewedKind, namespaces: re
   return (await Promise.all(namespaces.map((namespace) => client.list(kind, { namespace })))).flat();
 }
 
-/** Only the Secrets that `createResourceCache` watches. */
+/** Lists only the Secrets that `createResourceCache` watches. */
 async function listSecrets(client: ResourceClient, namespace: string): Promise<readonly Resource[]> {
   const selections = [{ labels: CREDENTIAL_LABEL }, { fields: `type=${TLS_SECRET_TYPE}` }];
   const lists = selections.map((selection) => client.list("Secret", { namespace, ...selection }));
