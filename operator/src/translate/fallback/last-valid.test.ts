@@ -121,7 +121,7 @@ test("a missing reference is answered 503 although the resource itself is valid"
   assert.deepEqual(told().paths, [["/users"], true]);
 });
 
-test("a last valid version with another id is not served: others refer to the current id", () => {
+test("a last valid version with another id is not served: other resources refer to the current id", () => {
   const { put, told } = scene();
   told();
   put("Service", "users", { spec: { url: "nonsense", id: "5f6c1e30-7f5b-4d4b-8f8e-0d7c1f1f2a3b" } });
