@@ -9,7 +9,7 @@ export const failFast = (milliseconds: number): RedisOptions => ({
   retryStrategy: retryDelay,
   connectTimeout: milliseconds,
   commandTimeout: milliseconds,
-  // The connection is closed then, which ends the wait of all commands. A graceful close is bounded by it too.
+  // After this time the connection is closed, which ends the wait of all commands. This also bounds a graceful close.
   socketTimeout: milliseconds,
   // Commands fail at once while disconnected: a command that cannot be sent now is dropped, not sent later.
   enableOfflineQueue: false,

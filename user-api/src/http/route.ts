@@ -33,7 +33,7 @@ export function serveGraphql(scope: FastifyInstance, options: GraphqlRouteOption
     const errors = faults.map(asGraphqlError);
     const presented = executor.refuse(errors, request);
     for (const fault of faults) if (fault instanceof RequestError) reply.headers(fault.headers);
-    // Without `data` (GraphQL 7.1).
+    // The response has no `data` (GraphQL 7.1).
     return send(reply.code(statusOf(errors, presented[0]?.extensions?.code, mediaType)), mediaType, {
       errors: presented,
     });
@@ -97,7 +97,7 @@ export function serveGraphql(scope: FastifyInstance, options: GraphqlRouteOption
   scope.route({
     method: ["DELETE", "PATCH", "PUT", "TRACE"],
     url: path,
-    // Before the body is read.
+    // Runs before the body is read.
     onRequest: async ({ method }) => {
       throw new RequestError(405, `Operations must be sent by ${METHODS}, not by ${method}`, { allow: METHODS });
     },

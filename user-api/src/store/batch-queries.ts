@@ -63,7 +63,7 @@ export function batchQueries<Value>(
       waiting.push({ keys, resolve, reject });
       if (scheduled || pending >= maxQueries) return;
       scheduled = true;
-      // After all requests that have already arrived.
+      // Runs after all requests that have already arrived.
       setImmediate(next);
     });
 }

@@ -120,7 +120,7 @@ describe("a server that drains", () => {
     const stream = await fetch(http, {
       method: "POST",
       headers: { accept: "text/event-stream", "content-type": "application/json" },
-      // Another text than the socket's, so that it is executed on its own.
+      // The text differs from the socket's, so that the operation is executed on its own.
       body: JSON.stringify({ query: FOLLOW.replace("userCreated", "u: userCreated") }),
     });
     await following(app, 2);

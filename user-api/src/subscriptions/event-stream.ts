@@ -80,7 +80,7 @@ export function openEventStream(
     beat() {
       if (!response.writableEnded && response.writableLength <= connectionBytes) response.write(COMMENT);
     },
-    // Without the event `complete`, so that the client subscribes again.
+    // Ends the stream without the event `complete`, so that the client subscribes again.
     close: () => end(),
     terminate: cut,
   };

@@ -105,7 +105,7 @@ describe("a socket", () => {
     const socket = await acknowledged(url);
     socket.send(subscribe("1"));
     await following(app, 1);
-    // Without an answer to the first, there is no second.
+    // Without an answer to the first ping, the second is not sent.
     for (let n = 0; n < 2; n++) await once(socket, "ping");
     assert.equal(app.subscriptions.counts().subscriptions, 1);
   });

@@ -119,7 +119,7 @@ export async function makeSubscriptions(app: FastifyInstance, options: Subscript
     open.add(connection);
   }
 
-  // Before the plugin's own hook, which turns the route's `wsHandler` into a socket handler.
+  // Registered before the plugin's own hook, which turns the route's `wsHandler` into a socket handler.
   app.addHook("onRoute", (route) => {
     if (route.url === path && route.method === "GET") route.wsHandler = opened;
   });
