@@ -142,7 +142,7 @@ export function lifecycleSuite(engine: Engine): void {
       assert.equal(sockets.size, 1);
     });
 
-    it("let a terminating endpoint complete its requests, send it no new ones, and do not affect the others", async (test) => {
+    it("let a terminating endpoint complete its requests, send it no new ones, and do not affect other endpoints", async (test) => {
       const [held, closed] = [signal<ServerResponse>(), signal()];
       const going = await startUpstream(test, (request, response) => {
         if (request.url === "/hold") {

@@ -149,7 +149,7 @@ export function eventsSuite({ name, open, between }: EventsSuiteOptions): void {
       });
     }
 
-    it("starts while the other side is unreachable, and delivers the users created in the meantime once it is back", async () => {
+    it("starts while the server that carries messages is unreachable, and delivers the users created in the meantime once it is back", async () => {
       await between.cut();
       const store = sharedUsers();
       store.add(user("before"));

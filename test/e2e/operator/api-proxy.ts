@@ -1,6 +1,7 @@
 /**
- * A proxy between an operator and the real API server that injects faults: it answers in its place, delays requests, or
- * falls silent without closing anything. It speaks plain HTTP to the operator, so that it can look at the requests.
+ * A proxy between an operator and the real API server that injects faults: it answers in the server's place, delays
+ * requests, or falls silent without closing anything. It speaks plain HTTP to the operator, so that it can look at the
+ * requests.
  */
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -39,7 +40,7 @@ export interface ApiProxy {
   silence(): void;
   /** Stops listening: open connections are cut, and new ones are refused. */
   leave(): Promise<void>;
-  /** After `leave`: listens there again. */
+  /** After `leave`: listens at the same address again. */
   comeBack(): Promise<void>;
   close(): Promise<void>;
 }

@@ -247,7 +247,7 @@ test("accounts with only Roles in a namespace use all rights that these grant, a
   await runAllAdminOperations(place);
   const operator = of(`system:serviceaccount:team:${users.operator}`);
   const admin = of(`system:serviceaccount:team:${users.admin}`);
-  // Without a ClusterRole there is no webhook, and its Secret is never created.
+  // Without a ClusterRole there is no webhook, and the webhook's Secret is never created.
   const team = { home: "team", own: "team" };
   const grants = grantsOf("operator", ["cluster", "home", "private"], team).filter(
     ({ names }) => !names?.includes("sluice-webhook"),
