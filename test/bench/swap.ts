@@ -4,13 +4,13 @@
  * sockets.
  */
 import { applyChange, type Change, deriveId, emptySnapshot, type Snapshot } from "@sluice/model";
+import { builtInPlugins } from "@sluice/plugins";
 import { compile } from "../../gateway/src/compile/compile.ts";
 import type { RoutableRequest, Runtime } from "../../gateway/src/compile/runtime.ts";
 import { createCounters } from "../../gateway/src/counters/create-counters.ts";
 import { createMetrics } from "../../gateway/src/metrics/metrics.ts";
 import { connectBehind } from "../../gateway/src/outbound/connect.ts";
 import { createGuard } from "../../gateway/src/outbound/guard.ts";
-import { handlers } from "../../gateway/src/plugins/index.ts";
 import type { BenchReport } from "./report.ts";
 import { median } from "./rounds.ts";
 
@@ -143,7 +143,10 @@ export async function benchSwap({ routes: sizes, changes }: Swaps): Promise<Benc
   const metrics = createMetrics({ compat: false, nodeId: "bench", version: "0" });
   const connect = connectBehind(createGuard({ allowedUpstreams: [], ownListeners: [] }));
   const counters = createCounters({ warn: () => {}, connect });
-  const tools = { handlers, services: { counters, metrics, now: Date.now } };
+  const tools = {
+    plugins: new Map(builtInPlugins.map((plugin) => [plugin.name, plugin])),
+    services: { counters, metrics, now: Date.now },
+  };
   const rows: Record<string, string | number>[] = Object.keys(kinds).map((kind) => ({ "us per change": kind }));
   const worst: number[] = [];
   for (const size of sizes) {

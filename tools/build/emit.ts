@@ -13,8 +13,8 @@ import manifest from "../../package.json" with { type: "json" };
 
 const root = join(import.meta.dirname, "../..");
 
-/** The workspaces that have sources; stacks and charts are used in place. */
-const workspaces = manifest.workspaces.filter((workspace) => existsSync(join(root, workspace, "src")));
+/** The workspaces that other processes import or start; stacks and charts are used in place. */
+const workspaces = manifest.workspaces.filter((workspace) => workspace !== "pulumi");
 
 /** Emits every workspace. Unchanged files are not rewritten; files without a source are removed. */
 export function emitAll(): void {
@@ -30,8 +30,11 @@ function emitWorkspace(folder: string): void {
 
 /** The output paths in a workspace's folder `build`, with their sources. */
 export function sourcesOf(folder: string): ReadonlyMap<string, string> {
-  const from = join(folder, "src");
-  const sources = filesIn(from).filter((path) => path.endsWith(".ts") && !/(\.test|\.d)\.ts$/.test(path));
+  const src = join(folder, "src");
+  const from = existsSync(src) ? src : folder;
+  const sources = filesIn(from).filter(
+    (path) => path.endsWith(".ts") && !/(\.test|\.d)\.ts$|^(build|node_modules)\//.test(path),
+  );
   return new Map(sources.toSorted().map((path) => [path.replace(/\.ts$/, ".js"), join(from, path)]));
 }
 

@@ -5,7 +5,7 @@ import { isTest } from "./imports.ts";
 import type { SourceFile } from "./source-files.ts";
 
 /** The code that opens connections to configured addresses; each must pass the connection guard. */
-const folder = "gateway/src/";
+const folder = "gateway/";
 
 /** The exports of these modules that open no connection. Other exports, and other network modules, are reported. */
 const harmless: Readonly<Record<string, readonly string[]>> = {
@@ -30,26 +30,26 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
   "@opentelemetry/exporter-trace-otlp-http": [],
 };
 
-const door = "outbound/connect.ts";
+const door = "src/outbound/connect.ts";
 const settings = "the process's settings name the destination, not its configuration";
 const nodes = "its destinations are the status listeners of nodes, which configuration cannot name";
 
 /** Files that may open connections without the guard, and the reasons. A folder ends in a slash. */
 const exceptions: Readonly<Record<string, string>> = {
   [door]: "it is the one place that opens connections, behind the guard",
-  "proxy/upstream/probe.ts": `its requests use connections from ${door}`,
-  "proxy/reply-from/undici-pools.ts": `undici gets its connections from ${door}`,
-  "proxy/http2/upstream/upstream-sessions.ts": `its sessions use connections from ${door}`,
-  "counters/redis-connections.ts": `ioredis gets its connections from ${door}`,
-  "proxy/sockets/accepted-socket.ts": "it wraps connections that were accepted",
-  "proxy/observability/tracing/tracing.ts": settings,
-  "database/": settings,
-  "stores/resources/operator-client.ts": settings,
-  "admin/entities/target-health.ts": nodes,
-  "admin/information/node-metrics.ts": nodes,
-  "proxy/response/reason-phrases.ts": "it loads node:http only for the reason phrases, without an import",
-  "sources/push/push-server.ts": "it loads node:http only for `createServer`, without an import",
-  "status/server.ts": "it loads node:http only for `createServer`, without an import",
+  "src/proxy/upstream/probe.ts": `its requests use connections from ${door}`,
+  "src/proxy/reply-from/undici-pools.ts": `undici gets its connections from ${door}`,
+  "src/proxy/http2/upstream/upstream-sessions.ts": `its sessions use connections from ${door}`,
+  "src/counters/redis-connections.ts": `ioredis gets its connections from ${door}`,
+  "src/proxy/sockets/accepted-socket.ts": "it wraps connections that were accepted",
+  "src/proxy/observability/tracing/tracing.ts": settings,
+  "src/database/": settings,
+  "src/stores/resources/operator-client.ts": settings,
+  "src/admin/entities/target-health.ts": nodes,
+  "src/admin/information/node-metrics.ts": nodes,
+  "src/proxy/response/reason-phrases.ts": "it loads node:http only for the reason phrases, without an import",
+  "src/sources/push/push-server.ts": "it loads node:http only for `createServer`, without an import",
+  "src/status/server.ts": "it loads node:http only for `createServer`, without an import",
 };
 
 /** Globals that open connections, or load modules without an import. */

@@ -50,7 +50,7 @@ test("finds the package of a specifier", () => {
 
 test("the rule with the longest folder applies", () => {
   assert.equal(roomOf("gateway/src/counters/redis-counters.ts")?.folder, "gateway/src/counters");
-  assert.equal(roomOf("gateway/src/plugins/cors/handler.ts")?.folder, "gateway/src/plugins");
+  assert.equal(roomOf("gateway/plugins/cors/index.ts")?.folder, "gateway/plugins");
   assert.equal(roomOf("gateway/src/main.ts")?.folder, "gateway");
   assert.equal(roomOf("gateways/main.ts"), undefined);
 });
@@ -70,13 +70,15 @@ const refused: readonly [file: string, specifier: string, fault: RegExp][] = [
   ["operator/src/a.ts", "@kubernetes/client-node", /must not import @kubernetes\/client-node/],
   ["gateway/src/sources/push.ts", "@sluice/operator", /must not import @sluice\/operator/],
   ["gateway/src/sources/push.ts", "@sluice/crds", /only admin and stores/],
-  ["gateway/src/plugins/cors/handler.ts", "fastify", /never the HTTP engine/],
-  ["gateway/src/plugins/cors/handler.ts", "ioredis", /must not import ioredis/],
+  ["gateway/plugins/cors/index.ts", "@sluice/model", /use the plugin SDK and nothing else internal/],
+  ["gateway/plugin-sdk/src/a.ts", "@sluice/model", /depends on nothing internal/],
+  ["gateway/plugins/cors/index.ts", "fastify", /use the plugin SDK and nothing else internal/],
+  ["gateway/plugins/cors/index.ts", "ioredis", /must not import ioredis/],
   ["gateway/src/compile/compile.ts", "node:http", /must not import node:http/],
   [
     "gateway/src/status/a.ts",
-    "../plugins/cors/handler.ts",
-    /only gateway\/src\/plugins\/index\.ts imports from inside/,
+    "../../plugins/cors/index.ts",
+    /only gateway\/plugins\/index\.ts and gateway\/plugins\/schemas\.ts import from inside/,
   ],
   ["gateway/src/main.ts", "../../operator/src/main.ts", /must not import operator\/src\/main\.ts by a path/],
   [
@@ -110,9 +112,10 @@ const taken: readonly [file: string, specifier: string][] = [
   ["gateway/src/admin/routes.ts", "@sluice/crds"],
   ["gateway/src/counters/redis-counters.ts", "ioredis"],
   ["gateway/src/counters/redis-counters.test.ts", "../../../tools/programs/redis.ts"],
-  ["gateway/src/plugins/index.ts", "./cors/handler.ts"],
-  ["gateway/src/plugins/cors/handler.ts", "../plugin.ts"],
-  ["gateway/src/plugins/cors/handler.test.ts", "node:http"],
+  ["gateway/plugins/index.ts", "./cors/index.ts"],
+  ["gateway/plugins/cors/index.ts", "@sluice/plugin-sdk"],
+  ["crds/model/src/a.ts", "@sluice/plugins"],
+  ["gateway/plugins/cors/index.test.ts", "node:http"],
   ["test/golden/golden.test.ts", "@sluice/operator"],
   ["test/golden/golden.test.ts", "../../operator/src/translate/translate.ts"],
 ];
@@ -207,20 +210,20 @@ test("hosts of registries and paths of machines are errors with their line", () 
 });
 
 const connecting: readonly [file: string, text: string, faults: number][] = [
-  ["gateway/src/plugins/x/handler.ts", 'import { connect } from "node:net";', 1],
-  ["gateway/src/plugins/x/handler.ts", 'import * as net from "node:net";', 1],
-  ["gateway/src/plugins/x/handler.ts", 'import { Socket } from "node:net";', 1],
-  ["gateway/src/plugins/x/handler.ts", 'import dgram from "node:dgram";', 1],
-  ["gateway/src/plugins/x/handler.ts", 'import { Redis } from "ioredis";', 1],
-  ["gateway/src/plugins/x/handler.ts", 'const library = await import("ioredis");', 1],
-  ["gateway/src/plugins/x/handler.ts", 'await fetch("http://x");', 1],
-  ["gateway/src/plugins/x/handler.ts", 'await globalThis.fetch("http://x");', 1],
-  ["gateway/src/plugins/x/handler.ts", 'process.getBuiltinModule("node:net").connect(1);', 1],
+  ["gateway/plugins/x/index.ts", 'import { connect } from "node:net";', 1],
+  ["gateway/plugins/x/index.ts", 'import * as net from "node:net";', 1],
+  ["gateway/plugins/x/index.ts", 'import { Socket } from "node:net";', 1],
+  ["gateway/plugins/x/index.ts", 'import dgram from "node:dgram";', 1],
+  ["gateway/plugins/x/index.ts", 'import { Redis } from "ioredis";', 1],
+  ["gateway/plugins/x/index.ts", 'const library = await import("ioredis");', 1],
+  ["gateway/plugins/x/index.ts", 'await fetch("http://x");', 1],
+  ["gateway/plugins/x/index.ts", 'await globalThis.fetch("http://x");', 1],
+  ["gateway/plugins/x/index.ts", 'process.getBuiltinModule("node:net").connect(1);', 1],
   ["gateway/src/proxy/x.ts", 'import { request } from "node:https";', 1],
   ["gateway/src/proxy/x.ts", 'import { Pool } from "undici";', 1],
   ["gateway/src/proxy/x.ts", 'import type { Socket } from "node:net";', 0],
   ["gateway/src/proxy/x.ts", 'import { createServer, isIP, type Socket } from "node:net";', 0],
-  ["gateway/src/plugins/x/handler.test.ts", 'import { connect } from "node:net";', 0],
+  ["gateway/plugins/x/index.test.ts", 'import { connect } from "node:net";', 0],
   ["gateway/src/outbound/connect.ts", 'import { connect } from "node:net";', 0],
   ["gateway/src/database/postgres.ts", 'import pg from "pg";', 0],
   ["operator/src/x.ts", 'await fetch("http://x");', 0],

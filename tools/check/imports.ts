@@ -27,10 +27,22 @@ export const harmless: Readonly<Record<string, readonly string[]>> = {
  */
 export const rooms: readonly Room[] = [
   {
-    folder: "crds/model",
+    folder: "gateway/plugin-sdk",
     internal: [],
     not: [...network, "ioredis", clusterClient],
-    because: "the model is pure data and imports nothing internal",
+    because: "the interface of plugins depends on nothing internal and sees no HTTP engine",
+  },
+  {
+    folder: "gateway/plugins",
+    internal: ["@sluice/plugin-sdk"],
+    not: [...network, "ioredis", clusterClient],
+    because: "plugins use the plugin SDK and nothing else internal",
+  },
+  {
+    folder: "crds/model",
+    internal: ["@sluice/plugin-sdk", "@sluice/plugins"],
+    not: [...network, "ioredis", clusterClient],
+    because: "the model is pure data; of plugins it imports the schemas only",
   },
   {
     folder: "crds/client",
@@ -46,31 +58,31 @@ export const rooms: readonly Room[] = [
   },
   {
     folder: "gateway",
-    internal: ["@sluice/model"],
+    internal: ["@sluice/model", "@sluice/plugin-sdk", "@sluice/plugins"],
     not: [clusterClient],
     because: "in the gateway only admin and stores may use the resource client",
   },
   ...["gateway/src/admin", "gateway/src/stores", "gateway/src/commands/config"].map((folder) => ({
     folder,
-    internal: ["@sluice/model", "@sluice/crds"],
+    internal: ["@sluice/model", "@sluice/crds", "@sluice/plugin-sdk"],
     not: [clusterClient],
     because: "only the resource client accesses Kubernetes",
   })),
   {
     folder: "gateway/src/proxy",
-    internal: ["@sluice/model"],
+    internal: ["@sluice/model", "@sluice/plugin-sdk"],
     not: [clusterClient, "ioredis", ...databases],
     because: "the proxy connects to upstreams only",
   },
-  ...["exchange", "balance", "compile", "plugins", "metrics", "shared-memory"].map((folder) => ({
+  ...["exchange", "balance", "compile", "metrics", "shared-memory"].map((folder) => ({
     folder: `gateway/src/${folder}`,
-    internal: ["@sluice/model"],
+    internal: ["@sluice/model", "@sluice/plugin-sdk"],
     not: [clusterClient, "ioredis", ...network],
     because: "these folders see documents and exchanges, never the HTTP engine or the network",
   })),
   {
     folder: "gateway/src/counters",
-    internal: ["@sluice/model"],
+    internal: ["@sluice/model", "@sluice/plugin-sdk"],
     not: [clusterClient, ...network],
     because: "rate-limit counters may connect only to Redis",
   },
@@ -95,6 +107,8 @@ export const rooms: readonly Room[] = [
   ...["test", "tools"].map((folder) => ({
     folder,
     internal: [
+      "@sluice/plugin-sdk",
+      "@sluice/plugins",
       "@sluice/model",
       "@sluice/crds",
       "@sluice/gateway",

@@ -115,7 +115,7 @@ export function runAs(about: {
 
 /** The sources that decide the contents of the images, besides the files of this machine. */
 export const sources = [
-  ...["crds/model", "crds/client", "gateway", "operator", "user-api"],
+  ...["gateway/plugin-sdk", "gateway/plugins", "crds/model", "crds/client", "gateway", "operator", "user-api"],
   ...["tools/images", "tools/build", "package.json", "package-lock.json", "LICENSE", "THIRD_PARTY_LICENSES.md"],
 ];
 

@@ -1,5 +1,16 @@
 /** The model: the declaration of all entities and everything derived from it. Imports nothing internal. */
 
+export {
+  type Checked,
+  compileRegex,
+  LruCache,
+  type PluginFacts,
+  type PrefixMatch,
+  type Regex,
+  type SchemaNode,
+  type Violation,
+} from "@sluice/plugin-sdk";
+export type { PluginConfigs, PluginName } from "@sluice/plugins/schemas";
 export { configSizeMessage } from "./check/config-size.ts";
 export { schemaNodeAt, withDeprecated } from "./check/deprecated.ts";
 export { type Fields, type SchemaViolation, schemaViolation } from "./check/error.ts";
@@ -22,14 +33,11 @@ export { coerce, decodeForm, type FormParts } from "./form/index.ts";
 export { crds } from "./generate/crd.ts";
 export { crdFiles } from "./generate/files.ts";
 export { canonicalJson, derivedIdOf, deriveId, deriveNamelessId, uuidV5 } from "./ids.ts";
-export { LruCache } from "./lru-cache.ts";
 export { normalizePath } from "./matching/path.ts";
-export { compileRegex, type PrefixMatch, type Regex } from "./matching/regex.ts";
 export { mergeEntity } from "./merge/index.ts";
 export { toCamel, toSnake } from "./names.ts";
 export * from "./pem-files.ts";
 export * from "./plugins/index.ts";
-export { type Period, periods } from "./plugins/rate-limiting.ts";
 export type * from "./protocols/push.ts";
 export type * from "./protocols/wait.ts";
 export * from "./resources/certificate.ts";
@@ -42,7 +50,6 @@ export type * from "./resources/service.ts";
 export { CLASS_LABEL, CREDENTIAL_LABEL, DEFAULT_CLASS, type NameRef, type SecretRef } from "./resources/shared.ts";
 export * from "./resources/spelling.ts";
 export type * from "./resources/upstream.ts";
-export type { SchemaNode } from "./schema/node.ts";
 export { withoutDefaults } from "./schema/without-defaults.ts";
 export * from "./settings/index.ts";
 export { adoptChange, adoptEdit } from "./snapshot/adopt.ts";
@@ -55,4 +62,3 @@ export { emptySnapshot, hashTreeOf } from "./snapshot/make-snapshot.ts";
 export { referencedId } from "./snapshot/stored-entity.ts";
 export type * from "./snapshot.ts";
 export { suggestionFor } from "./suggest.ts";
-export type * from "./violation.ts";

@@ -2,17 +2,16 @@
  * `@sluice/model/serving`: the part of the model needed for serving requests. Every worker loads its own copy of its
  * imports, and the rest of the model, for validating, reading and writing, takes 10 MB with Ajv and the YAML library.
  */
+
+export { compileRegex, LruCache } from "@sluice/plugin-sdk";
 export { describeViolation, describeWarnings } from "./document/describe.ts";
 export { type DividedText, divideText } from "./document/text/items.ts";
 export { hasExpired } from "./entities/credential.ts";
 export { collections, entityNameOf } from "./entities/index.ts";
 export type * from "./index.ts";
-export { LruCache } from "./lru-cache.ts";
 export { normalizePath } from "./matching/path.ts";
-export { compileRegex } from "./matching/regex.ts";
 export * from "./pem-files.ts";
-export { mayProtect, plugins } from "./plugins/index.ts";
-export { periods } from "./plugins/rate-limiting.ts";
+export { mayProtect, pluginNamed } from "./plugins/index.ts";
 export * from "./settings/index.ts";
 export { adoptChange, adoptEdit } from "./snapshot/adopt.ts";
 export { BucketMap, byHash, byId, differences } from "./snapshot/bucket-map.ts";

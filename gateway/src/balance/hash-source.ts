@@ -1,8 +1,7 @@
 /** The input of consistent hashing: the request's value for `hash_on`, else for `hash_fallback`. */
 import { randomUUID } from "node:crypto";
 import type { Upstream } from "@sluice/model";
-import type { Exchange } from "../exchange/exchange.ts";
-import { lowerCase } from "../exchange/header-name.ts";
+import { type Exchange, lowerCase } from "@sluice/plugin-sdk";
 
 /** The parts of an exchange that balancing may read. */
 export interface BalancingRequest extends Pick<Exchange, "consumer" | "credential" | "responseHeaders"> {

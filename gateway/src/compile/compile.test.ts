@@ -1,19 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Snapshot } from "@sluice/model";
-import type { PluginHandlers, PluginInstance, PluginScope, PluginServices } from "../plugins/plugin.ts";
+import type { PluginContext, PluginPhases, PluginScope, PluginServices } from "@sluice/plugin-sdk";
+import { pluginsWithPhases } from "../../../test/plugins/fake-exchange.ts";
 import { compile } from "./compile.ts";
 import type { Runtime } from "./runtime.ts";
 import { consumerNamed, credentialOf, pluginNamed, routeNamed, serviceNamed, snapshotOf } from "./testing-entities.ts";
 
-interface Made extends PluginInstance {
+interface Made extends PluginPhases {
   readonly scope: PluginScope;
 }
 
-const handler = (_config: unknown, scope: PluginScope): Made => ({ scope });
-const handlers: PluginHandlers = { cors: handler, "key-auth": handler, "rate-limiting": handler, prometheus: handler };
+const phases = (_config: unknown, { scope }: PluginContext): Made => ({ scope });
+const plugins = pluginsWithPhases(phases);
 let clock = 0;
-const tools = { handlers, services: { now: () => clock } as PluginServices };
+const tools = { plugins, services: { now: () => clock } as PluginServices };
 
 const service = serviceNamed("s", { host: "up.example", port: 8080 });
 const [first, second] = ["first", "second"].map((name) =>
@@ -41,7 +42,7 @@ test("unchanged upstreams, routes and plugin instances are shared with the previ
   assert.equal(next.upstreams.get(service.id), old.upstreams.get(service.id));
   assert.equal(next.compiledRoute(first.id), old.compiledRoute(first.id));
   assert.notEqual(next.compiledRoute(second.id), old.compiledRoute(second.id));
-  const step = (runtime: Runtime) => runtime.compiledRoute(second.id)?.chains.http.base[0]?.instance;
+  const step = (runtime: Runtime) => runtime.compiledRoute(second.id)?.chains.http.base[0]?.phases;
   assert.equal(step(next), step(old));
   assert.deepEqual([matched(old, "/second"), matched(old, "/moved")], ["second", null]);
   assert.deepEqual([matched(next, "/second"), matched(next, "/moved")], [null, "second"]);
@@ -52,8 +53,7 @@ test("only a changed plugin gets a new instance", () => {
   const old = compile(null, before, tools);
   const changed = pluginNamed("cors", { config: { max_age: 1 } });
   const next = compile(old, with_(before, { plugins: new Map(before.plugins).set(changed.id, changed) }), tools);
-  const instances = (runtime: Runtime) =>
-    runtime.compiledRoute(first.id)?.chains.http.base.map((step) => step.instance);
+  const instances = (runtime: Runtime) => runtime.compiledRoute(first.id)?.chains.http.base.map((step) => step.phases);
   assert.notEqual(instances(next)?.[0], instances(old)?.[0]);
   assert.equal(instances(next)?.[1], instances(old)?.[1]);
 });

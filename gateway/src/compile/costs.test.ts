@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BucketMap, type Snapshot } from "@sluice/model";
+import type { PluginServices } from "@sluice/plugin-sdk";
+import { pluginsWithPhases } from "../../../test/plugins/fake-exchange.ts";
 import { request, targetOf, upstreamNamed } from "../balance/testing.ts";
-import type { PluginHandlers, PluginServices } from "../plugins/plugin.ts";
 import { compile } from "./compile.ts";
 import { beginning, type Step, stepped } from "./testing-changes.ts";
 import { consumerNamed, credentialOf, pluginNamed, routeNamed, serviceNamed } from "./testing-entities.ts";
@@ -11,12 +12,12 @@ import { consumerNamed, credentialOf, pluginNamed, routeNamed, serviceNamed } fr
 const MANY = 1000;
 
 let made = 0;
-const handler = () => {
+const phases = () => {
   made++;
   return {};
 };
-const handlers: PluginHandlers = { cors: handler, "key-auth": handler, "rate-limiting": handler, prometheus: handler };
-const tools = { handlers, services: { now: () => 0 } as PluginServices };
+const plugins = pluginsWithPhases(phases);
+const tools = { plugins, services: { now: () => 0 } as PluginServices };
 
 const put = (section: Step["section"], value: { readonly id: string }): Step => ({ section, key: value.id, value });
 const pool = upstreamNamed("pool");

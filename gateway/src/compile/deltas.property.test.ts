@@ -3,20 +3,23 @@ import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import { test } from "node:test";
 import type { Snapshot } from "@sluice/model";
+import type { PluginContext, PluginPhases, PluginServices } from "@sluice/plugin-sdk";
 import fc from "fast-check";
-import type { PluginHandlers, PluginInstance, PluginScope, PluginServices } from "../plugins/plugin.ts";
+import { pluginsWithPhases } from "../../../test/plugins/fake-exchange.ts";
 import { compile } from "./compile.ts";
 import type { CompiledRoute, PluginChain, RoutableRequest, Runtime, UpstreamTarget } from "./runtime.ts";
 import { beginning, changes, names, stepped } from "./testing-changes.ts";
 import { consumerNamed, idOf } from "./testing-entities.ts";
 
-interface Made extends PluginInstance {
+interface Made extends PluginPhases {
   readonly made: string;
 }
 
-const handler = (config: unknown, { id }: PluginScope): Made => ({ made: `${id} ${JSON.stringify(config)}` });
-const handlers: PluginHandlers = { cors: handler, "key-auth": handler, "rate-limiting": handler, prometheus: handler };
-const tools = { handlers, services: { now: () => 0 } as PluginServices };
+const phases = (config: unknown, { scope: { id } }: PluginContext): Made => ({
+  made: `${id} ${JSON.stringify(config)}`,
+});
+const plugins = pluginsWithPhases(phases);
+const tools = { plugins, services: { now: () => 0 } as PluginServices };
 
 const requests: readonly RoutableRequest[] = ["a.test", "c.test", "b.test:80", ""].flatMap((host) =>
   ["/", "/a", "/a/b/c", "/b"].map((path) => ({
@@ -30,8 +33,7 @@ const requests: readonly RoutableRequest[] = ["a.test", "c.test", "b.test:80", "
 );
 const consumers = names.consumers.map(consumerNamed);
 
-const toldChain = (chain: PluginChain) =>
-  chain.map(({ priority, instance }) => `${priority} ${(instance as Made).made}`);
+const toldChain = (chain: PluginChain) => chain.map(({ priority, phases }) => `${priority} ${(phases as Made).made}`);
 const toldTarget = ({ certificate, ...target }: UpstreamTarget) => ({ ...target, certificate: certificate?.key });
 
 function toldPart({ route, upstream, chains }: CompiledRoute) {

@@ -1,18 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { differences, type Plugin, plugins } from "@sluice/model";
-import type { PluginHandlers, PluginInstance, PluginScope, PluginServices } from "../plugins/plugin.ts";
+import { differences, type Plugin } from "@sluice/model";
+import type { PluginContext, PluginPhases, PluginScope, PluginServices } from "@sluice/plugin-sdk";
+import { pluginsWithPhases } from "../../../test/plugins/fake-exchange.ts";
 import { PluginTable, RoutePlugins } from "./plugin-chains.ts";
 import type { PluginChain } from "./runtime.ts";
 import { consumerNamed, idOf, pluginNamed, routeNamed } from "./testing-entities.ts";
 
-interface Made extends PluginInstance {
+interface Made extends PluginPhases {
   readonly scope: PluginScope;
 }
 
-const handler = (_config: unknown, scope: PluginScope): Made => ({ scope });
-const handlers: PluginHandlers = { cors: handler, "key-auth": handler, "rate-limiting": handler, prometheus: handler };
-const tools = { handlers, services: {} as PluginServices };
+const phases = (_config: unknown, { scope }: PluginContext): Made => ({ scope });
+const plugins = pluginsWithPhases(phases);
+const tools = { plugins, services: {} as PluginServices };
 
 const service = { id: idOf("service s") };
 const demo = consumerNamed("demo");
@@ -39,14 +40,14 @@ const tableOf = (all: readonly Plugin[]) =>
 
 /** Plugin names and the scope that won, in order. */
 const told = (chain: PluginChain) =>
-  chain.map(({ priority, instance }) => {
-    const { scope } = instance as Made;
-    const name = Object.entries(plugins).find(([, facts]) => facts.priority === priority)?.[0];
+  chain.map(({ priority, phases }) => {
+    const { scope } = phases as Made;
+    const name = [...plugins.values()].find((facts) => facts.priority === priority)?.name;
     const parts = [scope.routeId && "route", scope.serviceId && "service", scope.consumerId && "consumer"];
     return `${name} ${parts.filter(Boolean).join("+") || "global"}`;
   });
 
-const afterAuth = plugins["key-auth"].priority;
+const afterAuth = plugins.get("key-auth")?.priority ?? 0;
 
 for (const [place, scope] of precedence.entries()) {
   const name = scope.join("+") || "global";

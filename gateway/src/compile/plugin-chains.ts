@@ -10,19 +10,17 @@ import {
   byId,
   type Difference,
   differences,
-  type PluginConfigs,
-  type PluginName,
-  plugins,
   type SnapshotPlugin,
   type SnapshotRoute,
 } from "@sluice/model/serving";
+import type { PluginDefinition, PluginServices } from "@sluice/plugin-sdk";
 import { errorAnswer } from "../exchange/gateway-errors.ts";
-import type { PluginHandlers, PluginInstance, PluginServices } from "../plugins/plugin.ts";
 import { GroupIndex } from "./group-index.ts";
 import type { PluginChain, PluginStep, RouteChains, Scheme } from "./runtime.ts";
 
 export interface PluginTools {
-  readonly handlers: PluginHandlers;
+  /** The plugins of the node by name. */
+  readonly plugins: ReadonlyMap<string, PluginDefinition>;
   readonly services: PluginServices;
 }
 
@@ -210,40 +208,35 @@ function loadPlugin(plugin: SnapshotPlugin, tools: PluginTools): LoadedPlugin {
 }
 
 /** Authentication plugins: they identify the consumer, so they cannot be attached to one. */
-const identifying = Object.values(plugins).filter(({ protects, refuses }) => protects && refuses.includes("consumer"));
+const isIdentifying = ({ protects, refuses = [] }: PluginDefinition): boolean =>
+  protects && refuses.includes("consumer");
 
 /**
  * The stand-in for an unknown plugin runs before all others, so that none of them counts or answers a refused request. If
  * it is attached to a consumer, it runs as soon as the consumer is identified.
  */
-const priorityOfUnknown = (plugin: SnapshotPlugin): number =>
-  plugin.consumer === null ? Number.POSITIVE_INFINITY : Math.min(...identifying.map(({ priority }) => priority)) - 0.5;
-
-/** Snapshots are validated: an unknown name that is not marked unavailable is a bug. */
-function stepOf(plugin: SnapshotPlugin, { handlers, services }: PluginTools): PluginStep {
-  const unavailable = plugin._sluice?.unavailable;
-  const isKnown = Object.hasOwn(plugins, plugin.name);
-  // The plugin may protect its scope but cannot run, so requests in that scope are refused.
-  if (unavailable !== undefined) {
-    const priority = isKnown ? plugins[plugin.name as PluginName].priority : priorityOfUnknown(plugin);
-    const answer = errorAnswer("closed", unavailable);
-    return { priority, instance: { access: () => answer } };
-  }
-  if (!isKnown) throw new Error(`a snapshot holds the unknown plugin ${plugin.name}`);
-  const name = plugin.name as PluginName;
-  return { priority: plugins[name].priority, instance: instanceOf(name, plugin, { handlers, services }) };
+function priorityOfUnknown({ consumer }: SnapshotPlugin, known: PluginTools["plugins"]): number {
+  if (consumer === null) return Number.POSITIVE_INFINITY;
+  const identifying = [...known.values()].filter(isIdentifying);
+  return Math.min(...identifying.map(({ priority }) => priority)) - 0.5;
 }
 
-function instanceOf<Name extends PluginName>(
-  name: Name,
-  plugin: SnapshotPlugin,
-  { handlers, services }: PluginTools,
-): PluginInstance {
+/** Snapshots are validated: an unknown name that is not marked unavailable is a bug. */
+function stepOf(plugin: SnapshotPlugin, { plugins, services }: PluginTools): PluginStep {
+  const unavailable = plugin._sluice?.unavailable;
+  const code = plugins.get(plugin.name);
+  // The plugin may protect its scope but cannot run, so requests in that scope are refused.
+  if (unavailable !== undefined) {
+    const priority = code?.priority ?? priorityOfUnknown(plugin, plugins);
+    const answer = errorAnswer("closed", unavailable);
+    return { priority, phases: { access: () => answer } };
+  }
+  if (code === undefined) throw new Error(`a snapshot holds the unknown plugin ${plugin.name}`);
   const scope = {
     id: plugin.id,
     serviceId: plugin.service?.id ?? null,
     routeId: plugin.route?.id ?? null,
     consumerId: plugin.consumer?.id ?? null,
   };
-  return handlers[name](plugin.config as unknown as PluginConfigs[Name], scope, services);
+  return { priority: code.priority, phases: code.phases(plugin.config, { scope, ...services }) };
 }

@@ -1,10 +1,9 @@
 /** The runtime: the compiled form of a snapshot. Immutable to its readers; exchanges in flight keep their runtime. */
 import type { Certificate, Consumer, Service, ServiceEndpoint, Snapshot, SnapshotRoute } from "@sluice/model";
+import type { HeaderEdit, PluginPhases } from "@sluice/plugin-sdk";
 import type { Balancer } from "../balance/balancer.ts";
 import type { BalancingRequest } from "../balance/hash-source.ts";
 import type { TargetAttempts } from "../balance/target-attempts.ts";
-import type { HeaderEdit } from "../exchange/exchange.ts";
-import type { PluginInstance } from "../plugins/plugin.ts";
 import type { Certificates } from "./certificates.ts";
 import type { CompiledIdentities } from "./identities.ts";
 
@@ -85,7 +84,7 @@ export interface UpstreamIndex {
 
 export interface PluginStep {
   readonly priority: number;
-  readonly instance: PluginInstance;
+  readonly phases: PluginPhases;
 }
 
 /** Plugins that run for a request, high priority first. */

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { applyChange, emptySnapshot } from "@sluice/model";
-import { handlers } from "../plugins/index.ts";
-import { fakeExchange, fakeServices } from "../plugins/testing.ts";
+import { fakeExchange, fakeServices, pluginsByName } from "../../../test/plugins/fake-exchange.ts";
 import { compile } from "./compile.ts";
 import type { PluginStep } from "./runtime.ts";
 import { consumerNamed } from "./testing-entities.ts";
+
+const tools = { plugins: pluginsByName, services: fakeServices() };
 
 const id = (digit: number) => `00000000-0000-4000-8000-00000000000${digit}`;
 
@@ -28,7 +29,7 @@ test("an invalid rate limit answers 503 in its whole scope, and a valid one with
     remove: {},
   });
   assert.equal(applied.violations, undefined);
-  const runtime = compile(null, applied.value, { handlers, services: fakeServices() });
+  const runtime = compile(null, applied.value, tools);
   const answerOf = async (path: string) => {
     const match = runtime.match({
       method: "GET",
@@ -40,7 +41,7 @@ test("an invalid rate limit answers 503 in its whole scope, and a valid one with
     });
     assert.ok(match);
     const [step] = match.compiledRoute.chains.http.base;
-    return step?.instance.access?.(fakeExchange());
+    return step?.phases.access?.(fakeExchange());
   };
   assert.deepEqual(await answerOf("/closed"), { ...CLOSED, reason: "no minute" });
   assert.equal(await answerOf("/open"), undefined);
@@ -97,18 +98,16 @@ for (const [what, attached, closed] of scopes)
       remove: {},
     });
     const { http } =
-      compile(null, applied.value ?? emptySnapshot, { handlers, services: fakeServices() }).compiledRoute(id(2))
-        ?.chains ?? assert.fail(JSON.stringify(applied.violations));
-    const other = compile(null, applied.value ?? emptySnapshot, { handlers, services: fakeServices() }).compiledRoute(
-      id(3),
-    );
+      compile(null, applied.value ?? emptySnapshot, tools).compiledRoute(id(2))?.chains ??
+      assert.fail(JSON.stringify(applied.violations));
+    const other = compile(null, applied.value ?? emptySnapshot, tools).compiledRoute(id(3));
     const found: [string, string][] = [];
     for (const [path, chains] of [
       ["/r", http],
       ["/other", other?.chains.http],
     ] as const) {
       const isClosed = (step: PluginStep | undefined) =>
-        JSON.stringify(step?.instance.access?.(fakeExchange()) ?? null) ===
+        JSON.stringify(step?.phases.access?.(fakeExchange()) ?? null) ===
         JSON.stringify({ ...CLOSED, reason: "jwt is not there" });
       if (isClosed(chains?.base[0])) found.push([path, "anonymous"]);
       else

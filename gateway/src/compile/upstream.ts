@@ -2,13 +2,11 @@
 import { createHash } from "node:crypto";
 import { isIP } from "node:net";
 import type { Certificate, Service, ServiceEndpoint } from "@sluice/model";
+import { type HeaderEdit, headerValue, overrideHeaderEdit } from "@sluice/plugin-sdk";
 import type { Balancer } from "../balance/balancer.ts";
 import type { BalancingRequest } from "../balance/hash-source.ts";
 import { hostHeader } from "../balance/host-header.ts";
 import { BalancedAttempts, type TargetAttempts } from "../balance/target-attempts.ts";
-import type { HeaderEdit } from "../exchange/exchange.ts";
-import { overrideHeaderEdit } from "../exchange/header-edits.ts";
-import { headerValue } from "../exchange/header-value.ts";
 import type { ServiceUpstream, UpstreamInputs, UpstreamTarget } from "./runtime.ts";
 
 /**

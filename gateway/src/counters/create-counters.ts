@@ -1,7 +1,6 @@
 /** The counters of a node, by the policy of each rate-limiting config. */
-import type { RateLimitingConfig } from "@sluice/model";
+import type { CounterOptions, Counters, Warn } from "@sluice/plugin-sdk";
 import type { Connect } from "../outbound/connect.ts";
-import type { Counters, Warn } from "./counters.ts";
 import { RedisCounters } from "./redis-counters.ts";
 import { ThreadCounters } from "./thread-counters.ts";
 
@@ -30,7 +29,7 @@ export function createCounters({
   local = new ThreadCounters(),
   cluster = noCluster,
 }: CountersOptions) {
-  const byPolicy: Readonly<Record<RateLimitingConfig["policy"], Counters>> = {
+  const byPolicy: Readonly<Record<CounterOptions["policy"], Counters>> = {
     local,
     cluster,
     redis: new RedisCounters({ warn, connect, now }),

@@ -4,7 +4,7 @@
  * once.
  */
 import { hash } from "node:crypto";
-import type { Counter, Counters, Taken, Warn } from "./counters.ts";
+import type { Counter, Counters, Taken, Warn } from "@sluice/plugin-sdk";
 
 /** Runs one statement with `$1` parameters. */
 export type DatabaseQuery = (

@@ -3,8 +3,9 @@
  * number of takes. ioredis' pipelines need a command and a promise per take, and the next pipeline waits for the
  * response to the previous one.
  */
+
+import type { Counter, Taken } from "@sluice/plugin-sdk";
 import type { Redis } from "ioredis";
-import type { Counter, Taken } from "./counters.ts";
 import { counterKey, isOfSeveralSlots, lifetime, runScript, takeScript } from "./redis-scripts.ts";
 
 /** Maximum takes per script. Redis is blocked while it runs a script: about a microsecond per take. */

@@ -1,12 +1,11 @@
 /** Connections to Redis: one for every distinct redis config, shared, opened on first use and closed when unused. */
 import { isIP, type Socket } from "node:net";
-import type { RateLimitingConfig } from "@sluice/model";
+import type { CounterOptions, Warn } from "@sluice/plugin-sdk";
 import type { Redis, RedisOptions } from "ioredis";
 import type { Connect, OutboundConnectOptions } from "../outbound/connect.ts";
-import type { Warn } from "./counters.ts";
 import { RedisBatch } from "./redis-batch.ts";
 
-export type RedisConfig = RateLimitingConfig["redis"];
+export type RedisConfig = CounterOptions["redis"];
 
 export interface RedisConnectionsOptions {
   /** Called when a server is lost and when it is back, but not for every request in between. */

@@ -3,9 +3,8 @@
  * exact over all nodes while it responds. With another sync_rate, a node counts by itself and adds its counts at that
  * interval in seconds: see redis-synced-counters.ts.
  */
-import type { RateLimitingConfig } from "@sluice/model";
+import type { Counter, CounterOptions, Counters, Taken, Warn } from "@sluice/plugin-sdk";
 import type { Connect } from "../outbound/connect.ts";
-import type { Counter, Counters, Taken, Warn } from "./counters.ts";
 import { RedisConnections } from "./redis-connections.ts";
 import { SyncedCounters } from "./redis-synced-counters.ts";
 
@@ -35,7 +34,7 @@ export class RedisCounters implements Counters {
     return this.#connections.size;
   }
 
-  async take(counters: readonly Counter[], config: RateLimitingConfig): Promise<Taken> {
+  async take(counters: readonly Counter[], config: CounterOptions): Promise<Taken> {
     if (config.sync_rate !== EVERY_REQUEST) return this.#syncedFor(config).take(counters);
     return (await this.#connections.batch(config.redis)).take(counters);
   }
@@ -45,7 +44,7 @@ export class RedisCounters implements Counters {
     this.#connections.close();
   }
 
-  #syncedFor({ redis, sync_rate }: RateLimitingConfig): SyncedCounters {
+  #syncedFor({ redis, sync_rate }: CounterOptions): SyncedCounters {
     const key = JSON.stringify([redis, sync_rate]);
     const found = this.#synced.get(key);
     if (found !== undefined) return found;

@@ -1,7 +1,7 @@
 /** The keys of counters in Redis, and the scripts that run there: each is one atomic step and one round trip. */
 import { hash } from "node:crypto";
+import type { Counter } from "@sluice/plugin-sdk";
 import type { Redis } from "ioredis";
-import type { Counter } from "./counters.ts";
 
 /** Milliseconds that a counter outlives its window, for nodes whose clocks differ. Its key contains the window. */
 const SKEW = 1000;

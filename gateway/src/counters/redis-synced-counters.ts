@@ -2,9 +2,10 @@
  * Counters that a node keeps in memory and adds to Redis at intervals. A request needs no round trip, but a limit may
  * be exceeded by the requests that other nodes admitted since the last exchange.
  */
+
+import type { Counter, Taken } from "@sluice/plugin-sdk";
 import type { Redis } from "ioredis";
 import { BoundedGroups, CounterGroup } from "./counter-groups.ts";
-import type { Counter, Taken } from "./counters.ts";
 import { addScript, counterKey, isOfSeveralSlots, lifetime, runScript } from "./redis-scripts.ts";
 
 export interface SyncedCountersOptions {

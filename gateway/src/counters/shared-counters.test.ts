@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
 import { Worker } from "node:worker_threads";
-import type { Counter, Taken } from "./counters.ts";
+import type { Counter, Taken } from "@sluice/plugin-sdk";
 import { type CountersMemory, createCountersMemory, SharedCounters } from "./shared-counters.ts";
 import type { Hammering } from "./testing-hammer.ts";
 

@@ -7,11 +7,9 @@
  * first, and no request is rejected for lack of memory. A limit above 4,294,967,295 counts as no limit.
  */
 import { getRandomValues } from "node:crypto";
-import { type Period, periods } from "@sluice/model/serving";
-import { StringCache } from "../exchange/string-cache.ts";
+import { type Counter, type Counters, type Period, periods, StringCache, type Taken } from "@sluice/plugin-sdk";
 import { CounterTable } from "../shared-memory/counter-table.ts";
 import { HASH_KEY_WORDS, keyedHash } from "../shared-memory/keyed-hash.ts";
-import type { Counter, Counters, Taken } from "./counters.ts";
 
 /** Sent to workers in a message. */
 export interface CountersMemory {

@@ -1,6 +1,6 @@
 /** A thread that increments the same counters as other threads at the same time, and reports the results. */
 import { parentPort, workerData } from "node:worker_threads";
-import type { Counter } from "./counters.ts";
+import type { Counter } from "@sluice/plugin-sdk";
 import { type CountersMemory, SharedCounters } from "./shared-counters.ts";
 
 export interface Hammering {

@@ -1,7 +1,6 @@
 /** Counters of `policy: local` in a node with one worker. A take is synchronous, which makes it exact. */
-import type { Period } from "@sluice/model";
+import type { Counter, Counters, Period, Taken } from "@sluice/plugin-sdk";
 import { BoundedGroups, CounterGroup } from "./counter-groups.ts";
-import type { Counter, Counters, Taken } from "./counters.ts";
 
 export interface ThreadCountersOptions {
   /**

@@ -2,7 +2,7 @@
  * All responses of the gateway itself to requests that cannot be served: one table, with Kong's messages. None of them
  * reveals how the gateway is configured.
  */
-import type { DirectResponse } from "./exchange.ts";
+import type { DirectResponse } from "@sluice/plugin-sdk";
 
 export interface GatewayError {
   readonly status: number;

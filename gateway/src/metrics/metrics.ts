@@ -1,6 +1,8 @@
 /** The metrics of a node, in Prometheus text format. One instance per node; nothing is global. */
+
+import type { RequestMetrics } from "@sluice/plugin-sdk";
 import type { TargetHealthSample } from "../balance/health-report.ts";
-import { Recorder, type RequestLabels } from "./recorder.ts";
+import { Recorder } from "./recorder.ts";
 import { ReadTable, type Sample, Table } from "./table.ts";
 
 /**
@@ -59,11 +61,9 @@ export interface MetricReadings {
   entities(): Readonly<Record<string, number>>;
 }
 
-export interface GatewayMetrics {
+export interface GatewayMetrics extends RequestMetrics {
   /** Counts a request that was answered before a route matched; the reason is from a fixed set. */
   countUnrouted(reason: string): void;
-  /** The recorder for requests of a matched route. Keep it: creating one costs more than counting. */
-  recorder(labels: RequestLabels): Recorder;
   read(readings: Partial<MetricReadings>): void;
   readonly counted: readonly Table[];
   /** All metrics: the request metrics, and those of the node as a whole. See slices.ts. */

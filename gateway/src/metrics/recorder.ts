@@ -1,14 +1,6 @@
 /** Counts the requests of one route, or of one consumer on it, without allocating an object per request. */
+import type { RequestLabels, RequestRecorder } from "@sluice/plugin-sdk";
 import type { Cell, Table } from "./table.ts";
-
-export interface RequestLabels {
-  /** The service's name, else its host; "" for a route without a service. */
-  readonly service: string;
-  /** The route's name, else its id. */
-  readonly route: string;
-  /** "" when requests are not counted by consumer. */
-  readonly consumer: string;
-}
 
 export interface RequestTables {
   readonly requests: Table;
@@ -21,7 +13,7 @@ export interface RequestTables {
 /** The name of Kong's only workspace; Kong's dashboards select by it. */
 const WORKSPACE = "default";
 
-export class Recorder {
+export class Recorder implements RequestRecorder {
   readonly #labels: RequestLabels;
   readonly #tables: RequestTables;
   /** The value of the label `source` for the gateway's own responses. */
@@ -46,7 +38,6 @@ export class Recorder {
     if (egress > 0) this.#transfer("egress", egress);
   }
 
-  /** The latency that the gateway added, the time until the upstream's response began, or the whole request's. */
   latency(kind: "gatewayLatency" | "upstreamLatency" | "requestLatency", milliseconds: number): void {
     const table = this.#tables[kind];
     const { service, route } = this.#labels;

@@ -2,11 +2,11 @@
 import { randomUUID } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { emptySnapshot, type NodeReport, type Snapshot } from "@sluice/model/serving";
+import type { Counters } from "@sluice/plugin-sdk";
 import type { Logger } from "pino";
 import { ActiveHealthChecks } from "../balance/active-checks.ts";
 import type { HealthTransition } from "../balance/balancer.ts";
 import { healthReportOf, targetHealthSamples } from "../balance/health-report.ts";
-import type { Counters } from "../counters/counters.ts";
 import type { DatabaseQuery } from "../counters/database-counters.ts";
 import { createMetrics } from "../metrics/metrics.ts";
 import { createRuntimeMetrics } from "../metrics/runtime-metrics.ts";

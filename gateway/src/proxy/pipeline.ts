@@ -6,8 +6,8 @@
  * It is synchronous as long as no plugin is asynchronous.
  */
 
+import type { DirectResponse } from "@sluice/plugin-sdk";
 import type { PluginStep, Runtime } from "../compile/runtime.ts";
-import type { DirectResponse } from "../exchange/exchange.ts";
 import { errorAnswer, type GatewayErrorName, gatewayErrors } from "../exchange/gateway-errors.ts";
 import { BodyLostError } from "./client/client-body.ts";
 import type { PipelineOptions, ProxyLog } from "./engine.ts";
@@ -134,9 +134,9 @@ export class Pipeline {
   finish(exchange: LiveExchange): void {
     if (exchange.timings.ended !== undefined) return;
     exchange.timings.ended = performance.now();
-    for (const { instance } of exchange.chain) {
+    for (const { phases } of exchange.chain) {
       try {
-        instance.log?.(exchange);
+        phases.log?.(exchange);
       } catch (error) {
         this.#failed(exchange, error);
       }
@@ -148,9 +148,9 @@ export class Pipeline {
     try {
       for (let at = first; at < exchange.chain.length; at++) {
         const step = exchange.chain[at];
-        if (step?.instance.access === undefined) continue;
+        if (step?.phases.access === undefined) continue;
         const known = exchange.consumer;
-        const answer = step.instance.access(exchange);
+        const answer = step.phases.access(exchange);
         if (answer instanceof Promise) return this.#resume(at, { answer, step, known, exchange });
         if (exchange.consumer !== known) applyConsumerPlugins(exchange, step);
         if (answer !== undefined) return { answer };
@@ -219,9 +219,9 @@ export class Pipeline {
   /** After the access phase a plugin's bug is only logged; the request continues. */
   #respond(exchange: LiveExchange, status: number): void {
     exchange.status = status;
-    for (const { instance } of exchange.chain) {
+    for (const { phases } of exchange.chain) {
       try {
-        instance.respond?.(exchange);
+        phases.responseHeaders?.(exchange);
       } catch (error) {
         this.#failed(exchange, error);
       }

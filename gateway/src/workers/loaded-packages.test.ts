@@ -24,7 +24,11 @@ const script = (modules: readonly string[]) => `
 const metrics = ["@opentelemetry/api", "bintrees", "prom-client", "tdigest"];
 
 const cases: readonly [what: string, modules: readonly string[], packages: readonly string[]][] = [
-  ["a worker", ["workers/worker.ts", "proxy/http1/listener.ts", "plugins/index.ts", "metrics/metrics.ts"], ["re2js"]],
+  [
+    "a worker",
+    ["workers/worker.ts", "proxy/http1/listener.ts", "../plugins/index.ts", "metrics/metrics.ts"],
+    ["re2js"],
+  ],
   [
     "a node",
     ["node/start-gateway.ts", "workers/single-worker.ts", "workers/worker-pool.ts", "proxy/http1/listener.ts"],

@@ -1,7 +1,7 @@
 /** Messages between the control thread and a worker thread. All of them are plain data. */
 import type { Change } from "@sluice/model";
+import type { Counters, Taken } from "@sluice/plugin-sdk";
 import type { HealthUpdate } from "../balance/balancer.ts";
-import type { Counters, Taken } from "../counters/counters.ts";
 import type { CountersMemory } from "../counters/shared-counters.ts";
 import type { MetricsPart } from "../metrics/slices.ts";
 import type { ListenAddress } from "../proxy/settings.ts";

@@ -5,9 +5,9 @@ import type { Socket } from "node:net";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { adoptChange, emptySnapshot } from "@sluice/model";
+import type { Counter } from "@sluice/plugin-sdk";
 import { dial, send } from "../../../test/conformance/engine/client.ts";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
-import type { Counter } from "../counters/counters.ts";
 import { blockOneThread, snapshotOf, startTestPool, startUpstream } from "./testing-worker-pool.ts";
 import type { WorkerPool } from "./worker-pool.ts";
 

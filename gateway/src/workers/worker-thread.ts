@@ -2,8 +2,8 @@
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Snapshot } from "@sluice/model";
+import type { Counters } from "@sluice/plugin-sdk";
 import type { HealthUpdate } from "../balance/balancer.ts";
-import type { Counters } from "../counters/counters.ts";
 import type { MetricsPart } from "../metrics/slices.ts";
 import type {
   ControlFunctions,

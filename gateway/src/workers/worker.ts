@@ -2,11 +2,13 @@
  * A worker: snapshot -> compile -> runtime -> proxy. The same code runs in the control thread and in a worker thread.
  */
 import { emptySnapshot, type Snapshot } from "@sluice/model/serving";
+import type { PluginServices } from "@sluice/plugin-sdk";
+import { builtInPlugins } from "@sluice/plugins";
 import type { BalancerTools } from "../compile/balancers.ts";
 import { compile } from "../compile/compile.ts";
 import type { Runtime } from "../compile/runtime.ts";
+import type { GatewayMetrics } from "../metrics/metrics.ts";
 import type { Guard } from "../outbound/guard.ts";
-import { handlers, type PluginServices } from "../plugins/index.ts";
 import type { CreateProxy, ProxyListener, ProxyLog } from "../proxy/engine.ts";
 import type { AccessLogPlan } from "../proxy/observability/access-log/access-log.ts";
 import { combineObservers, type RequestObserver } from "../proxy/observability/observer.ts";
@@ -41,7 +43,7 @@ export interface WorkerOptions extends BalancerTools {
   /** The connection slots shared by the node; absent: this worker has all of them. */
   readonly connectionSlots?: ConnectionSlots;
   readonly log: ProxyLog;
-  readonly services: PluginServices;
+  readonly services: PluginServices & { readonly metrics: GatewayMetrics };
   /** Served from the start. */
   readonly snapshot?: Snapshot;
 }
@@ -76,7 +78,8 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     onHealthTransition,
     onHealthUpdate,
   } = options;
-  const tools = { handlers, services, onHealthTransition, onHealthUpdate };
+  const plugins = new Map(builtInPlugins.map((plugin) => [plugin.name, plugin]));
+  const tools = { plugins, services, onHealthTransition, onHealthUpdate };
   let runtime = compile(null, snapshot, tools);
   const observer = await openObservers(plan.observers, { snapshot: () => runtime.snapshot, log });
   const createProxy = await engines[plan.engine]();

@@ -1,9 +1,9 @@
 /** The workers of a node: one in the control thread, or several in their own threads. */
 import type { Snapshot } from "@sluice/model";
+import type { Counters } from "@sluice/plugin-sdk";
 import type { Logger } from "pino";
 import type { Balancer } from "../balance/balancer.ts";
 import type { BalancerTools } from "../compile/balancers.ts";
-import type { Counters } from "../counters/counters.ts";
 import type { Connections, GatewayMetrics, Heap } from "../metrics/metrics.ts";
 import type { MetricsPart } from "../metrics/slices.ts";
 import type { RefusedDestination } from "../outbound/refused-destinations.ts";

@@ -1,7 +1,7 @@
 /** The conformance suite of counters with a bounded capacity, for the case that they are full. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Counter, Counters } from "../../../gateway/src/counters/counters.ts";
+import type { Counter, Counters } from "@sluice/plugin-sdk";
 import { counter } from "./suite.ts";
 
 const SECOND = 1000;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { ThreadCounters } from "../../../gateway/src/counters/thread-counters.ts";
-import { filledRateLimiting as filled } from "../../../gateway/src/plugins/testing-configs.ts";
+import { filledRateLimiting as filled } from "../../plugins/filled-configs.ts";
 import { boundedCountersSuite } from "./bounded.ts";
 import { counter, countersSuite } from "./suite.ts";
 

@@ -3,16 +3,17 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { type RateLimitingConfig, readSettings } from "@sluice/model";
+import { readSettings } from "@sluice/model";
+import type { CounterOptions } from "@sluice/plugin-sdk";
 import { pino } from "pino";
 import { RedisCounters } from "../../../gateway/src/counters/redis-counters.ts";
 import { startGateway } from "../../../gateway/src/node/start-gateway.ts";
 import { connectBehind } from "../../../gateway/src/outbound/connect.ts";
 import { createGuard } from "../../../gateway/src/outbound/guard.ts";
-import { filledRateLimiting as filled } from "../../../gateway/src/plugins/testing-configs.ts";
 import { gatewaySettings } from "../../../gateway/src/settings/gateway.ts";
 import { temporaryFolder } from "../../../tools/process/index.ts";
 import { startTlsRedis, type TlsRedis } from "../../../tools/programs/redis.ts";
+import { filledRateLimiting as filled } from "../../plugins/filled-configs.ts";
 import { counter } from "./suite.ts";
 
 const folder = temporaryFolder("redis-tls-node");
@@ -27,7 +28,7 @@ after(async () => {
   folder.remove();
 });
 
-const configWith = (members: Partial<RateLimitingConfig["redis"]>): RateLimitingConfig => ({
+const configWith = (members: Partial<CounterOptions["redis"]>): CounterOptions => ({
   ...filled,
   policy: "redis",
   sync_rate: -1,
@@ -38,7 +39,7 @@ const guard = createGuard({ allowedUpstreams: ["127.0.0.0/8"], ownListeners: [] 
 
 const cases: readonly (readonly [
   what: string,
-  members: Partial<RateLimitingConfig["redis"]>,
+  members: Partial<CounterOptions["redis"]>,
   trusts: boolean,
   reason: RegExp | null,
 ])[] = [

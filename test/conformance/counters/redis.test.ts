@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import type { RateLimitingConfig } from "@sluice/model";
+import type { CounterOptions } from "@sluice/plugin-sdk";
 import { Redis } from "ioredis";
 import { RedisCounters } from "../../../gateway/src/counters/redis-counters.ts";
 import { SyncedCounters } from "../../../gateway/src/counters/redis-synced-counters.ts";
 import { connectBehind } from "../../../gateway/src/outbound/connect.ts";
 import { createGuard } from "../../../gateway/src/outbound/guard.ts";
-import { filledRateLimiting as filled } from "../../../gateway/src/plugins/testing-configs.ts";
 import { freePort } from "../../../tools/process/index.ts";
 import { startRedis } from "../../../tools/programs/redis.ts";
+import { filledRateLimiting as filled } from "../../plugins/filled-configs.ts";
 import { counter, countersSuite, until } from "./suite.ts";
 
 type Facts = Readonly<Record<string, unknown>>;
@@ -33,7 +33,7 @@ after(async () => {
   await redis.stop();
 });
 
-const configWith = (members: Partial<RateLimitingConfig["redis"]> = {}, sync_rate = -1): RateLimitingConfig => ({
+const configWith = (members: Partial<CounterOptions["redis"]> = {}, sync_rate = -1): CounterOptions => ({
   ...filled,
   policy: "redis",
   sync_rate,
@@ -222,7 +222,7 @@ describe("connections to Redis", () => {
     await counters.close();
   });
 
-  const unreachable: readonly [string, () => RateLimitingConfig][] = [
+  const unreachable: readonly [string, () => CounterOptions][] = [
     ["nothing listens", () => configWith({ port: 1 })],
     ["the password is wrong", () => configWith({ username: "nobody", password: "wrong-secret" })],
     ["a sync_rate is set and nothing listens", () => configWith({ port: 1 }, 1)],

@@ -1,5 +1,5 @@
 import { createCountersMemory, SharedCounters } from "../../../gateway/src/counters/shared-counters.ts";
-import { filledRateLimiting as filled } from "../../../gateway/src/plugins/testing-configs.ts";
+import { filledRateLimiting as filled } from "../../plugins/filled-configs.ts";
 import { boundedCountersSuite } from "./bounded.ts";
 import { countersSuite } from "./suite.ts";
 

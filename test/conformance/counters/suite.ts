@@ -1,12 +1,11 @@
 /** The conformance suite of the rate-limit counters. */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import type { RateLimitingConfig } from "@sluice/model";
-import type { Counter, Counters } from "../../../gateway/src/counters/counters.ts";
+import type { Counter, CounterOptions, Counters } from "@sluice/plugin-sdk";
 
 export interface CountersUnderTest {
   readonly counters: Counters;
-  readonly config: RateLimitingConfig;
+  readonly config: CounterOptions;
   /** The number of stored counters. */
   held(): Promise<number>;
 }

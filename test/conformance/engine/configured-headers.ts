@@ -1,10 +1,10 @@
 /** Header names in a configuration are case-insensitive (RFC 9110 section 5.1). */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import type { KeyAuthConfig, RateLimitingConfig } from "@sluice/model";
-import { handlers } from "../../../gateway/src/plugins/index.ts";
-import { fakeScope, fakeServices } from "../../../gateway/src/plugins/testing.ts";
-import { filledCors, filledKeyAuth, filledRateLimiting } from "../../../gateway/src/plugins/testing-configs.ts";
+import { cors, keyAuth, rateLimiting } from "@sluice/plugins";
+import type { KeyAuthConfig, RateLimitingConfig } from "@sluice/plugins/schemas";
+import { fakeContext } from "../../plugins/fake-exchange.ts";
+import { filledCors, filledKeyAuth, filledRateLimiting } from "../../plugins/filled-configs.ts";
 import { send } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
 import { ask } from "./http2-client.ts";
@@ -49,17 +49,16 @@ const withHeaders = (headers: Readonly<Record<string, string>>): Asked => ({ hea
 const limited = (members: Partial<RateLimitingConfig>): RigOptions => ({
   upstream: echo,
   plugins: {
-    "rate-limiting": handlers["rate-limiting"](
+    "rate-limiting": rateLimiting.phases(
       { ...filledRateLimiting, minute: null, year: 1, ...members },
-      fakeScope(),
-      fakeServices({ now: Date.now }),
+      fakeContext({ now: Date.now }),
     ),
   },
 });
 
 const guarded = (members: Partial<KeyAuthConfig>): RigOptions => ({
   upstream: echo,
-  plugins: { "key-auth": handlers["key-auth"]({ ...filledKeyAuth, ...members }, fakeScope(), fakeServices()) },
+  plugins: { "key-auth": keyAuth.phases({ ...filledKeyAuth, ...members }, fakeContext()) },
 });
 
 /** There are no valid keys: the response shows only whether a key was found. */
@@ -122,10 +121,9 @@ const rows: readonly Row[] = [
   {
     says: "key-auth with hide_credentials removes the header of key_names",
     rig: () => {
-      const plugin = handlers["key-auth"](
+      const plugin = keyAuth.phases(
         { ...filledKeyAuth, key_names: ["X-Api-Key", "Api_Token"], hide_credentials: true, anonymous: "nobody" },
-        fakeScope(),
-        fakeServices(),
+        fakeContext(),
       );
       // The request continues after any response: the headers at the upstream are compared.
       return {
@@ -190,11 +188,7 @@ const rows: readonly Row[] = [
     rig: () => ({
       upstream: echo,
       plugins: {
-        cors: handlers.cors(
-          { ...filledCors, headers: ["X-Asked"], exposed_headers: ["X-Told"] },
-          fakeScope(),
-          fakeServices(),
-        ),
+        cors: cors.phases({ ...filledCors, headers: ["X-Asked"], exposed_headers: ["X-Told"] }, fakeContext()),
       },
     }),
     seen: async (ask) => {

@@ -339,7 +339,7 @@ export function headerSuite(engine: Engine): void {
       const plugins: RigOptions["plugins"] = {
         cors: {
           access: ({ request }) => (request.path === "/own" ? { status: 418, message: "short" } : undefined),
-          respond(exchange) {
+          responseHeaders(exchange) {
             exchange.responseHeaders.set("X-Case", `${exchange.source} ${exchange.status}`);
             exchange.responseHeaders.append("Set-Cookie", "c=3");
             exchange.responseHeaders.remove("Server");

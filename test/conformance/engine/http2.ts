@@ -5,7 +5,7 @@ import { once } from "node:events";
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http2";
 import { request } from "node:https";
 import { describe, it, type TestContext } from "node:test";
-import type { Exchange } from "../../../gateway/src/exchange/exchange.ts";
+import type { Exchange } from "@sluice/plugin-sdk";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { dial, receiveUntil, send, signal } from "./client.ts";
 import { answered, ask, dialHttp2, dialHttp2Tls } from "./http2-client.ts";

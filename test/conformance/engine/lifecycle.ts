@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { Server, ServerResponse } from "node:http";
 import { describe, it } from "node:test";
-import type { Exchange } from "../../../gateway/src/exchange/exchange.ts";
+import type { Exchange } from "@sluice/plugin-sdk";
 import { dial, receiveUntil, send, signal } from "./client.ts";
 import { type Engine, portOf, type RigOptions, startRig, startUpstream } from "./rig.ts";
 
@@ -16,7 +16,7 @@ export function lifecycleSuite(engine: Engine): void {
           calls.push(`${name} access`);
           return answers ? { status: 429, message: "enough", headers: { "Retry-After": "1" } } : undefined;
         },
-        respond: () => void calls.push(`${name} respond`),
+        responseHeaders: () => void calls.push(`${name} respond`),
       });
       const { port } = await startRig(test, engine, {
         plugins: {
@@ -82,7 +82,7 @@ export function lifecycleSuite(engine: Engine): void {
       const fail = () => assert.fail("late");
       const { port, log } = await startRig(test, engine, {
         upstream: (_request, response) => response.end("ok"),
-        plugins: { prometheus: { respond: fail, log: fail } },
+        plugins: { prometheus: { responseHeaders: fail, log: fail } },
       });
       assert.equal((await send(port)).body, "ok");
       assert.ok(log.length > 0);

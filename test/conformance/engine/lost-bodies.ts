@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import type { Exchange } from "../../../gateway/src/exchange/exchange.ts";
+import type { Exchange } from "@sluice/plugin-sdk";
 import type { ProxySettings } from "../../../gateway/src/proxy/settings.ts";
 import { dial, receiveUntil, signal } from "./client.ts";
 import { dialHttp2 } from "./http2-client.ts";

@@ -1,8 +1,11 @@
 /** The test rig of the engine suite: upstreams, a proxy in front of them, and a raw client. */
+
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo, Server as NetServer, Socket } from "node:net";
 import type { TestContext } from "node:test";
-import type { PluginName, Service, ServiceEndpoint, SnapshotRoute } from "@sluice/model";
+import type { Service, ServiceEndpoint, SnapshotRoute } from "@sluice/model";
+import type { PluginFacts, PluginPhases, PluginServices } from "@sluice/plugin-sdk";
+import { builtInFacts } from "@sluice/plugins/schemas";
 import { ActiveHealthChecks } from "../../../gateway/src/balance/active-checks.ts";
 import type { Balancer } from "../../../gateway/src/balance/balancer.ts";
 import { targetOf, upstreamNamed } from "../../../gateway/src/balance/testing.ts";
@@ -16,7 +19,6 @@ import {
 } from "../../../gateway/src/compile/testing-entities.ts";
 import { connectBehind } from "../../../gateway/src/outbound/connect.ts";
 import { createGuard } from "../../../gateway/src/outbound/guard.ts";
-import type { PluginHandlers, PluginInstance, PluginServices } from "../../../gateway/src/plugins/plugin.ts";
 import type { CreateProxy, ProxyListener } from "../../../gateway/src/proxy/engine.ts";
 import { defaultProxySettings, type ProxySettings } from "../../../gateway/src/proxy/settings.ts";
 import { createProbe } from "../../../gateway/src/proxy/upstream/probe.ts";
@@ -41,7 +43,7 @@ export interface RigOptions {
   readonly certificates?: Readonly<Record<string, KeyPair>>;
   readonly settings?: Partial<ProxySettings>;
   /** Stand-ins for the plugins with these names; each applies globally. */
-  readonly plugins?: Partial<Record<PluginName, PluginInstance>>;
+  readonly plugins?: Readonly<Record<string, PluginPhases>>;
 }
 
 export interface Pool {
@@ -72,8 +74,14 @@ export async function startRig(test: TestContext, engine: Engine, options: RigOp
   const log: { message: string; details: object }[] = [];
   const write = (details: object, message: string) => log.push({ message, details });
   let upstream = await upstreamPort(test, options.upstream ?? 1);
-  const instances: Partial<Record<PluginName, PluginInstance>> = {};
-  const tools = { handlers: handlersOf(instances), services };
+  const instances: Record<string, PluginPhases> = {};
+  const plugins = new Map(
+    (builtInFacts as readonly PluginFacts[]).map((facts) => [
+      facts.name,
+      { ...facts, phases: () => instances[facts.name] ?? {} },
+    ]),
+  );
+  const tools = { plugins, services };
   const snapshot = (from: Omit<RigOptions, "settings">) => {
     Object.assign(instances, from.plugins);
     return contentOf(from, upstream);
@@ -132,16 +140,6 @@ function contentOf({ service, route, endpoints, pool, plugins, certificates = {}
     plugins: Object.keys(plugins ?? {}).map((name) => pluginNamed(name)),
     ...(endpoints && { endpoints: new Map([[target.id, endpoints]]) }),
   });
-}
-
-function handlersOf(instances: Partial<Record<PluginName, PluginInstance>>): PluginHandlers {
-  const stand = (name: PluginName) => (): PluginInstance => instances[name] ?? {};
-  return {
-    cors: stand("cors"),
-    "key-auth": stand("key-auth"),
-    "rate-limiting": stand("rate-limiting"),
-    prometheus: stand("prometheus"),
-  };
 }
 
 async function upstreamPort(test: TestContext, upstream: number | RequestListener): Promise<number> {

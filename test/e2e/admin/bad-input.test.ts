@@ -155,7 +155,7 @@ for (const store of writableStores) {
         const places = placesOf(collection).filter(([member]) => member !== entities[collection].within);
         for (const place of places) await keepsOrRefuses(ask, { path, body, place });
       }
-      for (const name of pluginNames) {
+      for (const name of pluginNames()) {
         const body = name === "rate-limiting" ? { name, config: { minute: 1 } } : { name };
         for (const place of placesOfConfig(name)) await keepsOrRefuses(ask, { path: "/plugins", body, place });
       }

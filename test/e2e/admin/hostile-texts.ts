@@ -1,5 +1,5 @@
 /** Texts with a meaning to stores and output formats, and the members of entities that can hold a text. */
-import { type Collection, entities, type PluginName, plugins, type SchemaNode } from "@sluice/model";
+import { type Collection, entities, pluginNamed, type SchemaNode } from "@sluice/model";
 
 export const sql = "x'); DROP TABLE services; DELETE FROM consumers WHERE ('1'='1' --";
 
@@ -61,7 +61,8 @@ export function textPlaces(node: SchemaNode, path: Place = []): readonly Place[]
 
 export const placesOf = (collection: Collection): readonly Place[] => textPlaces(entities[collection].schema);
 
-export const placesOfConfig = (name: PluginName): readonly Place[] => textPlaces(plugins[name].schema, ["config"]);
+export const placesOfConfig = (name: string): readonly Place[] =>
+  textPlaces(pluginNamed(name)?.schema ?? {}, ["config"]);
 
 /** A body that has the text at the place, and nothing else. */
 export const bodyWith = ([first, ...rest]: Place, text: string): unknown => {

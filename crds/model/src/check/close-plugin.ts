@@ -2,11 +2,11 @@
  * Converts a plugin written by a newer version into one that answers 503. Dropping it would open the routes that it
  * protects, and rejecting it would reject the whole document.
  */
+
+import { isRecord, memberSchemaOf, type Violation } from "@sluice/plugin-sdk";
 import { describeViolation } from "../document/describe.ts";
 import { pluginEntitySchema } from "../entities/plugin.ts";
 import { mayProtect } from "../plugins/index.ts";
-import { isRecord, memberSchemaOf } from "../schema/node.ts";
-import type { Violation } from "../violation.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 

@@ -1,8 +1,7 @@
 /** Deprecated members of a record: accepted in place of their replacements, and shown beside them. */
 import { isDeepStrictEqual } from "node:util";
-import { type PluginName, plugins } from "../plugins/index.ts";
-import { isRecord, memberSchemaOf, type SchemaNode } from "../schema/node.ts";
-import type { Violation } from "../violation.ts";
+import { isRecord, memberSchemaOf, type SchemaNode, type Violation } from "@sluice/plugin-sdk";
+import { pluginNamed } from "../plugins/index.ts";
 import { validate } from "./validate.ts";
 
 type Members = Readonly<Record<string, unknown>>;
@@ -45,8 +44,7 @@ export function replaceDeprecated(schema: SchemaNode, given: Members): ReplacedM
 
 /** A plugin's config as shown to Kong's clients: deprecated members have the values of their replacements. */
 export function withDeprecated(plugin: string, config: Members): Members {
-  if (!Object.hasOwn(plugins, plugin)) return config;
-  const { deprecatedMembers = [] } = plugins[plugin as PluginName].schema;
+  const { deprecatedMembers = [] } = pluginNamed(plugin)?.schema ?? {};
   const shown = deprecatedMembers.flatMap(({ name, replacedBy }): [string, unknown][] => {
     const value = valueAt(config, replacedBy);
     return value === undefined ? [] : [[name, value]];

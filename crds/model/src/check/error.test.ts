@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Violation } from "../violation.ts";
+import type { Violation } from "@sluice/plugin-sdk";
 import { schemaViolation } from "./error.ts";
 
 const cases: readonly (readonly [name: string, violations: readonly Violation[], message: string, fields: unknown])[] =

@@ -1,5 +1,5 @@
 /** Kong's error body for violations (docs/reference/kong-compatibility.md#errors). */
-import type { Violation } from "../violation.ts";
+import type { Violation } from "@sluice/plugin-sdk";
 
 /** The shape of `fields`: it mirrors the value, with a message at each violation and null for valid list items. */
 export type Fields = string | null | readonly Fields[] | { readonly [name: string]: Fields };

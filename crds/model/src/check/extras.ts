@@ -1,9 +1,8 @@
 /** Sluice's own members of entities, which Kong's format does not have: they are under `_sluice` (document.ts). */
+
+import { array, isRecord, type SchemaNode, text, type Violation, withoutUnset } from "@sluice/plugin-sdk";
 import type { CredentialExtras, PluginExtras, RouteExtras } from "../document.ts";
 import type { Collection } from "../entities/index.ts";
-import { array, text } from "../schema/member.ts";
-import { isRecord, type SchemaNode, withoutUnset } from "../schema/node.ts";
-import type { Violation } from "../violation.ts";
 import { validate } from "./validate.ts";
 
 /** The members allowed under an entity's `_sluice`; other collections have none. */

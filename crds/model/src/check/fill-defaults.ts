@@ -4,8 +4,7 @@
  * Values of the wrong type stay unchanged, for the validator to report. Members that the schema does not have are
  * reported here and never copied, so that `__proto__` cannot reach an object.
  */
-import { isRecord, memberSchemaOf, type SchemaNode, valuesOf } from "../schema/node.ts";
-import type { Violation } from "../violation.ts";
+import { isRecord, memberSchemaOf, type SchemaNode, type Violation, valuesOf } from "@sluice/plugin-sdk";
 
 export interface FilledValue {
   readonly value: unknown;

@@ -1,9 +1,9 @@
 /** Validates entities: plain data in; an entity with defaults, or all of its violations in Kong's wording, out. */
+
+import { type Checked, isRecord, memberSchemaOf, type SchemaNode, type Violation } from "@sluice/plugin-sdk";
 import { type Collection, type Entities, entities } from "../entities/index.ts";
 import { derivedIdOf } from "../ids.ts";
-import { type PluginConfigs, type PluginName, plugins } from "../plugins/index.ts";
-import { isRecord, memberSchemaOf, type SchemaNode } from "../schema/node.ts";
-import type { Checked, Violation } from "../violation.ts";
+import { pluginNamed } from "../plugins/index.ts";
 import { closedPlugin } from "./close-plugin.ts";
 import { configSizeMessage } from "./config-size.ts";
 import { type CheckedExtras, checkExtras, type Extras } from "./extras.ts";
@@ -85,24 +85,25 @@ export function checkEntity<Name extends Collection>(
  * Validates a plugin's config and fills in defaults. Paths start at the config; an empty path means the config,
  * `["@entity"]` the plugin as a whole.
  */
-export function checkConfig<Name extends PluginName>(
-  plugin: Name,
+export function checkConfig(
+  plugin: string,
   raw: unknown,
   { database = false }: Pick<CheckOptions, "database"> = {},
-): Checked<PluginConfigs[Name]> {
+): Checked<Members> {
+  const facts = pluginNamed(plugin);
+  if (facts === undefined) return { violations: [{ path: [], message: pluginName(plugin) ?? "" }] };
   const excess = configSizeMessage(raw);
   if (excess !== undefined) return { violations: [{ path: [], message: excess }] };
-  const schema = plugins[plugin].schema;
-  const expanded = isRecord(raw) ? expandConfig(plugin, raw) : { members: raw ?? {}, violations: [] };
-  const filled = fillDefaults(schema, expanded.members);
+  const expanded = isRecord(raw) ? expandConfig(facts, raw) : { members: raw ?? {}, violations: [] };
+  const filled = fillDefaults(facts.schema, expanded.members);
   const nowhere = !database && plugin === "rate-limiting" && Object(filled.value).policy === "cluster";
   const violations = [
     ...expanded.violations,
     ...filled.unknown,
     ...(nowhere ? [NO_CLUSTER] : []),
-    ...validate(schema, filled.value),
+    ...validate(facts.schema, filled.value),
   ];
-  return violations.length > 0 ? { violations } : { value: filled.value as PluginConfigs[Name] };
+  return violations.length > 0 ? { violations } : { value: filled.value as Members };
 }
 
 const NO_CLUSTER: Violation = {
@@ -117,9 +118,9 @@ interface PluginOptions {
 
 function checkPluginConfig(plugin: unknown, { extras, database }: PluginOptions): Checked<unknown> | undefined {
   const { name, config } = plugin as Members;
-  if (typeof name !== "string" || !Object.hasOwn(plugins, name))
+  if (typeof name !== "string" || pluginNamed(name) === undefined)
     return extras?.unavailable === undefined ? undefined : { value: {} };
-  const checked = checkConfig(name as PluginName, config, { database });
+  const checked = checkConfig(name, config, { database });
   if (checked.violations === undefined) return checked;
   if (extras?.unavailable !== undefined) return { value: {} };
   // The plugin's own schema has already reported a config that is not a record.

@@ -24,7 +24,7 @@ const nearly = (collection: Collection) => {
     true,
     5,
     UUID,
-    ...pluginNames,
+    ...pluginNames(),
   );
   const entries = fc.array(fc.tuple(fc.constantFrom(...members), fc.oneof(plausible, anything)), { maxLength: 12 });
   return entries.map((pairs) => Object.fromEntries(pairs));

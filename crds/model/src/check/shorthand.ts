@@ -1,6 +1,7 @@
 /** Kong's shorthands and older spellings: `url` of a service, a single origin, `redis_host` and the like. */
+
+import type { PluginFacts } from "@sluice/plugin-sdk";
 import type { Collection } from "../entities/index.ts";
-import { type PluginName, plugins } from "../plugins/index.ts";
 import { type ReplacedMembers, replaceDeprecated } from "./deprecated.ts";
 import { withPort } from "./rules/hosts.ts";
 
@@ -64,11 +65,11 @@ function portOf(port: string, protocol: string): number | string {
 }
 
 /** The shorthands of each plugin's config, besides deprecated members. */
-const configs: Partial<Record<PluginName, (config: Members) => Members>> = {
+const configs: Readonly<Record<string, (config: Members) => Members>> = {
   cors: (config) => (typeof config.origins === "string" ? { ...config, origins: [config.origins] } : config),
 };
 
-export function expandConfig(plugin: PluginName, config: Members): ReplacedMembers {
-  const expanded = configs[plugin]?.(config) ?? config;
-  return replaceDeprecated(plugins[plugin].schema, expanded);
+export function expandConfig({ name, schema }: Pick<PluginFacts, "name" | "schema">, config: Members): ReplacedMembers {
+  const expanded = configs[name]?.(config) ?? config;
+  return replaceDeprecated(schema, expanded);
 }

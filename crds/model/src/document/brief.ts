@@ -1,9 +1,9 @@
 /** The shortest form of an entity: without defaults and derived members. */
 import { isDeepStrictEqual } from "node:util";
+import { withoutUnset } from "@sluice/plugin-sdk";
 import { checkEntity } from "../check/index.ts";
 import type { Collection, Entity } from "../entities/index.ts";
 import { entitySchemaOf } from "../plugins/index.ts";
-import { withoutUnset } from "../schema/node.ts";
 import { withoutDefaults } from "../schema/without-defaults.ts";
 
 type Members = Readonly<Record<string, unknown>>;

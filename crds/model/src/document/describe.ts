@@ -1,6 +1,7 @@
 /** Violations as messages for people, and as Kong's response to an invalid document. */
+
+import type { Violation } from "@sluice/plugin-sdk";
 import { type Fields, schemaViolation } from "../check/error.ts";
-import type { Violation } from "../violation.ts";
 
 /** `kong.yaml:12:5: services[0].routes[1].paths[0]: should start with: /` on one line, whatever the file contains. */
 export function describeViolation({ path, message, position }: Violation): string {

@@ -1,14 +1,13 @@
 /** Loads a declarative file: from text to a validated value, with line and column for every violation. */
 
+import { type Checked, isRecord, type Violation } from "@sluice/plugin-sdk";
 import { checkEntity } from "../check/index.ts";
 import type { Document } from "../document.ts";
 import { type Collection, collections, type PerCollection, perCollection } from "../entities/index.ts";
-import { isRecord } from "../schema/node.ts";
 import { applyDocument } from "../snapshot/apply.ts";
 import { emptySnapshot } from "../snapshot/make-snapshot.ts";
 import { type StoredEntity, toStoredEntity } from "../snapshot/stored-entity.ts";
 import type { Snapshot } from "../snapshot.ts";
-import type { Checked, Violation } from "../violation.ts";
 import { type FlatDocument, flattenDocument, type KnownId } from "./flatten/flatten.ts";
 import { type LocatedData, readItems, readWithoutWarnings, readYaml } from "./parse/yaml.ts";
 

@@ -1,8 +1,9 @@
 /** Renders a flat document as a readable YAML file that loads to the same entities. */
+
+import { isRecord } from "@sluice/plugin-sdk";
 import { stringify } from "yaml";
 import type { Document } from "../document.ts";
 import { collections } from "../entities/index.ts";
-import { isRecord } from "../schema/node.ts";
 
 /**
  * Format 3.0, in the order of the collections, without endpoints. Of an entity's `_sluice` only restrictions are kept:

@@ -1,5 +1,5 @@
 /** A certificate with its private key, for TLS with clients and with upstreams. */
-import { nullable, record, type Static, text } from "../schema/member.ts";
+import { nullable, record, type Static, text } from "@sluice/plugin-sdk";
 import { created_at, idFrom, tags, updated_at } from "./shared.ts";
 
 /** Characters; enough for a chain of a dozen certificates. */

@@ -1,5 +1,5 @@
 /** A consumer: a person or program that sends requests. */
-import { nullable, record, type Static, text } from "../schema/member.ts";
+import { nullable, record, type Static, text } from "@sluice/plugin-sdk";
 import { created_at, idFrom, tags, updated_at } from "./shared.ts";
 
 export const consumerSchema = record(

@@ -1,5 +1,5 @@
 /** A key-auth credential: a secret key of a consumer. */
-import { integer, nullable, owner, record, type Static, text } from "../schema/member.ts";
+import { integer, nullable, owner, record, type Static, text } from "@sluice/plugin-sdk";
 import { created_at, tags } from "./shared.ts";
 
 export const credentialSchema = record(

@@ -1,5 +1,5 @@
 /** Health checks: how an upstream determines which of its targets are healthy. */
-import { array, boolean, choice, decimal, integer, mapping, nullable, record, set, text } from "../schema/member.ts";
+import { array, boolean, choice, decimal, integer, mapping, nullable, record, set, text } from "@sluice/plugin-sdk";
 
 const types = ["tcp", "http", "https", "grpc", "grpcs"] as const;
 

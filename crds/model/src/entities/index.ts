@@ -1,5 +1,5 @@
 /** The table of entities and the references between them. Everything else is derived from it. */
-import type { RecordSchema, Static } from "../schema/member.ts";
+import type { RecordSchema, Static } from "@sluice/plugin-sdk";
 import { type Certificate, certificateSchema } from "./certificate.ts";
 import { type Consumer, consumerSchema } from "./consumer.ts";
 import { type Credential, credentialSchema } from "./credential.ts";

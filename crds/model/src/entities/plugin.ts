@@ -1,5 +1,5 @@
 /** A plugin: behaviour attached to a service, a route, a consumer, or to all requests. */
-import { boolean, choice, nullable, record, reference, type Static, set, text, typedSchema } from "../schema/member.ts";
+import { boolean, choice, nullable, record, reference, type Static, set, text, typedSchema } from "@sluice/plugin-sdk";
 import { created_at, idFrom, tags, updated_at } from "./shared.ts";
 
 /** The protocols that Sluice proxies, by default all of them. */

@@ -11,7 +11,7 @@ import {
   type Static,
   set,
   text,
-} from "../schema/member.ts";
+} from "@sluice/plugin-sdk";
 import { created_at, idFrom, name, tags, updated_at } from "./shared.ts";
 
 const endpoints = (which: string) =>

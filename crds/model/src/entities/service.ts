@@ -1,5 +1,5 @@
 /** A service: an upstream to which requests are forwarded. */
-import { array, boolean, choice, integer, nullable, record, reference, type Static, text } from "../schema/member.ts";
+import { array, boolean, choice, integer, nullable, record, reference, type Static, text } from "@sluice/plugin-sdk";
 import { certificateIds, created_at, idFrom, MAX_TIMEOUT, name, tags, updated_at } from "./shared.ts";
 
 const timeout = (what: string) =>

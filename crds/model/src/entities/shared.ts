@@ -1,5 +1,5 @@
 /** Members that several entities have. */
-import { array, integer, nullable, set, text } from "../schema/member.ts";
+import { array, integer, nullable, set, text } from "@sluice/plugin-sdk";
 
 /** The id of an entity, with the source from which an unset id is derived. */
 export const idFrom = (source: string) =>

@@ -1,5 +1,5 @@
 /** An SNI: the certificate to present to clients that request a server name. */
-import { owner, record, type Static, text } from "../schema/member.ts";
+import { owner, record, type Static, text } from "@sluice/plugin-sdk";
 import { created_at, idFrom, tags, updated_at } from "./shared.ts";
 
 export const sniSchema = record(

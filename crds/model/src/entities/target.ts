@@ -1,5 +1,5 @@
 /** A target: one address of an upstream. */
-import { decimal, integer, owner, record, type Static, text } from "../schema/member.ts";
+import { decimal, integer, owner, record, type Static, text } from "@sluice/plugin-sdk";
 import { idFrom, tags } from "./shared.ts";
 
 const time = (what: string) => decimal({ description: `When the target was ${what}, Unix time in seconds.` });

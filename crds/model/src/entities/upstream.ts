@@ -1,5 +1,5 @@
 /** An upstream: several targets behind one host name, and how requests are balanced over them. */
-import { boolean, choice, integer, nullable, record, reference, type Static, text } from "../schema/member.ts";
+import { boolean, choice, integer, nullable, record, reference, type Static, text } from "@sluice/plugin-sdk";
 import { healthchecksSchema } from "./healthchecks.ts";
 import { created_at, idFrom, tags, updated_at } from "./shared.ts";
 

@@ -1,9 +1,9 @@
 /** Form bodies of the admin API as plain data for `checkEntity`. */
+
+import { type Checked, isRecord, memberSchemaOf, type SchemaNode, valuesOf } from "@sluice/plugin-sdk";
 import { schemaNodeAt } from "../check/deprecated.ts";
 import { type Collection, entities } from "../entities/index.ts";
-import { type PluginName, plugins } from "../plugins/index.ts";
-import { isRecord, memberSchemaOf, type SchemaNode, valuesOf } from "../schema/node.ts";
-import type { Checked } from "../violation.ts";
+import { pluginNamed } from "../plugins/index.ts";
 import { type Argument, argumentsOf, nestArguments } from "./tree.ts";
 
 /** The names and contents of the parts of a multipart/form-data body. */
@@ -43,8 +43,8 @@ function withShorthands(collection: Collection): SchemaNode {
 
 /** Includes the deprecated members that checkConfig accepts. */
 function configSchema(plugin: string | undefined): SchemaNode | undefined {
-  if (plugin === undefined || !Object.hasOwn(plugins, plugin)) return undefined;
-  const schema = plugins[plugin as PluginName].schema;
+  const schema = pluginNamed(plugin)?.schema;
+  if (schema === undefined) return undefined;
   const deprecated = (schema.deprecatedMembers ?? []).map(({ name, replacedBy }) => [
     name,
     schemaNodeAt(schema, replacedBy),

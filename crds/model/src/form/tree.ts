@@ -12,7 +12,7 @@
  *
  * A name that does not follow the grammar is used literally as one member.
  */
-import type { Checked, Violation } from "../violation.ts";
+import type { Checked, Violation } from "@sluice/plugin-sdk";
 
 export type FormValue = string | readonly FormValue[] | { readonly [name: string]: FormValue };
 

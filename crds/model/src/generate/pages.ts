@@ -1,6 +1,8 @@
 /** The reference pages about entities, plugins and resources. */
+
+import type { PluginFacts } from "@sluice/plugin-sdk";
+import { builtInFacts } from "@sluice/plugins/schemas";
 import { type Collection, collections, entities } from "../entities/index.ts";
-import { type PluginFacts, pluginNames, plugins } from "../plugins/index.ts";
 import { kinds } from "../resources/index.ts";
 import { apiVersion, type KindFacts, type SpecNode } from "../resources/kind.ts";
 import { type GeneratedFile, markdown } from "./files.ts";
@@ -46,16 +48,16 @@ function pluginsText(): string {
       "consumer, route and service; consumer and route; consumer and service; route and service; consumer; route; " +
       "service; global. A disabled instance, or one whose `protocols` exclude the request's, is ignored, so an " +
       "instance with a wider scope runs.",
-    ...pluginNames.map((name) => pluginSection(name, plugins[name])),
+    ...builtInFacts.map(pluginSection),
   );
 }
 
-function pluginSection(name: string, facts: PluginFacts): string {
-  const { schema } = facts;
+function pluginSection(facts: PluginFacts): string {
+  const { name, schema, refuses = [] } = facts;
   const traits = [
     `Priority ${facts.priority}.`,
     ...(facts.protects ? ["While its config is invalid, requests in its scope are answered with 503."] : []),
-    ...facts.refuses.map((target) => `Cannot be attached to a ${target}.`),
+    ...refuses.map((target) => `Cannot be attached to a ${target}.`),
   ];
   const deprecated = (schema.deprecatedMembers ?? []).map(
     (member) => `\`${member.name}\` for \`${member.replacedBy.join(".")}\``,

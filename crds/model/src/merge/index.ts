@@ -1,8 +1,9 @@
 /** Merges a change into an entity, as PATCH of the admin API does. */
+
+import { isRecord, memberSchemaOf, type PluginFacts, type SchemaNode } from "@sluice/plugin-sdk";
 import { expandConfig, withAlgorithm } from "../check/shorthand.ts";
 import { type Collection, entities } from "../entities/index.ts";
-import { type PluginName, plugins } from "../plugins/index.ts";
-import { isRecord, memberSchemaOf, type SchemaNode } from "../schema/node.ts";
+import { pluginNamed } from "../plugins/index.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -18,16 +19,16 @@ export function mergeEntity(collection: Collection, current: object, change: Mem
   if (collection !== "plugins" || !isRecord(change.config)) return merged;
   const { name } = members;
   const renamed = (change.name ?? name) !== name;
-  const known = typeof name === "string" && Object.hasOwn(plugins, name) ? (name as PluginName) : undefined;
+  const known = pluginNamed(name);
   if (renamed || known === undefined) return merged;
   return { ...merged, config: mergeConfig(known, members.config, change.config) };
 }
 
 /** Invalid deprecated members stay as written, for validation to reject. */
-function mergeConfig(plugin: PluginName, current: unknown, change: Members): Members {
+function mergeConfig(plugin: PluginFacts, current: unknown, change: Members): Members {
   const { members, violations } = expandConfig(plugin, change);
   const faulty = violations.map(({ path: [name] }): [string, unknown] => [String(name), change[String(name)]]);
-  return { ...mergeRecord(plugins[plugin].schema, current, members), ...Object.fromEntries(faulty) };
+  return { ...mergeRecord(plugin.schema, current, members), ...Object.fromEntries(faulty) };
 }
 
 /** Members are defined, never assigned, so that no name is special. */

@@ -1,44 +1,24 @@
-/** The table of plugins: the one place that lists them. Their handlers are in the gateway under the same names. */
-
+/** The plugins that this process knows: those that come with Sluice, and those of others that it was started with. */
+import type { PluginFacts, SchemaNode } from "@sluice/plugin-sdk";
+import { builtInFacts } from "@sluice/plugins/schemas";
 import { type Collection, entities } from "../entities/index.ts";
-import type { RecordSchema, Static } from "../schema/member.ts";
-import type { SchemaNode } from "../schema/node.ts";
-import { type CorsConfig, corsSchema } from "./cors.ts";
-import { type KeyAuthConfig, keyAuthSchema } from "./key-auth.ts";
-import { type PrometheusConfig, prometheusSchema } from "./prometheus.ts";
-import { type RateLimitingConfig, rateLimitingSchema } from "./rate-limiting.ts";
 
-/** Facts about a plugin that its config schema does not express. */
-export interface PluginFacts {
-  readonly schema: RecordSchema;
-  /** Order of execution, high first. The numbers are Kong's. */
-  readonly priority: number;
-  /** Whether the plugin protects its targets: if it is invalid, its routes answer 503 instead of staying open. */
-  readonly protects: boolean;
-  /** Targets that this plugin does not support (Kong: `value must be null`). */
-  readonly refuses: readonly ("service" | "route" | "consumer")[];
-}
+const known = new Map<string, PluginFacts>(builtInFacts.map((facts) => [facts.name, facts]));
 
-const table = {
-  cors: { schema: corsSchema, priority: 2000, protects: false, refuses: ["consumer"] },
-  "key-auth": { schema: keyAuthSchema, priority: 1250, protects: true, refuses: ["consumer"] },
-  "rate-limiting": { schema: rateLimitingSchema, priority: 910, protects: true, refuses: [] },
-  prometheus: { schema: prometheusSchema, priority: 13, protects: false, refuses: [] },
-} satisfies Readonly<Record<string, PluginFacts>>;
+/** Undefined for a plugin that this process does not have. */
+export const pluginNamed = (name: unknown): PluginFacts | undefined =>
+  typeof name === "string" ? known.get(name) : undefined;
 
-export type PluginName = keyof typeof table;
-/** Configs with defaults by plugin name. */
-export type PluginConfigs = { readonly [Name in PluginName]: Static<(typeof table)[Name]["schema"]> };
-
-export const plugins: Readonly<Record<PluginName, PluginFacts>> = table;
+/** In the order in which the plugins were registered. */
+export const pluginNames = (): readonly string[] => [...known.keys()];
 
 /** The schema of an entity; a plugin's includes the schema of its config, if this version has the plugin. */
 export function entitySchemaOf(collection: Collection, entity: object): SchemaNode {
   const { schema } = entities[collection];
   const { name } = entity as { readonly name?: unknown };
-  if (collection !== "plugins" || typeof name !== "string" || !Object.hasOwn(plugins, name)) return schema;
-  const config = { ...plugins[name as PluginName].schema, default: {} };
-  return { ...schema, properties: { ...schema.properties, config } };
+  const plugin = collection === "plugins" ? pluginNamed(name) : undefined;
+  if (plugin === undefined) return schema;
+  return { ...schema, properties: { ...schema.properties, config: { ...plugin.schema, default: {} } } };
 }
 
 /** Paths of `secret` members in a plugin's config: `["redis", "password"]`. Empty for unknown plugins. */
@@ -47,15 +27,11 @@ export function secretMembers(name: string): readonly (readonly string[])[] {
     node.secret
       ? [path]
       : Object.entries(node.properties ?? {}).flatMap(([member, inner]) => look(inner, [...path, member]));
-  return Object.hasOwn(plugins, name) ? look(plugins[name as PluginName].schema, []) : [];
+  const plugin = pluginNamed(name);
+  return plugin === undefined ? [] : look(plugin.schema, []);
 }
 
 /**
  * Whether the plugin's routes answer 503 while it cannot run. An unknown or misspelt plugin might be a protecting one.
  */
-export const mayProtect = (name: unknown): boolean =>
-  typeof name !== "string" || !Object.hasOwn(plugins, name) || plugins[name as PluginName].protects;
-
-export const pluginNames = Object.keys(plugins) as readonly PluginName[];
-
-export type { CorsConfig, KeyAuthConfig, PrometheusConfig, RateLimitingConfig };
+export const mayProtect = (name: unknown): boolean => pluginNamed(name)?.protects ?? true;

@@ -11,8 +11,9 @@
  * PushRefused: their term is lower than the highest that the node has seen, or their revision is lower than the served
  * one of the same term. A deposed leader that has not noticed yet therefore changes nothing.
  */
+
+import type { Violation } from "@sluice/plugin-sdk";
 import type { Change, Document } from "../document.ts";
-import type { Violation } from "../violation.ts";
 
 /** The state that a node reports. */
 export interface NodeReport {

@@ -1,7 +1,8 @@
 /** The definition of a kind of custom resource: its spec and further facts for its CRD. */
+
+import type { SchemaNode } from "@sluice/plugin-sdk";
 import { type Collection, entities } from "../entities/index.ts";
 import { toCamel } from "../names.ts";
-import type { SchemaNode } from "../schema/node.ts";
 
 export const group = "sluice.dev";
 export const crdVersion = "v1alpha1";

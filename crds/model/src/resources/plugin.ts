@@ -1,6 +1,8 @@
 /** The custom resource Plugin. */
+
+import type { PluginFacts } from "@sluice/plugin-sdk";
+import { builtInFacts } from "@sluice/plugins/schemas";
 import type { Plugin } from "../entities/index.ts";
-import { pluginNames, plugins } from "../plugins/index.ts";
 import { type Derived, type KindFacts, specOf } from "./kind.ts";
 import {
   type CommonSpec,
@@ -37,7 +39,9 @@ export type PluginSpec = CommonSpec &
 
 /** The targets that some plugins refuse, from the table of plugins. */
 const refusals = targetKinds.flatMap((kind) => {
-  const refusing = pluginNames.filter((name) => plugins[name].refuses.includes(targetMembers[kind]));
+  const refusing = (builtInFacts as readonly PluginFacts[])
+    .filter(({ refuses = [] }) => refuses.includes(targetMembers[kind]))
+    .map(({ name }) => name);
   if (refusing.length === 0) return [];
   return {
     rule:
@@ -58,7 +62,7 @@ export const pluginKind: KindFacts = {
         "Name from which the id is derived; unique across namespaces. Default: instanceName, else metadata.name " +
           "in Sluice's home namespace, <namespace>.<metadata.name> elsewhere.",
       ),
-      plugin: { type: "string", description: "Name of the plugin.", enum: pluginNames },
+      plugin: { type: "string", description: "Name of the plugin.", enum: builtInFacts.map(({ name }) => name) },
       targetRefs: {
         type: "array",
         description:

@@ -1,10 +1,10 @@
 /** Converts members of specs to members of entities and back, driven by the schemas. */
+
+import { isRecord, memberSchemaOf, type SchemaNode, type Violation, valuesOf } from "@sluice/plugin-sdk";
 import { validate } from "../check/validate.ts";
 import { type Collection, entities } from "../entities/index.ts";
 import { toCamel, toSnake } from "../names.ts";
-import { isRecord, memberSchemaOf, type SchemaNode, valuesOf } from "../schema/node.ts";
 import { withoutDefaults } from "../schema/without-defaults.ts";
-import type { Violation } from "../violation.ts";
 import type { SpecNode } from "./kind.ts";
 
 type Members = Readonly<Record<string, unknown>>;

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { plugins } from "../plugins/index.ts";
+import { rateLimitingFacts } from "@sluice/plugins/schemas";
 import { withoutDefaults } from "./without-defaults.ts";
 
 test("a plugin's config loses its defaults at any depth", () => {
-  const schema = plugins["rate-limiting"].schema;
+  const schema = rateLimitingFacts.schema;
   const config = { minute: 5, hour: null, policy: "local", redis: { host: null, port: 6379 } };
   assert.deepEqual(withoutDefaults(schema, config), { minute: 5 });
   assert.deepEqual(withoutDefaults(schema, { ...config, redis: { host: "r", port: 6379 } }, { redis: { port: 1 } }), {

@@ -1,6 +1,6 @@
 /** Values without the members that `fillDefaults` restores. */
 import { isDeepStrictEqual } from "node:util";
-import { isRecord, memberSchemaOf, type SchemaNode, valuesOf } from "./node.ts";
+import { isRecord, memberSchemaOf, type SchemaNode, valuesOf } from "@sluice/plugin-sdk";
 
 type Members = Readonly<Record<string, unknown>>;
 

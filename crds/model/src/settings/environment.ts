@@ -1,7 +1,7 @@
 /** Finds environment variables that no Sluice program reads. */
 import { isIP } from "node:net";
+import type { Violation } from "@sluice/plugin-sdk";
 import { suggestionFor } from "../suggest.ts";
-import type { Violation } from "../violation.ts";
 import { knownVariables } from "./known-variables.ts";
 
 const PREFIX = "SLUICE_";

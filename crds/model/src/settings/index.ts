@@ -1,5 +1,5 @@
 /** Start-up settings of a process, read from environment variables. */
-import type { Checked, Violation } from "../violation.ts";
+import type { Checked, Violation } from "@sluice/plugin-sdk";
 import type { Declaration, Declarations, SettingsOf } from "./declaration.ts";
 import { findUnknownVariables } from "./environment.ts";
 import { settingKindOf } from "./setting-kinds.ts";

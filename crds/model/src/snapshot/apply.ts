@@ -4,13 +4,13 @@
  * Unchanged parts are shared: an unchanged entity is the same object and an unchanged map the same map. Entities are
  * ordered by id, so that equal content gives equal snapshots regardless of the sequence of changes.
  */
+
+import { type Checked, isRecord, type Violation } from "@sluice/plugin-sdk";
 import { type CheckOptions, checkEntity } from "../check/index.ts";
 import type { Change, Document } from "../document.ts";
 import { type Collection, collections, perCollection } from "../entities/index.ts";
 import { canonicalJson } from "../ids.ts";
-import { isRecord } from "../schema/node.ts";
 import type { Snapshot } from "../snapshot.ts";
-import type { Checked, Violation } from "../violation.ts";
 import { combineChange } from "./combine-change.ts";
 import { digestOf } from "./compact.ts";
 import { checkEndpoints } from "./constraints/endpoints.ts";

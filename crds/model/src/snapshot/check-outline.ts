@@ -1,8 +1,8 @@
 /** Checks the outline of a document or change from a request. Its items are checked when it is applied. */
+
+import { type Checked, isRecord, type Violation } from "@sluice/plugin-sdk";
 import type { Change, Document } from "../document.ts";
 import { perCollection } from "../entities/index.ts";
-import { isRecord } from "../schema/node.ts";
-import type { Checked, Violation } from "../violation.ts";
 
 const forms = {
   "a string": (value: unknown) => typeof value === "string",

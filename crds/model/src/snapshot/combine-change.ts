@@ -1,8 +1,9 @@
 /** Applies a checked change to the maps of a snapshot, and checks references and uniqueness between entities. */
+
+import type { Violation } from "@sluice/plugin-sdk";
 import type { ServiceEndpoint } from "../document.ts";
 import { perCollection } from "../entities/index.ts";
 import type { Snapshot } from "../snapshot.ts";
-import type { Violation } from "../violation.ts";
 import { BucketMap, byId } from "./bucket-map.ts";
 import { digestOf } from "./compact.ts";
 import {

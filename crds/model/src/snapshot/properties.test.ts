@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Checked } from "@sluice/plugin-sdk";
 import fc from "fast-check";
 import type { Change, Document, ServiceEndpoint } from "../document.ts";
 import { collections } from "../entities/index.ts";
 import { deriveId } from "../ids.ts";
 import type { Snapshot } from "../snapshot.ts";
-import type { Checked } from "../violation.ts";
 import { adoptChange } from "./adopt.ts";
 import { applyChange, applyDocument } from "./apply.ts";
 import { changeBetween, snapshotToDocument } from "./change.ts";

@@ -1,7 +1,7 @@
 /** Entities as a snapshot stores them: frozen, and credentials with the hash of their key instead of the key. */
 import { hash } from "node:crypto";
+import type { Violation } from "@sluice/plugin-sdk";
 import type { Collection } from "../entities/index.ts";
-import type { Violation } from "../violation.ts";
 
 /** Any entity of a snapshot, as a record of its members. */
 export type StoredEntity = Readonly<Record<string, unknown>> & { readonly id: string };

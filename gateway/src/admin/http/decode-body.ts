@@ -1,6 +1,6 @@
 /** Decodes request bodies to plain data, which is not validated yet. */
 import { type Collection, decodeForm, type FormParts } from "@sluice/model";
-import { boundaryOf, multipartParts } from "../../plugins/multipart.ts";
+import { boundaryOf, multipartParts } from "@sluice/plugin-sdk";
 import { unstorableTexts } from "../../stores/unstorable-text.ts";
 import { badRequest, invalidEntity, unparsable, unsupportedType } from "./errors.ts";
 import { type JsonLimits, type JsonResult, readJson } from "./read-json.ts";

@@ -1,6 +1,6 @@
 /** GET / and similar endpoints (docs/reference/kong-compatibility.md#information). */
 import { hostname } from "node:os";
-import { type Declaration, pluginNames, plugins } from "@sluice/model";
+import { type Declaration, pluginNamed, pluginNames } from "@sluice/model";
 import { type AdminSettings, adminSettings } from "../../settings/admin.ts";
 import { readCollection } from "../../stores/read-all.ts";
 import type { Store } from "../../stores/store.ts";
@@ -28,7 +28,7 @@ async function detailsOf({ node, version, settings, store, address, proxies }: A
     timers: { running: 0, pending: 0 },
     plugins: {
       available_on_server: Object.fromEntries(
-        pluginNames.map((name) => [name, { version, priority: plugins[name].priority }]),
+        pluginNames().map((name) => [name, { version, priority: pluginNamed(name)?.priority }]),
       ),
       enabled_in_cluster: await pluginsInUse(store),
     },
@@ -43,7 +43,7 @@ async function detailsOf({ node, version, settings, store, address, proxies }: A
       proxy_listen: proxies.map(spelled),
       proxy_listeners: proxies.map(listenerOf),
       log_level: settings.logLevel,
-      loaded_plugins: Object.fromEntries(pluginNames.map((name) => [name, true])),
+      loaded_plugins: Object.fromEntries(pluginNames().map((name) => [name, true])),
       sluice: shownSettings(settings),
     },
     pids: { master: process.pid, workers: [] },

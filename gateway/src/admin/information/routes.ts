@@ -15,7 +15,7 @@ const reading = (url: string, body: (received: AdminRequest) => object | Promise
 export const informationRoutes = (facts: AdminContext): readonly AdminRoute[] => [
   reading("/", ({ trusted }) => rootBody(facts, trusted)),
   reading("/status", ({ trusted }) => statusBody(facts, trusted)),
-  reading("/plugins/enabled", () => ({ enabled_plugins: [...pluginNames].sort() })),
+  reading("/plugins/enabled", () => ({ enabled_plugins: [...pluginNames()].sort() })),
   // Sluice has no timers to monitor: all numbers are 0.
   reading("/timers", () => ({
     worker: { id: 0, count: 1 },

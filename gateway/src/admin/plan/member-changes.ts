@@ -1,5 +1,5 @@
 /** Finds the members that differ between two versions of an entity. */
-import { type Collection, canonicalJson, entities, type PluginName, plugins, type SchemaNode } from "@sluice/model";
+import { type Collection, canonicalJson, entities, pluginNamed, type SchemaNode } from "@sluice/model";
 
 export interface MemberChange {
   /** Members of nested records are separated by dots: `config.minute`. */
@@ -58,8 +58,8 @@ const identity: ReadonlySet<string> = new Set(["id", "created_at", "name", "user
 export function setMembers(collection: Collection, entity: object): Members {
   const defaults = defaultsOf(entities[collection].schema);
   const { name } = entity as { readonly name?: unknown };
-  const known = collection === "plugins" && typeof name === "string" && Object.hasOwn(plugins, name);
-  const config = known ? { config: defaultsOf(plugins[name as PluginName].schema) } : {};
+  const plugin = collection === "plugins" ? pluginNamed(name) : undefined;
+  const config = plugin === undefined ? {} : { config: defaultsOf(plugin.schema) };
   const set = changesBetween(collection, { ...defaults, ...config }, entity);
   const said = collection === "plugins" ? ["id", "created_at"] : [...identity];
   return Object.fromEntries(

@@ -1,5 +1,6 @@
 /** Checks between the members of an entity, in Kong's schema language. The model implements the checks. */
-import { type Collection, type PluginName, periods } from "@sluice/model";
+import type { Collection } from "@sluice/model";
+import { periods } from "@sluice/plugin-sdk";
 
 export type KongCheck = Readonly<Record<string, unknown>>;
 
@@ -49,7 +50,7 @@ const requiredIf = (when: string, value: string, then: string): KongCheck => ({
   },
 });
 
-export const pluginChecks: Partial<Record<PluginName, readonly KongCheck[]>> = {
+export const pluginChecks: Readonly<Record<string, readonly KongCheck[]>> = {
   "rate-limiting": [
     { at_least_one_of: periods.map((period) => `config.${period}`) },
     requiredIf("policy", "redis", "redis.host"),

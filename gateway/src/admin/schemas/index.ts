@@ -1,13 +1,5 @@
 /** Schemas of entities and plugins in Kong's format, derived from Sluice's: decK fills in their defaults. */
-import {
-  type Collection,
-  entities,
-  type PluginName,
-  pluginNames,
-  plugins,
-  type SchemaNode,
-  schemaNodeAt,
-} from "@sluice/model";
+import { type Collection, entities, type PluginFacts, pluginNamed, type SchemaNode, schemaNodeAt } from "@sluice/model";
 import { entityChecks, type KongCheck, pluginChecks } from "./checks.ts";
 
 export interface KongSchema {
@@ -38,23 +30,22 @@ export function entitySchema(collection: Collection): KongSchema {
 
 /** Null: there is no such plugin. */
 export function kongPluginSchema(plugin: string): KongSchema | null {
-  if (!isPlugin(plugin)) return null;
-  const { schema, refuses } = plugins[plugin];
+  const facts = pluginNamed(plugin);
+  if (facts === undefined) return null;
+  const { schema, refuses = [] } = facts;
   const { protocols } = entities.plugins.schema.properties ?? {};
   const refused = refuses.map((member) => ({ [member]: { type: "foreign", reference: `${member}s`, eq: null } }));
   const config: KongField = {
     type: "record",
     required: true,
     fields: kongFieldsOf(schema),
-    ...deprecatedFields(plugin),
+    ...deprecatedFields(facts),
   };
   return {
     fields: [...refused, ...(protocols ? [{ protocols: fieldOf(protocols) }] : []), { config }],
     entity_checks: pluginChecks[plugin] ?? [],
   };
 }
-
-const isPlugin = (name: string): name is PluginName => (pluginNames as readonly string[]).includes(name);
 
 const isKey = (collection: Collection, name: string): boolean => collection === "keyauth_credentials" && name === "key";
 
@@ -63,8 +54,7 @@ const isOpen = ({ type, properties, additionalProperties }: SchemaNode): boolean
   type === "object" && !properties && additionalProperties === undefined;
 
 /** decK compares the deprecated members of a file with those in responses. */
-function deprecatedFields(plugin: PluginName): { readonly shorthand_fields?: KongFields } {
-  const schema = plugins[plugin].schema;
+function deprecatedFields({ name: plugin, schema }: PluginFacts): { readonly shorthand_fields?: KongFields } {
   const fields = (schema.deprecatedMembers ?? []).map(({ name, replacedBy }) => {
     const { type, len_min } = fieldOf(schemaNodeAt(schema, replacedBy) ?? {});
     const now = `config.${replacedBy.join(".")}`;

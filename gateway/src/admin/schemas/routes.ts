@@ -39,7 +39,7 @@ function collectionNamed(name = ""): Collection {
 
 function showPlugin(name: string): AdminResponse {
   const schema = kongPluginSchema(name);
-  if (!schema) throw new HttpError(404, { message: `No plugin named '${name}'${suggestionFor(name, pluginNames)}` });
+  if (!schema) throw new HttpError(404, { message: `No plugin named '${name}'${suggestionFor(name, pluginNames())}` });
   return { status: 200, body: schema };
 }
 

@@ -3,7 +3,7 @@
  * compete one by one.
  */
 import { compileRegex, type Regex, type SnapshotRoute } from "@sluice/model/serving";
-import { lowerCase } from "../../exchange/header-name.ts";
+import { lowerCase } from "@sluice/plugin-sdk";
 import type { RoutableRequest } from "../runtime.ts";
 import { parseHostPattern } from "./host-pattern.ts";
 

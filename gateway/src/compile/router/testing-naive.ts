@@ -3,7 +3,7 @@
  * by one. For tests only; it shares no code with the router.
  */
 import type { SnapshotRoute } from "@sluice/model";
-import { lowerCase } from "../../exchange/header-name.ts";
+import { lowerCase } from "@sluice/plugin-sdk";
 import type { RoutableRequest } from "../runtime.ts";
 
 interface Candidate {

@@ -2,7 +2,7 @@
  * One exchange between a client and an upstream: applies the pipeline's decisions. Subclasses write to a client, and
  * open the call of the upstream.
  */
-import type { DirectResponse } from "../../exchange/exchange.ts";
+import type { DirectResponse } from "@sluice/plugin-sdk";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import type { ProxyLog } from "../engine.ts";
 import type { AccessResult, Pipeline } from "../pipeline.ts";

@@ -1,6 +1,7 @@
 /** A running exchange: the plugins' view (`Exchange`) and the state of the pipeline and the engine. */
 import { randomFillSync } from "node:crypto";
 import type { Consumer, Service, SnapshotCredential, SnapshotRoute } from "@sluice/model";
+import { type Exchange, HeaderEditList, type HeaderEdits, type Identities, type Timings } from "@sluice/plugin-sdk";
 import type {
   CompiledRoute,
   PluginChain,
@@ -10,8 +11,6 @@ import type {
   ServiceUpstream,
   UpstreamTarget,
 } from "../../compile/runtime.ts";
-import type { Exchange, HeaderEdits, Identities, Timings } from "../../exchange/exchange.ts";
-import { HeaderEditList } from "../../exchange/header-edits.ts";
 import type { ClientBody } from "../client/client-body.ts";
 import type { IncomingRequest } from "./request.ts";
 

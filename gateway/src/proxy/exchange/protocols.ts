@@ -1,6 +1,6 @@
 /** Protocols of requests: those that a route serves, and gRPC over HTTP/2. */
 import type { Service } from "@sluice/model";
-import type { DirectResponse } from "../../exchange/exchange.ts";
+import type { DirectResponse } from "@sluice/plugin-sdk";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import type { LiveExchange } from "./live-exchange.ts";
 import type { IncomingRequest } from "./request.ts";

@@ -1,7 +1,7 @@
 /** The request as router and plugins see it, created from the head that any engine provides. */
 
+import type { ExchangeRequest } from "@sluice/plugin-sdk";
 import type { RoutableRequest } from "../../compile/runtime.ts";
-import type { ExchangeRequest } from "../../exchange/exchange.ts";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import type { ClientBody } from "../client/client-body.ts";
 import type { ConnectionPeer } from "../client/open-connection.ts";

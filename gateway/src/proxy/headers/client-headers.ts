@@ -1,6 +1,6 @@
 /** Builds the response headers for the client (docs/reference/kong-compatibility.md#headers). */
 
-import { CachedLineHeaderName } from "../../exchange/header-name.ts";
+import { CachedLineHeaderName } from "@sluice/plugin-sdk";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import { connectionNames, HeaderList, type HeaderSink, type HeaderStyle, hopByHop } from "./header-names.ts";
 

@@ -1,6 +1,6 @@
 /** Headers that the proxy handles specially. */
 
-import { CachedLineHeaderName, HeaderName } from "../../exchange/header-name.ts";
+import { CachedLineHeaderName, HeaderName } from "@sluice/plugin-sdk";
 import type { ProxySettings } from "../settings.ts";
 
 /** Names of the gateway's own headers. */

@@ -1,7 +1,7 @@
 /** Builds the request headers for the upstream (docs/reference/kong-compatibility.md#headers). */
 
+import { CachedLineHeaderName, foldedName, HeaderName } from "@sluice/plugin-sdk";
 import type { UpstreamTarget } from "../../compile/runtime.ts";
-import { CachedLineHeaderName, foldedName, HeaderName } from "../../exchange/header-name.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import type { IncomingRequest } from "../exchange/request.ts";
 import { escapePath } from "../exchange/request-target.ts";

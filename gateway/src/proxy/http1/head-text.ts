@@ -1,6 +1,5 @@
 /** Heads as text to send: forwarded fields are copied from the received bytes, whole runs of lines at once. */
-import type { HeaderEditList } from "../../exchange/header-edits.ts";
-import type { HeaderName } from "../../exchange/header-name.ts";
+import type { HeaderEditList, HeaderName } from "@sluice/plugin-sdk";
 import type { HeaderSink } from "../headers/header-names.ts";
 import { DROP, type FieldSection, ID, nameAt, PLAIN, STRIDE, valueAt } from "./parse/fields.ts";
 

@@ -1,6 +1,6 @@
 /** One HTTP/2 request of a client: its head, its body, and its exchange. */
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
-import { foldedName } from "../../exchange/header-name.ts";
+import { foldedName } from "@sluice/plugin-sdk";
 import { ClientBody } from "../client/client-body.ts";
 import type { ConnectionPeer } from "../client/open-connection.ts";
 import type { TrafficCounters } from "../exchange/live-exchange.ts";

@@ -1,6 +1,6 @@
 /** Responses of the gateway's own, ready to be written. */
 
-import type { DirectResponse } from "../../exchange/exchange.ts";
+import type { DirectResponse } from "@sluice/plugin-sdk";
 import type { IncomingRequest } from "../exchange/request.ts";
 import { formatMilliseconds } from "../headers/client-headers.ts";
 import type { HeaderStyle } from "../headers/header-names.ts";

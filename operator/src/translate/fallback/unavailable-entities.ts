@@ -4,7 +4,7 @@
  * it is unknown.
  */
 import type { CheckedTranslation } from "@sluice/crds";
-import { checkEntity, deriveId, mayProtect, type PluginName, plugins } from "@sluice/model";
+import { checkEntity, deriveId, mayProtect, pluginNamed } from "@sluice/model";
 import type { Item, Owner } from "../translation.ts";
 
 type Entity = Item["entity"];
@@ -64,8 +64,7 @@ function unavailablePlugin({ item, violations }: Entry, id: string, reason: stri
   const { name, enabled, service, route, created_at, updated_at } = item;
   if (!mayProtect(name) || enabled === false) return undefined;
   if (violations.some((violation) => violation.reason === "NotAllowed")) return undefined;
-  const isKnown = Object.hasOwn(plugins, String(name));
-  const refuses = isKnown ? plugins[name as PluginName].refuses : [];
+  const { refuses = [] } = pluginNamed(name) ?? {};
   const consumer = refuses.includes("consumer") ? undefined : item.consumer;
   // Without the consumer, which the plugin refuses, a plugin for one consumer would apply to all consumers.
   if (item.consumer && !service && !route && !consumer) return undefined;

@@ -1,12 +1,5 @@
 /** The name, the targets and the config of a Plugin. */
-import {
-  type PluginName,
-  type PluginSpec,
-  plugins,
-  type SecretRef,
-  type TargetRef,
-  targetMembers,
-} from "@sluice/model";
+import { type PluginSpec, pluginNamed, type SecretRef, type TargetRef, targetMembers } from "@sluice/model";
 import { referencePart } from "../resolve-reference.ts";
 import { isManaged, readSecret } from "../secrets.ts";
 import type { Path, ResourceViolation } from "../translation.ts";
@@ -70,7 +63,7 @@ function isTargetRef(ref: unknown): ref is TargetRef {
 }
 
 const refuses = (plugin: string | undefined, member: "service" | "route" | "consumer"): boolean =>
-  plugin !== undefined && Object.hasOwn(plugins, plugin) && plugins[plugin as PluginName].refuses.includes(member);
+  pluginNamed(plugin)?.refuses?.includes(member) ?? false;
 
 /** A global plugin affects all namespaces, so only the home namespace may define one. */
 function globalPluginViolations({ from, resource, options }: TranslatorInput): readonly ResourceViolation[] {

@@ -2,8 +2,7 @@
 import {
   type ConfigFrom,
   kinds,
-  type PluginName,
-  plugins,
+  pluginNamed,
   type SecretRef,
   type Sni,
   type Target,
@@ -34,8 +33,7 @@ export function pluginMembers(entity: Members, before: Members): Members {
   };
 }
 
-const schemaOf = (name: unknown) =>
-  typeof name === "string" && Object.hasOwn(plugins, name) ? plugins[name as PluginName].schema : {};
+const schemaOf = (name: unknown) => pluginNamed(name)?.schema ?? {};
 
 /** Undefined when the member is null or missing. */
 function memberAt(value: unknown, [step, ...rest]: readonly string[]): unknown {

@@ -1,8 +1,9 @@
 /** Rules between members of services, consumers and plugins. */
+
+import type { Violation } from "@sluice/plugin-sdk";
 import { pluginProtocols, servedProtocols } from "../../entities/plugin.ts";
-import { pluginNames, plugins } from "../../plugins/index.ts";
+import { pluginNamed, pluginNames } from "../../plugins/index.ts";
 import { suggestionFor } from "../../suggest.ts";
-import type { Violation } from "../../violation.ts";
 import { atLeastOneOf, conditional, isEmptyValue, type RecordRule, type TextRule } from "./rule.ts";
 import { repeatedHeaders } from "./upstream-headers.ts";
 
@@ -48,14 +49,11 @@ const protocolFaults: RecordRule = (members) => {
 
 export const consumerRule: RecordRule = (members) => atLeastOneOf(members, ["custom_id", "username"]);
 
-const isPlugin = (name: unknown): name is keyof typeof plugins =>
-  typeof name === "string" && Object.hasOwn(plugins, name);
-
 /** Kong's clients look for `not enabled`. The rest of Kong's message names a property that Sluice does not have. */
 export const pluginName: TextRule = (name) => {
-  if (isPlugin(name)) return undefined;
-  const available = `Sluice has ${pluginNames.toSorted().join(", ")}`;
-  const suggestion = suggestionFor(name, pluginNames);
+  if (pluginNamed(name) !== undefined) return undefined;
+  const available = `Sluice has ${pluginNames().toSorted().join(", ")}`;
+  const suggestion = suggestionFor(name, pluginNames());
   return suggestion === ""
     ? `plugin '${name}' not enabled: ${available}; remove this plugin or use one of these`
     : `plugin '${name}' not enabled${suggestion} ${available}`;
@@ -64,11 +62,12 @@ export const pluginName: TextRule = (name) => {
 /** References and protocols that the plugin does not support. Its config is validated by its own schema. */
 export const pluginRule: RecordRule = (members) => {
   const { name, protocols } = members;
-  if (!isPlugin(name)) return [];
-  const refused = plugins[name].refuses
+  const plugin = pluginNamed(name);
+  if (plugin === undefined) return [];
+  const refused = (plugin.refuses ?? [])
     .filter((reference) => members[reference] !== null)
     .map((reference) => ({ path: [reference], message: "value must be null" }));
-  return [...refused, ...(plugins[name].protects ? unprotected(protocols) : [])];
+  return [...refused, ...(plugin.protects ? unprotected(protocols) : [])];
 };
 
 const served: readonly unknown[] = servedProtocols;

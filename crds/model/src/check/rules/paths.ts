@@ -1,6 +1,7 @@
 /** Paths of services and routes. */
+
+import { compileRegex } from "@sluice/plugin-sdk";
 import { normalizePath } from "../../matching/path.ts";
-import { compileRegex } from "../../matching/regex.ts";
 import type { TextRule } from "./rule.ts";
 
 const PATH_CHARACTERS = /^\/[A-Za-z0-9.\-_~/%:@!$&'()*+,;=]*$/;

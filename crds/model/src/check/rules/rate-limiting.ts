@@ -1,6 +1,6 @@
 /** Rules between members of a rate-limiting config. Paths start at the config. */
-import { periods } from "../../plugins/rate-limiting.ts";
-import type { Violation } from "../../violation.ts";
+
+import { periods, type Violation } from "@sluice/plugin-sdk";
 import { atLeastOneOf, conditional, isEmptyValue, type RecordMembers, type RecordRule } from "./rule.ts";
 
 export const rateLimitingRule: RecordRule = (config) => [

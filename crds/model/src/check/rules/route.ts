@@ -1,5 +1,5 @@
 /** Rules between members of a route, and between them and its protocols. */
-import type { Violation } from "../../violation.ts";
+import type { Violation } from "@sluice/plugin-sdk";
 import { refuseL4 } from "./entities.ts";
 import { regex } from "./paths.ts";
 import { isEmptyValue, ofWhole, quoted, type RecordMembers, type RecordRule } from "./rule.ts";

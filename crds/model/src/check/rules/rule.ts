@@ -1,5 +1,5 @@
 /** Types and helpers of rules: checks that JSON Schema cannot express, named by a schema, with Kong's messages. */
-import type { Violation } from "../../violation.ts";
+import type { Violation } from "@sluice/plugin-sdk";
 
 /** Checks one string; returns an error message or undefined. */
 export type TextRule = (value: string) => string | undefined;

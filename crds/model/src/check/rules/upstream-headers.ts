@@ -1,6 +1,5 @@
 /** Allowed names and values in `upstream_headers` of a service. */
-import { isRecord } from "../../schema/node.ts";
-import type { Violation } from "../../violation.ts";
+import { isRecord, type Violation } from "@sluice/plugin-sdk";
 import { headerName } from "./names.ts";
 import type { TextRule } from "./rule.ts";
 

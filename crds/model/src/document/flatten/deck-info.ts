@@ -1,7 +1,6 @@
 /** The meaning of decK's own members of a file, `_info` and `_plugin_configs`, for its entities. */
+import { isRecord, type Violation } from "@sluice/plugin-sdk";
 import { type Collection, entities } from "../../entities/index.ts";
-import { isRecord } from "../../schema/node.ts";
-import type { Violation } from "../../violation.ts";
 import type { Findings } from "./top-level.ts";
 
 type Members = Readonly<Record<string, unknown>>;

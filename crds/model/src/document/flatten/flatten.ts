@@ -4,6 +4,8 @@
  * Entities are not validated here; only violations of nesting and references are reported. Every item of the flat
  * document keeps its original path.
  */
+
+import { isRecord, type Violation } from "@sluice/plugin-sdk";
 import { checkEntity } from "../../check/index.ts";
 import type { Document } from "../../document.ts";
 import {
@@ -16,8 +18,6 @@ import {
   references,
 } from "../../entities/index.ts";
 import { derivedIdOf, deriveId, deriveNamelessId } from "../../ids.ts";
-import { isRecord } from "../../schema/node.ts";
-import type { Violation } from "../../violation.ts";
 import { readDeckInfo, readPluginConfigs } from "./deck-info.ts";
 import { type DocumentEntry, gatherEntries } from "./gather-entries.ts";
 import { markRegexPaths } from "./regex-paths.ts";

@@ -1,7 +1,7 @@
 /** Collects a document's entities from all lists, including nested ones, each with its original path. */
+
+import { isRecord, type Violation } from "@sluice/plugin-sdk";
 import { type Collection, collections, entities, nestedLists } from "../../entities/index.ts";
-import { isRecord } from "../../schema/node.ts";
-import type { Violation } from "../../violation.ts";
 import { checkRemarks, emptyCollection, type Findings, isEmptyList, unsupportedCollections } from "./top-level.ts";
 
 export interface DocumentEntry {

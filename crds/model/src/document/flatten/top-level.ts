@@ -1,7 +1,8 @@
 /** The document's own members: those at the top level beside the collections. */
+
+import type { Violation } from "@sluice/plugin-sdk";
 import { collections } from "../../entities/index.ts";
 import { checkExtension } from "../../snapshot/check-outline.ts";
-import type { Violation } from "../../violation.ts";
 
 export const formatVersions = ["1.1", "2.1", "3.0"] as const;
 

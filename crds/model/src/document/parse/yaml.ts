@@ -5,6 +5,8 @@
  * text and numbers that JSON does not have are violations. Of a duplicate key the last value counts, as in Kong, and a
  * warning names both lines.
  */
+
+import { type Checked, isRecord, type Violation } from "@sluice/plugin-sdk";
 import {
   Composer,
   type Document,
@@ -17,8 +19,6 @@ import {
   Parser,
   type YAMLMap,
 } from "yaml";
-import { isRecord } from "../../schema/node.ts";
-import type { Checked, Violation } from "../../violation.ts";
 import { divideText } from "../text/items.ts";
 import { readPlainJson } from "./json.ts";
 import { syntaxFaults, visitTokens } from "./syntax-errors.ts";

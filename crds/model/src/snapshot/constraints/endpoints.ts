@@ -1,8 +1,7 @@
 /** The endpoints section of a change: addresses by service id. */
 import { isIP } from "node:net";
+import { isRecord, type Violation } from "@sluice/plugin-sdk";
 import type { ServiceEndpoint } from "../../document.ts";
-import { isRecord } from "../../schema/node.ts";
-import type { Violation } from "../../violation.ts";
 import { freezeDeep } from "../stored-entity.ts";
 
 export interface CheckedEndpoints {

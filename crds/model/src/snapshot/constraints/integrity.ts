@@ -1,8 +1,9 @@
 /** Referential integrity: every referenced entity must exist after a change. */
+
+import type { Violation } from "@sluice/plugin-sdk";
 import type { ServiceEndpoint } from "../../document.ts";
 import { type Collection, collections, type PerCollection, references } from "../../entities/index.ts";
 import type { Snapshot } from "../../snapshot.ts";
-import type { Violation } from "../../violation.ts";
 import { type GetEntityIndex, referenceIndexKey } from "../entity-index.ts";
 import { type EntityPut, referencedId, type StoredEntity } from "../stored-entity.ts";
 

@@ -1,6 +1,7 @@
 /** Uniqueness: values that no two entities of a collection may share. */
+
+import type { Violation } from "@sluice/plugin-sdk";
 import { type Collection, collections } from "../../entities/index.ts";
-import type { Violation } from "../../violation.ts";
 import { claimIndexKey } from "../entity-index.ts";
 import type { EntityPut, StoredEntity } from "../stored-entity.ts";
 import type { PendingChange } from "./integrity.ts";

@@ -1,7 +1,7 @@
 /** Request heads for the upstream. */
 
+import { CachedLineHeaderName } from "@sluice/plugin-sdk";
 import type { UpstreamTarget } from "../../../compile/runtime.ts";
-import { CachedLineHeaderName } from "../../../exchange/header-name.ts";
 import type { ForwardPlan, LiveExchange } from "../../exchange/live-exchange.ts";
 import {
   addGatewayUpstreamHeaders,

@@ -1,0 +1,119 @@
+/**
+ * The exchange: one request and its response as router and plugins may see and change them.
+ *
+ * It does not depend on the HTTP engine. An engine creates an exchange for a request, asks the pipeline for the action
+ * (answer or forward), performs it, and reports the response's head and the end.
+ */
+import type { ExchangeConsumer, ExchangeCredential, ExchangeRoute, ExchangeService } from "./entities.ts";
+import type { HeaderName } from "./header-name.ts";
+
+export interface ExchangeRequest {
+  readonly method: string;
+  /** Normalised: dot segments removed, `//` merged, unreserved characters decoded. No query. */
+  readonly path: string;
+  /** The query as the client sent it, with its `?`; "" when there is none. */
+  readonly query: string;
+  readonly scheme: "http" | "https";
+  /** Host as the client sent it, in lower case, with the port if one was sent. */
+  readonly host: string;
+  /** The client's address, after trusted proxies. */
+  readonly clientAddress: string;
+  /** Server name of the TLS handshake; null without TLS or SNI. */
+  readonly serverName: string | null;
+  /** The value of a header by its lower-case name; several are joined by ", ". */
+  header(name: Lowercase<string>): string | undefined;
+  /** All values of a header in received order, not joined. */
+  headerValues(name: Lowercase<string>): readonly string[];
+  /** The complete body for a plugin that has to read it; null when longer than `limit` bytes. It is still forwarded. */
+  body(limit: number): Promise<Buffer | null>;
+}
+
+/** An edit of one header, created by `setHeaderEdit`, `overrideHeaderEdit` or `removeHeaderEdit`. */
+export interface HeaderEdit {
+  readonly header: HeaderName;
+  readonly values: readonly string[];
+  /** Whether existing values are removed. */
+  readonly replaces: boolean;
+  /** The folded name when other spellings (`X_Name` for `X-Name`) are removed too, else null. */
+  readonly foldedName: string | null;
+  /** The values as lines of a head. */
+  readonly lines: string;
+}
+
+/** Edits of distinct headers that are applied together repeatedly. Created by `editGroup`. */
+export interface HeaderEditGroup {
+  readonly edits: readonly HeaderEdit[];
+  /** Lines of all edits. */
+  readonly lines: string;
+  /** Bit set of the names' lengths. */
+  readonly lengths: number;
+}
+
+/** Edits of headers to be sent: the last edit of a name wins, and names keep the case in which they were set. */
+export interface HeaderEdits {
+  /** For a name that is set on every request, pass a `HeaderName` that was created once. */
+  set(name: string | HeaderName, value: string): void;
+  /** Adds a value to existing ones. */
+  append(name: string, value: string): void;
+  remove(name: string): void;
+  /** Applies an edit that was created in advance. */
+  apply(edit: HeaderEdit): void;
+  applyAll(group: HeaderEditGroup): void;
+}
+
+/** A response by a plugin or the pipeline, instead of forwarding. */
+export interface DirectResponse {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** `message` is formatted as the client accepts it; `body` is sent unchanged. */
+  readonly message?: string;
+  readonly body?: string;
+  /** Reason for the node's log. It names parts of the configuration, which clients must not see. */
+  readonly reason?: string;
+}
+
+/** Lookups in the exchange's runtime: plugin instances outlive runtimes, so they must not hold one. */
+export interface Identities {
+  /** An unexpired credential with this SHA-256 (hex) of the key that grants access to the exchange's route. */
+  credential(keyHash: string): ExchangeCredential | undefined;
+  consumer(idOrUsername: string): ExchangeConsumer | undefined;
+}
+
+/** Milliseconds of a monotonic clock; undefined until the event. */
+export interface Timings {
+  readonly started: number;
+  /** When the request was sent to the upstream (last attempt). */
+  forwarded?: number;
+  /** The upstream's response head arrived. */
+  answered?: number;
+  ended?: number;
+}
+
+export interface Exchange {
+  readonly id: string;
+  readonly request: ExchangeRequest;
+  readonly route: ExchangeRoute;
+  /** Null when the route has no service: after its plugins it answers 503. */
+  readonly service: ExchangeService | null;
+  readonly identities: Identities;
+  /** Set by authentication. */
+  consumer: ExchangeConsumer | null;
+  credential: ExchangeCredential | null;
+  /** True when the consumer is the anonymous one, for requests without credentials. */
+  anonymous: boolean;
+  /** Edits of the request's headers for the upstream. */
+  readonly upstreamHeaders: HeaderEdits;
+  /** Edits of the response's headers for the client; also applied to the gateway's own responses. */
+  readonly responseHeaders: HeaderEdits;
+  /** Removes parameters from the forwarded query. */
+  removeQuery(names: readonly string[]): void;
+  /** Replaces the forwarded body (after `request.body()`); Content-Length is adjusted. */
+  replaceBody(body: Buffer): void;
+  readonly timings: Timings;
+  /** Status sent to the client; 0 until known. */
+  readonly status: number;
+  /** Whether the upstream or the gateway itself created the response. */
+  readonly source: "service" | "gateway";
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+}

@@ -1,0 +1,68 @@
+/**
+ * Counters of requests in fixed windows. Implementations: thread (one worker), shared (all workers of a node), redis,
+ * database; all run one test suite.
+ */
+
+export const periods = ["second", "minute", "hour", "day", "month", "year"] as const;
+export type Period = (typeof periods)[number];
+
+/** Where counters are kept. The members are those of the config of rate-limiting. */
+export interface CounterOptions {
+  readonly policy: "local" | "cluster" | "redis";
+  /** Seconds between two synchronizations with Redis; -1: every request counts in Redis. */
+  readonly sync_rate: number;
+  readonly redis: RedisServer;
+}
+
+/** The Redis server of policy redis. */
+export interface RedisServer {
+  readonly host: string | null;
+  readonly port: number;
+  /** Milliseconds. */
+  readonly timeout: number;
+  readonly username: string | null;
+  readonly password: string | null;
+  readonly database: number;
+  readonly ssl: boolean;
+  readonly ssl_verify: boolean;
+  readonly server_name: string | null;
+}
+
+/** One counter: an identifier in a window of a period, with its limit. */
+export interface Counter {
+  /** Identifies the counter apart from the window: plugin scope and identifier. */
+  readonly name: string;
+  /**
+   * The scope of the plugin instance. If the number of counters is bounded, a new counter replaces one of the
+   * scope with the most counters, so that a flood of made-up identifiers affects its own scope first.
+   */
+  readonly scope: string;
+  readonly period: Period;
+  /** Unix milliseconds of the window's start (UTC calendar units, including month and year). */
+  readonly windowStart: number;
+  /** Unix milliseconds of the window's end, after which the counter may be dropped. */
+  readonly expires: number;
+  /** Maximum number of admitted requests. A fraction is rounded up. */
+  readonly limit: number;
+}
+
+export interface Taken {
+  readonly admitted: boolean;
+  /** The counters' values after the take, in the given order; unchanged if it was refused. */
+  readonly counts: readonly number[];
+}
+
+export interface Counters {
+  /**
+   * Increments every counter, unless one of them has reached its limit: then none changes. So a request that the limit
+   * per second rejects does not use up the limit per hour (as in Kong's local policy). Atomic: over any number of
+   * callers, exactly `limit` requests are admitted. If the counters are not in this process, it returns a promise,
+   * which rejects when they cannot be reached.
+   */
+  take(counters: readonly Counter[], options: CounterOptions): Taken | Promise<Taken>;
+  /** Closes connections and timers. */
+  close(): Promise<void>;
+}
+
+/** Logs a problem for the administrator of the node; `facts` contain no secrets. */
+export type Warn = (message: string, facts: Readonly<Record<string, unknown>>) => void;

@@ -1,0 +1,33 @@
+/** Services of the node for plugins; they live as long as the node. */
+import type { Counters } from "./counters.ts";
+
+export interface PluginServices {
+  readonly counters: Counters;
+  readonly metrics: RequestMetrics;
+  /** Milliseconds since the epoch; a fake in tests. */
+  now(): number;
+}
+
+export interface RequestLabels {
+  /** The service's name, else its host; "" for a route without a service. */
+  readonly service: string;
+  /** The route's name, else its id. */
+  readonly route: string;
+  /** "" when requests are not counted by consumer. */
+  readonly consumer: string;
+}
+
+/** The metrics of requests by service, route and consumer. */
+export interface RequestMetrics {
+  /** The recorder for requests of a matched route. Keep it: creating one costs more than counting. */
+  recorder(labels: RequestLabels): RequestRecorder;
+}
+
+/** Counts the requests of one route, or of one consumer on it. */
+export interface RequestRecorder {
+  /** @param code Status of the response */
+  request(code: number, source: "service" | "gateway"): void;
+  bytes(ingress: number, egress: number): void;
+  /** The latency that the gateway added, the time until the upstream's response began, or the whole request's. */
+  latency(kind: "gatewayLatency" | "upstreamLatency" | "requestLatency", milliseconds: number): void;
+}

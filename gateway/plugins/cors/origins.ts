@@ -1,0 +1,62 @@
+/** Decides which origins a cors config allows. */
+import { compileRegex } from "@sluice/plugin-sdk";
+
+/** The content of Access-Control-Allow-Origin. */
+export type AllowedOrigin =
+  /** Every origin. */
+  | { readonly kind: "all"; readonly vary: boolean }
+  /** Only this origin. */
+  | { readonly kind: "one"; readonly origin: string }
+  /** Not the origin of the request. */
+  | { readonly kind: "none" };
+
+/** Applied to the value of a request's Origin header; undefined without one. */
+export type OriginRule = (origin: string | undefined) => AllowedOrigin;
+
+interface Origin {
+  /** Without the scheme's default port. */
+  readonly whole: string;
+  readonly host: string;
+}
+
+const defaultPorts: Readonly<Record<string, string>> = { "http:": "80", "https:": "443" };
+
+function normalise(text: string): Origin {
+  const [, scheme, host, port] = /^([a-z][a-z0-9+.-]*:)\/\/(\[[^\]]*\]|[^/:?#]*)(?::(\d+))?/i.exec(text) ?? [];
+  if (scheme === undefined || host === undefined || host === "") return { whole: text, host: text };
+  const shown = port === undefined || defaultPorts[scheme.toLowerCase()] === port ? "" : `:${port}`;
+  return { whole: `${scheme}//${host}${shown}`, host };
+}
+
+/** Kong's test for an entry that is matched literally; also true for an IPv6 address, which Kong treats as a regex. */
+const isLiteral = (entry: string) =>
+  /^[A-Za-z0-9.:/-]+$/.test(entry) || /^[a-z][a-z0-9+.-]*:\/\/\[[0-9a-f:.]+\](:\d+)?$/i.test(entry);
+
+function matcher(entry: string): (origin: Origin) => boolean {
+  if (isLiteral(entry)) {
+    const { whole } = normalise(entry);
+    return (origin) => origin.whole === whole;
+  }
+  // Matched as a whole, regardless of anchors: in Kong, `a\.com|b\.com` also allows https://a.com.evil.com.
+  const { value: regex, violations } = compileRegex(entry);
+  if (regex === undefined) throw new Error(`config.origins: ${violations[0]?.message}`);
+  const byHost = !entry.includes(":");
+  return ({ whole, host }) => regex.testWhole(byHost ? host : whole);
+}
+
+const anyOrigin: AllowedOrigin = { kind: "all", vary: false };
+
+/** Throws for an entry that is not a valid regular expression; the model rejects those earlier. */
+export function originRule(origins: readonly string[] | null): OriginRule {
+  const [first, ...others] = origins ?? [];
+  if (first === undefined || (first === "*" && others.length === 0)) return () => anyOrigin;
+  if (others.length === 0 && isLiteral(first)) return () => ({ kind: "one", origin: first });
+  const entries = [first, ...others];
+  if (entries.includes("*")) return (asked) => (asked === undefined ? { kind: "none" } : { kind: "all", vary: true });
+  const matchers = entries.map(matcher);
+  return (asked) => {
+    if (asked === undefined) return { kind: "none" };
+    const origin = normalise(asked);
+    return matchers.some((matches) => matches(origin)) ? { kind: "one", origin: origin.whole } : { kind: "none" };
+  };
+}

@@ -1,0 +1,10 @@
+/** The plugins that come with Sluice. */
+import type { PluginDefinition } from "@sluice/plugin-sdk";
+import { cors } from "./cors/index.ts";
+import { keyAuth } from "./key-auth/index.ts";
+import { prometheus } from "./prometheus/index.ts";
+import { rateLimiting } from "./rate-limiting/index.ts";
+
+export { cors, keyAuth, prometheus, rateLimiting };
+
+export const builtInPlugins: readonly PluginDefinition[] = [cors, keyAuth, rateLimiting, prometheus];

@@ -1,0 +1,68 @@
+/** Finds the key of a request: for each name the header, then the query, then the body, as in Kong. */
+
+import { type Exchange, lowerCase } from "@sluice/plugin-sdk";
+import type { BodyMembers } from "./body.ts";
+import { pairValues } from "./pairs.ts";
+import type { KeyAuthConfig } from "./schema.ts";
+
+export type FoundKey =
+  | { readonly key: string; readonly fault?: undefined }
+  | { readonly key?: undefined; readonly fault: "absent" | "duplicate" };
+
+/** Header values arrive as Latin-1, one character per byte; keys are UTF-8 everywhere. */
+const utf8 = (latin1: string) => (ASCII.test(latin1) ? latin1 : Buffer.from(latin1, "latin1").toString("utf8"));
+const ASCII = /^[ -~]*$/;
+
+const NONE: readonly unknown[] = [];
+
+const queryOf = ({ request }: Exchange) => request.query.slice(1);
+
+/** The name with dashes: Kong tries it if there is no header `api_key` (OpenResty, ngx.req.get_headers). */
+const dashed = (name: string) => name.replaceAll("_", "-");
+
+function headerValues({ request }: Exchange, name: string): readonly string[] {
+  const values = request.headerValues(lowerCase(name));
+  return values.length > 0 || !name.includes("_") ? values : request.headerValues(lowerCase(dashed(name)));
+}
+
+/** A list or an object in JSON counts as more than one key, like a repeated name. */
+const isNested = (value: unknown) => typeof value === "object" && value !== null;
+
+/**
+ * @param members Members of the request's body, null without any; undefined: the body has not been read @returns
+ * undefined when the result depends on the unread body
+ */
+export function findKey(
+  exchange: Exchange,
+  config: KeyAuthConfig,
+  members: BodyMembers | null | undefined,
+): FoundKey | undefined {
+  for (const name of config.key_names) {
+    let values: readonly unknown[] = config.key_in_header ? headerValues(exchange, name) : NONE;
+    const isHeader = values.length > 0;
+    if (values.length === 0 && config.key_in_query) values = pairValues(queryOf(exchange), name);
+    if (values.length === 0 && config.key_in_body) {
+      if (members === undefined) return undefined;
+      values = members?.values(name) ?? NONE;
+    }
+    const value = values[0];
+    if (values.length > 1 || isNested(value)) return { fault: "duplicate" };
+    if (typeof value === "string") return value === "" ? { fault: "absent" } : { key: isHeader ? utf8(value) : value };
+  }
+  return { fault: "absent" };
+}
+
+/**
+ * Removes keys from the forwarded request: every name, in every place where it may be searched.
+ *
+ * @param body Its members; null when it has none, or is not searched for keys
+ */
+export function hideKey(exchange: Exchange, config: KeyAuthConfig, body: BodyMembers | null): void {
+  const names = config.key_names;
+  for (const name of names) {
+    exchange.upstreamHeaders.remove(name);
+    if (name.includes("_")) exchange.upstreamHeaders.remove(dashed(name));
+  }
+  if (names.some((name) => pairValues(queryOf(exchange), name).length > 0)) exchange.removeQuery(names);
+  if (body !== null && names.some((name) => body.values(name).length > 0)) exchange.replaceBody(body.without(names));
+}

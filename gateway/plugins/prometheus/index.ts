@@ -1,0 +1,81 @@
+/** prometheus: updates the metrics of its config at the end of an exchange. */
+import {
+  definePlugin,
+  type Exchange,
+  type ExchangeConsumer,
+  type ExchangeRoute,
+  type ExchangeService,
+  type RequestMetrics,
+  type RequestRecorder,
+  type Timings,
+} from "@sluice/plugin-sdk";
+import { prometheusFacts } from "./schema.ts";
+
+/** nginx's status for a client that disconnected before the response; Kong counts these too. */
+const CLIENT_CLOSED_REQUEST = 499;
+
+/** Milliseconds; a phase that did not happen is not counted. */
+function recordLatencies(recorder: RequestRecorder, { started, forwarded, answered, ended }: Timings): void {
+  // The gateway's own latency ends when the request is sent to the upstream, or else with the gateway's own response.
+  const left = forwarded ?? ended;
+  if (left !== undefined) recorder.latency("gatewayLatency", Math.max(0, left - started));
+  if (forwarded !== undefined && answered !== undefined)
+    recorder.latency("upstreamLatency", Math.max(0, answered - forwarded));
+  if (ended !== undefined) recorder.latency("requestLatency", Math.max(0, ended - started));
+}
+
+interface Kept {
+  /** The service in the recorder's labels: a route may get another service. */
+  readonly service: ExchangeService | null;
+  readonly recorder: RequestRecorder;
+}
+
+/** Recorders by route, kept as long as the route object. */
+class Recorders {
+  readonly #metrics: RequestMetrics;
+  readonly #byRoute = new WeakMap<ExchangeRoute, Kept>();
+
+  constructor(metrics: RequestMetrics) {
+    this.#metrics = metrics;
+  }
+
+  /** @param consumer "" for all requests of a route */
+  of({ route, service }: Exchange, consumer: string): RequestRecorder {
+    const kept = this.#byRoute.get(route);
+    if (kept !== undefined && kept.service === service) return kept.recorder;
+    const labels = { service: service?.name ?? service?.host ?? "", route: route.name ?? route.id, consumer };
+    const recorder = this.#metrics.recorder(labels);
+    this.#byRoute.set(route, { service, recorder });
+    return recorder;
+  }
+}
+
+const nameOf = ({ username, custom_id, id }: ExchangeConsumer): string => username ?? custom_id ?? id;
+
+export const prometheus = definePlugin({
+  ...prometheusFacts,
+  phases(config, { metrics }) {
+    const ofRoutes = new Recorders(metrics);
+    const ofConsumers = new WeakMap<ExchangeConsumer, Recorders>();
+
+    function recorderOf(exchange: Exchange): RequestRecorder {
+      const { consumer } = exchange;
+      if (!config.per_consumer || consumer === null) return ofRoutes.of(exchange, "");
+      let recorders = ofConsumers.get(consumer);
+      if (recorders === undefined) {
+        recorders = new Recorders(metrics);
+        ofConsumers.set(consumer, recorders);
+      }
+      return recorders.of(exchange, nameOf(consumer));
+    }
+
+    return {
+      log(exchange) {
+        const recorder = recorderOf(exchange);
+        if (config.status_code_metrics) recorder.request(exchange.status || CLIENT_CLOSED_REQUEST, exchange.source);
+        if (config.bandwidth_metrics) recorder.bytes(exchange.bytesIn, exchange.bytesOut);
+        if (config.latency_metrics) recordLatencies(recorder, exchange.timings);
+      },
+    };
+  },
+});

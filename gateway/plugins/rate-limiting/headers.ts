@@ -1,0 +1,58 @@
+/** Rate-limit headers to the client. RateLimit-*: draft-ietf-httpapi-ratelimit-headers-07. */
+import { type HeaderEdits, HeaderName } from "@sluice/plugin-sdk";
+import type { Limit } from "./limits.ts";
+import { nominalLength, secondsUntilReset } from "./windows.ts";
+
+const REMAINING = new HeaderName("RateLimit-Remaining");
+const RESET = new HeaderName("RateLimit-Reset");
+
+export interface Usage {
+  readonly limits: readonly Limit[];
+  readonly counts: readonly number[];
+  /** Unix milliseconds. */
+  readonly now: number;
+}
+
+const remainingOf = ({ limit }: Limit, count: number | undefined): number => Math.max(0, limit - (count ?? 0));
+
+/** The limit with the least remaining requests (of several, the longest period); -1 without limits. */
+function tightestOf({ limits, counts }: Usage): number {
+  let tightest = -1;
+  let least = 0;
+  let longest = 0;
+  for (let at = 0; at < limits.length; at++) {
+    const limit = limits[at];
+    if (limit === undefined) continue;
+    const remaining = remainingOf(limit, counts[at]);
+    const length = nominalLength[limit.period];
+    if (tightest >= 0 && (remaining > least || (remaining === least && length <= longest))) continue;
+    tightest = at;
+    least = remaining;
+    longest = length;
+  }
+  return tightest;
+}
+
+/**
+ * Sets limit and remaining of every period, and those of the tightest.
+ *
+ * @param headers null: no headers are set @returns seconds until the window of the tightest limit ends
+ */
+export function setRateLimitHeaders(headers: HeaderEdits | null, usage: Usage): number {
+  const { limits, counts, now } = usage;
+  const at = tightestOf(usage);
+  const tightest = limits[at];
+  if (tightest === undefined) return 1;
+  const reset = secondsUntilReset(tightest.period, { start: tightest.window(now).start, now });
+  if (headers === null) return reset;
+  for (let index = 0; index < limits.length; index++) {
+    const limit = limits[index];
+    if (limit === undefined) continue;
+    headers.apply(limit.limitEdit);
+    headers.set(limit.remaining, String(remainingOf(limit, counts[index])));
+  }
+  headers.apply(tightest.tightestLimitEdit);
+  headers.set(REMAINING, String(remainingOf(tightest, counts[at])));
+  headers.set(RESET, String(reset));
+  return reset;
+}

@@ -1,0 +1,63 @@
+/** The identifier by which requests are counted (`limit_by`). */
+import { hash } from "node:crypto";
+import { type Exchange, lowerCase, type PluginScope, StringCache } from "@sluice/plugin-sdk";
+import type { RateLimitingConfig } from "./schema.ts";
+
+/**
+ * A longer identifier (a header's value) is replaced by its SHA-256, so that a client cannot control the memory that it
+ * uses.
+ */
+const MAX_IDENTIFIER = 128;
+
+type LimitBy = RateLimitingConfig["limit_by"];
+
+/** The identifier of a request; undefined or empty if it has none. */
+type Identify = (exchange: Exchange) => string | null | undefined;
+
+const identifiers: Readonly<Record<LimitBy, (config: RateLimitingConfig) => Identify>> = {
+  consumer: () => (exchange) => exchange.consumer?.id ?? exchange.credential?.id,
+  credential: () => (exchange) => exchange.credential?.id,
+  ip: () => () => undefined,
+  service: () => (exchange) => exchange.service?.id,
+  header: ({ header_name }) => {
+    if (header_name === null) return () => undefined;
+    const name = lowerCase(header_name);
+    return (exchange) => exchange.request.header(name);
+  },
+  path:
+    ({ path }) =>
+    (exchange) =>
+      exchange.request.path === path ? path : undefined,
+};
+
+/** Cache size: a plugin remembers the counter names of at most twice this number of clients. */
+const REMEMBERED = 256;
+
+/**
+ * The names of a plugin's counters: its scope, and the identifier prefixed by its type. Falls back to the client's
+ * address.
+ */
+export function counterNames(config: RateLimitingConfig, scope: PluginScope): (exchange: Exchange) => string {
+  const prefix = counterScope(scope);
+  const ofIdentifiers = new StringCache(
+    (identifier) => `${prefix}:${config.limit_by}=${bounded(identifier)}`,
+    REMEMBERED,
+  );
+  const ofAddresses = new StringCache((address) => `${prefix}:ip=${address}`, REMEMBERED);
+  const identifierOf = identifiers[config.limit_by](config);
+  return (exchange) => {
+    const identifier = identifierOf(exchange);
+    return identifier ? ofIdentifiers.of(identifier) : ofAddresses.of(exchange.request.clientAddress);
+  };
+}
+
+const bounded = (identifier: string): string =>
+  identifier.length > MAX_IDENTIFIER ? `sha256:${hash("sha256", identifier)}` : identifier;
+
+/**
+ * The part of a counter's name that derives from the plugin's scope. The plugin's id is not used, so that a plugin that
+ * is deleted and created again continues its counts.
+ */
+export function counterScope({ routeId, serviceId, consumerId }: PluginScope): string {
+  return `${routeId ?? "-"}:${serviceId ?? "-"}:${consumerId ?? "-"}`;
+}

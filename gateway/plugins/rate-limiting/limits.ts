@@ -1,0 +1,42 @@
+/** The limits of a config, with everything precomputed that is the same for each request. */
+
+import { type HeaderEdit, HeaderName, type Period, periods, setHeaderEdit } from "@sluice/plugin-sdk";
+import type { RateLimitingConfig } from "./schema.ts";
+import { type Window, windowOf } from "./windows.ts";
+
+export class Limit {
+  readonly period: Period;
+  readonly limit: number;
+  /** X-RateLimit-Limit-<Period> */
+  readonly limitEdit: HeaderEdit;
+  /** X-RateLimit-Remaining-<Period> */
+  readonly remaining: HeaderName;
+  /** RateLimit-Limit, when this is the tightest. */
+  readonly tightestLimitEdit: HeaderEdit;
+  #window: Window = { start: 0, end: 0 };
+
+  constructor(period: Period, limit: number) {
+    const title = period.charAt(0).toUpperCase() + period.slice(1);
+    this.period = period;
+    this.limit = limit;
+    this.limitEdit = setHeaderEdit(`X-RateLimit-Limit-${title}`, String(limit));
+    this.remaining = new HeaderName(`X-RateLimit-Remaining-${title}`);
+    this.tightestLimitEdit = setHeaderEdit("RateLimit-Limit", String(limit));
+  }
+
+  /**
+   * The window that contains `now` (Unix milliseconds). Cached, because most requests are in the previous request's
+   * window.
+   */
+  window(now: number): Window {
+    const { start, end } = this.#window;
+    if (now < start || now >= end) this.#window = windowOf(this.period, now);
+    return this.#window;
+  }
+}
+
+export const limitsOf = (config: RateLimitingConfig): readonly Limit[] =>
+  periods.flatMap((period) => {
+    const limit = config[period];
+    return limit === null ? [] : [new Limit(period, limit)];
+  });

@@ -1,0 +1,45 @@
+/** Fixed windows, aligned to UTC calendar units, as in Kong. */
+import type { Period } from "@sluice/plugin-sdk";
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/**
+ * Nominal milliseconds of a window, for response headers. Kong's numbers: a month has 30 days and a year 365, although
+ * the windows themselves follow the calendar.
+ */
+export const nominalLength: Readonly<Record<Period, number>> = {
+  second: SECOND,
+  minute: MINUTE,
+  hour: HOUR,
+  day: DAY,
+  month: 30 * DAY,
+  year: 365 * DAY,
+};
+
+/** Unix milliseconds; the end is the start of the next window. */
+export interface Window {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The window of a period that contains `now` (Unix milliseconds). */
+export function windowOf(period: Period, now: number): Window {
+  if (period === "month" || period === "year") {
+    const date = new Date(now);
+    const year = date.getUTCFullYear();
+    if (period === "year") return { start: Date.UTC(year, 0), end: Date.UTC(year + 1, 0) };
+    const month = date.getUTCMonth();
+    return { start: Date.UTC(year, month), end: Date.UTC(year, month + 1) };
+  }
+  const length = nominalLength[period];
+  const start = now - (now % length);
+  return { start, end: start + length };
+}
+
+/** Whole seconds until the window ends, at least 1. */
+export function secondsUntilReset(period: Period, { start, now }: { readonly start: number; readonly now: number }) {
+  return Math.max(1, nominalLength[period] / SECOND - Math.floor((now - start) / SECOND));
+}

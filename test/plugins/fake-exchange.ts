@@ -1,0 +1,203 @@
+/** An exchange without an HTTP engine, for the tests of plugins: it records a plugin's actions. */
+import { hash } from "node:crypto";
+import type { Consumer, Route, Service, SnapshotCredential } from "@sluice/model";
+import type {
+  Exchange,
+  HeaderEdit,
+  HeaderEditGroup,
+  HeaderEdits,
+  HeaderName,
+  PluginContext,
+  PluginDefinition,
+  PluginScope,
+  PluginServices,
+  Timings,
+} from "@sluice/plugin-sdk";
+import { builtInPlugins } from "@sluice/plugins";
+import { consumerNamed, routeNamed, serviceNamed } from "../../gateway/src/compile/testing-entities.ts";
+import { ThreadCounters } from "../../gateway/src/counters/thread-counters.ts";
+import { createMetrics } from "../../gateway/src/metrics/metrics.ts";
+
+/** Applies header edits to the given headers. Names in any case. */
+export class RecordedHeaders implements HeaderEdits {
+  readonly #values = new Map<string, string[]>();
+
+  constructor(before: Readonly<Record<string, string>> = {}) {
+    for (const [name, value] of Object.entries(before)) this.set(name, value);
+  }
+
+  set(name: string | HeaderName, value: string): void {
+    this.#values.set(typeof name === "string" ? name.toLowerCase() : name.lower, [value]);
+  }
+
+  append(name: string, value: string): void {
+    this.#values.set(name.toLowerCase(), [...(this.#values.get(name.toLowerCase()) ?? []), value]);
+  }
+
+  remove(name: string): void {
+    this.#values.delete(name.toLowerCase());
+  }
+
+  apply({ header: { lower }, values, replaces }: HeaderEdit): void {
+    const before = replaces ? [] : (this.#values.get(lower) ?? []);
+    this.#values.set(lower, [...before, ...values]);
+    if (values.length === 0) this.#values.delete(lower);
+  }
+
+  applyAll({ edits }: HeaderEditGroup): void {
+    for (const edit of edits) this.apply(edit);
+  }
+
+  get(name: string): string | undefined {
+    return this.#values.get(name.toLowerCase())?.join(", ");
+  }
+
+  all(): Readonly<Record<string, string>> {
+    return Object.fromEntries([...this.#values].map(([name, values]) => [name, values.join(", ")]));
+  }
+}
+
+export interface FakeRequest {
+  readonly method?: string;
+  readonly path?: string;
+  readonly query?: string;
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
+  readonly body?: string | Buffer;
+  readonly clientAddress?: string;
+}
+
+export interface FakeExchangeOptions extends FakeRequest {
+  /** Headers of the upstream's response. */
+  readonly responseHeaders?: Readonly<Record<string, string>>;
+  /** Keys that open the route, with their credentials. */
+  readonly keys?: Readonly<Record<string, SnapshotCredential>>;
+  readonly consumers?: readonly Consumer[];
+  readonly consumer?: Consumer | null;
+  readonly credential?: SnapshotCredential | null;
+  readonly route?: Route;
+  readonly service?: Service | null;
+  readonly status?: number;
+  readonly source?: "service" | "gateway";
+  readonly timings?: Timings;
+  readonly bytesIn?: number;
+  readonly bytesOut?: number;
+}
+
+export interface FakeExchange extends Exchange {
+  readonly upstreamHeaders: RecordedHeaders;
+  readonly responseHeaders: RecordedHeaders;
+  readonly removedQuery: readonly string[];
+  readonly replacedBody: Buffer | null;
+}
+
+const known = { created_at: 1_700_000_000, updated_at: 1_700_000_000, tags: null };
+
+export const fakeService = (members: Partial<Service> = {}): Service =>
+  serviceNamed("users", { ...known, id: "11111111-1111-4111-8111-111111111111", host: "users.test", ...members });
+
+export const fakeRoute = (members: Partial<Route> = {}): Route =>
+  routeNamed("users-route", { ...known, id: "22222222-2222-4222-8222-222222222222", paths: ["/users"], ...members });
+
+export const fakeConsumer = (members: Partial<Consumer> = {}): Consumer => ({
+  ...consumerNamed("demo"),
+  ...known,
+  id: "33333333-3333-4333-8333-333333333333",
+  ...members,
+});
+
+export const fakeCredential = (
+  consumer: Consumer,
+  id = "44444444-4444-4444-8444-444444444444",
+): SnapshotCredential => ({
+  ...known,
+  id,
+  consumer: { id: consumer.id },
+  key: null,
+  ttl: null,
+  _sluice: { key_hash: "" },
+});
+
+export const fakeScope = (members: Partial<PluginScope> = {}): PluginScope => ({
+  id: "55555555-5555-4555-8555-555555555555",
+  serviceId: null,
+  routeId: null,
+  consumerId: null,
+  ...members,
+});
+
+/** The plugins that come with Sluice, by name. */
+export const pluginsByName: ReadonlyMap<string, PluginDefinition> = new Map(
+  builtInPlugins.map((plugin) => [plugin.name, plugin]),
+);
+
+/** The same plugins with these phases instead of their own. */
+export const pluginsWithPhases = (phases: PluginDefinition["phases"]): ReadonlyMap<string, PluginDefinition> =>
+  new Map(builtInPlugins.map((plugin) => [plugin.name, { ...plugin, phases }]));
+
+export const fakeServices = (members: Partial<PluginServices> = {}): PluginServices => ({
+  counters: new ThreadCounters(),
+  metrics: createMetrics({ compat: false, nodeId: "node-1", version: "0.0.0" }),
+  now: () => 1_700_000_000_000,
+  ...members,
+});
+
+export const fakeContext = (members: Partial<PluginContext> = {}): PluginContext => ({
+  scope: fakeScope(),
+  ...fakeServices(),
+  ...members,
+});
+
+export function fakeExchange(options: FakeExchangeOptions = {}): FakeExchange {
+  const headers = new Map(
+    Object.entries(options.headers ?? {}).map(([name, value]) => [name.toLowerCase(), [value].flat()]),
+  );
+  const byHash = new Map(Object.entries(options.keys ?? {}).map(([key, value]) => [hash("sha256", key), value]));
+  const body = Buffer.from(options.body ?? "");
+  const removedQuery: string[] = [];
+  let replacedBody: Buffer | null = null;
+  return {
+    id: "0123456789abcdef",
+    request: {
+      method: options.method ?? "GET",
+      path: options.path ?? "/users",
+      query: options.query ?? "",
+      scheme: "http",
+      host: "localhost:8000",
+      clientAddress: options.clientAddress ?? "192.0.2.1",
+      serverName: null,
+      // As in the engines: callers pass names in lower case.
+      header: (name) => headers.get(name)?.join(", "),
+      headerValues: (name) => headers.get(name) ?? [],
+      body: async (limit) => (body.length > limit ? null : body),
+    },
+    route: options.route ?? fakeRoute(),
+    service: options.service === undefined ? fakeService() : options.service,
+    identities: {
+      credential: (keyHash) => byHash.get(keyHash),
+      consumer: (wanted) => options.consumers?.find(({ id, username }) => id === wanted || username === wanted),
+    },
+    consumer: options.consumer ?? null,
+    credential: options.credential ?? null,
+    anonymous: false,
+    upstreamHeaders: new RecordedHeaders(),
+    responseHeaders: new RecordedHeaders(options.responseHeaders),
+    removeQuery: (names) => void removedQuery.push(...names),
+    replaceBody: (replacement) => {
+      replacedBody = replacement;
+    },
+    removedQuery,
+    get replacedBody() {
+      return replacedBody;
+    },
+    timings: options.timings ?? { started: 0 },
+    status: options.status ?? 200,
+    source: options.source ?? "service",
+    bytesIn: options.bytesIn ?? 0,
+    bytesOut: options.bytesOut ?? 0,
+  };
+}
+
+// What stands behind the services.
+export { ThreadCounters } from "../../gateway/src/counters/thread-counters.ts";
+export { createMetrics } from "../../gateway/src/metrics/metrics.ts";
+export { textOf } from "../../gateway/src/metrics/slices.ts";

@@ -1,0 +1,13 @@
+/** Plugin configs with only the required members set, completed by the model, for the tests of plugins. */
+import { checkConfig, type PluginConfigs, type PluginName } from "@sluice/model";
+
+function filled<Name extends PluginName>(plugin: Name, config: object): PluginConfigs[Name] {
+  const checked = checkConfig(plugin, config);
+  if (checked.violations) throw new Error(`the config of ${plugin} has faults: ${JSON.stringify(checked.violations)}`);
+  return checked.value as PluginConfigs[Name];
+}
+
+export const filledRateLimiting = filled("rate-limiting", { minute: 5 });
+export const filledKeyAuth = filled("key-auth", {});
+export const filledCors = filled("cors", {});
+export const filledPrometheus = filled("prometheus", {});
