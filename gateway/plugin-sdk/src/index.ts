@@ -8,6 +8,7 @@ export * from "./exchange/unexpected-error.ts";
 export * from "./plugin.ts";
 export * from "./schema/member.ts";
 export * from "./schema/node.ts";
+export * from "./schema/rules.ts";
 export * from "./services/counters.ts";
 export * from "./services/services.ts";
 export * from "./tools/identify.ts";

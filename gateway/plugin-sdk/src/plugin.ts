@@ -1,7 +1,9 @@
 /** The definition of a plugin: its schema, and the phases of an exchange in which it acts. */
 import type { DirectResponse, Exchange } from "./exchange/exchange.ts";
 import type { RecordSchema, Static } from "./schema/member.ts";
+import type { RecordMembers } from "./schema/rules.ts";
 import type { PluginServices } from "./services/services.ts";
+import type { Violation } from "./violation.ts";
 
 /** What is known of a plugin without its code: enough to validate, order and describe its instances. */
 export interface PluginFacts<Schema extends RecordSchema = RecordSchema, Name extends string = string> {
@@ -16,7 +18,16 @@ export interface PluginFacts<Schema extends RecordSchema = RecordSchema, Name ex
   /** Targets that this plugin does not support (Kong: `value must be null`). Default: none. */
   readonly refuses?: readonly PluginTarget[];
   readonly schema: Schema;
+  /** Replaces short forms that the schema does not have, such as one string for a list of strings. */
+  expand?(config: RecordMembers): RecordMembers;
+  /** Checks between members. It gets the config with defaults, even if members are invalid. Paths start at the config. */
+  check?(config: RecordMembers): readonly Violation[];
+  /** These checks in Kong's schema language, for `GET /schemas/plugins/{name}`. Names begin with `config.`. */
+  readonly kongChecks?: readonly KongCheck[];
 }
+
+/** An entry of `entity_checks` in Kong's schema language, such as `{ at_least_one_of: ["config.second"] }`. */
+export type KongCheck = Readonly<Record<string, unknown>>;
 
 /** The kinds of entities that a plugin can be attached to. */
 export type PluginTarget = "service" | "route" | "consumer";

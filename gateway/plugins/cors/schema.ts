@@ -68,4 +68,5 @@ export const corsFacts = definePluginFacts({
   protects: false,
   refuses: ["consumer"],
   schema,
+  expand: (config) => (typeof config.origins === "string" ? { ...config, origins: [config.origins] } : config),
 });

@@ -1,4 +1,5 @@
 /** Config of rate-limiting: the number of requests in a period. */
+
 import {
   boolean,
   choice,
@@ -11,6 +12,7 @@ import {
   type Static,
   text,
 } from "@sluice/plugin-sdk";
+import { checkRateLimiting, kongChecks } from "./checks.ts";
 
 const limit = (period: Period) =>
   nullable(decimal({ description: `Number of requests allowed in one ${period}.`, exclusiveMinimum: 0 }));
@@ -111,7 +113,6 @@ const schema = record(
       "and `RateLimit-*` headers report the period with the fewest requests left. In the response to a refused " +
       "request, `Retry-After` is the number of seconds until the window of that period ends. Local counters survive " +
       "a change of the configuration, but not a restart of the node.",
-    rule: "rate-limiting",
     deprecatedMembers: formerRedis.map((name) => ({ name: `redis_${name}`, replacedBy: ["redis", name] })),
   },
 );
@@ -123,5 +124,7 @@ export const rateLimitingFacts = definePluginFacts({
   version: "0.1.0",
   priority: 910,
   protects: true,
+  check: checkRateLimiting,
+  kongChecks,
   schema,
 });

@@ -1,6 +1,13 @@
 /** Validates entities: plain data in; an entity with defaults, or all of its violations in Kong's wording, out. */
 
-import { type Checked, isRecord, memberSchemaOf, type SchemaNode, type Violation } from "@sluice/plugin-sdk";
+import {
+  type Checked,
+  isRecord,
+  memberSchemaOf,
+  type PluginFacts,
+  type SchemaNode,
+  type Violation,
+} from "@sluice/plugin-sdk";
 import { type Collection, type Entities, entities } from "../entities/index.ts";
 import { derivedIdOf } from "../ids.ts";
 import { pluginNamed } from "../plugins/index.ts";
@@ -101,9 +108,22 @@ export function checkConfig(
     ...expanded.violations,
     ...filled.unknown,
     ...(nowhere ? [NO_CLUSTER] : []),
-    ...validate(facts.schema, filled.value),
+    ...validateConfig(facts, filled.value),
   ];
   return violations.length > 0 ? { violations } : { value: filled.value as Members };
+}
+
+/** As in Kong, a path has one violation, that of the schema first; the config as a whole may have several. */
+function validateConfig({ schema, check }: PluginFacts, value: unknown): readonly Violation[] {
+  const violations = [...validate(schema, value)];
+  const told = new Set(violations.map(({ path }) => JSON.stringify(path)));
+  for (const violation of isRecord(value) ? (check?.(value) ?? []) : []) {
+    const place = JSON.stringify(violation.path);
+    if (told.has(place) && violation.path.at(-1) !== "@entity") continue;
+    told.add(place);
+    violations.push(violation);
+  }
+  return violations;
 }
 
 const NO_CLUSTER: Violation = {

@@ -1,12 +1,13 @@
 /** The table of rules by the names that schemas use (`rule`, `keyRule`). */
+
+import type { RecordRule } from "@sluice/plugin-sdk";
 import { certificateRule, certificateTextRules } from "./rules/certificates.ts";
 import { consumerRule, endpointRule, pluginName, pluginRule, serviceRule } from "./rules/entities.ts";
 import { hostRules } from "./rules/hosts.ts";
 import { nameRules } from "./rules/names.ts";
 import { pathRules } from "./rules/paths.ts";
-import { rateLimitingRule } from "./rules/rate-limiting.ts";
 import { routeRule } from "./rules/route.ts";
-import type { RecordRule, TextRule } from "./rules/rule.ts";
+import type { TextRule } from "./rules/rule.ts";
 import { upstreamHeaderRules } from "./rules/upstream-headers.ts";
 import { upstreamRule } from "./rules/upstreams.ts";
 
@@ -26,7 +27,6 @@ export const recordRules: Readonly<Record<string, RecordRule>> = {
   consumer: consumerRule,
   endpoint: endpointRule,
   plugin: pluginRule,
-  "rate-limiting": rateLimitingRule,
   route: routeRule,
   service: serviceRule,
   upstream: upstreamRule,

@@ -64,12 +64,5 @@ function portOf(port: string, protocol: string): number | string {
   return /^\d+$/.test(port) ? Number(port) : port;
 }
 
-/** The shorthands of each plugin's config, besides deprecated members. */
-const configs: Readonly<Record<string, (config: Members) => Members>> = {
-  cors: (config) => (typeof config.origins === "string" ? { ...config, origins: [config.origins] } : config),
-};
-
-export function expandConfig({ name, schema }: Pick<PluginFacts, "name" | "schema">, config: Members): ReplacedMembers {
-  const expanded = configs[name]?.(config) ?? config;
-  return replaceDeprecated(schema, expanded);
-}
+export const expandConfig = ({ schema, expand }: PluginFacts, config: Members): ReplacedMembers =>
+  replaceDeprecated(schema, expand?.(config) ?? config);

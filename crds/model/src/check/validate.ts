@@ -1,9 +1,8 @@
 /** Validates a value with defaults against its schema: Ajv finds the violations, this file words them like Kong. */
 
-import { isRecord, type SchemaNode, type Violation } from "@sluice/plugin-sdk";
+import { isRecord, type RecordMembers, type SchemaNode, type Violation } from "@sluice/plugin-sdk";
 import { Ajv, type AnySchemaObject, type ErrorObject, type ValidateFunction } from "ajv";
 import type { DataValidateFunction } from "ajv/dist/types/index.js";
-import type { RecordMembers } from "./rules/rule.ts";
 import { recordRules, textRules } from "./rules.ts";
 
 /** All violations of a value. A schema is compiled on first use. */

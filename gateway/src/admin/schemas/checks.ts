@@ -1,8 +1,6 @@
 /** Checks between the members of an entity, in Kong's schema language. The model implements the checks. */
 import type { Collection } from "@sluice/model";
-import { periods } from "@sluice/plugin-sdk";
-
-export type KongCheck = Readonly<Record<string, unknown>>;
+import type { KongCheck } from "@sluice/plugin-sdk";
 
 const onlyOverTls = ["client_certificate", "tls_verify", "tls_verify_depth", "ca_certificates"].map(
   (member): KongCheck => ({
@@ -39,22 +37,4 @@ export const entityChecks: Partial<Record<Collection, readonly KongCheck[]>> = {
     },
   ],
   consumers: [{ at_least_one_of: ["custom_id", "username"] }],
-};
-
-const requiredIf = (when: string, value: string, then: string): KongCheck => ({
-  conditional: {
-    if_field: `config.${when}`,
-    if_match: { eq: value },
-    then_field: `config.${then}`,
-    then_match: { required: true },
-  },
-});
-
-export const pluginChecks: Readonly<Record<string, readonly KongCheck[]>> = {
-  "rate-limiting": [
-    { at_least_one_of: periods.map((period) => `config.${period}`) },
-    requiredIf("policy", "redis", "redis.host"),
-    requiredIf("limit_by", "header", "header_name"),
-    requiredIf("limit_by", "path", "path"),
-  ],
 };

@@ -1,6 +1,7 @@
 /** Schemas of entities and plugins in Kong's format, derived from Sluice's: decK fills in their defaults. */
 import { type Collection, entities, type PluginFacts, pluginNamed, type SchemaNode, schemaNodeAt } from "@sluice/model";
-import { entityChecks, type KongCheck, pluginChecks } from "./checks.ts";
+import type { KongCheck } from "@sluice/plugin-sdk";
+import { entityChecks } from "./checks.ts";
 
 export interface KongSchema {
   readonly fields: KongFields;
@@ -32,7 +33,7 @@ export function entitySchema(collection: Collection): KongSchema {
 export function kongPluginSchema(plugin: string): KongSchema | null {
   const facts = pluginNamed(plugin);
   if (facts === undefined) return null;
-  const { schema, refuses = [] } = facts;
+  const { schema, refuses = [], kongChecks = [] } = facts;
   const { protocols } = entities.plugins.schema.properties ?? {};
   const refused = refuses.map((member) => ({ [member]: { type: "foreign", reference: `${member}s`, eq: null } }));
   const config: KongField = {
@@ -43,7 +44,7 @@ export function kongPluginSchema(plugin: string): KongSchema | null {
   };
   return {
     fields: [...refused, ...(protocols ? [{ protocols: fieldOf(protocols) }] : []), { config }],
-    entity_checks: pluginChecks[plugin] ?? [],
+    entity_checks: kongChecks,
   };
 }
 

@@ -1,6 +1,7 @@
 /** Rules between certificates and their keys. */
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
-import { isEmptyValue, ofWhole, type RecordMembers, type RecordRule, type TextRule } from "./rule.ts";
+import { isEmptyValue, ofWhole, type RecordMembers, type RecordRule } from "@sluice/plugin-sdk";
+import type { TextRule } from "./rule.ts";
 
 const BLOCK = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 

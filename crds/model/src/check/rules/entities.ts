@@ -1,10 +1,10 @@
 /** Rules between members of services, consumers and plugins. */
 
-import type { Violation } from "@sluice/plugin-sdk";
+import { atLeastOneOf, conditional, isEmptyValue, type RecordRule, type Violation } from "@sluice/plugin-sdk";
 import { pluginProtocols, servedProtocols } from "../../entities/plugin.ts";
 import { pluginNamed, pluginNames } from "../../plugins/index.ts";
 import { suggestionFor } from "../../suggest.ts";
-import { atLeastOneOf, conditional, isEmptyValue, type RecordRule, type TextRule } from "./rule.ts";
+import type { TextRule } from "./rule.ts";
 import { repeatedHeaders } from "./upstream-headers.ts";
 
 const L4 = new Set<unknown>(["tcp", "tls", "tls_passthrough", "udp"]);

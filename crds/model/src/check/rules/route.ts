@@ -1,8 +1,7 @@
 /** Rules between members of a route, and between them and its protocols. */
-import type { Violation } from "@sluice/plugin-sdk";
+import { isEmptyValue, ofWhole, quoted, type RecordMembers, type RecordRule, type Violation } from "@sluice/plugin-sdk";
 import { refuseL4 } from "./entities.ts";
 import { regex } from "./paths.ts";
-import { isEmptyValue, ofWhole, quoted, type RecordMembers, type RecordRule } from "./rule.ts";
 
 const FAMILIES = [["http", "https"], ["tcp", "tls", "udp"], ["tls_passthrough"], ["grpc", "grpcs"]] as const;
 

@@ -1,5 +1,5 @@
 /** Rules between members of an upstream. */
-import { conditional, ofWhole, type RecordMembers, type RecordRule } from "./rule.ts";
+import { conditional, ofWhole, type RecordMembers, type RecordRule } from "@sluice/plugin-sdk";
 
 /** Sources that each name their own header or argument, so hash_on and hash_fallback may both have them. */
 const detailed = ["header", "query_arg", "uri_capture"] as const;

@@ -1,9 +1,16 @@
-/** Rules between members of a rate-limiting config. Paths start at the config. */
+/** Checks between the members of a rate-limiting config, with Kong's messages. */
+import {
+  atLeastOneOf,
+  conditional,
+  isEmptyValue,
+  type KongCheck,
+  periods,
+  type RecordMembers,
+  type RecordRule,
+  type Violation,
+} from "@sluice/plugin-sdk";
 
-import { periods, type Violation } from "@sluice/plugin-sdk";
-import { atLeastOneOf, conditional, isEmptyValue, type RecordMembers, type RecordRule } from "./rule.ts";
-
-export const rateLimitingRule: RecordRule = (config) => [
+export const checkRateLimiting: RecordRule = (config) => [
   ...atLeastOneOf(config, periods, "config."),
   ...periodsInOrder(config),
   ...syncRate(config),
@@ -43,3 +50,20 @@ function needed(config: RecordMembers): readonly Violation[] {
   if (config.limit_by === "path") need("limit_by", config.path, ["path"]);
   return missing;
 }
+
+const requiredIf = (when: string, value: string, then: string): KongCheck => ({
+  conditional: {
+    if_field: `config.${when}`,
+    if_match: { eq: value },
+    then_field: `config.${then}`,
+    then_match: { required: true },
+  },
+});
+
+/** The same checks as Kong's clients read them. */
+export const kongChecks: readonly KongCheck[] = [
+  { at_least_one_of: periods.map((period) => `config.${period}`) },
+  requiredIf("policy", "redis", "redis.host"),
+  requiredIf("limit_by", "header", "header_name"),
+  requiredIf("limit_by", "path", "path"),
+];

@@ -1,0 +1,34 @@
+/** Helpers for checks between members, with Kong's messages. */
+import type { Violation } from "../violation.ts";
+
+/** Members of a record that may be invalid themselves: a rule must check a member's type before use. */
+export type RecordMembers = Readonly<Record<string, unknown>>;
+
+/** Checks members against each other. Paths start at the record. */
+export type RecordRule = (members: RecordMembers) => readonly Violation[];
+
+/** A violation of the record as a whole. */
+export const ofWhole = (message: string): Violation => ({ path: ["@entity"], message });
+
+/** Kong's definition: unset, "", [] and {} are empty. */
+export const isEmptyValue = (value: unknown): boolean =>
+  value === undefined ||
+  value === null ||
+  value === "" ||
+  (typeof value === "object" && Object.keys(value).length === 0);
+
+/** `'a', 'b'` as in Kong's messages. */
+export const quoted = (words: readonly string[]): string => words.map((word) => `'${word}'`).join(", ");
+
+/** A violation unless one of the members is set; names are written with `prefix`. */
+export function atLeastOneOf(members: RecordMembers, names: readonly string[], prefix = ""): readonly Violation[] {
+  if (names.some((name) => !isEmptyValue(members[name]))) return [];
+  const list = quoted(names.map((name) => prefix + name));
+  return [ofWhole(`at least one of these fields must be non-empty: ${list}`)];
+}
+
+/** Kong's two violations for a member that another member's value forbids or requires. */
+export const conditional = (given: string, path: Violation["path"], message: string): readonly Violation[] => [
+  { path, message },
+  ofWhole(`failed conditional validation given value of field '${given}'`),
+];
