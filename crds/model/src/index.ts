@@ -1,4 +1,4 @@
-/** The model: the declaration of all entities and everything derived from it. Imports nothing internal. */
+/** The model: the declaration of all entities and everything derived from it. Imports only the plugin SDK and the schemas of plugins. */
 
 export {
   type Checked,
