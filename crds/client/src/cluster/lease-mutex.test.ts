@@ -105,7 +105,7 @@ test("notifies the holder when another process may have taken the Lease during a
   await mine.close();
 });
 
-test("yields to others after two seconds, even if more work is waiting", async () => {
+test("yields to other processes after two seconds, even if more work is waiting", async () => {
   const { turns, pass, lease } = machine();
   const mine = turns();
   const holders: string[] = [];

@@ -70,7 +70,7 @@ test("a moved file is reported together with its old path", () =>
     assert.deepEqual(looks.slice(before), [["new.yaml", "old.yaml"]]);
   }));
 
-test("files that are removed one after the other do not delay the others", () =>
+test("files that are removed one after the other do not delay other files", () =>
   scene(async (directory, looks) => {
     const files = Array.from({ length: 50 }, (_, at) => join(directory, `${at}.yaml`));
     for (const file of files) writeFileSync(file, "a");

@@ -80,7 +80,7 @@ export function createFileCache<Value>(
 
 export const isResourceFile = (path: string): boolean => /\.(ya?ml|json)$/.test(path);
 
-/** Sorted paths of files below a folder, relative to it, without hidden files and folders behind links. */
+/** Sorted paths of files below a folder, relative to the folder, without hidden files and folders behind links. */
 export async function listFiles(folder: string, isWanted: (name: string) => boolean): Promise<readonly string[]> {
   const found: string[] = [];
   const look = async (below: string): Promise<void> => {
