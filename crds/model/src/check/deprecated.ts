@@ -1,4 +1,4 @@
-/** Deprecated members of a record: accepted in place of their replacements, and shown beside them. */
+/** Deprecated members of a record: accepted in place of their replacements, and shown beside the replacements. */
 import { isDeepStrictEqual } from "node:util";
 import { isRecord, memberSchemaOf, type SchemaNode, type Violation } from "@sluice/plugin-sdk";
 import { pluginNamed } from "../plugins/index.ts";

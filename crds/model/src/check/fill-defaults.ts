@@ -48,7 +48,7 @@ function fillList(schema: SchemaNode, value: unknown, path: Violation["path"], u
   return schema.uniqueItems === true ? [...new Set(filled)] : filled;
 }
 
-/** Most defaults are primitive, and structuredClone would take longer than all other work on them. */
+/** Most defaults are primitive, and structuredClone would take longer than all other work on defaults. */
 const copyOf = (value: unknown): unknown =>
   typeof value === "object" && value !== null ? structuredClone(value) : value;
 

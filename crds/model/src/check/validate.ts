@@ -98,7 +98,7 @@ interface Found {
   readonly path: Violation["path"];
 }
 
-/** A list with invalid items gets no maxItems violation: it may be short enough without them. */
+/** A list with invalid items gets no maxItems violation: it may be short enough without the invalid items. */
 const isBelow = (path: Violation["path"], list: Violation["path"]): boolean =>
   path.length > list.length && list.every((step, index) => step === path[index]);
 

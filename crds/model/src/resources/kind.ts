@@ -97,7 +97,7 @@ interface SpecParts {
 const first = ["name", "id", "tags", "class"];
 const rank = (member: string): number => (first.includes(member) ? first.indexOf(member) : first.length);
 
-/** Derives a spec, or an entry of a list in one, from an entity's schema. */
+/** Derives a spec, or an entry of a list in a spec, from an entity's schema. */
 export function specOf(collection: Collection, { omit = [], add, refine = {}, ...keywords }: SpecParts): SpecNode {
   const { properties = {}, description, additionalProperties } = camelSchema(entities[collection].schema);
   const omitted = new Set([...timestamps, ...omit].map(toCamel).concat(Object.keys(add)));

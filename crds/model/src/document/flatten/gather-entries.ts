@@ -53,7 +53,7 @@ export function gatherEntries(document: Readonly<Record<string, unknown>>): Gath
   return { entries, violations, warnings };
 }
 
-/** Separates the entity's own members from lists of children, comments and members not allowed there. */
+/** Separates the entity's own members from lists of children, comments, and members that are not allowed. */
 function openEntry(
   collection: Collection,
   raw: Readonly<Record<string, unknown>>,

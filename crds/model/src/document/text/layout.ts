@@ -88,7 +88,7 @@ function emptyValue(value: CST.Token | null | undefined): readonly number[] {
   return value.type === "scalar" ? [value.offset, value.offset + value.source.length] : [];
 }
 
-/** The start of the first of the blank lines and comments above a line that belong to it. */
+/** Where the blank lines and comments that are above a line and belong to that line start. */
 function leadStart(text: string, offset: number, indent: number): number {
   let start = lineStart(text, offset);
   while (start > 0) {
