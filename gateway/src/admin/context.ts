@@ -34,7 +34,7 @@ export interface AdminContext extends Pick<OpenedStore, "store" | "fleet" | "has
   readonly warnings: WarningHeaders;
   /** Absent: no node runs in this process. */
   readonly setHealth?: SetHealth;
-  /** Addresses of the node in this process; empty without one. */
+  /** Addresses of the node in this process; empty when the process has no node. */
   readonly proxies: readonly ProxyAddress[];
   readonly address: () => { readonly host: string; readonly port: number };
   readonly connections: () => Connections;

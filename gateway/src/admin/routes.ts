@@ -41,7 +41,7 @@ function shown(url: string): string {
 
 const braced = (segment: string): string => segment.replace(/^:(.+)$/, "{$1}");
 
-/** Sorts a URL's children right after it. */
+/** Sorts the children of a URL right after the URL. */
 function bySegments(one: string, other: string): number {
   const [a, b] = [one.replaceAll("/", "\0"), other.replaceAll("/", "\0")];
   return a < b ? -1 : 1;

@@ -27,7 +27,7 @@ export class TargetState {
   }
 }
 
-/** Port of a target without one, as in Kong. */
+/** Port of a target that has no port, as in Kong. */
 const DEFAULT_PORT = 8000;
 
 /** `name:1`, `1.2.3.4:1`, `[::1]:1`; the model has validated the form. */

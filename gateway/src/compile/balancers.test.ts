@@ -66,7 +66,7 @@ test("a balancer is shared as long as its upstream, its targets and its certific
   assert.equal(more.balancers.get(other.id), old.balancers.get(other.id));
 });
 
-test("a change of one target does not reset the state of the others", () => {
+test("a change of one target does not reset the state of the other targets", () => {
   const old = runtimeOf({});
   assert.ok(old.balancers.get(pool.id)?.setHealth(a.id, null, false));
   const held = upstreamOf(old).attempts(request());

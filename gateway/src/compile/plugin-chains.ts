@@ -152,7 +152,7 @@ export class RoutePlugins implements Readonly<Record<Scheme, RouteChains>> {
 
 type Scopes<Found> = readonly Found[];
 
-/** Scopes for one consumer or without one: route and service, route, service, global. */
+/** Scopes for a consumer or for no consumer: route and service, route, service, global. */
 function scopesOf({ id, service }: Pick<SnapshotRoute, "id" | "service">, consumer: string | null): Scopes<string> {
   const owner = service?.id ?? null;
   return [
@@ -207,7 +207,7 @@ function loadPlugin(plugin: SnapshotPlugin, tools: PluginTools): LoadedPlugin {
   };
 }
 
-/** Authentication plugins: they identify the consumer, so they cannot be attached to one. */
+/** Authentication plugins: they identify the consumer, so they cannot be attached to a consumer. */
 const isIdentifying = ({ protects, refuses = [] }: PluginDefinition): boolean =>
   protects && refuses.includes("consumer");
 

@@ -1,4 +1,4 @@
-/** Counts the requests of one route, or of one consumer on it, without allocating an object per request. */
+/** Counts the requests of one route, or of one consumer on a route, without allocating an object per request. */
 import type { RequestLabels, RequestRecorder } from "@sluice/plugin-sdk";
 import type { Cell, Table } from "./table.ts";
 

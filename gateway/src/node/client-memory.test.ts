@@ -81,7 +81,7 @@ async function startNode(context: TestContext) {
   return { proxy, held, resident, busy };
 }
 
-test("a node stays within its memory limit and answers others while 450 connections request 57,600 responses and read none", async (context) => {
+test("a node stays within its memory limit and answers other clients while 450 connections request 57,600 responses and read none", async (context) => {
   const { proxy, held, resident, busy } = await startNode(context);
   await send(proxy);
   const before = resident();

@@ -283,7 +283,7 @@ interface Search {
 
 interface Claim {
   readonly at: number;
-  /** The head that was read there. */
+  /** The head that was read at `at`. */
   readonly head: number;
   readonly home: number;
   readonly ready: number;

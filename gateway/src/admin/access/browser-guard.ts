@@ -14,7 +14,7 @@ export interface BrowserHeaders {
 }
 
 const readMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
-/** Served under any host name; the status of nodes is left out then. */
+/** These URLs are served under any host name; the status of nodes is left out for a foreign host name. */
 const publicPaths: ReadonlySet<string> = new Set(["/", "/status"]);
 
 /** The host names of the listener, and the origins of pages that may use it. */

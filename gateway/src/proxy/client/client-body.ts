@@ -54,7 +54,7 @@ export class ClientBody {
     return this.#whole === null ? this.#declared : this.#whole.length;
   }
 
-  /** True once a byte may have reached an upstream: no other can be tried then. */
+  /** True once a byte may have reached an upstream: no other upstream can be tried then. */
   get begun(): boolean {
     return this.#begun;
   }

@@ -27,7 +27,7 @@ export class WriteQueue {
     this.written += text.length;
   }
 
-  /** Queues the bytes; they are copied into the text when they can be written with it. */
+  /** Queues the bytes; they are copied into the queued text when both can be written together. */
   bytes(view: ByteView): void {
     this.written += view.length;
     if (this.#held === null && this.#text.length + view.length <= MAX_JOINED) {

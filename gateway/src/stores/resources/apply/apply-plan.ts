@@ -251,7 +251,7 @@ const UNDONE = "undone";
  * Writes the decision about a batch into its record, unless another process has decided before: the first decision
  * counts.
  *
- * @returns the record after that; null: it is gone, or it belongs to no batch.
+ * @returns the record after that; null: the record is gone, or belongs to no batch.
  */
 function decideBatch(client: ResourceClient, member: MarkedMember, decision: string): Promise<Resource | null> {
   const { resource } = member;

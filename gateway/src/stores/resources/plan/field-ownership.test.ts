@@ -63,7 +63,7 @@ test("returns the fields with which the change can be undone", () => {
   assert.deepEqual(undo.metadata.annotations, { mine: "1" });
 });
 
-test("adds annotations, removes its own, and keeps those of others", () => {
+test("adds annotations, removes its own, and keeps those of other managers", () => {
   const { ours } = divideByOwner(
     "Service",
     before,

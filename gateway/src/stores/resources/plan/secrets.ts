@@ -70,8 +70,8 @@ export function configSecret(
 
 /**
  * Returns the name of the Secret, which reveals nothing of the content: users who may not read Secrets may read the
- * resources that refer to them. A Secret must be in the namespace of its resource, and the admin listener may only write
- * those of the home namespace.
+ * resources that refer to them. A Secret must be in the namespace of its resource, and the admin listener may only
+ * write Secrets of the home namespace.
  */
 function addSecret(
   secret: Resource,
