@@ -40,7 +40,7 @@ const timings: readonly (readonly [what: string, env: Readonly<Record<string, st
   ],
 ];
 for (const [what, env, line] of timings)
-  test(`${what} is refused, because two could lead`, () => {
+  test(`${what} is refused, because two operators could lead`, () => {
     assert.throws(() => leaseTiming(settingsOf(env)), { name: "SettingsError", message: line });
   });
 

@@ -27,7 +27,7 @@ test("short work completes synchronously", async () => {
 });
 
 test("an error thrown by a step rejects", async () => {
-  // biome-ignore lint/correctness/useYield: it fails before it comes to one.
+  // biome-ignore lint/correctness/useYield: it fails before any yield.
   function* failing(): TimeSliced<void> {
     throw new Error("broken");
   }

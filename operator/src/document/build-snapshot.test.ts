@@ -71,7 +71,7 @@ test("a deleted item is removed, with its addresses", () => {
   assert.deepEqual([[...two.snapshot.services.keys()], two.snapshot.endpoints.size], [[posts.id], 0]);
 });
 
-test("an entity that the model refuses is left out and reported, and the others are served", () => {
+test("an entity that the model refuses is left out and reported, and all other entities are served", () => {
   const result = first({ services: [users, broken(posts, { host: 7 })] });
   assert.deepEqual([...result.built.snapshot.services.keys()], [users.id]);
   assert.match(problemOf(result, posts) ?? "", /^host: /);

@@ -154,7 +154,7 @@ test("nodes that refuse quickly wait in the regular queue, and do not count as s
   assert.deepEqual([programmed, lagging.length, silent], [false, MAX_FULL_PUSHES, []]);
 });
 
-test("nodes that leave every document unanswered do not delay the others, and count as silent", async (t) => {
+test("nodes that leave every document unanswered do not delay the other nodes, and count as silent", async (t) => {
   const hanging = 2 * MAX_FULL_PUSHES;
   const { addresses, publisher, puts, publish, end, pass } = await scene(t, hanging);
   const revision = await publish(one);

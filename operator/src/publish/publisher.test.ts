@@ -132,7 +132,7 @@ test("a node that restarts empty gets the full document again", async () => {
   });
 });
 
-test("one node that is down does not delay the revision of the others, and is named after two seconds", async () => {
+test("one node that is down does not delay the revision of the other nodes, and is named after two seconds", async () => {
   const [up, down] = [fakeNode([one.hash]), fakeNode([one.hash])];
   down.down = true;
   await withPublisher({ up, down }, async (publisher, clock) => {

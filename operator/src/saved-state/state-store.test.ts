@@ -194,7 +194,7 @@ test("incompressible state is split into more parts, so that each fits a ConfigM
   assert.equal((await keeper().read())?.size, 24);
 });
 
-test("a resource that fits in no part is left out and logged, and the others are saved", async () => {
+test("a resource that fits in no part is left out and logged, and all other resources are saved", async () => {
   const { keeper, warnings } = scene();
   const long = route("long", { paths: [`/${randomBytes(1_000_000).toString("base64url")}`] });
   await keeper().write(document(new Map([...many(3), long])));

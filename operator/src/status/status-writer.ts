@@ -105,7 +105,7 @@ export function createStatusWriter(options: StatusWriterOptions) {
     const due: string[] = [];
     let next = Number.POSITIVE_INFINITY;
     for (const [key, one] of failed) {
-      // The conditions were not requested for the longest retry delay since then: the resource is deleted.
+      // No one requested the conditions for the longest retry delay after the retry was due: the resource is deleted.
       if (now() - one.until > retryInterval * 2 ** MAX_DOUBLINGS) failed.delete(key);
       else if (one.until > now()) next = Math.min(next, one.until);
       else if (!one.asked) {

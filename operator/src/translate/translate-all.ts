@@ -79,7 +79,10 @@ export function createTranslateAll(cache: TranslationCache<ResourceTranslation>,
     const slices = createEndpointSliceIndex(clusterState.EndpointSlice.values());
     const grants = createGrantIndex(clusterState.ReferenceGrant.values());
     const found = lookups.lookupsIn(clusterState, grants);
-    /** Placeholders come after all valid entities of their kind, so that they take nothing from them. */
+    /**
+     * Placeholders come after all valid entities of their kind, so that no placeholder takes anything from a valid
+     * entity.
+     */
     let postponed: (() => void)[] = [];
 
     function addProblem(owner: Owner, problem: Problem): void {

@@ -83,7 +83,7 @@ function fill(
 const translated = (clusterState: TestClusterState["clusterState"]) =>
   createTranslate({ homeNamespace: "default", class: "sluice" })(clusterState);
 
-test("whatever some resources contain, the others are served, no plugin outside the home namespace is global, and order does not matter", () => {
+test("whatever some resources contain, all other resources are served, no plugin outside the home namespace is global, and order does not matter", () => {
   fc.assert(
     fc.property(resources, (made) => {
       const scene = testClusterState();
