@@ -30,7 +30,8 @@ export type StackConfig = SluiceConfig | CrdsConfig;
 interface Key {
   readonly expected: string;
   /**
-   * For the suggested command. Secrets have none: the command prompts for them, so that they stay out of shell history.
+   * For the suggested command. Secrets have no example: the command prompts for the secret, so that they stay out of
+   * shell history.
    */
   readonly example?: string;
   readonly optional?: boolean;
