@@ -211,7 +211,7 @@ describe("a client that is slower than its events", () => {
     return { app, socket, messages };
   }
 
-  it("loses the operation that exceeds its bound, and keeps the others", async () => {
+  it("loses the operation that exceeds its bound, and keeps the other operations", async () => {
     const { app, socket, messages } = await slowSocket({ operationBytes: 300_000, connectionBytes: 3_000_000 });
     assert.deepEqual(app.subscriptions.counts(), { sockets: 1, streams: 0, subscriptions: 1, slow: 1 });
     socket.resume();
