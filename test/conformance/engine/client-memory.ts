@@ -45,7 +45,7 @@ export function clientMemorySuite(engine: Engine): void {
       ["pipeline requests and read nothing", "GET / HTTP/1.1\r\nHost: a\r\n\r\n".repeat(50)],
     ];
     for (const [says, request] of deaf) {
-      it(`closes connections that ${says} when the memory limit is reached, and serves others`, async (test) => {
+      it(`closes connections that ${says} when the memory limit is reached, and serves other clients`, async (test) => {
         const { proxy, port } = await startRig(test, engine, {
           upstream: huge,
           settings: { clientMemory: MEGABYTE },
@@ -87,7 +87,7 @@ function tunnelSuite(engine: Engine): void {
 
 function http2Suite(engine: Engine): void {
   describe(`memory of streams (${engine.name})`, () => {
-    it("refuses streams of a connection that does not read its responses, and serves others", async (test) => {
+    it("refuses streams of a connection that does not read its responses, and serves other connections", async (test) => {
       const { rig } = await startHttp2(test, engine, { upstream: ok, settings: { clientMemory: LIMIT } });
       const large = [["x-large", "a".repeat(16_000)]] as const;
       const clients = await Promise.all(Array.from({ length: 4 }, () => dialDeaf(test, rig.port, 100, large)));

@@ -15,7 +15,7 @@ const fit = ({ balancer }: Rig): readonly boolean[] => balancer().entries.map(({
 
 export function healthSuite(engine: Engine): void {
   describe(`health (${engine.name})`, () => {
-    it("moves traffic from a dead target to the others, and back when a check succeeds", async (test) => {
+    it("moves traffic from a dead target to the other targets, and back when a check succeeds", async (test) => {
       const servers = await startPool(test, 2);
       const healthchecks = { passive: { unhealthy: { tcp_failures: 1 } }, ...comeback };
       const pool = { upstream: { healthchecks }, targets: weighted(servers) };
@@ -40,7 +40,7 @@ export function healthSuite(engine: Engine): void {
       assert.equal(await letters(rig.port, 4), "aaaa");
     });
 
-    it("stops using a target that breaks new connections, but not one that closes idle ones", async (test) => {
+    it("stops using a target that breaks new connections, but not a target that closes idle connections", async (test) => {
       const served = new WeakSet<Socket>();
       const oncePerConnection: Serve = () => (request, response) => {
         if (served.has(request.socket)) request.socket.destroy();
@@ -90,7 +90,7 @@ export function healthSuite(engine: Engine): void {
       assert.deepEqual([status, JSON.parse(body).message], [503, "failure to get a peer from the ring-balancer"]);
     });
 
-    it("keeps the health of unchanged targets when others are added and removed", async (test) => {
+    it("keeps the health of unchanged targets when other targets are added and removed", async (test) => {
       const servers = await startPool(test, 3);
       const upstream = { healthchecks: { passive: { unhealthy: { tcp_failures: 1 } } } };
       const rig = await startRig(test, engine, { pool: { upstream, targets: weighted(servers.slice(0, 2)) } });

@@ -267,7 +267,7 @@ export function http2LimitSuite(engine: Engine): void {
       assert.equal((await ask(dialHttp2(test, rig.port))).status, 200);
     });
 
-    it("counts its connections with the others", async (test) => {
+    it("counts its connections toward maxConnections", async (test) => {
       const { rig, session } = await startHttp2(test, engine, { upstream: ok, settings: { maxConnections: 2 } });
       await ask(session);
       await ask(dialHttp2(test, rig.port));

@@ -119,7 +119,7 @@ export function largeBodySuite(engine: Engine): void {
       ["in small pieces among large ones", [50, 60_000]],
     ];
     for (const [name, steps] of kinds) {
-      it(`stay unchanged while their clients read nothing and others are served, ${name}`, async (test) => {
+      it(`stay unchanged while their clients read nothing and other clients are served, ${name}`, async (test) => {
         const content = randomBytes(12 << 20);
         const { port } = await startRig(test, engine, {
           upstream: async (_, response) => {

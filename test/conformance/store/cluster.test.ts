@@ -164,7 +164,7 @@ describe("a cluster with other writers", () => {
       assert.equal((await replace(store, "services", { ...changed, read_timeout: 60_000 })).fault, undefined);
     }));
 
-  test("adds a target beside those of another manager, and changes theirs only by force", () =>
+  test("adds a target beside those of another manager, and changes that manager's targets only by force", () =>
     using(async (store, { apply, get }) => {
       await apply(
         "Upstream",

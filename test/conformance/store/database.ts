@@ -309,7 +309,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
       assert.equal(await number(), start + 2, "the first write alone, the others together");
     });
 
-    test("a refused write does not affect others in the same transaction", async () => {
+    test("a refused write does not affect other writes in the same transaction", async () => {
       const all: readonly (readonly Write[])[] = [
         [create("consumers", consumer("alone"))],
         [create("consumers", consumer("twin"))],
