@@ -5,7 +5,7 @@ import { regex } from "./paths.ts";
 
 const FAMILIES = [["http", "https"], ["tcp", "tls", "udp"], ["tls_passthrough"], ["grpc", "grpcs"]] as const;
 
-/** The members that each protocol family's routes must not have, and those that can match their requests. */
+/** By protocol family: the members that routes must not have, and the members that can match requests. */
 const HTTP = {
   forbidden: ["sources", "destinations"],
   when: "'http' or 'https'",
