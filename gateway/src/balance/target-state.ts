@@ -55,7 +55,7 @@ export class LatencyAverage {
     this.#at = now;
   }
 
-  /** Milliseconds. It decays while the target gets no requests, so that a slow target is tried again. */
+  /** The average in milliseconds. It decays while the target gets no requests, so that a slow target is tried again. */
   at(now: number): number {
     return this.#average * Math.exp(-Math.max(0, now - this.#at) / FADE);
   }

@@ -31,7 +31,7 @@ export interface RouteMatch {
 
 /** One address that requests of a service may go to. */
 export interface UpstreamTarget {
-  /** Targets with equal keys may share connections. It contains everything that a connection depends on. */
+  /** Targets with equal keys may share connections. The key contains everything that a connection depends on. */
   readonly key: string;
   readonly service: string;
   readonly scheme: "http" | "https";

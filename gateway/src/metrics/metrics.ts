@@ -50,7 +50,7 @@ export interface MetricReadings {
   /** The document that the node runs; null: none. */
   config(): Config | null;
   connections(): Connections;
-  /** The memory of other threads and clients. Without it, none is added. */
+  /** The memory of the other threads and of clients; the numbers are 0 where there are none. */
   heap(): Heap;
   targets(): Iterable<TargetHealthSample>;
   certificates(): Iterable<ServedCertificate>;

@@ -1,4 +1,4 @@
-/** Formats an entity for a file: unchanged parts as they were, the rest in the shortest form. */
+/** Formats an entity for a file: unchanged parts as they were, changed and new parts in the shortest form. */
 import { isDeepStrictEqual } from "node:util";
 import { briefEntity, type Collection, checkEntity, type Entity, entityNameOf, references } from "@sluice/model";
 import { type FileNode, type FileTree, type Members, type NodeParent, nodeKey } from "./tree.ts";
