@@ -143,7 +143,7 @@ test("certificates are renewed after two thirds of their lifetime, without an Ev
   assert.deepEqual(told, []);
 });
 
-test("a new authority is trusted before it signs, and the old one until everything is renewed", async (t) => {
+test("a new authority is trusted before it signs, and the old authority until everything is renewed", async (t) => {
   const secrets = createSecrets();
   const { state, shows, shown } = operator(t, secrets);
   await shows(1);

@@ -14,7 +14,7 @@ const slice = (service: string, addresses: string[], conditions: object = {}, na
 });
 const service = { namespace: "sluice", name: "sluice-nodes" };
 
-test("nodes are the push port of the endpoints of the headless Service, and of no other", () => {
+test("nodes are the push port of the endpoints of the headless Service, and of no other Service", () => {
   const slices = createNodeDiscovery(service);
   slices.set("sluice/a", slice("sluice-nodes", ["10.0.0.2", "fd00::1"]));
   slices.set("sluice/b", slice("other", ["10.0.0.9"]));
