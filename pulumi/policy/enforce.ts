@@ -33,7 +33,7 @@ export function enforcePolicies(isPublic: boolean): () => void {
 
 const message = (faults: readonly string[]): string => ["The stack breaks its rules:", ...faults].join("\n  ");
 
-/** Drops outputs, which are secrets and names of other resources; the rest is known synchronously. */
+/** Drops outputs, which are secrets and names of other resources; all other values are known synchronously. */
 function plain(value: unknown): unknown {
   if (Output.isInstance(value)) return undefined;
   if (Array.isArray(value)) return value.map(plain);
