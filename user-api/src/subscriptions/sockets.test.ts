@@ -34,7 +34,7 @@ describe("a socket", () => {
     ["a frame that is too large", [init, subscribe("1", " ".repeat(200_000))], 1009],
   ];
   for (const [name, sent, code] of faults) {
-    it(`that sends ${name} is closed with ${code}, and the next is served`, async () => {
+    it(`that sends ${name} is closed with ${code}, and the next socket is served`, async () => {
       // The next socket must send its init in time, on a busy machine too.
       const { app, url } = await listening(code === 4408 ? { subscriptionLimits: { initMilliseconds: 500 } } : {});
       const socket = await bareSocket(url);
