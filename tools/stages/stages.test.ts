@@ -55,7 +55,7 @@ test("words after e2e select its folders that have tests, and only their files r
   assert.deepEqual(chosen(["e2e", "admin", "adm", "g.test.ts"], paths).unknown, ["adm", "g.test.ts"]);
 });
 
-test("a run of one folder has the tools of its stage and of that folder, and of no other", () => {
+test("a run of one folder has the tools of its stage and of that folder, and no other tools", () => {
   const stage = {
     name: "s",
     what: "",
