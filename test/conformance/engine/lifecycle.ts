@@ -104,7 +104,7 @@ export function lifecycleSuite(engine: Engine): void {
   });
 
   describe(`swaps (${engine.name})`, () => {
-    it("let requests in flight complete on the old runtime and serve new ones with the new one", async (test) => {
+    it("let requests in flight complete on the old runtime, and serve new requests with the new runtime", async (test) => {
       const held = signal<ServerResponse>();
       const { port, swap } = await startRig(test, engine, { upstream: (_request, response) => held.fire(response) });
       const old = send(port);

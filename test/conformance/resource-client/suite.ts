@@ -263,7 +263,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       assert.equal(after.status?.conditions?.length, 1, "an apply never touches the status");
     });
 
-    test("keeps the conditions of other writers, and its own ones that are not given", async () => {
+    test("keeps the conditions of other writers, and its own conditions that the write omits", async () => {
       await put(service("a"));
       await client.setConditions(ref("a"), [{ ...accepted, type: "Foreign" }], { manager: "somebody" });
       await client.setConditions(ref("a"), [accepted], { manager: "op" });

@@ -87,7 +87,7 @@ test("a renewed certificate is presented on the next connection, and the existin
   assert.notEqual(await shown(), before);
 });
 
-test("during a rotation of the authority no request fails, and afterwards only operators of the new one are accepted", async (t) => {
+test("during a rotation of the authority no request fails, and afterwards only operators of the new authority are accepted", async (t) => {
   const { write, one, other, operatorOf, renewed } = await scene(t);
   const [old, next] = [await operatorOf(one), await operatorOf(other)];
   await assert.rejects(next.ask(), "an unknown authority");

@@ -142,7 +142,7 @@ test("an operator that is stopped while no API server answers releases its Lease
       operator.process.signal("SIGTERM");
       await change();
       const inVain = () => api.asked.slice(before).filter(({ path }) => path.includes("/leases/")).length;
-      // The first one may be a renewal.
+      // The first request may be a renewal.
       await waitFor(() => inVain() >= 2, { what: "two failed attempts to release the Lease" });
       api.spoil(null);
       await operator.process.ended();
