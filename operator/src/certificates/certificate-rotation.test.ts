@@ -40,7 +40,7 @@ describe("a certificate of the operator's own authority", () => {
     first = await at(null, begin);
   });
 
-  test("is for its names and its use, signed by its authority, and comes with its key", () => {
+  test("has the given names and usage, is signed by its authority, and comes with its key", () => {
     const [server, client, [authority]] = [
       certificateOf(first),
       certificateOf(first, "client"),
