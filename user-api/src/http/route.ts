@@ -87,7 +87,7 @@ export function serveGraphql(scope: FastifyInstance, options: GraphqlRouteOption
       .catch((error: Error) => reply.send(error));
   }
 
-  // GET as a route of its own: the WebSockets share it.
+  // GET is registered as a route of its own, because WebSockets share it.
   for (const method of ["GET", "POST", "QUERY"] as const) {
     scope.route({ bodyLimit: limits.bytes, method, url: path, handler: answer });
   }
