@@ -1,4 +1,4 @@
-/** From the operator's start until both nodes serve all resources, and its memory. */
+/** The time from the operator's start until both nodes serve all resources, and the operator's memory. */
 import { atMost, type BenchReport } from "../report.ts";
 import { untilServed } from "./ask.ts";
 import { memoryOf } from "./memory.ts";

@@ -29,7 +29,7 @@ function kill(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch (error) {
-    // The process ended with the others.
+    // The process has already ended.
     assert.equal((error as NodeJS.ErrnoException).code, "ESRCH");
   }
 }
