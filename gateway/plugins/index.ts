@@ -1,10 +1,11 @@
 /** The plugins that come with Sluice. */
 import type { PluginDefinition } from "@sluice/plugin-sdk";
 import { cors } from "./cors/index.ts";
+import { ipRestriction } from "./ip-restriction/index.ts";
 import { keyAuth } from "./key-auth/index.ts";
 import { prometheus } from "./prometheus/index.ts";
 import { rateLimiting } from "./rate-limiting/index.ts";
 
-export { cors, keyAuth, prometheus, rateLimiting };
+export { cors, ipRestriction, keyAuth, prometheus, rateLimiting };
 
-export const builtInPlugins: readonly PluginDefinition[] = [cors, keyAuth, rateLimiting, prometheus];
+export const builtInPlugins: readonly PluginDefinition[] = [cors, ipRestriction, keyAuth, rateLimiting, prometheus];

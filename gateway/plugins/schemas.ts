@@ -1,18 +1,20 @@
 /** The facts and schemas of the plugins that come with Sluice. Their code is not loaded. */
 import type { Static } from "@sluice/plugin-sdk";
 import { corsFacts } from "./cors/schema.ts";
+import { ipRestrictionFacts } from "./ip-restriction/schema.ts";
 import { keyAuthFacts } from "./key-auth/schema.ts";
 import { prometheusFacts } from "./prometheus/schema.ts";
 import { rateLimitingFacts } from "./rate-limiting/schema.ts";
 
 export type { CorsConfig } from "./cors/schema.ts";
+export type { IpRestrictionConfig } from "./ip-restriction/schema.ts";
 export type { KeyAuthConfig } from "./key-auth/schema.ts";
 export type { PrometheusConfig } from "./prometheus/schema.ts";
 export type { RateLimitingConfig } from "./rate-limiting/schema.ts";
 
-export { corsFacts, keyAuthFacts, prometheusFacts, rateLimitingFacts };
+export { corsFacts, ipRestrictionFacts, keyAuthFacts, prometheusFacts, rateLimitingFacts };
 
-export const builtInFacts = [corsFacts, keyAuthFacts, rateLimitingFacts, prometheusFacts] as const;
+export const builtInFacts = [corsFacts, ipRestrictionFacts, keyAuthFacts, rateLimitingFacts, prometheusFacts] as const;
 
 export type PluginName = (typeof builtInFacts)[number]["name"];
 /** Configs with defaults by plugin name. */

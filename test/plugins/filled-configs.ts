@@ -7,6 +7,10 @@ function filled<Name extends PluginName>(plugin: Name, config: object): PluginCo
   return checked.value as PluginConfigs[Name];
 }
 
+/** The violations of a config, as `path: message`. */
+export const configViolations = (plugin: PluginName, config: object): readonly string[] =>
+  (checkConfig(plugin, config).violations ?? []).map(({ path, message }) => `${path.join(".")}: ${message}`);
+
 export const filledRateLimiting = filled("rate-limiting", { minute: 5 });
 export const filledKeyAuth = filled("key-auth", {});
 export const filledCors = filled("cors", {});

@@ -106,7 +106,8 @@ const cases: readonly Case[] = [
     name: "jwt",
     condition: "Accepted",
     reason: "Invalid",
-    message: /spec\.plugin: plugin 'jwt' not enabled: Sluice has cors, key-auth, prometheus, rate-limiting; remove/,
+    message:
+      /spec\.plugin: plugin 'jwt' not enabled: Sluice has cors, ip-restriction, key-auth, prometheus, rate-limiting; remove/,
     answers: [["/jwt", 503]],
     refusal: /Unsupported value: "jwt"/,
   },

@@ -24,7 +24,8 @@ const SPACES = "must not start or end with whitespace";
 const characters = (value: string) =>
   `invalid path: '${value}' (characters outside of the reserved list of RFC 3986 found)`;
 const POSITION = "invalid wildcard: must be placed at leftmost or rightmost label";
-const available = "Sluice has cors, key-auth, prometheus, rate-limiting";
+const addressOrBlock = (value: string) => `invalid ip or cidr range: '${value}'`;
+const available = "Sluice has cors, ip-restriction, key-auth, prometheus, rate-limiting";
 const SHOULD_START = "should start with: / (fixed path) or ~/ (regex path)";
 
 /** The message of each rule for each value; undefined: valid. */
@@ -166,13 +167,18 @@ const cases: Readonly<Record<string, readonly (readonly [value: string, sentence
     ["example.com/x", hostname("example.com/x")],
   ],
   "ip-or-cidr": [
-    ["10.0.0.1", undefined],
-    ["10.0.0.0/8", undefined],
-    ["::1/128", undefined],
-    ["10.0.0.0/33", "invalid ip or cidr range: '10.0.0.0/33'"],
-    ["::/129", "invalid ip or cidr range: '::/129'"],
-    ["localhost", "invalid ip or cidr range: 'localhost'"],
-    ["10.0.0.0/", "invalid ip or cidr range: '10.0.0.0/'"],
+    ["127.0.0.1", undefined],
+    ["127.0.0.1/8", undefined],
+    ["0.0.0.0/0", undefined],
+    ["2001:DB8::1", undefined],
+    ["::/0", undefined],
+    ["::ffff:192.0.2.1/128", undefined],
+    ...["", "hello", "0.0.0.0/a", "0.0.0.0/-1", "0.0.0.0/33", "0.0.0.0/08", "0.0.0.0/", "1.2.3", "127.0.0.1:80"].map(
+      (value) => [value, addressOrBlock(value)] as const,
+    ),
+    ...["::/a", "::1/-1", "::1/129", "[::1]", "fe80::1%eth0", " ::1", "::1/64/64"].map(
+      (value) => [value, addressOrBlock(value)] as const,
+    ),
   ],
   uuid: [
     [UUID, undefined],

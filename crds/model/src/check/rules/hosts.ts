@@ -45,6 +45,13 @@ export function withPort(value: string, port = 8000): string {
   return isIP(value) === 6 ? `[${value}]:${port}` : `${value}:${port}`;
 }
 
+/** An IPv4 or IPv6 address, optionally with a prefix length. Neither brackets nor a zone. */
+function isAddressOrBlock(value: string): boolean {
+  const [, address = "", prefix = "0"] = /^([\da-f.:]+)(?:\/(0|[1-9]\d{0,2}))?$/i.exec(value) ?? [];
+  const version = isIP(address);
+  return version !== 0 && Number(prefix) <= (version === 4 ? 32 : 128);
+}
+
 export const hostRules = {
   host,
   sni: sniName,
@@ -86,10 +93,5 @@ export const hostRules = {
     if (parsed === undefined) return `invalid hostname: ${value}`;
     return badPort(parsed) ? "invalid port number" : undefined;
   },
-  "ip-or-cidr": (value) => {
-    const [, address = "", bits] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(value) ?? [];
-    const version = isIP(address);
-    const valid = version !== 0 && (bits === undefined || Number(bits) <= (version === 4 ? 32 : 128));
-    return valid ? undefined : `invalid ip or cidr range: '${value}'`;
-  },
+  "ip-or-cidr": (value) => (isAddressOrBlock(value) ? undefined : `invalid ip or cidr range: '${value}'`),
 } satisfies Readonly<Record<string, TextRule>>;

@@ -1,0 +1,56 @@
+/** Config of ip-restriction: which client addresses may send requests. */
+import {
+  array,
+  atLeastOneOf,
+  definePluginFacts,
+  integer,
+  nullable,
+  record,
+  type Static,
+  text,
+} from "@sluice/plugin-sdk";
+
+const addresses = (description: string) =>
+  nullable(
+    array(text({ description: "An IP address or a CIDR block.", rule: "ip-or-cidr", maxLength: 64 }), {
+      description,
+      maxItems: 4096,
+    }),
+  );
+
+const schema = record(
+  {
+    allow: addresses("Addresses and CIDR blocks from which requests are accepted; unset or empty accepts all."),
+    deny: addresses("Addresses and CIDR blocks from which requests are refused, even if `allow` contains them."),
+    status: nullable(
+      integer({
+        description: "Status of the response to a refused request. If unset, it is 403.",
+        minimum: 200,
+        maximum: 599,
+      }),
+    ),
+    message: nullable(
+      text({
+        description: "Message of the response to a refused request. If unset, it contains the client's address.",
+        maxLength: 1024,
+      }),
+    ),
+  },
+  {
+    description:
+      "Accepts or refuses requests by the client's address, which is that of the connection unless a trusted proxy " +
+      "reports another. At least one of `allow` and `deny` must be set.",
+  },
+);
+
+export type IpRestrictionConfig = Static<typeof schema>;
+
+export const ipRestrictionFacts = definePluginFacts({
+  name: "ip-restriction",
+  version: "0.1.0",
+  priority: 990,
+  protects: true,
+  check: (config) => atLeastOneOf(config, ["allow", "deny"], "config."),
+  kongChecks: [{ at_least_one_of: ["config.allow", "config.deny"] }],
+  schema,
+});
