@@ -5,7 +5,15 @@ import { ipRestriction } from "./ip-restriction/index.ts";
 import { keyAuth } from "./key-auth/index.ts";
 import { prometheus } from "./prometheus/index.ts";
 import { rateLimiting } from "./rate-limiting/index.ts";
+import { requestTermination } from "./request-termination/index.ts";
 
-export { cors, ipRestriction, keyAuth, prometheus, rateLimiting };
+export { cors, ipRestriction, keyAuth, prometheus, rateLimiting, requestTermination };
 
-export const builtInPlugins: readonly PluginDefinition[] = [cors, ipRestriction, keyAuth, rateLimiting, prometheus];
+export const builtInPlugins: readonly PluginDefinition[] = [
+  cors,
+  ipRestriction,
+  keyAuth,
+  prometheus,
+  rateLimiting,
+  requestTermination,
+];

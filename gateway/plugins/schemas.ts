@@ -5,16 +5,25 @@ import { ipRestrictionFacts } from "./ip-restriction/schema.ts";
 import { keyAuthFacts } from "./key-auth/schema.ts";
 import { prometheusFacts } from "./prometheus/schema.ts";
 import { rateLimitingFacts } from "./rate-limiting/schema.ts";
+import { requestTerminationFacts } from "./request-termination/schema.ts";
 
 export type { CorsConfig } from "./cors/schema.ts";
 export type { IpRestrictionConfig } from "./ip-restriction/schema.ts";
 export type { KeyAuthConfig } from "./key-auth/schema.ts";
 export type { PrometheusConfig } from "./prometheus/schema.ts";
 export type { RateLimitingConfig } from "./rate-limiting/schema.ts";
+export type { RequestTerminationConfig } from "./request-termination/schema.ts";
 
-export { corsFacts, ipRestrictionFacts, keyAuthFacts, prometheusFacts, rateLimitingFacts };
+export { corsFacts, ipRestrictionFacts, keyAuthFacts, prometheusFacts, rateLimitingFacts, requestTerminationFacts };
 
-export const builtInFacts = [corsFacts, ipRestrictionFacts, keyAuthFacts, rateLimitingFacts, prometheusFacts] as const;
+export const builtInFacts = [
+  corsFacts,
+  ipRestrictionFacts,
+  keyAuthFacts,
+  prometheusFacts,
+  rateLimitingFacts,
+  requestTerminationFacts,
+] as const;
 
 export type PluginName = (typeof builtInFacts)[number]["name"];
 /** Configs with defaults by plugin name. */

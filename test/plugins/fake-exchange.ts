@@ -76,6 +76,7 @@ export interface FakeExchangeOptions extends FakeRequest {
   readonly credential?: SnapshotCredential | null;
   readonly route?: Route;
   readonly service?: Service | null;
+  readonly pathCaptures?: Readonly<Record<string, string>>;
   readonly status?: number;
   readonly source?: "service" | "gateway";
   readonly timings?: Timings;
@@ -166,12 +167,14 @@ export function fakeExchange(options: FakeExchangeOptions = {}): FakeExchange {
       clientAddress: options.clientAddress ?? "192.0.2.1",
       serverName: null,
       // As in the engines: callers pass names in lower case.
+      rawHeaders: [...headers].flatMap(([name, values]) => values.flatMap((value) => [name, value])),
       header: (name) => headers.get(name)?.join(", "),
       headerValues: (name) => headers.get(name) ?? [],
       body: async (limit) => (body.length > limit ? null : body),
     },
     route: options.route ?? fakeRoute(),
     service: options.service === undefined ? fakeService() : options.service,
+    pathCaptures: options.pathCaptures ?? null,
     identities: {
       credential: (keyHash) => byHash.get(keyHash),
       consumer: (wanted) => options.consumers?.find(({ id, username }) => id === wanted || username === wanted),

@@ -15,3 +15,4 @@ export const filledRateLimiting = filled("rate-limiting", { minute: 5 });
 export const filledKeyAuth = filled("key-auth", {});
 export const filledCors = filled("cors", {});
 export const filledPrometheus = filled("prometheus", {});
+export const filledRequestTermination = filled("request-termination", {});

@@ -38,6 +38,8 @@ export type AccessResult =
   | { readonly forward: ForwardPlan; readonly answer?: undefined }
   | { readonly forward?: undefined; readonly answer: DirectResponse | GatewayErrorName };
 
+const FIRST_FINAL_STATUS = 200;
+
 interface RefusedRequest {
   /** Remote address of the connection. */
   readonly peerAddress: string;
@@ -103,7 +105,7 @@ export class Pipeline {
   /** Builds the response that the gateway itself sends, and runs the response phase. */
   answer(exchange: LiveExchange, answer: DirectResponse | GatewayErrorName): GatewayResponse {
     const { request } = exchange;
-    const response: DirectResponse = typeof answer === "string" ? gatewayErrors[answer] : answer;
+    const response = finalResponse(typeof answer === "string" ? gatewayErrors[answer] : answer);
     if (response.reason !== undefined) this.#tellReason(exchange, response.status, response.reason);
     exchange.source = "gateway";
     this.#respond(exchange, response.status);
@@ -242,6 +244,12 @@ export class Pipeline {
     return createGatewayResponse(gatewayErrors[name], { style: this.style, id, request, started });
   }
 }
+
+/** After an interim status (1xx, RFC 9110 section 15.2) the client would wait for the final response. */
+const finalResponse = (response: DirectResponse): DirectResponse =>
+  response.status >= FIRST_FINAL_STATUS
+    ? response
+    : errorAnswer("unexpected", `a plugin answered with the interim status ${response.status}`);
 
 /** From this step on the consumer's own plugins apply. */
 function applyConsumerPlugins(exchange: LiveExchange, { priority }: PluginStep): void {

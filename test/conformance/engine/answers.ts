@@ -107,6 +107,22 @@ export function answerSuite(engine: Engine): void {
       assert.equal(all.match(/HTTP\/1\.1 404 Not Found/g)?.length, 2);
     });
 
+    for (const status of [204, 304]) {
+      it(`sends no body with ${status}: it would be read as the next response`, async (test) => {
+        const answering = { access: () => ({ status, body: "HTTP/1.1 200 OK" }) };
+        const { port } = await startRig(test, engine, { plugins: { "request-termination": answering } });
+        const all = await sendRaw(test, port, "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+        assert.ok(all.startsWith(`HTTP/1.1 ${status} `), all);
+        assert.doesNotMatch(all, /content-length|200 OK/i);
+      });
+    }
+
+    it("answers 500 instead of an interim status of a plugin, after which the client would wait", async (test) => {
+      const answering = { access: () => ({ status: 100, body: "" }) };
+      const { port } = await startRig(test, engine, { plugins: { "request-termination": answering } });
+      assert.equal((await send(port)).status, 500);
+    });
+
     it("answers 426 for plain http when the route requires https", async (test) => {
       const { port } = await startRig(test, engine, { route: { protocols: ["https"] } });
       const answer = await send(port);

@@ -22,6 +22,8 @@ export interface ExchangeRequest {
   readonly serverName: string | null;
   /** The value of a header by its lower-case name; several are joined by ", ". */
   header(name: Lowercase<string>): string | undefined;
+  /** All headers in received order: name, value, name, value. */
+  readonly rawHeaders: readonly string[];
   /** All values of a header in received order, not joined. */
   headerValues(name: Lowercase<string>): readonly string[];
   /** The complete body for a plugin that has to read it; null when longer than `limit` bytes. It is still forwarded. */
@@ -95,6 +97,8 @@ export interface Exchange {
   readonly route: ExchangeRoute;
   /** Null when the route has no service: after its plugins it answers 503. */
   readonly service: ExchangeService | null;
+  /** Named groups of the route's path if it is a regular expression; null when it has none. */
+  readonly pathCaptures: Readonly<Record<string, string>> | null;
   readonly identities: Identities;
   /** Set by authentication. */
   consumer: ExchangeConsumer | null;

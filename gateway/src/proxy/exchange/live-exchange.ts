@@ -98,6 +98,10 @@ export class LiveExchange implements Exchange {
     return this.compiledRoute.upstream?.service ?? null;
   }
 
+  get pathCaptures(): RouteMatch["captures"] {
+    return this.match.captures;
+  }
+
   get identities(): Identities {
     const { identities } = this.runtime;
     return {

@@ -69,6 +69,10 @@ export class IncomingRequest implements ExchangeRequest, RoutableRequest {
     this.takesTrailers = head.header("te")?.toLowerCase().includes("trailers") === true;
   }
 
+  get rawHeaders(): readonly string[] {
+    return this.head.rawHeaders;
+  }
+
   header(name: string): string | undefined {
     return this.head.header(name);
   }

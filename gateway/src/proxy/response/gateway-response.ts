@@ -5,6 +5,9 @@ import type { IncomingRequest } from "../exchange/request.ts";
 import { formatMilliseconds } from "../headers/client-headers.ts";
 import type { HeaderStyle } from "../headers/header-names.ts";
 
+const NO_CONTENT = 204;
+const NOT_MODIFIED = 304;
+
 export interface GatewayResponse {
   readonly status: number;
   /** Flat list, including Content-Length. */
@@ -26,6 +29,7 @@ export function createGatewayResponse(
   { style, id, request, started }: GatewayResponseOptions,
 ): GatewayResponse {
   const headers: string[] = [];
+  const isBodiless = answer.status === NO_CONTENT || answer.status === NOT_MODIFIED;
   for (const [name, value] of Object.entries(answer.headers ?? {})) headers.push(name, value);
   let body = answer.body ?? "";
   if (answer.body === undefined && answer.message !== undefined) {
@@ -39,7 +43,9 @@ export function createGatewayResponse(
     headers.push("Content-Type", form.contentType);
     for (const [name, value] of Object.entries(form.headers?.(message) ?? {})) headers.push(name, value);
   }
-  headers.push("Content-Length", String(Buffer.byteLength(body)));
+  // A client takes such a body for the begin of the next response (RFC 9112 section 6.3).
+  if (isBodiless) body = "";
+  else headers.push("Content-Length", String(Buffer.byteLength(body)));
   if (style.gateway !== null) headers.push("Server", style.gateway);
   if (style.latencies) headers.push(style.names.responseLatency.name, formatMilliseconds(performance.now() - started));
   headers.push(style.names.requestId.name, id);

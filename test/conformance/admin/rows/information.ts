@@ -64,7 +64,9 @@ export const information: Table = {
       does: "lists the plugins",
       ask: "GET /plugins/enabled",
       status: 200,
-      body: { enabled_plugins: ["cors", "ip-restriction", "key-auth", "prometheus", "rate-limiting"] },
+      body: {
+        enabled_plugins: ["cors", "ip-restriction", "key-auth", "prometheus", "rate-limiting", "request-termination"],
+      },
     },
     { does: "lists its URLs", ask: "GET /endpoints", status: 200, has: { data: ["/"] } },
     {

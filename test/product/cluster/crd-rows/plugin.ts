@@ -5,9 +5,13 @@ const from = (member: object) => ({ ...cors, configFrom: [{ path: "a", secretRef
 
 export const plugin: readonly Row[] = [
   ...common(cors),
-  ...words("plugin", ["cors", "ip-restriction", "key-auth", "rate-limiting", "prometheus"], (name) => ({
-    plugin: name,
-  })),
+  ...words(
+    "plugin",
+    ["cors", "ip-restriction", "key-auth", "prometheus", "rate-limiting", "request-termination"],
+    (name) => ({
+      plugin: name,
+    }),
+  ),
   ["no plugin", { config: {} }, /spec\.plugin: Required value/],
   ["a plugin that Sluice does not have", { plugin: "oauth2" }, /spec\.plugin: Unsupported value: "oauth2"/],
   ["any config: the webhook and the operator check it", { ...cors, config: { a: { b: [1, "c", null] } } }, null],
