@@ -1,5 +1,6 @@
 /** The plugins that come with Sluice. */
 import type { PluginDefinition } from "@sluice/plugin-sdk";
+import { correlationId } from "./correlation-id/index.ts";
 import { cors } from "./cors/index.ts";
 import { ipRestriction } from "./ip-restriction/index.ts";
 import { keyAuth } from "./key-auth/index.ts";
@@ -7,9 +8,10 @@ import { prometheus } from "./prometheus/index.ts";
 import { rateLimiting } from "./rate-limiting/index.ts";
 import { requestTermination } from "./request-termination/index.ts";
 
-export { cors, ipRestriction, keyAuth, prometheus, rateLimiting, requestTermination };
+export { correlationId, cors, ipRestriction, keyAuth, prometheus, rateLimiting, requestTermination };
 
 export const builtInPlugins: readonly PluginDefinition[] = [
+  correlationId,
   cors,
   ipRestriction,
   keyAuth,

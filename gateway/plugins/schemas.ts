@@ -1,5 +1,6 @@
 /** The facts and schemas of the plugins that come with Sluice. Their code is not loaded. */
 import type { Static } from "@sluice/plugin-sdk";
+import { correlationIdFacts } from "./correlation-id/schema.ts";
 import { corsFacts } from "./cors/schema.ts";
 import { ipRestrictionFacts } from "./ip-restriction/schema.ts";
 import { keyAuthFacts } from "./key-auth/schema.ts";
@@ -7,6 +8,7 @@ import { prometheusFacts } from "./prometheus/schema.ts";
 import { rateLimitingFacts } from "./rate-limiting/schema.ts";
 import { requestTerminationFacts } from "./request-termination/schema.ts";
 
+export type { CorrelationIdConfig } from "./correlation-id/schema.ts";
 export type { CorsConfig } from "./cors/schema.ts";
 export type { IpRestrictionConfig } from "./ip-restriction/schema.ts";
 export type { KeyAuthConfig } from "./key-auth/schema.ts";
@@ -14,9 +16,18 @@ export type { PrometheusConfig } from "./prometheus/schema.ts";
 export type { RateLimitingConfig } from "./rate-limiting/schema.ts";
 export type { RequestTerminationConfig } from "./request-termination/schema.ts";
 
-export { corsFacts, ipRestrictionFacts, keyAuthFacts, prometheusFacts, rateLimitingFacts, requestTerminationFacts };
+export {
+  correlationIdFacts,
+  corsFacts,
+  ipRestrictionFacts,
+  keyAuthFacts,
+  prometheusFacts,
+  rateLimitingFacts,
+  requestTerminationFacts,
+};
 
 export const builtInFacts = [
+  correlationIdFacts,
   corsFacts,
   ipRestrictionFacts,
   keyAuthFacts,

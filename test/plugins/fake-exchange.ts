@@ -2,6 +2,7 @@
 import { hash } from "node:crypto";
 import type { Consumer, Route, Service, SnapshotCredential } from "@sluice/model";
 import type {
+  ClientConnection,
   Exchange,
   HeaderEdit,
   HeaderEditGroup,
@@ -64,6 +65,8 @@ export interface FakeRequest {
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   readonly body?: string | Buffer;
   readonly clientAddress?: string;
+  /** Default: a connection of its own. */
+  readonly connection?: ClientConnection;
 }
 
 export interface FakeExchangeOptions extends FakeRequest {
@@ -166,6 +169,7 @@ export function fakeExchange(options: FakeExchangeOptions = {}): FakeExchange {
       host: "localhost:8000",
       clientAddress: options.clientAddress ?? "192.0.2.1",
       serverName: null,
+      connection: options.connection ?? { localAddress: "127.0.0.1", port: 8000 },
       // As in the engines: callers pass names in lower case.
       rawHeaders: [...headers].flatMap(([name, values]) => values.flatMap((value) => [name, value])),
       header: (name) => headers.get(name)?.join(", "),

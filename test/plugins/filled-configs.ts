@@ -13,6 +13,7 @@ export const configViolations = (plugin: PluginName, config: object): readonly s
 
 export const filledRateLimiting = filled("rate-limiting", { minute: 5 });
 export const filledKeyAuth = filled("key-auth", {});
+export const filledCorrelationId = filled("correlation-id", {});
 export const filledCors = filled("cors", {});
 export const filledPrometheus = filled("prometheus", {});
 export const filledRequestTermination = filled("request-termination", {});

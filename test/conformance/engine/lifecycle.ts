@@ -36,6 +36,31 @@ export function lifecycleSuite(engine: Engine): void {
       assert.deepEqual([exchange.status, exchange.source], [429, "gateway"]);
     });
 
+    it("see one connection for all of its requests, with the listener's address", async (test) => {
+      const seen: object[] = [];
+      const { port } = await startRig(test, engine, {
+        plugins: {
+          cors: {
+            access({ request: { connection } }) {
+              seen.push(connection);
+              return { status: 200, body: "answered" };
+            },
+          },
+        },
+      });
+      for (const requests of [2, 1]) {
+        const socket = await dial(test, port);
+        for (let sent = 0; sent < requests; sent++) {
+          socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+          await receiveUntil(socket, "answered");
+        }
+      }
+      assert.equal(seen.length, 3);
+      assert.equal(seen[0], seen[1]);
+      assert.notEqual(seen[0], seen[2]);
+      assert.partialDeepStrictEqual(seen[0], { localAddress: "127.0.0.1", port });
+    });
+
     it("receive times, status and bytes of each completed exchange of a connection", async (test) => {
       const seen: { in: number; out: number; source: string; ordered: boolean }[] = [];
       const both = signal();

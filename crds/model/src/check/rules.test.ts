@@ -25,7 +25,8 @@ const characters = (value: string) =>
   `invalid path: '${value}' (characters outside of the reserved list of RFC 3986 found)`;
 const POSITION = "invalid wildcard: must be placed at leftmost or rightmost label";
 const addressOrBlock = (value: string) => `invalid ip or cidr range: '${value}'`;
-const available = "Sluice has cors, ip-restriction, key-auth, prometheus, rate-limiting, request-termination";
+const available =
+  "Sluice has correlation-id, cors, ip-restriction, key-auth, prometheus, rate-limiting, request-termination";
 const SHOULD_START = "should start with: / (fixed path) or ~/ (regex path)";
 
 /** The message of each rule for each value; undefined: valid. */

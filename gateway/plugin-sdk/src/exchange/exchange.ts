@@ -7,6 +7,14 @@
 import type { ExchangeConsumer, ExchangeCredential, ExchangeRoute, ExchangeService } from "./entities.ts";
 import type { HeaderName } from "./header-name.ts";
 
+/** The connection on which the client sent the request: the same object for all requests of one connection. */
+export interface ClientConnection {
+  /** The address at which the connection was accepted. */
+  readonly localAddress: string;
+  /** The port at which the connection was accepted. */
+  readonly port: number;
+}
+
 export interface ExchangeRequest {
   readonly method: string;
   /** Normalised: dot segments removed, `//` merged, unreserved characters decoded. No query. */
@@ -20,6 +28,7 @@ export interface ExchangeRequest {
   readonly clientAddress: string;
   /** Server name of the TLS handshake; null without TLS or SNI. */
   readonly serverName: string | null;
+  readonly connection: ClientConnection;
   /** The value of a header by its lower-case name; several are joined by ", ". */
   header(name: Lowercase<string>): string | undefined;
   /** All headers in received order: name, value, name, value. */

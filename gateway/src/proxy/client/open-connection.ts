@@ -8,6 +8,8 @@ import type { MinRateLimits } from "../timers/min-rate-timer.ts";
 export interface ConnectionPeer {
   /** In the form of `canonicalAddress`. */
   readonly peerAddress: string;
+  /** The listener's address to which the client connected, in the form of `canonicalAddress`. */
+  readonly localAddress: string;
   /** The listener's port. */
   readonly port: number;
   readonly scheme: "http" | "https";
@@ -20,7 +22,11 @@ export const peerAddressOf = ({ remoteAddress }: Pick<Socket, "remoteAddress">):
   canonicalAddress(remoteAddress ?? "");
 
 export function peerOf(socket: Socket): ConnectionPeer {
-  const address = { peerAddress: peerAddressOf(socket), port: socket.localPort ?? 0 };
+  const address = {
+    peerAddress: peerAddressOf(socket),
+    localAddress: canonicalAddress(socket.localAddress ?? ""),
+    port: socket.localPort ?? 0,
+  };
   if (!(socket instanceof TLSSocket)) return { ...address, scheme: "http", serverName: null, tlsVersion: null };
   // False when the client sent no SNI; Node's types declare `servername` for server sockets only as `any`.
   const { servername } = socket as { readonly servername?: string | false };

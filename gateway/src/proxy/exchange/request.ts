@@ -1,6 +1,6 @@
 /** The request as router and plugins see it, created from the head that any engine provides. */
 
-import type { ExchangeRequest } from "@sluice/plugin-sdk";
+import type { ClientConnection, ExchangeRequest } from "@sluice/plugin-sdk";
 import type { RoutableRequest } from "../../compile/runtime.ts";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import type { ClientBody } from "../client/client-body.ts";
@@ -71,6 +71,10 @@ export class IncomingRequest implements ExchangeRequest, RoutableRequest {
 
   get rawHeaders(): readonly string[] {
     return this.head.rawHeaders;
+  }
+
+  get connection(): ClientConnection {
+    return this.head.peer;
   }
 
   header(name: string): string | undefined {

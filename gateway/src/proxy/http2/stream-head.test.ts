@@ -9,6 +9,7 @@ const peer = {
   port: 8443,
   scheme: "https",
   serverName: "a.example",
+  localAddress: "127.0.0.1",
   tlsVersion: "TLSv1.3",
 } as const;
 const pseudo = { ":method": "GET", ":scheme": "https", ":authority": "a.example", ":path": "/b?c" };

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { ClientBody } from "../client/client-body.ts";
-import { peerOf } from "../client/open-connection.ts";
+import { type ConnectionPeer, peerOf } from "../client/open-connection.ts";
 import type { TrafficCounters } from "../exchange/live-exchange.ts";
 import type { RequestHead } from "../exchange/request.ts";
 import { ByteView } from "../sockets/byte-view.ts";
@@ -10,6 +10,17 @@ import { gatewayErrorInHead } from "./malformed-head.ts";
 
 /** Fastify keeps the request target here when `rewriteUrl` returns another one. */
 type Rewritten = IncomingMessage & { readonly originalUrl?: string };
+
+/** Node has no object of its own for a connection's facts, and plugins rely on one object for each connection. */
+const peers = new WeakMap<Socket, ConnectionPeer>();
+
+function cachedPeerOf(socket: Socket): ConnectionPeer {
+  const known = peers.get(socket);
+  if (known !== undefined) return known;
+  const peer = peerOf(socket);
+  peers.set(socket, peer);
+  return peer;
+}
 
 export function headOf(incoming: Rewritten): RequestHead {
   const { headers, rawHeaders, socket } = incoming;
@@ -22,7 +33,7 @@ export function headOf(incoming: Rewritten): RequestHead {
     httpVersion: incoming.httpVersion,
     fault: gatewayErrorInHead(incoming, target),
     rawHeaders,
-    peer: peerOf(socket),
+    peer: cachedPeerOf(socket),
     body: hasBody ? bodyOf(incoming, declared === undefined ? null : Number(declared)) : null,
     header(name) {
       const value = headers[name];

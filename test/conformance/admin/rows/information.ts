@@ -65,7 +65,15 @@ export const information: Table = {
       ask: "GET /plugins/enabled",
       status: 200,
       body: {
-        enabled_plugins: ["cors", "ip-restriction", "key-auth", "prometheus", "rate-limiting", "request-termination"],
+        enabled_plugins: [
+          "correlation-id",
+          "cors",
+          "ip-restriction",
+          "key-auth",
+          "prometheus",
+          "rate-limiting",
+          "request-termination",
+        ],
       },
     },
     { does: "lists its URLs", ask: "GET /endpoints", status: 200, has: { data: ["/"] } },

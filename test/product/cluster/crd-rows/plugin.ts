@@ -7,7 +7,7 @@ export const plugin: readonly Row[] = [
   ...common(cors),
   ...words(
     "plugin",
-    ["cors", "ip-restriction", "key-auth", "prometheus", "rate-limiting", "request-termination"],
+    ["correlation-id", "cors", "ip-restriction", "key-auth", "prometheus", "rate-limiting", "request-termination"],
     (name) => ({
       plugin: name,
     }),
