@@ -1,5 +1,6 @@
 /** The plugins that come with Sluice. */
 import type { PluginDefinition } from "@sluice/plugin-sdk";
+import { botDetection } from "./bot-detection/index.ts";
 import { correlationId } from "./correlation-id/index.ts";
 import { cors } from "./cors/index.ts";
 import { ipRestriction } from "./ip-restriction/index.ts";
@@ -8,9 +9,10 @@ import { prometheus } from "./prometheus/index.ts";
 import { rateLimiting } from "./rate-limiting/index.ts";
 import { requestTermination } from "./request-termination/index.ts";
 
-export { correlationId, cors, ipRestriction, keyAuth, prometheus, rateLimiting, requestTermination };
+export { botDetection, correlationId, cors, ipRestriction, keyAuth, prometheus, rateLimiting, requestTermination };
 
 export const builtInPlugins: readonly PluginDefinition[] = [
+  botDetection,
   correlationId,
   cors,
   ipRestriction,

@@ -1,5 +1,6 @@
 /** The facts and schemas of the plugins that come with Sluice. Their code is not loaded. */
 import type { Static } from "@sluice/plugin-sdk";
+import { botDetectionFacts } from "./bot-detection/schema.ts";
 import { correlationIdFacts } from "./correlation-id/schema.ts";
 import { corsFacts } from "./cors/schema.ts";
 import { ipRestrictionFacts } from "./ip-restriction/schema.ts";
@@ -8,6 +9,7 @@ import { prometheusFacts } from "./prometheus/schema.ts";
 import { rateLimitingFacts } from "./rate-limiting/schema.ts";
 import { requestTerminationFacts } from "./request-termination/schema.ts";
 
+export type { BotDetectionConfig } from "./bot-detection/schema.ts";
 export type { CorrelationIdConfig } from "./correlation-id/schema.ts";
 export type { CorsConfig } from "./cors/schema.ts";
 export type { IpRestrictionConfig } from "./ip-restriction/schema.ts";
@@ -17,6 +19,7 @@ export type { RateLimitingConfig } from "./rate-limiting/schema.ts";
 export type { RequestTerminationConfig } from "./request-termination/schema.ts";
 
 export {
+  botDetectionFacts,
   correlationIdFacts,
   corsFacts,
   ipRestrictionFacts,
@@ -27,6 +30,7 @@ export {
 };
 
 export const builtInFacts = [
+  botDetectionFacts,
   correlationIdFacts,
   corsFacts,
   ipRestrictionFacts,

@@ -17,3 +17,4 @@ export const filledCorrelationId = filled("correlation-id", {});
 export const filledCors = filled("cors", {});
 export const filledPrometheus = filled("prometheus", {});
 export const filledRequestTermination = filled("request-termination", {});
+export const filledBotDetection = filled("bot-detection", {});

@@ -88,7 +88,7 @@ const cases: readonly Case[] = [
     name: "misspelt",
     condition: "Accepted",
     reason: "Invalid",
-    message: /spec\.plugin: plugin 'key-atuh' not enabled, did you mean key-auth\? Sluice has cors/,
+    message: /spec\.plugin: plugin 'key-atuh' not enabled, did you mean key-auth\? Sluice has /,
     answers: [
       ["/misspelt", 503],
       ["/misspelt", 503, "misspelt"],
@@ -107,7 +107,7 @@ const cases: readonly Case[] = [
     condition: "Accepted",
     reason: "Invalid",
     message:
-      /spec\.plugin: plugin 'jwt' not enabled: Sluice has correlation-id, cors, ip-restriction, key-auth, prometheus, rate-limiting, request-termination; remove/,
+      /spec\.plugin: plugin 'jwt' not enabled: Sluice has bot-detection, correlation-id, cors, ip-restriction, key-auth, prometheus, rate-limiting, request-termination; remove/,
     answers: [["/jwt", 503]],
     refusal: /Unsupported value: "jwt"/,
   },

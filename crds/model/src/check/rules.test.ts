@@ -26,7 +26,7 @@ const characters = (value: string) =>
 const POSITION = "invalid wildcard: must be placed at leftmost or rightmost label";
 const addressOrBlock = (value: string) => `invalid ip or cidr range: '${value}'`;
 const available =
-  "Sluice has correlation-id, cors, ip-restriction, key-auth, prometheus, rate-limiting, request-termination";
+  "Sluice has bot-detection, correlation-id, cors, ip-restriction, key-auth, prometheus, rate-limiting, request-termination";
 const SHOULD_START = "should start with: / (fixed path) or ~/ (regex path)";
 
 /** The message of each rule for each value; undefined: valid. */
@@ -270,6 +270,10 @@ const cases: Readonly<Record<string, readonly (readonly [value: string, sentence
     ["https://example.com", undefined],
     [String.raw`.*\.example\.com`, undefined],
     ["*.example.com", "'*.example.com' is not a valid regex (missing argument to repetition operator: `*`)"],
+  ],
+  regex: [
+    ["^bot|spider", undefined],
+    ["*", "not a valid regex: * (missing argument to repetition operator: `*`)"],
   ],
   "plugin-name": [
     ["key-auth", undefined],

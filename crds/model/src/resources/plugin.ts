@@ -37,6 +37,9 @@ export type PluginSpec = CommonSpec &
     readonly configFrom?: readonly ConfigFrom[];
   };
 
+/** `a, b and c` */
+const listOf = (names: readonly string[]): string => names.join(", ").replace(/, ([^,]*)$/, " and $1");
+
 /** The targets that some plugins refuse, from the table of plugins. */
 const refusals = targetKinds.flatMap((kind) => {
   const refusing = (builtInFacts as readonly PluginFacts[])
@@ -47,7 +50,7 @@ const refusals = targetKinds.flatMap((kind) => {
     rule:
       `!(self.plugin in [${refusing.map((name) => `'${name}'`).join(", ")}]) || !has(self.targetRefs) || ` +
       `!self.targetRefs.exists(target, target.kind == '${kind}')`,
-    message: `${refusing.join(" and ")} cannot be attached to a ${kind}`,
+    message: `${listOf(refusing)} cannot be attached to a ${kind}`,
     fieldPath: ".targetRefs",
   };
 });

@@ -66,6 +66,7 @@ export const information: Table = {
       status: 200,
       body: {
         enabled_plugins: [
+          "bot-detection",
           "correlation-id",
           "cors",
           "ip-restriction",

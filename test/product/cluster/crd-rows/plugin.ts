@@ -7,7 +7,16 @@ export const plugin: readonly Row[] = [
   ...common(cors),
   ...words(
     "plugin",
-    ["correlation-id", "cors", "ip-restriction", "key-auth", "prometheus", "rate-limiting", "request-termination"],
+    [
+      "bot-detection",
+      "correlation-id",
+      "cors",
+      "ip-restriction",
+      "key-auth",
+      "prometheus",
+      "rate-limiting",
+      "request-termination",
+    ],
     (name) => ({
       plugin: name,
     }),

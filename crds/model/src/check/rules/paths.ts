@@ -25,6 +25,7 @@ export const regex: TextRule = (source) => {
 };
 
 export const pathRules = {
+  regex,
   path: (value) => {
     if (!value.startsWith("/")) return "should start with: /";
     if (value.includes("//")) return "must not have empty segments";
