@@ -137,7 +137,7 @@ describe("the operator on a directory with two nodes", { concurrency: false }, (
   beforeEach(endAll);
   after(endAll);
 
-  test("publishes once it has read everything, one full document to each node, and writes conditions", async () => {
+  test("publishes one full document to each node once all resources are read, and writes conditions", async () => {
     const { nodes, client, operator } = await scene(service("users"), route("users"));
     await all(nodes, "users");
     assert.deepEqual(
@@ -155,7 +155,7 @@ describe("the operator on a directory with two nodes", { concurrency: false }, (
       assert.match(metrics, line);
   });
 
-  test("finds its nodes behind a headless Service, and those that come later", async () => {
+  test("finds its nodes behind a headless Service, also nodes that are added later", async () => {
     const nodes = [await node(), await node()] as const;
     const slice = (...addresses: readonly TestNode[]) =>
       addresses.map(({ address }, index) => ({
@@ -258,7 +258,7 @@ describe("the operator on a directory with two nodes", { concurrency: false }, (
     assert.deepEqual(await conditionsOf(client, "Route", "users"), before);
   });
 
-  test("pushes nothing after its own restart when nothing changed", async () => {
+  test("pushes no document after its own restart when no resource changed", async () => {
     const { directory, nodes, client, operator } = await scene(service("users"), route("users"));
     await programmed(client, "Route", "users");
     const file = join(directory, ".status", "route", "default_users.json");

@@ -74,14 +74,14 @@ test("Secrets of version 0.1 are moved out of the home namespace, except those t
   });
 });
 
-test("a Secret that is already in the private namespace stays, and the old one is deleted", async () => {
+test("a Secret that is already in the private namespace stays, and the old Secret is deleted", async () => {
   const { client, texts } = createSecrets("home/push-authority", "apart/push-authority");
   const own = privateSecretsOf(apart);
   await own.move({ ...options, client: client as never, store: undefined, leads: () => true });
   assert.deepEqual(texts(), { "apart/push-authority": "apart" });
 });
 
-test("nothing is moved by an operator that does not lead, nor where both namespaces are one", async () => {
+test("no Secret is moved by an operator that does not lead, or if both namespaces are the same", async () => {
   const { client, texts } = createSecrets("home/push-authority");
   const follower = privateSecretsOf(apart);
   await follower.move({ ...options, client: client as never, store: undefined, leads: () => false });

@@ -19,7 +19,7 @@ async function sent({ kind, resourceName }: SluiceResource<ResourceKind>) {
   return registered.find(({ type }) => type === `kubernetes:sluice.dev/v1alpha1:${kind}`)?.inputs;
 }
 
-test("a resource has its component's name, unless metadata has another", async () => {
+test("a resource has its component's name, unless metadata has another name", async () => {
   const named = await sent(new Service("users", { metadata, host: "users.example" }));
   assert.deepEqual(named, {
     apiVersion: "sluice.dev/v1alpha1",
@@ -50,7 +50,7 @@ test("a reference is a component, a name, or an output of a name", async () => {
   }
 });
 
-test("a plugin is attached to each of its targets, or to nothing", async () => {
+test("a plugin is attached to each of its targets, or to no target", async () => {
   const wide = await sent(new Plugin("metrics", { metadata, plugin: "prometheus" }));
   assert.deepEqual(wide?.spec, { plugin: "prometheus" });
   registered.length = 0;

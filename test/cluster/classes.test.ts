@@ -91,7 +91,7 @@ test("a resource whose class no operator serves gets a condition that lists the 
   assert.match(await plane.kubectl(["get", "events", "-n", "shop"]), /ClassNotServed/);
 });
 
-test("an operator of the default class serves all other resources, and no resource is served by two", async () => {
+test("an operator of the default class serves all other resources, and no resource is served by two operators", async () => {
   other = await operator({ SLUICE_HOME_NAMESPACE: "default" });
   await serves(other, ["shop.web"]);
   await says("shop/web", "Programmed", /^True/);

@@ -134,7 +134,7 @@ describe("the operator and resources of other installations", { concurrency: fal
   const says = (at: string, type: string, words: RegExp, timeout = 10_000) =>
     waitFor(async () => words.test(await condition(at, type)), { what: `${at} to say ${words}`, timeout });
 
-  test("two installations with different classes never touch each other's resources, and a resource may move from one to the other", async () => {
+  test("two installations with different classes never write each other's resources, and a resource may move from one installation to the other", async () => {
     await namespace("classes");
     const mine = await operator();
     const theirs = await operator({ SLUICE_CLASS: "theirs" });

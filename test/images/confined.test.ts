@@ -180,7 +180,7 @@ test("user-api answers a query from an embedded database below /tmp", async (con
   assert.equal((await userApi.stop()).code, 0, userApi.tail());
 });
 
-test("test-postgres creates its data once, admits clients with the password, and keeps what they write", async (context) => {
+test("test-postgres creates its data once, admits clients with the password, and keeps the data that clients write", async (context) => {
   const folder = temporaryFolder("volume");
   context.after(folder.remove);
   chownSync(folder.path, user.id, user.id);

@@ -54,7 +54,7 @@ for (const { name, workspace, title } of Object.values(workloads)) {
     });
   }
 
-  test(`${name} has Node, its own programs and nothing else at its top level`, () => {
+  test(`${name} has Node, its own programs and no other file at its top level`, () => {
     const top = new Set([...all[name].list.keys()].map((path) => path.split("/")[0]));
     assert.deepEqual([...top].toSorted(), ["etc", "lib", "lib64", "sluice", "tmp", "usr", "var"]);
     const run = [...all[name].list].filter(([path, { mode }]) => /^-.*x/.test(mode) && /^usr\//.test(path));

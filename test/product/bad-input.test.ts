@@ -97,7 +97,7 @@ test("a resource of an unknown kind is reported with its position", async () => 
   await isShown(/^operator: .*\.yaml:1:1.*unknown kind Rout/);
 });
 
-test("while no node answers, Programmed names the nodes; it becomes True when one of them is back", async () => {
+test("while no node answers, Programmed names the nodes; Programmed becomes True when a node is back", async () => {
   await Promise.all([product.kill9("gateway-1"), product.kill9("gateway-2")]);
   await put(route("waiting", { serviceRef: { name: "echo" } }));
   const programmed = async () => (await conditions("Route", "waiting")).find(({ type }) => type === "Programmed");

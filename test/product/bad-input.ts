@@ -200,7 +200,7 @@ const allNodes = async (form: Form, path: string, key?: string) =>
 /** Writes the table's invalid resources one after the other; none is reverted, so that they accumulate. */
 export function provesBadInput(form: Form, { refusedBySchema }: { readonly refusedBySchema: boolean }): void {
   for (const { what, items, kind, name, condition, reason, message, answers = [], refusal } of cases) {
-    test(`${what}: reported, and everything else works`, async () => {
+    test(`${what}: the error is reported, and all other resources are served`, async () => {
       if (refusal && refusedBySchema) await assert.rejects(form.put(...items), refusal);
       else {
         await form.put(...items);

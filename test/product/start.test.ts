@@ -139,7 +139,7 @@ test("a later start keeps folder and users, completes requests in flight on Ctrl
   assert.deepEqual(third.exit(), { code: 0, signal: null });
 });
 
-test("a part that dies is named with its last lines, and the other parts end with it", async () => {
+test("a program that dies is named with its last lines, and the other programs end too", async () => {
   const product = await npmStart("start with a death");
   await greetingOf(product);
   const pid = await descendant(product.pid, /gateway\/src\/main\.ts admin/);

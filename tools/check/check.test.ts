@@ -17,7 +17,7 @@ function importing(path: string, specifier: string): readonly string[] {
   return checkImports(findImports([{ path, text }]), workspaces).map(show);
 }
 
-test("finds every form of import with its line, and none in comments or strings", () => {
+test("finds every form of import with its line, and no import in comments or strings", () => {
   const text = `
 import a from "a";
 import type { B } from "@scope/b/deep.js";
@@ -132,7 +132,7 @@ test("accepts members of a network module that do not reach the network", () => 
   assert.equal(faults('import * as net from "node:net";'), 1);
 });
 
-test("a package that is imported but not declared is an error, and so is one that is declared but not imported", () => {
+test("a package that is imported but not declared is an error, and so is a package that is declared but not imported", () => {
   const files = [
     { path: "operator/src/a.ts", text: 'import "pino";\nimport "yaml";\nimport type { A } from "fast-check";' },
     { path: "operator/src/a.test.ts", text: 'import "fast-check";' },
@@ -149,7 +149,7 @@ test("a package that is imported but not declared is an error, and so is one tha
   ]);
 });
 
-test("a long source file is an error, a generated one is not", () => {
+test("a long source file is an error, a long generated file is not", () => {
   const long = "line\n".repeat(401);
   const files = [
     { path: "a.ts", text: long },

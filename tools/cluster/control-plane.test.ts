@@ -26,7 +26,7 @@ test("refuses forbidden requests of kubectl, with the server's message", async (
   await assert.rejects(cluster.kubectl(["get", "configmap", "absent"]), /configmaps "absent" not found/);
 });
 
-test("lets a user do what RBAC grants and nothing else", async () => {
+test("lets a user do what RBAC grants, and refuses all other requests", async () => {
   const user = "system:serviceaccount:default:reader";
   const config = await cluster.kubeconfigFor(user, ["testers"]);
   const asUser = (...args: string[]) => cluster.kubectl([`--kubeconfig=${config}`, ...args]);

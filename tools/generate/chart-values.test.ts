@@ -32,7 +32,7 @@ test("values are described by their comments, with types of their defaults", () 
   ]);
 });
 
-test("the schema has every value and no other", () => {
+test("the schema has every value and no other value", () => {
   const { properties, additionalProperties } = valuesSchema(chartValues(text)) as {
     properties: { part: { properties: object; additionalProperties: boolean } };
     additionalProperties: boolean;

@@ -95,7 +95,7 @@ test("a failed wait names its condition and the last error", async () => {
   );
 });
 
-test("a wait ends even if a check never does", async () => {
+test("a wait ends even if a check never ends", async () => {
   await assert.rejects(
     waitFor(() => new Promise(() => {}), { what: "nothing", timeout: 30 }),
     /waited 0.03 s/,

@@ -37,7 +37,7 @@ test("every test file belongs to exactly one stage, and to unit if no folder of 
   ]);
 });
 
-test("without arguments all stages except e2e run; with arguments the named ones run, in the order of the stages", () => {
+test("without arguments all stages except e2e run; with arguments the named stages run, in the usual order", () => {
   const all = ["check", "tools", "unit", "conformance", "cluster", "images", "product", "golden"];
   assert.deepEqual(chosen([], paths), { names: all, unknown: [] });
   assert.deepEqual(chosen(["golden", "check"], paths), { names: ["check", "golden"], unknown: [] });
@@ -74,7 +74,7 @@ test("a test that neither passed nor was skipped has failed", () => {
 });
 
 const faults: readonly [what: string, counts: Counts | undefined, files: [string, number][], expected: RegExp[]][] = [
-  ["all is well", counts, [["a.test.ts", 2]], []],
+  ["all tests passed", counts, [["a.test.ts", 2]], []],
   ["there is no test file", counts, [], [/^it has no test file$/]],
   [
     "a file has no test",
@@ -86,7 +86,7 @@ const faults: readonly [what: string, counts: Counts | undefined, files: [string
     [/^b\.test\.ts reported no test$/],
   ],
   [
-    "a test is skipped and one is a todo",
+    "a test is skipped and another test is a todo",
     { ...counts, skipped: 1, todo: 1 },
     [["a.test.ts", 4]],
     [/^1 skipped/, /^1 todo/],

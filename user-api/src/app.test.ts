@@ -71,7 +71,7 @@ describe("the user directory", () => {
     }
   });
 
-  it("returns the other fields when one fails", async () => {
+  it("returns the other fields when one field fails", async () => {
     const bob = await create("Bob");
     const reply = await postQuery(app, { query: `{ a: user(id: "x") { id } b: user(id: "${bob.id}") { name } }` });
     assert.deepEqual(reply.data, { a: null, b: { name: "Bob" } });

@@ -39,11 +39,11 @@ function settingOf(limit: string): string {
 const ofTime: Readonly<Record<string, RegExp>> = { milliseconds: /`TIMEOUT`/, receiveMilliseconds: /408/ };
 
 describe("the README", () => {
-  it("has every setting, and no other", () => {
+  it("lists every setting, and no other setting", () => {
     assert.deepEqual(namesIn("Settings", /^SLUICE_/), variableNames().toSorted());
   });
 
-  it("has every code, and no other", () => {
+  it("lists every error code, and no other code", () => {
     assert.deepEqual(namesIn("Errors", /^[A-Z]/), Object.keys(statuses).toSorted());
   });
 
@@ -56,7 +56,7 @@ describe("the README", () => {
     }
   });
 
-  it("has every metric, and no other", async () => {
+  it("lists every metric, and no other metric", async () => {
     const { app } = await testApp();
     const { body } = await app.inject("/metrics");
     await app.close();
@@ -64,7 +64,7 @@ describe("the README", () => {
     assert.deepEqual(namesIn("Operations", /^sluice_/), metrics);
   });
 
-  it("has the schema", () => {
+  it("contains the schema", () => {
     const [, text = ""] = /```graphql\n([\s\S]*?)```/.exec(readme) ?? [];
     const fieldsOf = (source: string) =>
       Object.values(buildSchema(source).getTypeMap()).flatMap((type) =>

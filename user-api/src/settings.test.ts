@@ -179,7 +179,7 @@ describe("settings", () => {
     });
   }
 
-  it("prefers a present name to the former one, with a warning", () => {
+  it("prefers a present name to the former name, with a warning", () => {
     const result = readIn({ SLUICE_USER_API_DRAIN_SECONDS: "7", SLUICE_USER_API_DRAIN_TIMEOUT: "8s" });
     assert.ok("settings" in result);
     assert.equal(result.settings.drainMilliseconds, 8_000);

@@ -37,7 +37,7 @@ test("changes the transition time only with the status", () => {
     assert.equal(mergeConditions([condition("A")], [condition("A", change)], now)?.[0]?.lastTransitionTime, time);
 });
 
-test("returns null when nothing changes", () => {
+test("returns null when no condition changes", () => {
   assert.equal(mergeConditions([condition("A")], [condition("A", { lastTransitionTime: undefined })], now), null);
   assert.equal(mergeConditions([condition("A")], [], now), null);
 });

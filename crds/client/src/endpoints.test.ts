@@ -43,7 +43,7 @@ const cases: [string, Resource[], string | undefined, unknown][] = [
   ],
   ["the only port, whatever its name", [slice([{ addresses: ["10.0.0.1"] }], [{ port: 5 }])], "http", ["10.0.0.1:5"]],
   [
-    "an address of two slices once, sorted",
+    "an address that is in two slices once, with all addresses sorted",
     [slice([{ addresses: ["10.0.0.2"] }, { addresses: ["10.0.0.1"] }]), slice([{ addresses: ["10.0.0.2"] }])],
     "http",
     ["10.0.0.1:8080", "10.0.0.2:8080"],

@@ -69,7 +69,7 @@ test("a change of a mounted Secret is loaded at once, every time", async (t) => 
   assert.deepEqual(troubles, []);
 });
 
-test("a partly written set is reported once and not used; the complete set is used", async (t) => {
+test("a partly written set of files is reported once and not used; the complete set is used", async (t) => {
   const { files, write } = plain(t, first);
   const { taken, troubles } = follow(t, files, { interval: 20 });
   write({ cert: second.cert });
@@ -97,7 +97,7 @@ test("a change without a file system event is found by the next poll", async (t)
   assert.deepEqual(taken.at(-1), second);
 });
 
-test("a set that the callback rejects is tried again", async (t) => {
+test("a set of files that the callback rejects is tried again", async (t) => {
   const { files, write } = plain(t, second);
   let fails = true;
   const { taken, troubles } = follow(t, files, { interval: 20, fails: () => fails });

@@ -16,7 +16,7 @@ const memberOf = (balancer: Balancer, address: string) => {
 };
 const inFlight = (balancer: Balancer) => balancer.entries.map(({ member }) => member.inFlight);
 
-test("a retry goes to a target that was not tried, and to the last one only when there is no other", () => {
+test("a retry goes to a target that was not tried, and to the last target only when there is no other target", () => {
   const attempts = attemptsOf(balancerOf({ targets: three }));
   const tried = [attempts.next(), attempts.next()];
   assert.equal(attempts.hasOtherTarget, true);
@@ -59,7 +59,7 @@ test("a target that fails passive checks gets no more requests, and the change o
   assert.deepEqual(new Set(places), new Set(["b:1", "c:1"]));
 });
 
-test("without a healthy target none is chosen", () => {
+test("without a healthy target no target is chosen", () => {
   const balancer = balancerOf({ upstream: strict, targets: { "a:1": 1 } });
   const attempts = attemptsOf(balancer);
   attempts.next();

@@ -42,7 +42,7 @@ test("a service with the endpoints of a core Service keeps them", () => {
   assert.deepEqual(hosts(compile(null, snapshotOf({ ...full, endpoints }), tools)), ["10.1.1.1:81"]);
 });
 
-test("an upstream may take the name of one that is renamed in the same change", () => {
+test("an upstream may take the name of another upstream that is renamed in the same change", () => {
   const old = runtimeOf({});
   assert.deepEqual(hosts(old), ["10.0.0.1:80", "10.0.0.2:80"]);
   const renamed = {

@@ -60,7 +60,7 @@ const changes: readonly (readonly [what: string, change: Step, plugins: number])
 ];
 
 for (const [what, change, plugins] of changes) {
-  test(`${what} among thousands is applied without visiting the others, also by the next request`, (context) => {
+  test(`${what} among thousands is applied without visiting the other entities, also by the next request`, (context) => {
     const before = compile(null, full, tools);
     const next = stepped(full, [change]);
     for (const name of ["entries", "keys", "values"] as const)

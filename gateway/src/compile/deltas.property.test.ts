@@ -73,7 +73,7 @@ function told(runtime: Runtime) {
   };
 }
 
-test("after any changes a runtime routes like one compiled from scratch, and the previous runtime is unchanged", () => {
+test("after any changes a runtime routes like a runtime compiled from scratch, and the previous runtime is unchanged", () => {
   fc.assert(
     fc.property(changes, (all) => {
       let snapshot: Snapshot = beginning;

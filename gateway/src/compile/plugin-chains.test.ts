@@ -83,7 +83,7 @@ test("plugins that ran before the consumer was known do not run again", () => {
   ]);
 });
 
-test("a disabled plugin is ignored, so a wider one applies", () => {
+test("a disabled plugin is ignored, so a wider plugin applies", () => {
   const table = tableOf([attached("cors", ["route"], { enabled: false }), attached("cors", ["service"])]);
   assert.deepEqual(told(new RoutePlugins(table, route).http.base), ["cors service"]);
 });

@@ -13,7 +13,7 @@ const id = (digit: number) => `00000000-0000-4000-8000-00000000000${digit}`;
 /** The response to clients; the reason beside it is only logged. */
 const CLOSED = { status: 503, message: "This route is currently unavailable" };
 
-test("an invalid rate limit answers 503 in its whole scope, and a valid one with a narrower scope still applies", async () => {
+test("an invalid rate limit answers 503 in its whole scope, and a valid rate limit with a narrower scope still applies", async () => {
   const applied = applyChange(emptySnapshot, {
     put: {
       services: [{ id: id(1), host: "up.test" }],
@@ -80,7 +80,7 @@ const scopes: readonly (readonly [
   ["a service, for https", { service: { id: id(1) }, protocols: ["https"] }, []],
 ];
 for (const [what, attached, closed] of scopes)
-  test(`an unknown plugin of ${what} is answered 503 before any other plugin acts, and other requests are not`, () => {
+  test(`requests with an unknown plugin of ${what} are answered 503 before any other plugin acts, and other requests are served`, () => {
     const applied = applyChange(emptySnapshot, {
       put: {
         services: [{ id: id(1), host: "up.test" }],

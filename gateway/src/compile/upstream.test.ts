@@ -31,7 +31,7 @@ test("a service without a list of endpoints uses its host; with an empty list it
   assert.equal(next(upstreamFor(service, { endpoints: [] })), null);
 });
 
-test("endpoints are used in turn; terminating ones only if there is no other", () => {
+test("endpoints are used in turn; terminating endpoints only if there is no other endpoint", () => {
   const endpoint = (address: string, terminating = false) => ({ address, port: 80, terminating });
   const turns = (...endpoints: readonly ReturnType<typeof endpoint>[]) => {
     const upstream = upstreamFor(serviceNamed("s"), { endpoints });

@@ -48,7 +48,7 @@ describe("createMetrics", () => {
     ]);
   });
 
-  it("reports the running document, and no other", async () => {
+  it("reports the running document, and no other document", async () => {
     const metrics = node();
     for (const config of [
       { hash: "aa", revision: 1 },
@@ -108,7 +108,7 @@ describe("createMetrics", () => {
     );
   });
 
-  it("keeps no more series than its limit, and drops the least recently used one", async () => {
+  it("keeps no more series than its limit, and drops the least recently used series", async () => {
     const metrics = node({ maxSeries: 2 });
     for (const route of ["a", "b", "a", "c"]) {
       metrics.recorder(labels(route)).request(200, "service");
@@ -131,7 +131,7 @@ describe("createMetrics", () => {
     assert.match(text.join(), /route="kept".* 3$/);
   });
 
-  it("accumulates buckets, and counts values beyond the last one", async () => {
+  it("accumulates buckets, and counts values beyond the last bucket", async () => {
     const metrics = node();
     const recorder = metrics.recorder(labels("r"));
     for (const milliseconds of [25, 26, 700, 60_001]) recorder.latency("requestLatency", milliseconds);

@@ -107,7 +107,7 @@ test("a plugin for https does not apply to plain http, where a wider plugin appl
   assert.deepEqual([secure.status, secure.headers["ratelimit-limit"]], [401, undefined]);
 });
 
-test("key-auth guards upgrades: without a key they are refused, with one the key is removed", async (context) => {
+test("key-auth guards upgrades: an upgrade without a key is refused, and a key is removed from the forwarded upgrade", async (context) => {
   const { send, port } = await startNode(context, {
     service: { routes: [{ paths: ["/ws"] }], plugins: [{ name: "key-auth", config: { hide_credentials: true } }] },
     consumers: [demo],
@@ -169,7 +169,7 @@ test("of a hundred concurrent requests exactly the limit is admitted, each with 
   assert.ok(answers.every(({ status }) => status === 200 || status === 429));
 });
 
-test("metrics have Kong's names if so configured, and any username; the proxy does not serve them", async (context) => {
+test("metrics have Kong's names if so configured, and any username; the proxy does not serve metrics", async (context) => {
   const strange = { username: 'q"uo\\te\n', keyauth_credentials: [{ key: "k" }] };
   const config = { status_code_metrics: true, per_consumer: true };
   const { send, metrics } = await startNode(context, {

@@ -13,7 +13,7 @@ const making =
   (previous: Snapshot) =>
     applyDocument(previous, services(...names));
 
-test("an update is acknowledged when it is served, and the next one is based on it", async () => {
+test("an update is acknowledged when it is served, and the next update is based on the served update", async () => {
   const serving: { snapshot: Snapshot; done: () => void }[] = [];
   const intake = createIntake({
     node: "n",
@@ -36,7 +36,7 @@ test("an update is acknowledged when it is served, and the next one is based on 
   assert.equal((await second).value?.revision, 2);
 });
 
-test("an update that cannot be served does not change the state, and the next one is accepted", async () => {
+test("an update that cannot be served does not change the state, and the next update is accepted", async () => {
   let broken = true;
   const intake = createIntake({
     node: "n",

@@ -37,7 +37,11 @@ const readiness: [string, Partial<StatusFacts>, string | null][] = [
     "no configuration available (kong.yaml: gone)",
   ],
   ["is not ready while none of its workers runs", { unserved: () => "no worker is running" }, "no worker is running"],
-  ["stays ready with its old document when a newer one is refused", { trouble: () => "kong.yaml:1:1: broken" }, null],
+  [
+    "stays ready with its old document when a newer document is refused",
+    { trouble: () => "kong.yaml:1:1: broken" },
+    null,
+  ],
 ];
 for (const [what, changes, reason] of readiness)
   test(`a node ${what}`, () => assert.equal(notReady(facts(changes)), reason));

@@ -42,7 +42,7 @@ const web = { id: id(2), name: "web", paths: ["/"], service: { id: id(1) } };
 
 describe("the difference of two configurations", () => {
   const table: readonly (readonly [string, Raw, Raw, readonly string[]])[] = [
-    ["is empty if nothing changed", { services: [users] }, { services: [users] }, []],
+    ["is empty if no entity changed", { services: [users] }, { services: [users] }, []],
     [
       "creates parents before their children",
       {},
@@ -56,7 +56,7 @@ describe("the difference of two configurations", () => {
       ["remove routes 2", "remove services 1"],
     ],
     [
-      "removes a service only after its routes refer to another",
+      "removes a service only after its routes refer to another service",
       { services: [users], routes: [web] },
       { services: [{ ...users, id: id(3), name: "other" }], routes: [{ ...web, service: { id: id(3) } }] },
       ["create services 3", "replace routes 2", "remove services 1"],
@@ -79,7 +79,7 @@ describe("the difference of two configurations", () => {
       ["replace services 3", "replace services 1", "create services 4"],
     ],
     [
-      "recreates an entity that exchanges names with another one, with its dependents",
+      "recreates an entity that exchanges names with another entity, with its dependents",
       {
         services: [
           { ...users, name: "a" },
@@ -119,7 +119,7 @@ describe("the difference of two configurations", () => {
     assert.deepEqual(told(writes), ["create services 3"]);
   });
 
-  test("keeps timestamps that the document omits, and sets new ones for changed entities", () => {
+  test("keeps timestamps that the document omits, and sets new timestamps for changed entities", () => {
     const before = lists({ services: [{ ...users, created_at: 5, updated_at: 6 }] });
     assert.deepEqual(writesBetween(before, lists({ services: [users] }), { now: 9 }), []);
     const [changed] = writesBetween(before, lists({ services: [{ ...users, port: 81 }] }), { now: 9 });

@@ -57,7 +57,7 @@ test("calls that were received before the functions were set are answered then",
   assert.equal(await doubled, 8);
 });
 
-test("the end of the other thread rejects the pending calls with its reason", async (context) => {
+test("the end of the other thread rejects the pending calls with the reason for the end", async (context) => {
   const calls = callsTo(context, { wait: () => once(new EventTarget(), "never").then(() => undefined) });
   const pending = calls.call("wait");
   calls.end(new Error("the thread ended"));

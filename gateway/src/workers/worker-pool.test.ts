@@ -111,7 +111,7 @@ test("a worker that dies is replaced, and clients of other workers notice nothin
   late.close();
 });
 
-test("a worker that dies repeatedly is restarted after growing delays, and the node reports when none is left", async (context) => {
+test("a worker that dies repeatedly is restarted after growing delays, and the node reports when no worker is left", async (context) => {
   const { pool, log } = await startTestPool(context, { count: 2 });
   for (const deaths of [1, 2, 3]) {
     await Promise.all(pool.threads().map((thread) => thread.terminate()));
@@ -127,7 +127,7 @@ test("a worker that dies repeatedly is restarted after growing delays, and the n
   assert.equal((await send(pool.address.port)).status, 404);
 });
 
-test("a worker that cannot start again is tried again until it can", async (context) => {
+test("a worker that cannot start again is started again until the start succeeds", async (context) => {
   const folder = temporaryFolder("worker-pool");
   context.after(() => folder.remove());
   const accessLog = join(folder.path, "log", "access.log");
@@ -179,7 +179,7 @@ test("a worker that dies instead of serving a document does not delay it: its su
   );
 });
 
-test("a document that one worker cannot serve is served by none", async (context) => {
+test("a document that one worker cannot serve is served by no worker", async (context) => {
   const { pool } = await startTestPool(context);
   const url = await startUpstream(context, (_request, response) => response.end("ok"));
   const good = routed(url);
@@ -302,7 +302,7 @@ for (const limit of ["maxConnections", "maxConnectionsPerAddress"] as const) {
   });
 }
 
-test("a worker that is stuck is replaced; one that is only busy is not", async (context) => {
+test("a worker that is stuck is replaced; a worker that is only busy is not replaced", async (context) => {
   const { pool, log } = await startTestPool(context, { workerTimeout: 1000 });
   const url = await startUpstream(context, (_request, response) => response.end("ok"));
   await pool.serve(routed(url));

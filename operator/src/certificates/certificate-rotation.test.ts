@@ -89,11 +89,11 @@ describe("a certificate of the operator's own authority", () => {
 
 /** After each step: the number of trusted authorities and of stored keys, and whether the certificates are new. */
 const turnover: readonly (readonly [when: string, now: Date, trusted: number, keys: number, signedAnew: boolean])[] = [
-  ["in the old one's last third the new one is only trusted", after(500), 2, 2, false],
-  ["until all participants trust it", after(500, 9), 2, 2, false],
-  ["then it signs, and the old one is still trusted", after(500, 11), 2, 1, true],
-  ["until every participant has a certificate of the new one", after(500, 20), 2, 1, false],
-  ["then the old one is dropped", after(500, 22), 1, 1, false],
+  ["in the last third of the old authority, the new authority is only trusted", after(500), 2, 2, false],
+  ["until all participants trust the new authority", after(500, 9), 2, 2, false],
+  ["then the new authority signs, and the old authority is still trusted", after(500, 11), 2, 1, true],
+  ["until every participant has a certificate of the new authority", after(500, 20), 2, 1, false],
+  ["then the old authority is dropped", after(500, 22), 1, 1, false],
 ];
 
 test("during a rotation no participant is presented with a certificate of an unknown authority", async () => {
@@ -135,7 +135,7 @@ test("an expired authority is not trusted", async () => {
 
 const broken: readonly (readonly [what: string, (good: Set) => Set])[] = [
   ["cut off", (good) => ({ ...good, authorities: good.authorities.slice(0, 80) })],
-  ["with another's key", (good) => ({ ...good, authorityKeys: good.certificates.server.key })],
+  ["with another authority's key", (good) => ({ ...good, authorityKeys: good.certificates.server.key })],
   ["with a garbled authority", (good) => ({ ...good, authorities: good.authorities.replace(/\n.{20}/, "\nAAAA") })],
   [
     "empty",

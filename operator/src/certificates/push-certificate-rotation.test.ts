@@ -111,7 +111,7 @@ test("nodes get their certificate and the trusted authorities, and the authority
   assert.deepEqual(namespaces, ["sluice", "sluice-operator"]);
 });
 
-test("an operator that does not lead writes nothing and uses the leader's certificates", async (t) => {
+test("an operator that does not lead writes no Secret and uses the leader's certificates", async (t) => {
   const secrets = createSecrets();
   const follower = operator(t, secrets, { leads: false });
   const leader = operator(t, secrets);
@@ -143,7 +143,7 @@ test("certificates are renewed after two thirds of their lifetime, without an Ev
   assert.deepEqual(told, []);
 });
 
-test("a new authority is trusted before it signs, and the old authority until everything is renewed", async (t) => {
+test("a new authority is trusted before it signs, and the old authority until all certificates are renewed", async (t) => {
   const secrets = createSecrets();
   const { state, shows, shown } = operator(t, secrets);
   await shows(1);
@@ -200,7 +200,7 @@ const breaks: readonly (readonly [what: string, (secrets: Secrets) => unknown, t
   ],
 ];
 for (const [what, breaking, line, trusted] of breaks)
-  test(`${what}: it is recreated with an Event, and nodes and operator keep trusting each other`, async (t) => {
+  test(`${what}: the operator repairs the Secret with an Event, and nodes and operator keep trusting each other`, async (t) => {
     const secrets = createSecrets();
     const { shows, shown, told } = operator(t, secrets);
     await shows(1);

@@ -44,7 +44,7 @@ async function run(args: readonly string[], { status = established, refusal }: S
 }
 
 describe("sluice-operator crds", () => {
-  test("prints what it did", async () => {
+  test("prints the result for each CRD", async () => {
     assert.deepEqual(await run(["apply"]), { code: 0, lines: ["things.sluice.dev created", "all are served"] });
   });
 
@@ -62,7 +62,7 @@ describe("sluice-operator crds", () => {
       { refusal: new Conflict("changed", "has been modified") },
       /^! has been/,
     ],
-    ["has names that another has", { status: taken }, /its names are taken: "things" is already in use/],
+    ["has names that another CRD has", { status: taken }, /its names are taken: "things" is already in use/],
     ["is not served in time", { status: {} }, /does not serve it yet/],
   ] as const)
     test(`fails with the reason for a CRD that ${what}`, async () => {

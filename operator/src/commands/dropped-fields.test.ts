@@ -72,6 +72,6 @@ test("a version without stored objects may be dropped", () => {
 });
 
 for (const [name, ours] of crds())
-  test(`${name} loses nothing against itself`, () => {
+  test(`${name} loses no member when it is compared with itself`, () => {
     assert.deepEqual(droppedFields(ours as Definition, ours as Definition), []);
   });

@@ -45,7 +45,7 @@ test("a long change gives the same snapshot, in steps that are short", () => {
   assert.ok(count >= 5, `${count} steps`);
 });
 
-test("removals come last, and removing everything gives the same snapshot too", () => {
+test("removals come last, and removing all entities gives the same snapshot too", () => {
   const before = whole(emptySnapshot, all);
   const change: Change = {
     put: { services: numbers.slice(250).map((at) => service(at, `new-${at}`)) },

@@ -115,7 +115,7 @@ test("a resource that changes again within its batch still counts as before the 
   assert.equal(services(look()), "a=1");
 });
 
-test("an incomplete batch that overwrites an incomplete one counts as the state before both", () => {
+test("an incomplete batch that overwrites an incomplete batch counts as the state before both batches", () => {
   const { write, look } = scene();
   write("Service", "a", "1");
   write("Service", "a", "2", {});
@@ -124,7 +124,7 @@ test("an incomplete batch that overwrites an incomplete one counts as the state 
   assert.equal(services(look()), "a=1");
 });
 
-test("an incomplete batch that overwrites a complete one counts as the complete one", () => {
+test("an incomplete batch that overwrites a complete batch counts as the complete batch", () => {
   const { write, look } = scene();
   write("Service", "a", "1");
   write("Service", "a", "2", { size: 1, completes: true });
@@ -133,7 +133,7 @@ test("an incomplete batch that overwrites a complete one counts as the complete 
   assert.equal(services(look()), "a=2");
 });
 
-test("an undone batch leaves nothing behind", () => {
+test("an undone batch leaves no resource held back", () => {
   const { write, look, remove } = scene();
   write("Service", "a", "1");
   write("Service", "a", "2", { size: 3 });
@@ -149,7 +149,7 @@ test("an undone batch leaves nothing behind", () => {
   });
 });
 
-test("a batch that stays incomplete is reported after a while, and not before", () => {
+test("a batch that stays incomplete is reported only after a while", () => {
   const { write, look, pass } = scene();
   write("Service", "a", "1");
   write("Service", "a", "2", { size: 3 });

@@ -86,7 +86,7 @@ test("many entities that the model refuses are left out in few steps", () => {
 for (const [when, before] of [
   ["that is new", emptyBuild],
   [
-    "that was fine before",
+    "that was valid before",
     first({ services: [users, posts], routes: [route("a", "users"), route("b", "posts")] }).built,
   ],
 ] as const)
@@ -102,7 +102,7 @@ for (const [when, before] of [
     assert.match(routes.get(b.id)?._sluice?.unavailable ?? "", /services/);
   });
 
-test("a protecting plugin that the model refuses answers 503, any other is left out", () => {
+test("a protecting plugin that the model refuses answers 503, any other plugin is left out", () => {
   const limit = broken(plugin("rate-limiting", "users"), { config: { minute: "many" } });
   const prometheus = make("plugins", { name: "prometheus", service: { id: users.id } });
   const result = first({ services: [users], plugins: [limit, broken(prometheus, { config: { x: 1 } })] });

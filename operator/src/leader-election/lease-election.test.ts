@@ -46,7 +46,7 @@ test("the first operator leads, and the second waits and knows the leader", asyn
   assert.deepEqual([one.terms, two.terms], [[1], []]);
 });
 
-test("a closing leader releases the Lease, and another leads after its next read", async (t) => {
+test("a closing leader releases the Lease, and another operator leads after its next read of the Lease", async (t) => {
   const { clock, start, shared } = scene(t);
   const [one, two] = [start("one"), start("two")];
   await clock.pass(7000);
@@ -72,7 +72,7 @@ test("a leader that closes during an API server outage releases the Lease once t
   assert.deepEqual(warnings, []);
 });
 
-test("a closing leader does not release a Lease that another holds by then", async (t) => {
+test("a closing leader does not release a Lease that another operator holds by then", async (t) => {
   const { clock, start, shared } = scene(t);
   const one = start("one");
   await clock.pass(7000);
@@ -103,7 +103,7 @@ for (const [what, failure, seconds] of [
     assert.deepEqual(warnings, ["cannot release the Lease: another operator has to wait until it expires"]);
   });
 
-test("after the leader's death, another leads once the Lease has expired, and not before", async (t) => {
+test("after the leader's death, another operator leads only once the Lease has expired", async (t) => {
   const { clock, start } = scene(t);
   const [one, two] = [start("one"), start("two")];
   await clock.pass(20_500);
@@ -190,7 +190,7 @@ test("a deleted Lease is recreated with a higher term", async (t) => {
   assert.equal(shared.lease?.holder, "one");
 });
 
-test("a higher term seen by a node raises the term at once, and only once", async (t) => {
+test("a higher term that a node has seen raises the term once and without delay", async (t) => {
   const { clock, start, shared } = scene(t);
   const one = start("one");
   await clock.pass(0);

@@ -111,7 +111,7 @@ test("a node that leaves a document unanswered is silent two seconds after it wa
   assert.ok(publisher.acknowledgement(revision).programmed);
 });
 
-test("a node that has waited long is polled before the push: nothing is sent to a dead node", async (t) => {
+test("a node that has waited long is polled before the push: no document is sent to a dead node", async (t) => {
   const { addresses, publisher, puts, looks, gone, publish, end, pass } = await scene(t, MAX_FULL_PUSHES + 3);
   const revision = await publish(one);
   const [brief = "", dead = "", alive = ""] = addresses.slice(-3);

@@ -75,7 +75,7 @@ async function settle(): Promise<void> {
   for (let round = 0; round < 5; round++) await turn();
 }
 
-test("an idle node gets a document at once, a busy one the newest right after its push", async (t) => {
+test("an idle node gets a document at once, and a busy node gets the newest document right after its current push", async (t) => {
   const { publish, pushes } = await scene(t);
   await publish(1);
   await publish(2);

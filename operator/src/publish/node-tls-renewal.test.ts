@@ -62,7 +62,7 @@ test("no node is called until there is a certificate", async (t) => {
   assert.equal((await client.state()).node, "first");
 });
 
-test("a call in progress finishes on its connection, and the next uses the new certificate", async (t) => {
+test("a call in progress finishes on its connection, and the next call uses the new certificate", async (t) => {
   const { address, asked, show, hold, release } = await scene(t);
   const connector = createNodeConnector({ tls: await show("first") });
   t.after(() => connector.close());

@@ -175,7 +175,7 @@ test("a node that becomes silent during a call is reported before the call ends"
   publisher.setNodes([]);
 });
 
-test("the same list of nodes changes nothing, and a removed node is forgotten", async () => {
+test("the same list of nodes has no effect, and a removed node is forgotten", async () => {
   const [a, b] = [fakeNode([one.hash]), fakeNode([one.hash])];
   await withPublisher({ a, b }, async (publisher, clock) => {
     await waitFor(programmed(publisher, publisher.publish(one)), { what: "both nodes to have the revision" });
@@ -205,7 +205,7 @@ test("a node that computes another hash is reported, and is not pushed to repeat
   });
 });
 
-test("a refused document is sent once more to a node that restarted, which may be of another version", async () => {
+test("a refused document is sent once more to a node that restarted, because the restarted node may have another version", async () => {
   const node = fakeNode([one.hash]);
   node.refuses = true;
   await withPublisher({ a: node }, async (publisher) => {
@@ -232,7 +232,7 @@ test("a refused document is not sent again, and the reason stays visible", async
   });
 });
 
-test("after a restart the operator continues the nodes' revisions and pushes nothing that they have", async () => {
+test("after a restart the operator continues the nodes' revisions and pushes no document that the nodes have", async () => {
   const node = fakeNode([one.hash, two.hash]);
   await withPublisher({ a: node }, async (publisher) => {
     await waitFor(programmed(publisher, publisher.publish(one)), { what: "the first revision" });
@@ -247,7 +247,7 @@ test("after a restart the operator continues the nodes' revisions and pushes not
   });
 });
 
-test("while another operator leads, nodes are polled and nothing is pushed; from the first term on all get the document", async () => {
+test("while another operator leads, nodes are polled and no document is pushed; from this operator's first term on, all nodes get the document", async () => {
   const node = fakeNode([one.hash, one.hash, one.hash]);
   let term: number | null = null;
   const publisher = createPublisher({

@@ -18,7 +18,7 @@ test("a change is computed once for all nodes with the same document", () => {
   assert.deepEqual(Object.keys(change.put), ["services"]);
 });
 
-test("a document is computed once until another one is requested", () => {
+test("a document is computed once until another document is requested", () => {
   const document = sharedDocument(one);
   assert.equal(sharedDocument(one), document);
   assert.notEqual(sharedDocument(other), document);
@@ -41,7 +41,7 @@ test("a long push is compressed", async () => {
   assert.deepEqual(JSON.parse(gunzipSync(bytes).toString()), push);
 });
 
-test("nodes with the same push share one body; another revision has its own", async () => {
+test("nodes with the same push share one body; another revision has its own body", async () => {
   assert.equal(pushBodyOf({ revision: 4, document: long }), pushBodyOf({ revision: 4, document: long }));
   assert.notEqual(pushBodyOf({ revision: 4, document: long }), pushBodyOf({ revision: 5, document: long }));
   const { bytes } = await pushBodyOf({ revision: 2, base: "two", change });

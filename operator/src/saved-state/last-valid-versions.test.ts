@@ -111,23 +111,23 @@ test("new, first and deleted objects change the version; statuses and generation
   };
   const secret = { ...version("s", 1), kind: "Secret" };
   const steps: readonly (readonly [what: string, does: () => void, grows: boolean])[] = [
-    ["a first one", () => valid.record(key, version("one", 1)), true],
+    ["a first object", () => valid.record(key, version("one", 1)), true],
     ["a status", () => valid.refresh(key, version("one", 1)), false],
-    ["the same again", () => valid.record(key, version("one", 1)), false],
+    ["the same object again", () => valid.record(key, version("one", 1)), false],
     ["a generation", () => valid.record(key, version("one", 2)), false],
     ["another object", () => valid.record(key, version("two", 1)), true],
     ["a Secret", () => valid.recordSecret(key, secret), true],
     ["the same Secret", () => valid.recordSecret(key, secret), false],
     ["another Secret", () => valid.recordSecret(key, { ...version("t", 1), kind: "Secret" }), true],
     ["a saved version", () => void valid.restore(new Map([["Route/default/b", version("b", 1)]])), false],
-    ["none that goes", () => valid.keepOnly(valid.all()), false],
-    ["one that goes", () => valid.forget(key), true],
-    ["one that was not there", () => valid.forget(key), false],
+    ["no resource that is removed", () => valid.keepOnly(valid.all()), false],
+    ["a resource that is removed", () => valid.forget(key), true],
+    ["a removed resource that was unknown", () => valid.forget(key), false],
   ];
   for (const [what, does, expected] of steps) assert.equal(grows(does), expected, what);
 });
 
-test("the Secret of a Certificate is stored and removed with it, and belongs to that object", () => {
+test("the Secret of a Certificate is stored and removed with the Certificate, and belongs to that object", () => {
   const secret = { ...version("s", 1), kind: "Secret", data: { "tls.crt": "" } };
   const certificate = "Certificate/default/a";
   const valid = createLastValidVersions();

@@ -141,7 +141,7 @@ for (const [what, silence] of Object.entries(silences))
     assert.deepEqual([asked, reads], [21, [0]]);
   });
 
-test("when a term begins, state saved by another operator is read before the state counts as read", async () => {
+test("when a term begins, the operator reads state that another operator saved before it reports that reading is complete", async () => {
   const store = testStore();
   const [one, two] = [scene({ store }), scene({ store })];
   await waitFor(() => one.reader.isRead() && two.reader.isRead(), {
@@ -186,7 +186,7 @@ test("a term that begins during a read causes another read", async () => {
   assert.deepEqual(two.reads, [0, 1]);
 });
 
-test("state that could not be read in time is read before it would be replaced", async () => {
+test("state that could not be read in time is read before a write would replace it", async () => {
   const { store, ...first } = scene();
   first.valid.record(key, route("one", 1));
   first.lead(1);

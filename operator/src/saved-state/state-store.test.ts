@@ -57,7 +57,7 @@ test("saved state is read by the next operator, without status", async () => {
   assert.equal(await keeper().term(), 4);
 });
 
-test("a change of one resource writes one part and removes the replaced one", async () => {
+test("a change of one resource writes one part and removes the replaced part", async () => {
   const { store, keeper, informed } = scene();
   const mine = keeper();
   const before = many(5000);
@@ -86,7 +86,7 @@ test("the saved copy contains no secret in clear text, and cannot be decrypted w
   assert.doesNotMatch(JSON.stringify(warnings), new RegExp(secret));
 });
 
-test("a replaced key is used: everything is encrypted again, and a later operator can read it", async () => {
+test("a replaced key is used: all parts are encrypted again, and a later operator can read the parts", async () => {
   const { store, keeper, warnings } = scene();
   const resources = new Map([route("a"), route("b")]);
   const one = keeper();
@@ -106,7 +106,7 @@ test("a replaced key is used: everything is encrypted again, and a later operato
   assert.equal(warnings.length, 1, "it is logged once");
 });
 
-test("an operator that has read nothing yet, or does not write, uses the current key", async () => {
+test("an operator that has not read any part yet, or does not write, uses the current key", async () => {
   const { store, keeper } = scene();
   const [leader, follower] = [keeper(), keeper()];
   await leader.write(document(new Map([route("a")])));
@@ -150,7 +150,7 @@ test("an operator that is killed during a write leaves the previous state intact
   assert.equal(store.kept.size, parts, "no unused part remains");
 });
 
-test("an operator of an earlier term does not replace the state of a later one", async () => {
+test("an operator of an earlier term does not replace the state of a later term", async () => {
   const { keeper } = scene();
   await keeper().write(document(many(1), 1, 5));
   await assert.rejects(keeper().write(document(many(2), 9, 4)), { name: "Conflict", message: /term 5/ });

@@ -44,14 +44,14 @@ test("a problem is logged at once and becomes an Event, two at a time", async ()
   assert.equal(events.length, 3);
 });
 
-test("an Event that cannot be written is logged, and the next one is written", async () => {
+test("an Event that cannot be written is logged, and the next Event is written", async () => {
   const { tell, lines, events, ends } = scene();
   for (const message of ["a", "b", "c"]) tell(message);
   await ends[0]?.(new Error("forbidden"));
   assert.deepEqual([events.length, lines.at(-1)], [3, "cannot write an event"]);
 });
 
-test("Events beyond the limit are only logged, and none is started after the close", async () => {
+test("Events beyond the limit are only logged, and no Event is started after the close", async () => {
   const { teller, tell, lines, events, ends } = scene(1);
   for (const message of ["a", "b", "c", "d"]) tell(message);
   teller.close();

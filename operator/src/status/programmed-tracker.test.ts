@@ -28,7 +28,7 @@ function scene() {
   };
 }
 
-test("a resource is programmed once its revision is acknowledged, and stays so while its generation does", () => {
+test("a resource is programmed once its revision is acknowledged, and stays programmed while its generation is unchanged", () => {
   const { contained, programmed } = scene();
   assert.equal(contained(resource(1), 5), true);
   assert.equal(programmed(4), undefined);
@@ -53,7 +53,7 @@ test("a new generation, another object with the same name, and other problems ar
   }
 });
 
-test("waiting is reported only after a while", () => {
+test("waiting for nodes is reported only after a while", () => {
   const { contained, book, programmed, pass } = scene();
   contained(resource(1), 5);
   pass(PENDING_GRACE - 1);
@@ -62,7 +62,7 @@ test("waiting is reported only after a while", () => {
   assert.deepEqual(book.progress("r", 4, "waiting"), { programmed: false, message: "waiting" });
 });
 
-test("nothing is programmed while no node has acknowledged anything", () => {
+test("no resource is programmed while no node has acknowledged a revision", () => {
   const { contained, programmed } = scene();
   contained(resource(1), 0);
   assert.equal(programmed(0), undefined);

@@ -60,7 +60,7 @@ test("a wait for a change that every node already serves returns at once", async
   assert.equal(room.size, 0);
 });
 
-test("a wait ends with the revision that contains the write, not with an earlier one", async (t) => {
+test("a wait ends with the revision that contains the write, not with an earlier revision", async (t) => {
   const { put, wait, room, state } = scene(t);
   const result = wait({ generation: 1 });
   state.upToDate = false;

@@ -113,7 +113,7 @@ test("a change during the preparation of a document is programmed with the next 
   assert.deepEqual((await programmedWith(3)).includes("True"), true);
 });
 
-test("statuses and Events are written only while this operator leads, and the missed ones as soon as it leads", async (t) => {
+test("statuses and Events are written only while this operator leads, and missed statuses as soon as it leads", async (t) => {
   const { put, changed, settled, acknowledge, written, recorded, lead, status } = scene(t);
   lead(null);
   put("Service", "good", service("a.test"));

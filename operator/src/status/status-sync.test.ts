@@ -84,7 +84,7 @@ test("a settled resource is not synced again until it is marked dirty", () => {
   assert.equal(look().said.length, 1, "a status that another writer changed stays unsettled until it is correct again");
 });
 
-test("a failed write is retried by itself when due, and not again once it has settled", () => {
+test("a failed write is retried by itself when due, and not again once the resource has settled", () => {
   const { add, look, openAgain, nodes, settled } = scene();
   for (const name of ["a", "b", "c"]) add(name);
   nodes.acknowledged = 1;
@@ -98,7 +98,7 @@ test("a failed write is retried by itself when due, and not again once it has se
   assert.deepEqual(look().said, []);
 });
 
-test("a sync handles only dirty resources: the others cost nothing, however many there are", () => {
+test("a sync handles only dirty resources: other resources cost nothing, however many exist", () => {
   const { add, look, open, nodes } = scene();
   for (const name of ["a", "b", "c"]) add(name);
   nodes.acknowledged = 1;
@@ -108,7 +108,7 @@ test("a sync handles only dirty resources: the others cost nothing, however many
   assert.deepEqual(look().said, ["b True Every ready node serves it."]);
 });
 
-test("resources that wait for nodes are synced when the nodes acknowledge more", () => {
+test("resources that wait for nodes are synced when the nodes acknowledge a later revision", () => {
   const { add, look, nodes, settled, pass } = scene();
   add("a");
   pass(1000);
@@ -127,7 +127,7 @@ test("of very many lagging nodes only a few are named", () => {
   assert.match(look().said[0] ?? "", /Waiting for the nodes n0, .*n9 and 491 more\.$/);
 });
 
-test("waiting is reported after a grace period, with the names of the nodes, until it is programmed", () => {
+test("waiting is reported after a grace period, with the names of the nodes, until the resource is programmed", () => {
   const { add, look, openAll, nodes, settled, pass } = scene();
   add("a");
   assert.deepEqual(look(), { said: [], tooEarly: true, isCut: false });
@@ -146,7 +146,7 @@ test("waiting is reported after a grace period, with the names of the nodes, unt
   assert.deepEqual(look().said, []);
 });
 
-test("a problem is written at once, whatever the nodes run", () => {
+test("a problem is written at once, whatever revision the nodes run", () => {
   const { add, look, settled } = scene();
   add("a", [problem]);
   settled.add("a");
@@ -154,7 +154,7 @@ test("a problem is written at once, whatever the nodes run", () => {
   assert.deepEqual(look().said, []);
 });
 
-test("nothing is written for deleted resources", () => {
+test("no status is written for deleted resources", () => {
   const { add, look, nodes, remove } = scene();
   add("a");
   nodes.acknowledged = 1;
@@ -176,7 +176,7 @@ test("of very many resources only some are synced per turn", () => {
   assert.equal(new Set(said).size, 700);
 });
 
-test("changed resources are written before very many others, which wait until few writes are in progress", () => {
+test("changed resources are written before very many other resources, which wait until few writes are in progress", () => {
   const { add, look, open, nodes } = scene();
   nodes.acknowledged = 1;
   for (let at = 0; at < 10; at++) add(`r${at}`, [], { many: true });

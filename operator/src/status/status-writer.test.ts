@@ -64,14 +64,14 @@ function scene(t: TestContext, parallel = 8) {
   };
 }
 
-test("writes differences and nothing else", async (t) => {
+test("writes only conditions that differ", async (t) => {
   const { want, reasons } = scene(t);
   assert.equal(want("a", "Said", saying("Said")), true);
   assert.equal(want("b", "New", saying("Old")), false);
   assert.deepEqual(reasons(), ["b New"]);
 });
 
-test("does not repeat a write before the watch reports it, and is settled after that", async (t) => {
+test("does not repeat a write before the watch reports the write, and is settled after that report", async (t) => {
   const { want, writes, reasons } = scene(t);
   want("a", "New");
   assert.equal(want("a", "New"), false, "while the write is under way");
@@ -81,7 +81,7 @@ test("does not repeat a write before the watch reports it, and is settled after 
   assert.deepEqual(reasons(), ["a New"]);
 });
 
-test("writes again when the watch does not report it in time", async (t) => {
+test("writes again when the watch does not report the write in time", async (t) => {
   const { want, writes, reasons, pass } = scene(t);
   want("a", "New");
   await writes[0]?.end();
@@ -90,7 +90,7 @@ test("writes again when the watch does not report it in time", async (t) => {
   assert.deepEqual(reasons(), ["a New", "a New"]);
 });
 
-test("of several conditions for one resource the newest are written", async (t) => {
+test("of several sets of conditions for one resource the newest set is written", async (t) => {
   const { want, writes, reasons } = scene(t);
   for (const reason of ["One", "Two", "Three"]) want("a", reason);
   assert.deepEqual(reasons(), ["a One"]);
@@ -124,7 +124,7 @@ test("makes the client read only resources that it wrote a moment ago", async (t
   );
 });
 
-test("writes a few at a time", async (t) => {
+test("writes a few statuses at a time", async (t) => {
   const { want, writes, reasons } = scene(t, 2);
   for (const name of ["a", "b", "c"]) want(name, "New");
   assert.deepEqual(reasons(), ["a New", "b New"]);
@@ -143,7 +143,7 @@ test("requests retries once for all failed writes, and logs two lines", async (t
   assert.equal(writes.length, 4);
 });
 
-test("backs off per resource with each failure, and not after a successful write", async (t) => {
+test("backs off per resource after each failed write, and not after a successful write", async (t) => {
   const { want, writes, reasons, told, pass } = scene(t);
   want("bad", "New");
   await writes[0]?.end(new Error("refused"));
@@ -167,7 +167,7 @@ test("backs off per resource with each failure, and not after a successful write
   assert.equal(told.retries, 3, "the delay is the shortest again");
 });
 
-test("requests retries of due resources together, not one by one", async (t) => {
+test("requests retries of due resources together, not one resource at a time", async (t) => {
   const { want, writes, told, pass } = scene(t, 100);
   const names = Array.from({ length: 50 }, (_, at) => `r${at}`);
   for (const name of names) want(name, "New");
@@ -203,7 +203,7 @@ test("closing does not wait long for an API server that does not answer", async 
   assert.deepEqual([told.outcomes, told.warnings], [["failed"], 0]);
 });
 
-test("closing waits for writes in progress and starts none", async (t) => {
+test("closing waits for writes in progress and starts no write", async (t) => {
   const { want, writer, writes, told, pass } = scene(t, 1);
   want("a", "New");
   want("b", "New");

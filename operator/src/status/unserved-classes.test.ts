@@ -67,7 +67,7 @@ test("a resource whose class no operator serves is reported after a while, with 
   ]);
 });
 
-test("conditions for the current generation stay, and those for an earlier one do not count", async (t) => {
+test("conditions for the current generation stay, and conditions for an earlier generation do not count", async (t) => {
   const { put, said, told } = scene(t);
   put("current", {}, [condition("Accepted", 1)]);
   put("changed", {}, [condition("Accepted", 0)]);
@@ -90,7 +90,7 @@ test("a resource whose class becomes served is not reported, and a failed write 
   unserved.close();
 });
 
-test("an operator reports nothing until it may report", async (t) => {
+test("an operator reports no resource until it may report", async (t) => {
   const { put, state, told, unserved } = scene(t, { speaks: false });
   put("web", {});
   assert.deepEqual(told, []);

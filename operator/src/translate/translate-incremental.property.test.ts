@@ -247,7 +247,7 @@ function follow(steps: readonly (readonly Op[])[], keepsValid = false): { readon
 }
 
 for (const keepsValid of [false, true])
-  test(`an incremental translation equals a full one after any changes${keepsValid ? ", with last valid versions" : ""}`, () => {
+  test(`an incremental translation equals a full translation after any changes${keepsValid ? ", with last valid versions" : ""}`, () => {
     let carried = 0;
     let steps = 0;
     fc.assert(
@@ -269,7 +269,7 @@ test("a version that a batch brings back after the resource had another class is
   follow([put({ paths }), put({ paths, class: "other" }, { ...begun, removes: true }), put({ paths }, begun)], true);
 });
 
-test("independent changes are translated incrementally, one by one and many at once", () => {
+test("independent changes are translated incrementally, one change at a time and many at once", () => {
   const put = (kind: Kind, called: string, spec: Spec): Op => ({
     op: "put",
     kind,
@@ -299,7 +299,7 @@ test("independent changes are translated incrementally, one by one and many at o
   );
 });
 
-test("a change among thousands reads only itself and its references", () => {
+test("translating a change among thousands of resources reads only the changed resource and its references", () => {
   const { clusterState, put } = testClusterState();
   const translate = createTranslate(options);
   for (let index = 0; index < 2000; index++) {

@@ -53,7 +53,7 @@ async function scene(t: TestContext) {
 }
 const resource = { kind: "Service", key: "default/users" };
 
-test("every change is reported after it was applied to the cluster state", async (t) => {
+test("every change is reported after the change was applied to the cluster state", async (t) => {
   const { watch, write, remove, next } = await scene(t);
   const hosts = () => [...watch.clusterState.Service.values()].map(({ spec }) => spec?.url);
   write({ url: "http://one.test" });

@@ -51,7 +51,7 @@ export function boundedCountersSuite(name: string, open: (capacity: number) => r
           assert.equal(reset.length, 0, `${reset.length} of ${kept.length} counters began again`);
         });
 
-    it("keep an instance's counters up to its share while several others exceed theirs", async () => {
+    it("keep an instance's counters up to its share while several other instances exceed their shares", async () => {
       const take = opened();
       const kept = countersOf("kept", capacity / 20);
       for (const one of kept) await take(one);

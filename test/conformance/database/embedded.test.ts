@@ -93,7 +93,7 @@ test("an embedded database does not block the event loop while it works", async 
   }
 });
 
-test("an embedded database writes a checkpoint after writes, and none without writes", async () => {
+test("an embedded database writes a checkpoint after writes, and no checkpoint without writes", async () => {
   const database = await openEmbedded({ folder: await prepare("checkpoints"), upkeep: 10 });
   const checkpoint = async () =>
     (await database.query("select redo_lsn::text as at from pg_control_checkpoint()"))[0]?.at;

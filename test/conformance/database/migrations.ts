@@ -55,7 +55,7 @@ export function describeMigrations(name: string, hold: () => Promise<DatabaseHol
       assert.deepEqual(results.map(({ ran }) => ran?.length).sort(), [0, 0, migrations.length]);
     });
 
-    test("a bootstrap that fails leaves nothing behind", async () => {
+    test("a bootstrap that fails leaves no table behind", async () => {
       await assert.rejects(bootstrap(database, [base, { name: "001_bad", up: "create nonsense" }]));
       assert.equal((await readMigrationState(database)).needsBootstrap, true);
       assert.deepEqual(await columns("old"), []);
@@ -71,7 +71,7 @@ export function describeMigrations(name: string, hold: () => Promise<DatabaseHol
       }
     });
 
-    test("up and finish run the two phases, and finish does not run without up", async () => {
+    test("up and finish run the two phases, and finish does not run before up", async () => {
       assert.equal((await up(database, [base])).fault, "needs bootstrap");
       assert.equal((await finish(database, [base])).fault, "needs bootstrap");
       await bootstrap(database, [base]);
@@ -96,7 +96,7 @@ export function describeMigrations(name: string, hold: () => Promise<DatabaseHol
       assert.deepEqual((await readMigrationState(database, [base, change])).pending, []);
     });
 
-    test("a reset drops all objects of Sluice and no others, and the database can be bootstrapped again", async () => {
+    test("a reset drops all objects of Sluice and no other objects, and the database can be bootstrapped again", async () => {
       assert.equal(await reset(database), false);
       await bootstrap(database);
       await database.script("create table theirs (a int)");

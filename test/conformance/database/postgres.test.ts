@@ -48,7 +48,7 @@ test("a lost listening connection is opened again, and listeners learn that noti
   }
 });
 
-test("a transaction fails when its connection is lost, and the next one uses a new connection", async () => {
+test("a transaction fails when its connection is lost, and the next transaction uses a new connection", async () => {
   const database = openPostgres(options({ poolSize: 1 }));
   const killer = openPostgres(options());
   try {

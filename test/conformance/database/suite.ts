@@ -70,13 +70,13 @@ export function describeDatabase(name: string, hold: () => Promise<DatabaseHolde
       assert.deepEqual(await words(), ["a"]);
     });
 
-    test("executes all statements of a script or none", async () => {
+    test("executes all statements of a script or no statement", async () => {
       const script = "insert into things values (1, 'a'); insert into things values (1, 'b');";
       await assert.rejects(database.script(script), DatabaseFault);
       assert.deepEqual(await words(), []);
     });
 
-    test("keeps all changes of a transaction, or none if it rejects or is refused", async () => {
+    test("keeps all changes of a transaction, or no change if the transaction rejects or is refused", async () => {
       const result = await database.transaction(async (connection) => {
         await connection.query(insert, [1, "kept"]);
         return "done";
@@ -142,6 +142,6 @@ export function describeDatabase(name: string, hold: () => Promise<DatabaseHolde
       assert.deepEqual(heard, { one: 1, two: 2, other: 0 });
     });
 
-    test("reports no trouble", () => assert.equal(database.trouble(), null));
+    test("reports no error while it is reachable", () => assert.equal(database.trouble(), null));
   });
 }

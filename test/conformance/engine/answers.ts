@@ -133,7 +133,7 @@ export function answerSuite(engine: Engine): void {
     });
 
     for (const status of [301, 302, 307, 308] as const) {
-      it(`redirects to https with ${status} if the route is configured to`, async (test) => {
+      it(`redirects to https with ${status} if the route is configured to redirect`, async (test) => {
         const route = { protocols: ["https" as const], https_redirect_status_code: status };
         const { port } = await startRig(test, engine, { route });
         const answer = await send(port, { path: "/a%20b?c", headers: { Host: "example.com:8000" } });

@@ -26,7 +26,7 @@ export function balancingSuite(engine: Engine): void {
   }
 
   describe(`balancing (${engine.name})`, () => {
-    it("uses targets in turn by their weights, and never one with weight 0", async (test) => {
+    it("uses targets in turn by their weights, and never a target with weight 0", async (test) => {
       const { rig, servers } = await startBalanced(test, { count: 4, weights: [3, 1, 1, 0] });
       assert.equal(await letters(rig.port, 10), "abacaabaca");
       await rig.swap({ pool: { targets: weighted(servers, [0, 1, 1, 0]) } });
@@ -57,7 +57,7 @@ export function balancingSuite(engine: Engine): void {
       assert.equal((await send(rig.port, { headers: { Host: "client.example" } })).body, "client.example");
     });
 
-    it("tries another target when one fails, also one whose name does not resolve", async (test) => {
+    it("tries another target when a target fails or its name does not resolve", async (test) => {
       const live = await startUpstream(test, (_request, response) => response.end("ok"));
       const targets = {
         "sluice-test.invalid:80": 100,
@@ -101,7 +101,7 @@ export function balancingSuite(engine: Engine): void {
       for (const [at, home] of (await homes()).entries()) if (before[at] !== "a") assert.equal(home, before[at]);
     });
 
-    it("sends a cookie to a client without one, and recognizes the client by it", async (test) => {
+    it("sends a cookie to a client without a cookie, and recognizes the client by the cookie", async (test) => {
       const upstream = { algorithm: "consistent-hashing", hash_on: "cookie", hash_on_cookie: "home" };
       const serve: Serve = (letter) => (_request, response) => response.setHeader("Set-Cookie", "own=1").end(letter);
       const { rig } = await startBalanced(test, { count: 4, upstream, serve });
@@ -156,7 +156,7 @@ export function balancingSuite(engine: Engine): void {
       assert.deepEqual(loads(rig), [0]);
     });
 
-    it("sends an upgrade to another target when one fails", async (test) => {
+    it("sends an upgrade to another target when the first target fails", async (test) => {
       const { rig, servers } = await startBalanced(test, { count: 2, service: { retries: 1 } });
       await servers[0]?.stop();
       servers[1]?.server.on("upgrade", ({ socket, headers }) => {

@@ -47,7 +47,7 @@ export function coreServiceSuite(engine: Engine): void {
       assert.equal((await send(rig.port)).body, "endpoint");
     });
 
-    it("uses the cluster IP neither if the address check refuses an endpoint nor if it refuses the cluster IP", async (test) => {
+    it("does not use the cluster IP if the address check refuses an endpoint or the cluster IP", async (test) => {
       const cluster = await startCluster(test);
       for (const endpoints of [
         [at(80, "169.254.169.254"), cluster],

@@ -26,7 +26,7 @@ async function startUpgrading(test: TestContext, upgrade: (socket: Socket) => vo
 
 export function drainSuite(engine: Engine): void {
   describe(`the drain (${engine.name})`, { timeout: 20_000 }, () => {
-    it("completes requests in flight, closes idle connections, and accepts no more", async (test) => {
+    it("completes requests in flight, closes idle connections, and accepts no more connections", async (test) => {
       const held = signal<ServerResponse>();
       const { port, proxy } = await startRig(test, engine, { upstream: (_request, response) => held.fire(response) });
       const [idle, busy] = [await dial(test, port), await dial(test, port)];

@@ -321,7 +321,7 @@ export function failureSuite(engine: Engine): void {
       }
     });
 
-    it("uses endpoints in turn, and terminating ones only if there is no other", async (test) => {
+    it("uses endpoints in turn, and terminating endpoints only if there is no other endpoint", async (test) => {
       const named = async (name: string) =>
         portOf(await startUpstream(test, (_request, response) => response.end(name)));
       const [a, b, c] = [await named("a"), await named("b"), await named("c")];

@@ -225,7 +225,7 @@ export function grpcPeerSuite(engine: Engine): void {
       await cancelled.seen;
     });
 
-    it("continue during a drain: calls in flight complete, new ones go to another node", async (test) => {
+    it("continue during a drain: calls in flight complete, new calls go to another node", async (test) => {
       const [reached, goOn] = [signal(), signal()];
       const { rig, client } = await startClient(test, engine, {
         ...handlers,

@@ -106,7 +106,7 @@ export function grpcSuite(engine: Engine): void {
       );
     });
 
-    it("forwards a response that ends before the client has sent all, and cancels the rest", async (test) => {
+    it("forwards a response that ends before the client has sent all messages, and cancels the request", async (test) => {
       const ended = signal<number>();
       const { session } = await startGrpc(test, engine, (stream) => {
         stream.resume().once("close", () => ended.fire(stream.rstCode ?? 0));
@@ -217,7 +217,7 @@ export function grpcSuite(engine: Engine): void {
       assert.deepEqual(shown(none), [200, "12"]);
     });
 
-    it("distinguishes an upstream without HTTP/2 from one with it", async (test) => {
+    it("distinguishes an upstream without HTTP/2 from an upstream with HTTP/2", async (test) => {
       const { session } = await startHttp2(test, engine, {
         upstream: (_incoming, response) => response.end("HTTP/1.1"),
         route,
@@ -226,7 +226,7 @@ export function grpcSuite(engine: Engine): void {
       assert.deepEqual(shown(await ask(session, { headers: grpcHeaders, body: message("x") })), [200, "14"]);
     });
 
-    it("retries a call that an upstream refused before processing it, and one that reached no upstream", async (test) => {
+    it("retries a call that an upstream refused before processing, and a call that reached no upstream", async (test) => {
       let tries = 0;
       const refusing = await startHttp2Upstream(test, (stream, headers, flat) => {
         tries++;

@@ -132,9 +132,9 @@ export function headerSuite(engine: Engine): void {
       ["with a port", ["6.6.6.6", "80.7.7.7:1234"], "80.7.7.7"],
       ["that is IPv6 with a port", ["6.6.6.6", "[2001:DB8:0::7]:1234"], "2001:db8::7"],
       ["mapped into IPv6", ["6.6.6.6", "::FFFF:80.7.7.7"], "80.7.7.7"],
-      ["before a trusted one", ["6.6.6.6", "80.7.7.7, 127.0.0.2"], "80.7.7.7"],
+      ["before a trusted proxy", ["6.6.6.6", "80.7.7.7, 127.0.0.2"], "80.7.7.7"],
       ["that is invalid", ["6.6.6.6", "unknown"], "127.0.0.1"],
-      ["that is invalid before a trusted one", ["6.6.6.6", "unknown, 127.0.0.2:80"], "127.0.0.2"],
+      ["that is invalid before a trusted proxy", ["6.6.6.6", "unknown, 127.0.0.2:80"], "127.0.0.2"],
       ["that is empty", ["6.6.6.6", ""], "127.0.0.1"],
     ] as const) {
       const settings = { trustedIps: ["127.0.0.0/8"], realIpHeader: "x-forwarded-for" } as const;
@@ -154,7 +154,7 @@ export function headerSuite(engine: Engine): void {
       });
     }
 
-    it("sends no X-Forwarded-Prefix when only / or nothing was stripped", async (test) => {
+    it("sends no X-Forwarded-Prefix when only / or no prefix was stripped", async (test) => {
       const whole = await seenBy(test, { path: "/users" });
       const kept = await seenBy(test, { path: "/users", rig: { route: { paths: ["/users"], strip_path: false } } });
       assert.equal(whole.headers["x-forwarded-prefix"], undefined);
@@ -320,14 +320,14 @@ export function headerSuite(engine: Engine): void {
       assert.equal(headers["x-sluice-proxy-latency"], undefined);
     });
 
-    it("uses Kong's names if configured to", async (test) => {
+    it("uses Kong's header names if configured to use Kong's names", async (test) => {
       const { port } = await startRig(test, engine, { upstream, settings: { naming: "kong" } });
       const { headers } = await send(port);
       assert.match(String(headers["x-kong-request-id"]), /^[0-9a-f]{32}$/);
       assert.match(String(headers["x-kong-upstream-latency"]), /^\d+$/);
     });
 
-    it("omits tokens and latencies if configured to", async (test) => {
+    it("omits tokens and latencies if a setting disables them", async (test) => {
       const settings = { serverTokens: false, latencyTokens: false };
       const { port } = await startRig(test, engine, { upstream, settings });
       const { headers } = await send(port);
@@ -335,7 +335,7 @@ export function headerSuite(engine: Engine): void {
       assert.equal(headers["x-sluice-upstream-latency"], undefined);
     });
 
-    it("applies the plugins' edits to responses of the upstream and to its own", async (test) => {
+    it("applies the plugins' edits to responses of the upstream and of the gateway", async (test) => {
       const plugins: RigOptions["plugins"] = {
         cors: {
           access: ({ request }) => (request.path === "/own" ? { status: 418, message: "short" } : undefined),

@@ -137,7 +137,7 @@ export function healthSuite(engine: Engine): void {
       assert.equal(names[0], "up.example");
     });
 
-    it("counts a check that times out, and one that only connects", async (test) => {
+    it("counts a check that times out, and a check that only connects", async (test) => {
       const servers = await startPool(test, 1, () => () => {});
       const targets = weighted(servers);
       const active = { timeout: 0.05, healthy: { interval: 0.02 }, unhealthy: { interval: 0.02, timeouts: 1 } };

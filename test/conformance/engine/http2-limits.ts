@@ -126,7 +126,7 @@ export function http2LimitSuite(engine: Engine): void {
       );
     });
 
-    it("refuses a body that is longer or shorter than declared, and the upstream receives no complete one", async (test) => {
+    it("refuses a body that is longer or shorter than declared, and the upstream receives no complete body", async (test) => {
       // Node closes the whole connection of a client that sends more than it declared.
       for (const [body, ends] of [
         ["too long", frame.goAway],
@@ -247,7 +247,7 @@ export function http2LimitSuite(engine: Engine): void {
       assert.equal((await answered(stream)).rstCode, constants.NGHTTP2_INTERNAL_ERROR);
     });
 
-    it("closes idle connections, and those that never send a request", async (test) => {
+    it("closes idle connections, and connections that never send a request", async (test) => {
       const idle = await startHttp2(test, engine, { upstream: ok, settings: { keepAliveTimeout: 100 } });
       await ask(idle.session);
       await once(idle.session, "goaway");
@@ -258,7 +258,7 @@ export function http2LimitSuite(engine: Engine): void {
       await closing(silent.session);
     });
 
-    it("limits the number of requests on a connection, and loses none of them", async (test) => {
+    it("limits the number of requests on a connection, and loses no request", async (test) => {
       const { rig, session } = await startHttp2(test, engine, { upstream: ok, settings: { maxRequests: 3 } });
       const ended = once(session, "goaway");
       for (let turn = 0; turn < 3; turn++) assert.equal((await ask(session)).status, 200);
@@ -281,7 +281,7 @@ export function http2LimitSuite(engine: Engine): void {
   });
 
   describe(`the drain of HTTP/2 (${engine.name})`, () => {
-    it("completes requests and calls in flight, and accepts no more", async (test) => {
+    it("completes requests and calls in flight, and accepts no more streams", async (test) => {
       const [held, called] = [signal<() => void>(), signal<() => void>()];
       const upstream = await startHttp2Upstream(test, (stream) => {
         called.fire(() => {
@@ -316,7 +316,7 @@ export function http2LimitSuite(engine: Engine): void {
       await Promise.all(drained);
     });
 
-    it("aborts unfinished streams at the deadline, and clients that keep their side open", async (test) => {
+    it("aborts unfinished streams at the deadline, and connections whose clients keep their side open", async (test) => {
       const asked = signal();
       const { rig, session } = await startHttp2(test, engine, { upstream: () => asked.fire() });
       const stream = session.request({ ":path": "/" });

@@ -94,7 +94,7 @@ export function http2TurnSuite(engine: Engine): void {
       );
     });
 
-    it("resets a response that its client does not read, while it reads later ones", async (test) => {
+    it("resets a response that its client does not read, while the client reads later responses", async (test) => {
       const { session } = await startHttp2(test, engine, { upstream, settings: strict });
       const stuck = session.request({ ":path": `/${4000 * KILOBYTE}` });
       const end = new Promise<void>((resolve) => void stuck.on("error", () => {}).once("close", resolve));
@@ -108,7 +108,7 @@ export function http2TurnSuite(engine: Engine): void {
       assert.ok(taken > 0);
     });
 
-    it("answers 408 to a body that does not arrive, while later ones do", async (test) => {
+    it("answers 408 to a body that does not arrive, while later bodies arrive", async (test) => {
       const { session } = await startHttp2(test, engine, { upstream, settings: strict });
       const silent = session.request(posting);
       const answer = signal<number>();

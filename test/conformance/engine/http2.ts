@@ -109,9 +109,9 @@ export function http2Suite(engine: Engine): void {
     const bodies: readonly (readonly [says: string, body: string | undefined, OutgoingHttpHeaders, object])[] = [
       ["none", undefined, { ":method": "GET" }, {}],
       ["no body with POST", undefined, { ":method": "POST" }, { "content-length": "0" }],
-      ["one with a length", "hello", { ":method": "POST", "content-length": "5" }, { "content-length": "5" }],
-      ["one without a length", "hello", { ":method": "QUERY" }, { "transfer-encoding": "chunked" }],
-      ["an empty one", "", { ":method": "PUT" }, { "transfer-encoding": "chunked" }],
+      ["a body with a length", "hello", { ":method": "POST", "content-length": "5" }, { "content-length": "5" }],
+      ["a body without a length", "hello", { ":method": "QUERY" }, { "transfer-encoding": "chunked" }],
+      ["an empty body", "", { ":method": "PUT" }, { "transfer-encoding": "chunked" }],
     ];
     for (const [says, body, headers, framing] of bodies) {
       it(`forwards a request with a body: ${says}`, async (test) => {

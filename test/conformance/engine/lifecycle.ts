@@ -8,7 +8,7 @@ import { type Engine, portOf, type RigOptions, startRig, startUpstream } from ".
 
 export function lifecycleSuite(engine: Engine): void {
   describe(`plugins (${engine.name})`, () => {
-    it("run by priority until one answers; response and log phases run for all", async (test) => {
+    it("run by priority until a plugin answers; response and log phases run for all plugins", async (test) => {
       const calls: string[] = [];
       const logged = signal<Exchange>();
       const plugin = (name: string, answers = false) => ({
@@ -103,7 +103,7 @@ export function lifecycleSuite(engine: Engine): void {
       }
     });
 
-    it("do not affect a response when they fail after it", async (test) => {
+    it("do not affect a response when they fail after the response was sent", async (test) => {
       const fail = () => assert.fail("late");
       const { port, log } = await startRig(test, engine, {
         upstream: (_request, response) => response.end("ok"),
@@ -167,7 +167,7 @@ export function lifecycleSuite(engine: Engine): void {
       assert.equal(sockets.size, 1);
     });
 
-    it("let a terminating endpoint complete its requests, send it no new ones, and do not affect other endpoints", async (test) => {
+    it("let a terminating endpoint complete its requests, send no new requests to this endpoint, and do not affect other endpoints", async (test) => {
       const [held, closed] = [signal<ServerResponse>(), signal()];
       const going = await startUpstream(test, (request, response) => {
         if (request.url === "/hold") {
@@ -196,7 +196,7 @@ export function lifecycleSuite(engine: Engine): void {
       assert.equal(sockets.size, 1);
     });
 
-    it("lose no request even if they happen continuously", async (test) => {
+    it("lose no request even if swaps happen continuously", async (test) => {
       const { port, swap } = await startRig(test, engine, { upstream: (_request, response) => response.end("ok") });
       let over = false;
       const swapping = (async () => {

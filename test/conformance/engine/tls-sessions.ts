@@ -82,7 +82,7 @@ export function tlsSessionSuite(engine: Engine): void {
         }
       });
 
-      it(`end with their certificate: another certificate needs a full handshake, and without one the handshake fails (${maxVersion})`, async (test) => {
+      it(`end with their certificate: another certificate needs a full handshake, and without a certificate the handshake fails (${maxVersion})`, async (test) => {
         const rig = await startRig(test, engine, { upstream, certificates: named("a.example", "b.example") });
         const options = { maxVersion, servername: "a.example" } as const;
         const { session } = await visit(test, rig.tlsPort, options);

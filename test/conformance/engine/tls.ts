@@ -93,7 +93,7 @@ export function tlsSuite(engine: Engine): void {
       assert.match(await receiveUntil(socket, "HTTPS protocol"), /^HTTP\/1\.1 426 /);
     });
 
-    it("drops no connection when a certificate changes, and presents the new one on new connections", async (test) => {
+    it("drops no connection when a certificate changes, and presents the new certificate on new connections", async (test) => {
       const rig = await startRig(test, engine, {
         upstream: (_request, response) => response.end("here"),
         certificates: { "a.example": await issue("old") },

@@ -79,7 +79,7 @@ export function upgradeSuite(engine: Engine): void {
       }
     });
 
-    it("closes a tunnel without data for read_timeout, and no longer counts it", async (test) => {
+    it("closes a tunnel without data for read_timeout, and no longer counts the tunnel", async (test) => {
       for (const client of ["is there", "has ended its half"]) {
         const upstream = await startSilent(test);
         const rig = await startRig(test, engine, {

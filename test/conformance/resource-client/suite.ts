@@ -161,7 +161,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       await witness.sees(({ told }) => told.includes("changed c"), "the change after the throws");
     });
 
-    test("delivers nothing more after the abort", async () => {
+    test("delivers no event after the abort", async () => {
       const following = await follow();
       const [never, once] = [createWitness(), createWitness()];
       const own = new AbortController();
@@ -293,7 +293,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       assert.equal(await time(), first);
     });
 
-    test("writes no conditions if nothing changes, and none for a missing resource", async () => {
+    test("writes no conditions if no condition changes, and no conditions for a missing resource", async () => {
       await put(service("a"));
       await client.setConditions(ref("a"), [accepted, programmed], { manager: "op" });
       const version = (await client.get(ref("a")))?.metadata.resourceVersion;
@@ -355,7 +355,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       }
     });
 
-    test("lets processes run one after the other, and reports to a process whether another one ran in between", async () => {
+    test("lets processes run one after the other, and reports to a process whether another process ran in between", async () => {
       const other = holder().client();
       const of = { namespace, name: "sluice-admin" };
       let running = 0;

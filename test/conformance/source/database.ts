@@ -196,7 +196,7 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
         assert.equal(node?.served.at(-1)?.plugins.get(value.id)?.config.policy, "cluster");
       }));
 
-    test("a lagging node and a silent node are reported, and only the lagging one is waited for", () =>
+    test("a lagging node and a silent node are reported, and a wait continues only for the lagging node", () =>
       withNodes(["a:1"], async (_, write) => {
         const insert = `insert into nodes values ($1, $2, null, '1', 0, clock_timestamp() - $3::interval)`;
         await database.query(insert, [randomUUID(), "slow:1", "-1 hour"]);
@@ -230,7 +230,7 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
       assert.equal(await wait.awaitRevision(5, 60_000), null);
     });
 
-    test("a node that was killed is not named once another one is at its address", async () => {
+    test("a node that was killed is not named once another node is at its address", async () => {
       const insert = `insert into nodes values ($1, 'a:1', null, '1', 0, clock_timestamp() - interval '3 s')`;
       await database.query(insert, [randomUUID()]);
       assert.equal((await readNodes(database)).length, 1);

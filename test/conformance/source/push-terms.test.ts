@@ -63,7 +63,7 @@ test("an operator whose term is over changes nothing, and receives both terms", 
     assert.equal((await state()).revision, 1);
   }));
 
-test("a push that was overtaken by a later one of the same operator changes nothing", () =>
+test("a push that was overtaken by a later push of the same operator has no effect", () =>
   withNode({}, async ({ push, served }) => {
     await push(1, 8, ["eight"]);
     const [status, { message }] = await push(1, 7, ["seven"]);
@@ -72,7 +72,7 @@ test("a push that was overtaken by a later one of the same operator changes noth
     assert.deepEqual(served, [["eight"]]);
   }));
 
-test("of concurrent pushes of two operators the one with the higher term wins", () =>
+test("of concurrent pushes of two operators the push with the higher term wins", () =>
   withNode({}, async ({ push, served }) => {
     const pushes = Array.from({ length: 20 }, (_, index) =>
       push(index % 2 ? 2 : 1, index, [index % 2 ? `leader-${index}` : `former-${index}`]),

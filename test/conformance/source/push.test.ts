@@ -171,7 +171,7 @@ const strange: readonly (readonly [string, string, string, Readonly<Record<strin
   ["a wrong token, before its body is checked", "PUT", "/document", { authorization: "Bearer no" }, "{", 401],
 ];
 for (const [what, method, path, headers, body, status] of strange)
-  test(`a request with ${what} is answered ${status}, and the next one succeeds`, () =>
+  test(`a request with ${what} is answered ${status}, and the next request succeeds`, () =>
     withSource({ token, maxBytes: 1000 }, async (source) => {
       const url = new URL(path, base(source));
       const sent = { method, headers, ...(body && { body }) };
@@ -252,7 +252,7 @@ const good = JSON.stringify({ revision: 1, document: documentOf(["a"]) });
 for (const [what, coding, body, status] of [
   ["zipped", "gzip", zip(good), 200],
   ["gzipped, and not JSON", "gzip", zip("{"), 400],
-  ["declared as gzip, and is not", "gzip", good, 400],
+  ["declared as gzip but not compressed", "gzip", good, 400],
   ["truncated inside the gzip", "gzip", zip(good).slice(0, -10), 400],
   ["gzipped, and longer than the limit when decompressed", "gzip", zip(long), 413],
   ["encoded in another way", "br", good, 415],

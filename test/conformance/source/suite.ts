@@ -49,7 +49,7 @@ export function sourceSuite({ name, create }: SubjectFactory): void {
     }
   }
 
-  test(`${name}: an offered document is served, and the newest one wins`, () =>
+  test(`${name}: an offered document is served, and the newest document wins`, () =>
     withSubject(async ({ offer }, { served }) => {
       assert.deepEqual(served, [["first"]]);
       await offer(["first", "second"]);
@@ -60,7 +60,7 @@ export function sourceSuite({ name, create }: SubjectFactory): void {
       assert.deepEqual(served.at(-1), []);
     }));
 
-  test(`${name}: an invalid document changes nothing, and the next valid one is served`, () =>
+  test(`${name}: an invalid document is not served, and the next valid document is served`, () =>
     withSubject(async ({ offer }, { served, state }) => {
       const { hash, revision } = state();
       await offer(["broken"], { broken: true });

@@ -47,7 +47,7 @@ async function one(): Promise<readonly Write[]> {
 const entityOf = (write: Write): Entity | undefined => (write.op === "remove" ? undefined : write.entity);
 
 export function batches(test: StoreTest): void {
-  test("writes many entities at once, each write seeing those before it", async (its) => {
+  test("writes many entities at once, and each write sees the effects of earlier writes", async (its) => {
     const writes = await one();
     const effects = await its.write(writes);
     assert.deepEqual(
@@ -83,7 +83,7 @@ export function batches(test: StoreTest): void {
     assert.deepEqual((await its.all("services")).length, 2);
   });
 
-  test("leaves nothing of entities that were created and removed in one batch", async (its) => {
+  test("leaves no part of entities that were created and removed in one batch", async (its) => {
     const users = service("users");
     const bob = consumer("bob");
     const before = await its.everything();
@@ -97,7 +97,7 @@ export function batches(test: StoreTest): void {
     assert.deepEqual(await its.everything(), before);
   });
 
-  test("writes nothing if one of many writes is refused, and reports which one", async (its) => {
+  test("writes no entity if one of many writes is refused, and reports the refused write", async (its) => {
     const users = await its.create("services", service("taken"));
     const writes = await one();
     const taken = await its.refused(

@@ -164,7 +164,7 @@ describe("a cluster with other writers", () => {
       assert.equal((await replace(store, "services", { ...changed, read_timeout: 60_000 })).fault, undefined);
     }));
 
-  test("adds a target beside those of another manager, and changes that manager's targets only by force", () =>
+  test("adds a target beside the targets of another manager, and changes that manager's targets only by force", () =>
     using(async (store, { apply, get }) => {
       await apply(
         "Upstream",
@@ -223,7 +223,7 @@ describe("a cluster with other writers", () => {
       assert.deepEqual([pool.spec.targets, pool.metadata.generation], [undefined, at + 1]);
     }));
 
-  test("undoes a batch of which the API server refuses one", () =>
+  test("undoes a batch of which the API server refuses one write", () =>
     using(async (store, { kubectl, name }) => {
       const policy = {
         apiVersion: "admissionregistration.k8s.io/v1",

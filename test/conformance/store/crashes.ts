@@ -116,7 +116,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         assert.deepEqual(await secrets(holder), []);
       }));
 
-    test("undoes a batch if a write in the middle is refused, and reports which one", () =>
+    test("undoes a batch if a write in the middle is refused, and reports the refused write", () =>
       using(async (holder, all) => {
         const store = holder.open();
         const users = service("users", { tags: ["before"] });
@@ -258,7 +258,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         assert.equal((await all()).length, 3);
       }));
 
-    test("removes the Secrets of a dead writer at the start, and no others", () =>
+    test("removes the Secrets of a dead writer at the start, and no other Secrets", () =>
       using(async (holder) => {
         const store = holder.open();
         const bob = consumer("bob");

@@ -8,7 +8,7 @@ import { create, isAnswer, remove, type StoreTest } from "./suite.ts";
 const unknown = "11111111-1111-4111-8111-111111111111";
 
 export function creating(test: StoreTest): void {
-  test("accepts a key or an id again when the old one has expired", async (its) => {
+  test("accepts a key or an id again when the credential that had it has expired", async (its) => {
     const [ann, bob] = [await its.create("consumers", consumer("ann")), await its.create("consumers", consumer("bob"))];
     const hour = 3600;
     const over = { ttl: hour, created_at: Math.floor(Date.now() / 1000) - hour - 1 };
@@ -108,7 +108,7 @@ export function creating(test: StoreTest): void {
     }
   });
 
-  test("waits for the nodes after a write, and does not wait if nothing was written", async (its) => {
+  test("waits for the nodes after a write, and does not wait if no entity was written", async (its) => {
     const users = service("users");
     const written = await its.store.write([create("services", users)]);
     assert.ok(written.programmed, "the write has a function to wait for the nodes");

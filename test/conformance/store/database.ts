@@ -156,7 +156,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
       assert.equal(await count("services"), 0);
     });
 
-    test("either all writes are executed, each seeing those before it, or none", async () => {
+    test("either all writes are executed, each with the effects of earlier writes, or no write is executed", async () => {
       const [a, b] = [service("a"), service("b")];
       const web = route({ name: "web", service: { id: a.id } });
       const moved = { ...web, service: { id: b.id } };
@@ -232,7 +232,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
       assert.deepEqual(gone.fault, { kind: "changed", message: "the service was removed in the meantime" });
     });
 
-    test("many conditional writes see those before them, and the first late one is reported", async () => {
+    test("many conditional writes see the effects of earlier writes, and the first outdated write is reported", async () => {
       const made = Array.from({ length: 30 }, (_, index) => service(`s${index}`));
       await done(...made.map((one) => create("services", one)));
       const moved = made.map((one) => ({ ...one, port: 81 }));
@@ -259,7 +259,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
       assert.deepEqual(again.fault, { kind: "changed", message: "the service was removed in the meantime" });
     });
 
-    test("an expired key is replaced by a new one", async () => {
+    test("an expired key is replaced by a new key", async () => {
       const bob = consumer("bob");
       const past = Math.floor(Date.now() / 1000) - 60;
       await done(
@@ -271,7 +271,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
       assert.equal(await count("keyauth_credentials"), 1);
     });
 
-    test("every transaction that changes something has the next revision, and the log names what it changed", async () => {
+    test("every transaction that changes an entity has the next revision, and the log names the changed entities", async () => {
       const number = async () => Number((await database.query("select number from revision"))[0]?.number);
       const start = await number();
       const bob = consumer("bob");
@@ -297,7 +297,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
       ]);
     });
 
-    test("writes that arrive during a transaction share the next one", async () => {
+    test("writes that arrive during a transaction share the next transaction", async () => {
       const number = async () => Number((await database.query("select number from revision"))[0]?.number);
       const start = await number();
       const people = Array.from({ length: 10 }, (_, index) => consumer(`person ${index}`));

@@ -6,7 +6,7 @@ import { certificate, consumer, credential, plugin, route, service, sni, target,
 import { remove, type StoreTest } from "./suite.ts";
 
 export function removing(test: StoreTest): void {
-  test("removes an entity with its dependents, and nothing else", async (its) => {
+  test("removes an entity with its dependents, and no other entity", async (its) => {
     const users = await its.create("services", service("users"));
     const web = await its.create("routes", route({ service: { id: users.id } }));
     const bob = await its.create("consumers", consumer("bob"));

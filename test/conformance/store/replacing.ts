@@ -70,7 +70,7 @@ export function replacing(test: StoreTest): void {
     assert.deepEqual((await its.store.find("keyauth_credentials", { id: key.id }))?.consumer, { id: bob.id });
   });
 
-  test("changes a key, and the old one is no longer found", async (its) => {
+  test("changes a key, and the old key is no longer found", async (its) => {
     const bob = await its.create("consumers", consumer("bob"));
     const key = await its.create("keyauth_credentials", credential(bob, "old"));
     const other = await its.create("keyauth_credentials", credential(bob, "other"));
@@ -141,7 +141,7 @@ export function replacing(test: StoreTest): void {
     assert.equal((await its.refused(replace("services", next))).fault.kind, "changed");
   });
 
-  test("changes nothing when an entity is replaced by itself", async (its) => {
+  test("writes no change when an entity is replaced by itself", async (its) => {
     const users = await its.create("services", service("users", { tags: ["a"] }));
     const limit = await its.create("plugins", plugin("rate-limiting", { config: { minute: 1 } }));
     for (const [collection, one] of [

@@ -66,7 +66,7 @@ describe("Redis with a password that was changed", () => {
 describe("Redis with a certificate of a private authority", () => {
   after(endAll);
 
-  it("is trusted by a replica whose setting names the authority, and by no other", async (context) => {
+  it("is trusted by a replica whose setting names the authority, and by no other replica", async (context) => {
     const server = await startTlsRedis("localhost");
     context.after(() => server.stop());
     const environment = { SLUICE_USER_API_REDIS_URL: `rediss://localhost:${server.port}` };

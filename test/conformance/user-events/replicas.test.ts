@@ -56,7 +56,7 @@ describe("two processes on one database", () => {
     });
   }
 
-  it("lose no mutation while Redis is unreachable, report the outage, and deliver all users when it is back", () =>
+  it("lose no mutation while Redis is unreachable, report the outage, and deliver all users when Redis is back", () =>
     outliveRedis(
       {
         redis,
@@ -115,7 +115,7 @@ describe("two processes on one database", () => {
     await asked;
   });
 
-  it("let a client continue at the other process when one is stopped", async (context) => {
+  it("let a client continue at the other process when one process is stopped", async (context) => {
     const [one, other] = await startTwo("database");
     const socket = new WebSocket(`${one.url}/graphql`.replace("http", "ws"), "graphql-transport-ws");
     context.after(() => socket.terminate());

@@ -90,7 +90,7 @@ export function eventsSuite({ name, open, between }: EventsSuiteOptions): void {
       for (const names of told) assert.deepEqual(names, [...expected, "last"]);
     });
 
-    it("calls a function twice when it subscribes twice, and no longer after the subscription ends", async () => {
+    it("calls a function twice when it is subscribed twice, and no longer after its subscriptions end", async () => {
       const { opened, create, told } = await replicas(1);
       const names: string[] = [];
       const listener = ({ name }: User) => names.push(name);
@@ -149,7 +149,7 @@ export function eventsSuite({ name, open, between }: EventsSuiteOptions): void {
       });
     }
 
-    it("starts while the server that carries messages is unreachable, and delivers the users created in the meantime once it is back", async () => {
+    it("starts while the server that carries messages is unreachable, and delivers the users created in the meantime once the server is back", async () => {
       await between.cut();
       const store = sharedUsers();
       store.add(user("before"));
@@ -170,7 +170,7 @@ export function eventsSuite({ name, open, between }: EventsSuiteOptions): void {
       assert.deepEqual(names, ["ann", "by another"]);
     });
 
-    it("ignores messages that are not its own", async () => {
+    it("ignores messages of other programs", async () => {
       const { told, create, warnings } = await replicas(2);
       const texts = ["", "hello", "null", "[]", "{}", '{"created":{"id":1}}', `{"missedAfter":"${"x".repeat(36)}"}`];
       for (const text of texts) await between.say(text);

@@ -131,7 +131,7 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
       assert.equal(queries.length, 1);
     });
 
-    it("keeps everything when the migrations run again", async () => {
+    it("keeps all users and posts when the migrations run again", async () => {
       const ann = user();
       await store.add(ann);
       const again = await openUserStore({ ...database, close: async () => undefined });
@@ -206,7 +206,7 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
       }
     });
 
-    it("rebuilds keys even if another writer takes one between the read and the write", async () => {
+    it("rebuilds keys even if another writer takes a key between the read and the write", async () => {
       const email = `straße.${randomUUIDv7()}@example.org`;
       const [before, key] = [email, email.replace("ß", "ss")];
       const insert = (key: string) =>

@@ -262,7 +262,7 @@ for (const store of writableStores) {
       await isAsBefore();
     });
 
-    test("with an error in one of many writes writes none of them", async () => {
+    test("with an error in one of many writes writes no entity", async () => {
       const good = Array.from({ length: 20 }, (_, index) => serviceOf(`good-${index}`));
       const faults: readonly object[] = [
         { method: "POST", path: "/services", body: { name: "base", host: "a" } },
@@ -295,7 +295,7 @@ for (const store of writableStores) {
       await isAsBefore();
     });
 
-    test("of two concurrent batches with the same name writes one of them, and nothing of the other", async () => {
+    test("of two concurrent batches with the same name writes one batch completely, and no entity of the other batch", async () => {
       const of = (who: string) => [
         ...Array.from({ length: 5 }, (_, index) => serviceOf(`${who}-${index}`)),
         { method: "POST", path: "/services", body: { name: "wanted", host: who } },

@@ -33,12 +33,12 @@ for (const store of writableStores) {
     });
     beforeEach(() => deck.reset());
 
-    test("ping finds a Kong version that it knows", async () => {
+    test("ping finds a Kong version that decK knows", async () => {
       const said = "Successfully connected to Kong!\nKong version:  3.9.1\n";
       assert.deepEqual(await deck.run(["ping"]), { code: 0, stdout: said, stderr: "" });
     });
 
-    test("validate accepts a valid file, and reports every error of an invalid one", async () => {
+    test("validate accepts a valid file, and reports every error of an invalid file", async () => {
       assert.deepEqual(await deck.run(["validate"], file), { code: 0, stdout: "", stderr: "" });
       const services = [{ name: "bad", host: "bad host", routes: [{ name: "worse", paths: ["no-slash"] }] }];
       const { code, stderr } = await deck.run(["validate"], { ...empty, services });
@@ -47,7 +47,7 @@ for (const store of writableStores) {
       assert.match(stderr, /validate entity 'routes \(worse\)': .*schema violation \(paths\.1: should start with: \//);
     });
 
-    test("sync creates everything, and then there is no difference", async () => {
+    test("sync creates all entities, and then reports no difference", async () => {
       const { created, ...others } = await deck.change("sync", file);
       assert.deepEqual(others, { updated: [], deleted: [] });
       const total = Object.values(countEntities(file)).reduce((sum, count) => sum + count, 0);
@@ -75,7 +75,7 @@ for (const store of writableStores) {
       });
     }
 
-    test("a dump with ids restores everything with its ids", async () => {
+    test("a dump with ids restores all entities with their ids", async () => {
       await deck.change("sync", file);
       const whole = await deck.dump(["--with-id"]);
       await deck.reset();
@@ -83,7 +83,7 @@ for (const store of writableStores) {
       assert.deepEqual(ordered(await deck.dump(["--with-id"])), ordered(whole));
     });
 
-    test("sync of a changed file makes exactly these changes", async () => {
+    test("sync of a changed file makes exactly the changes of the file", async () => {
       await deck.change("sync", file);
       const changed = nextDay(file);
       const expected = {
@@ -108,7 +108,7 @@ for (const store of writableStores) {
       assert.deepEqual(comparable(await deck.dump(["--skip-defaults"])), comparable(changed));
     });
 
-    test("apply adds and changes, and deletes nothing", async () => {
+    test("apply adds and changes entities, and deletes no entity", async () => {
       await deck.change("sync", file);
       const services = [{ name: "more", host: "more.test" }];
       const more: KongFile = { ...empty, services };
@@ -147,7 +147,7 @@ for (const store of writableStores) {
       assert.deepEqual([code, /Additional property upstream_headers is not allowed/.test(stderr)], [1, true], stderr);
     });
 
-    test("a refused sync reports Kong's messages, and changes nothing", async () => {
+    test("a refused sync reports Kong's messages, and changes no entity", async () => {
       const services = [{ name: "bad", host: "bad host" }];
       const { code, stderr } = await deck.run(["sync"], { ...empty, services });
       assert.equal(code, 1);

@@ -59,14 +59,14 @@ export function badInput(scene: () => Scene): void {
     await upgrade();
     const now = async () => ({ gateway: await podsOf("gateway"), users: await podsOf("user-api") });
     await waitFor(async () => isDeepStrictEqual(await now(), before), {
-      what: "the previous pods, and no others",
+      what: "the previous pods, and no other pods",
       timeout: minutes,
       interval: 500,
     });
     await isServed();
   });
 
-  test("a port in use is reported by its number, nothing is changed, and the next upgrade completes", async () => {
+  test("a port in use is reported by its number, no object is changed, and the next upgrade completes", async () => {
     const { cluster, kubectl, tryUpgrade, upgrade } = scene();
     const taken = ["nodeport", "taken", "--tcp=80", "--node-port=30080", "--namespace", callersNamespace];
     await cluster.kubectl(["create", "service", ...taken]);

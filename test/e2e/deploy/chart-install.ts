@@ -29,7 +29,7 @@ export function installation(scene: () => Scene): void {
     assert.doesNotMatch(log, /FAILED/);
   });
 
-  test("an applied Route is served, and the webhook refuses an invalid one at once", async () => {
+  test("an applied Route is served, and the webhook refuses an invalid Route at once", async () => {
     const { cluster, statusOf } = scene();
     const resources = `
 apiVersion: sluice.dev/v1alpha1

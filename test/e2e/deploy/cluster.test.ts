@@ -122,7 +122,7 @@ test("lets a user do what RBAC grants, and writes an audit log", async () => {
   assert.deepEqual([statuses[0], statuses.at(-1)], ["list default 403", "list default 200"]);
 });
 
-test("has pods that answer while the API server is stopped, and works again when it is back", async () => {
+test("has pods that answer while the API server is stopped, and works again when the API server is back", async () => {
   await cluster.stopComponent("api-server");
   await assert.rejects(cluster.kubectl(["get", "pods", "--request-timeout=1s"]), /refused/);
   const { code, stderr } = await cluster.run(process.execPath, program(askPods(2)));
@@ -133,7 +133,7 @@ test("has pods that answer while the API server is stopped, and works again when
   await rolledOut();
 });
 
-test("reports which of its processes has died, leaves nothing, and does not touch another cluster", async () => {
+test("reports which process has died, leaves no process or file, and does not affect another cluster", async () => {
   const other = await startCluster();
   try {
     assert.equal((await other.kubectl(["get", "deployments", "-o", "name"])).trim(), "");
@@ -149,7 +149,7 @@ test("reports which of its processes has died, leaves nothing, and does not touc
   assert.equal((await cluster.run(process.execPath, program(askPods(3)))).code, 0);
 });
 
-test("reports why it does not get ready, and keeps the logs", async () => {
+test("reports why the cluster does not get ready, and keeps the logs", async () => {
   const broken = startCluster({ images: [import.meta.filename] });
   const error = await broken.then(
     () => assert.fail("a source file was imported as an image"),

@@ -41,7 +41,7 @@ async function configOf(stack: string): Promise<Readonly<Record<string, Entry>>>
   return JSON.parse(output.slice(output.indexOf("{")));
 }
 
-test("production: the stack is created with the values that the commands set, and keeps the requested ones as secrets", async () => {
+test("production: the stack is created with the values that the commands set, and keeps the requested values as secrets", async () => {
   const blocks = blocksOf(page, "Production");
   assert.equal(blocks.at(-1), "pulumi up\n");
   const secrets = { databaseUrl: "postgres://users:s3cretword@db.example/users", redisPassword: "an0therword" };
@@ -61,7 +61,7 @@ test("production: the stack is created with the values that the commands set, an
   await type(blocks[0] ?? "");
 });
 
-test("a change: the command sets one value of many", async () => {
+test("a change: the command sets one of many values", async () => {
   // `npm run deploy -- dev` has done the same before.
   await type("pulumi stack select --create dev");
   const [block = ""] = blocksOf(page, "Change it");

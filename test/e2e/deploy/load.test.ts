@@ -112,7 +112,7 @@ test("a second end is a failure: a repeated request is not sent a third time", a
   for (const id of cut) assert.equal(seen.filter((one) => one.id === id).length, 2);
 });
 
-test("records refused connections, and retries until one is accepted", async () => {
+test("records refused connections, and retries until a connection is accepted", async () => {
   const port = await freePort();
   const { stop } = startLoad({ url: `http://127.0.0.1:${port}`, headers: {}, every: 5 });
   const server = createServer((socket) => socket.on("error", () => {}).on("data", () => socket.end(ok)));

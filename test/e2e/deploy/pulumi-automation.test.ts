@@ -139,7 +139,7 @@ test("the policy pack refuses exactly the objects that break a rule, in a previe
   await assert.rejects(plane.kubectl(["get", "cronjob/report", "--namespace=shop"]), /not found/);
 });
 
-test("the next up without the error continues, and marks the secrets among its outputs", async () => {
+test("the next `pulumi up` without the error continues, and marks the secrets among the outputs", async () => {
   shop.workspace.program = programOf({ limited: true, tag: "1" });
   const { summary, outputs, stdout } = await shop.up({ policyPacks });
   assert.equal(summary.result, "succeeded");
@@ -162,7 +162,7 @@ test("a Route without Plugins is reported, and refused if the pack's config enfo
   );
 });
 
-test("destroy leaves nothing of the program", async () => {
+test("destroy leaves no object of the program", async () => {
   const { summary } = await shop.destroy();
   assert.equal(summary.result, "succeeded");
   assert.doesNotMatch(await plane.kubectl(["get", "namespaces", "--output=name"]), /shop/);

@@ -71,7 +71,7 @@ async function configure(stack: string, texts: Readonly<Record<string, string>>)
   assert.equal(code, 0, output);
 }
 
-test("a namespace of another stack, or of none, is neither taken over nor deleted", async () => {
+test("a namespace of another stack, or of no stack, is neither taken over nor deleted", async () => {
   const labels = { "sluice.dev/stack": "dev" };
   await apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: "of-dev", labels } });
   await apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: "shop" } });

@@ -195,7 +195,7 @@ async function customResources(): Promise<readonly string[]> {
   );
 }
 
-test("an operator that does not start and a port in use are reported; the next up starts the new operator, and requests are answered all the time", async () => {
+test("an operator that does not start and a port in use are reported; the next `pulumi up` starts the new operator, and requests are answered all the time", async () => {
   const before = await customResources();
   assert.equal(before.length, 7);
   const name = "docker.io/sluice/operator";
@@ -247,7 +247,7 @@ test("an operator that does not start and a port in use are reported; the next u
   await pulumi("preview", "--refresh", "--expect-no-changes", "--stack", "dev");
 });
 
-test("changes by kubectl are found by refresh and reverted by up", async () => {
+test("changes by kubectl are found by refresh and reverted by `pulumi up`", async () => {
   await inDev("scale", "deployment/sluice-gateway", "--replicas=2");
   await inDev("set", "env", "deployment/sluice-admin", "SLUICE_LOG_LEVEL=debug");
   await inDev("delete", "poddisruptionbudget", "sluice-operator");
@@ -310,7 +310,7 @@ test("prod is deployed beside dev with external servers, although the first run 
   await pulumi("preview", "--refresh", "--expect-no-changes", "--stack", "prod");
 });
 
-test("staging runs beside dev in its own namespace, and destroying dev removes all of dev and nothing of staging", async () => {
+test("staging runs beside dev in its own namespace, and destroying dev removes all objects of dev and no object of staging", async () => {
   await selectStack(project, "staging");
   await configure("staging", small);
   await up("staging");

@@ -79,25 +79,29 @@ export function rightsTests(scene: () => Scene): void {
   }
 
   const within = { timeout: 4 * minutes };
-  test("operator and admin use all rights that the chart grants them, and request nothing else", within, async () => {
-    const { cluster, kubectl } = scene();
-    const here = await place();
-    // A kind without a CRD cannot be watched.
-    await cluster.kubectl(["apply", "--server-side", "-f", "-"], JSON.stringify(referenceGrantCrd));
-    await runAllOperatorOperations(here);
-    await runAllAdminOperations(here);
-    const log = cluster.audited();
-    const found: Record<string, object> = {};
-    for (const part of parts) {
-      const own = log.filter(({ user }) => user === userOf(`${release}-${part}`));
-      found[part] = { refused: refused(own), unused: unused(await grantsOf(part), own) };
-    }
-    const expected = (part: Part) => ({ refused: [], unused: Object.keys(rare[part]) });
-    assert.deepEqual(found, { operator: expected("operator"), admin: expected("admin") });
-    for (const name of ["good", "invalid"])
-      await kubectl("delete", "--ignore-not-found", ...kinds.map((kind) => `${kind}.sluice.dev/${name}`));
-    await kubectl("delete", "secrets", "tls", "key");
-  });
+  test(
+    "operator and admin use all rights that the chart grants them, and request no other rights",
+    within,
+    async () => {
+      const { cluster, kubectl } = scene();
+      const here = await place();
+      // A kind without a CRD cannot be watched.
+      await cluster.kubectl(["apply", "--server-side", "-f", "-"], JSON.stringify(referenceGrantCrd));
+      await runAllOperatorOperations(here);
+      await runAllAdminOperations(here);
+      const log = cluster.audited();
+      const found: Record<string, object> = {};
+      for (const part of parts) {
+        const own = log.filter(({ user }) => user === userOf(`${release}-${part}`));
+        found[part] = { refused: refused(own), unused: unused(await grantsOf(part), own) };
+      }
+      const expected = (part: Part) => ({ refused: [], unused: Object.keys(rare[part]) });
+      assert.deepEqual(found, { operator: expected("operator"), admin: expected("admin") });
+      for (const name of ["good", "invalid"])
+        await kubectl("delete", "--ignore-not-found", ...kinds.map((kind) => `${kind}.sluice.dev/${name}`));
+      await kubectl("delete", "secrets", "tls", "key");
+    },
+  );
 
   test("the admin API's account may not read the signing keys of certificates or the key of the saved document", async () => {
     const { cluster } = scene();

@@ -138,7 +138,7 @@ interface Rule {
 
 for (const { verb, group, resource, role, seen, serves } of lacking) {
   const what = group ? `${resource}.${group}` : resource;
-  test(`may not ${verb} ${what}: the operator logs it, and continues once it has the right`, () =>
+  test(`may not ${verb} ${what}: the operator logs the missing right, and continues once the right is granted`, () =>
     round(scene, {
       async fault(change) {
         const { kubectl } = scene.plane;

@@ -133,7 +133,7 @@ test("a network that drops everything for 12 s and leaves watches without events
     within: SOON,
   }));
 
-test("an operator that is stopped while no API server answers releases its Lease as soon as one does", () =>
+test("an operator that is stopped while no API server answers releases its Lease as soon as an API server answers", () =>
   round(scene, {
     async fault(change) {
       const { api, operator, plane } = scene;

@@ -38,7 +38,7 @@ function fill(): void {
   }
 }
 
-test("a node with a full disk keeps serving, logs it once, and saves the whole document when there is space", async () => {
+test("a node with a full disk keeps serving, logs the failed write once, and saves the whole document when there is space", async () => {
   const [, second] = scene.nodes;
   await round(scene, {
     async fault(change) {

@@ -157,7 +157,7 @@ function startAdmin(
 
 const of = (user: string) => plane.audited().filter((one) => one.user === user);
 
-test("accounts with a ClusterRole use all rights that it grants, and request nothing else", async () => {
+test("accounts with a ClusterRole use all rights that the ClusterRole grants, and request no other rights", async () => {
   const person = await tokenOf("default", "person");
   await plane.kubectl([
     "create",
@@ -229,7 +229,7 @@ test("the admin API's account may not read the signing keys of certificates or t
   );
 });
 
-test("accounts with only Roles in a namespace use all rights that these grant, and request nothing else", async () => {
+test("accounts with only Roles in a namespace use all rights that the Roles grant, and request no other rights", async () => {
   await plane.kubectl(["create", "namespace", "team"]);
   // The configuration belongs to the home namespace of the other Sluice.
   await plane.kubectl(["delete", "validatingwebhookconfiguration", "sluice-webhook"]);

@@ -41,7 +41,7 @@ const isReady = (status: string) =>
   waitFor(async () => (await get(`${status}/status/ready`)).status === 200, { what: "the node to be ready" });
 
 for (const bytes of [0, 400]) {
-  test(`the operator killed with -9 when ${bytes} bytes of a push had left it`, () =>
+  test(`the operator killed with -9 after it had sent ${bytes} bytes of a push`, () =>
     round(scene, {
       async fault(change) {
         const { process } = scene.operator;

@@ -47,7 +47,7 @@ function storm() {
   };
 }
 
-test("5,000 deletes among other changes: the remaining resources are served, and no deleted one", async () => {
+test("5,000 deletes among other changes: the remaining resources are served, and no deleted resource is served", async () => {
   const { make, remove, close } = storm();
   after(close);
   await round(scene, {

@@ -73,7 +73,7 @@ test("requests are sent in turn to all addresses of the core Service", async () 
   await answeredBy({ one: 5, two: 5 }, "both upstreams to be asked in turn");
 });
 
-test("an address that is not ready gets no requests, and none is lost when it becomes unready and ready", async () => {
+test("an address that is not ready gets no requests, and no request is lost when an address becomes unready and ready", async () => {
   const loads = await underLoad([url], async () => {
     await suite.apply(slice("two", false));
     await answeredBy({ one: 10 }, "only the ready upstream to be asked");

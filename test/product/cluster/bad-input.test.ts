@@ -49,7 +49,7 @@ test("a missing object is used without a further change when it is created", asy
   for (const node of nodes) assert.equal((await get(`${node}/lost`)).status, 200);
 });
 
-test("while no node answers, Programmed names the nodes; it becomes True when one of them is back", async () => {
+test("while no node answers, Programmed names the nodes; Programmed becomes True when a node is back", async () => {
   await Promise.all([suite.kill9("gateway-1"), suite.kill9("gateway-2")]);
   await suite.apply(route("waiting", echo));
   const condition = async () => (await suite.condition("gwroute/waiting", "Programmed")) || undefined;
@@ -78,7 +78,7 @@ test("the response to an admin write names the node that is down", async () => {
   await waitFor(serves, { what: "the second node to answer again", timeout: 20_000 });
 });
 
-test("an operator whose API server cannot be reached keeps trying, logs it, and recovers", async () => {
+test("an operator whose API server cannot be reached keeps trying, logs the outage, and recovers", async () => {
   const work = temporaryFolder("unreachable");
   after(() => work.remove());
   const port = await freePort();

@@ -72,7 +72,7 @@ test("a second apply changes nothing", async () => {
   assert.deepEqual([code, out], [0, [...names.map((name) => `${name} unchanged`), "all are served"]]);
 });
 
-test("an older definition is upgraded, whichever manager wrote it, and resources stay", async () => {
+test("an older definition is upgraded, whichever manager wrote the definition, and resources remain", async () => {
   const before = await spec();
   await patchRoutes(
     { op: "remove", path: member("pathHandling") },
@@ -88,7 +88,7 @@ test("an older definition is upgraded, whichever manager wrote it, and resources
   assert.match(await plane.kubectl(["get", "gwroute", "kept"]), /kept/);
 });
 
-test("a newer definition is not downgraded: the fields that would be lost are named, and nothing is applied", async () => {
+test("a newer definition is not downgraded: the fields that would be lost are named, and no definition is applied", async () => {
   await plane.kubectl([
     "patch",
     "crd",

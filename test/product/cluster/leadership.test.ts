@@ -107,7 +107,7 @@ async function withoutLoss(work: () => Promise<unknown>): Promise<void> {
     assert.deepEqual(failures.slice(0, 5), [], `${failures.length} of ${answered} requests to ${url} failed`);
 }
 
-test("one of two operators leads, and the other one follows and is ready", async () => {
+test("one of two operators leads, and the other operator follows and is ready", async () => {
   const { leader, other, term } = await roles();
   const status = await waitFor(
     async () => {
@@ -184,7 +184,7 @@ test("a Lease that another holder overwrote: the leader stops, and an operator l
   assert.equal((await roles()).term, term + 6);
 });
 
-test("a deleted Lease has no effect: the next term is above the nodes' last one", async () => {
+test("a deleted Lease has no effect: the next term is above the last term of the nodes", async () => {
   const { term } = await roles();
   await kubectl(["delete", "lease", "sluice-operator"]);
   await add("after-deletion");

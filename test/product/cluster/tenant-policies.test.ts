@@ -40,7 +40,7 @@ const rows: readonly Row[] = [
   ["two paths below those that are allowed", "Route", path("/shop/a", "/api/shop/b"), null],
   ["no paths", "Route", { hosts: shop.hosts }, /spec\.paths: set the paths that the route answers/],
   ["all paths", "Route", path("/"), /the namespace team may not answer \/; its annotation sluice\.dev\/paths allows/],
-  ["a path that only begins like the tenant's", "Route", path("/shopping"), /may not answer \/shopping/],
+  ["a path that only begins like the tenant's path", "Route", path("/shopping"), /may not answer \/shopping/],
   ["an encoded path traversal", "Route", path("/shop/%2e%2e/bank"), /may not answer \/shop\/%2e%2e\/bank/],
   ["a regular expression", "Route", path("~/shop/(a|b)"), /regular expressions are not for tenants/],
   [
@@ -140,12 +140,12 @@ describe("a tenant's namespace", () => {
     assert.match(messageOf(body), /may not answer (for shop\.example\.com|\/shop\/a); .* allows none/);
   });
 
-  test("without granted plugins may use none; the administrator may use all", async () => {
+  test("without granted plugins may use no plugin; the administrator may use all plugins", async () => {
     assert.equal((await create(ann, "Plugin", { plugin: "cors" }, "bare")).status, 403);
     assert.equal((await create(admin, "Plugin", { plugin: "cors" }, "bare")).status, 201);
   });
 
-  test("may label and delete resources that were stored before the policies, but not write them again", async () => {
+  test("may label and delete resources that were stored before the policies, but not write the specs of these resources", async () => {
     const at = "/apis/sluice.dev/v1alpha1/namespaces/team/routes/old";
     const patch = (body: object) =>
       ann.ask({ method: "PATCH", path: at, body, contentType: "application/merge-patch+json" });

@@ -55,7 +55,7 @@ test("the operator killed with -9 and restarted: no request is lost, and changes
   nothingLost(loads);
 });
 
-test("a route deleted while the operator was down is removed afterwards, and nothing else is", async () => {
+test("a route deleted while the operator was down is removed afterwards, and no other route is removed", async () => {
   const loads = await bothUnderLoad(async () => {
     await suite.kill9("operator");
     await kubectl(["delete", "gwroute", "added"]);

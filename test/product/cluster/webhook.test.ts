@@ -133,7 +133,7 @@ describe("kubectl apply", { concurrency: false }, () => {
     assert.match(messageOf(body), /spec\.config\.orgins: unknown field\nspec\.config\.max_age: expected an integer$/);
   });
 
-  test("gets a warning for members without effect, and stores them", async () => {
+  test("gets a warning for members without effect, and the API server stores them", async () => {
     const { status, warnings } = await create("idle", { ...valid, regexPriority: 7 });
     assert.deepEqual(
       [status, warnings],
@@ -164,7 +164,7 @@ describe("kubectl apply", { concurrency: false }, () => {
     assert.equal(status, 200);
   });
 
-  test("may label, finalize and delete resources that were stored before the webhook, but not change them into invalid ones", async () => {
+  test("may label, finalize and delete resources that were stored before the webhook, but not change these into invalid resources", async () => {
     assert.equal(
       (await patch("old", { metadata: { labels: { a: "b" }, finalizers: ["example.org/wait"] } })).status,
       200,
@@ -181,7 +181,7 @@ describe("the webhook's certificate", { concurrency: false }, () => {
     for (const replica of replicas) await waitFor(() => isTrusted(replica), { what: "a replica to be trusted" });
   });
 
-  test("is replaced when its Secret is lost: all replicas present a new one, and the API server trusts it", async () => {
+  test("is replaced when its Secret is lost: all replicas present a new certificate, and the API server trusts this certificate", async () => {
     const before = await bundle();
     await plane.kubectl(["delete", "secret", name]);
     await waitFor(async () => (await bundle()) !== before, { what: "another authority in the configuration" });
@@ -196,7 +196,7 @@ describe("the webhook's certificate", { concurrency: false }, () => {
     await refused("the webhook to be asked again");
   });
 
-  test("is not lost when the configuration is applied again without it", async () => {
+  test("is not lost when the configuration is applied again without the authority", async () => {
     const before = await bundle();
     await plane.kubectl(
       ["apply", "--server-side", "--force-conflicts", "-f", "-"],

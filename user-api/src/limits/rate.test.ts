@@ -14,7 +14,7 @@ const askedBy = (caller: Partial<Caller>) =>
   ({ caller: { consumer: null, gateway: true, ...caller }, routeOptions: { config: {} } }) as FastifyRequest;
 
 describe("the rate of a client", () => {
-  it("answers 429 to requests beyond it, with a single error and the time to retry", async () => {
+  it("answers 429 to requests beyond the rate, with a single error and the time to retry", async () => {
     const { app } = await testApp({ requestsPerMinute: 2 });
     const statuses = [];
     for (let n = 0; n < 3; n++) statuses.push((await get(app)).statusCode);

@@ -56,7 +56,7 @@ describe("batched lookups", () => {
     assert.equal(await quick, "value of quick");
   });
 
-  it("are divided between callers if there are too many, and never within one", async () => {
+  it("are divided between callers if there are too many keys, and the keys of one caller are never divided", async () => {
     const { asked, open, find } = rig({ maxKeys: 3 });
     const values = [["a", "b"], ["c"], ["d"], ["e", "f", "g", "h"], ["i"]].map((keys) => find(keys));
     const expected = [["a", "b", "c"], ["d"], ["e", "f", "g", "h"], ["i"]];
@@ -68,7 +68,7 @@ describe("batched lookups", () => {
     assert.deepEqual(asked, expected);
   });
 
-  it("fail for every caller of the query, and for no other", async () => {
+  it("fail for every caller of the query, and for no other caller", async () => {
     const { open, read } = rig();
     const failing = [read("a"), read("b")];
     await setImmediate();

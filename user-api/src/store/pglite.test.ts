@@ -63,7 +63,7 @@ describe("the lock of a folder", () => {
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
-  it("names the process that holds it, and is released when that process ends", async () => {
+  it("names the process that holds the lock, and is released when that process ends", async () => {
     const script = `import { lockFolder } from ${JSON.stringify(import.meta.resolve("./folder-lock.ts"))};
       await lockFolder(${JSON.stringify(folder)}); console.log("locked"); setInterval(() => {}, 1000);`;
     const other = spawn(process.execPath, ["--input-type=module", "--eval", script], {
@@ -78,7 +78,7 @@ describe("the lock of a folder", () => {
   });
 
   const leftovers = [
-    ["of a process whose pid now belongs to another one", `${process.pid} 1`],
+    ["of a process whose pid now belongs to another process", `${process.pid} 1`],
     ["that is empty", ""],
     ["that is not a pid", "-1"],
   ] as const;

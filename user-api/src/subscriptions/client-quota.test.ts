@@ -47,7 +47,7 @@ describe("the quota of a client", () => {
     for (let n = 0; n < 100; n++) given(enter("a"));
   });
 
-  it("holds a number of bytes over all its connections, and no more until some are released", () => {
+  it("holds a number of bytes over all its connections, and no more bytes until some are released", () => {
     const enter = makeClientQuotas(limits);
     const [one, other] = [given(enter("a")), given(enter("a"))];
     const back = given(one.reserve(60));
@@ -97,7 +97,7 @@ describe("a client", () => {
     assert.equal((await stream()).status, 200);
   });
 
-  it("may have operations up to a number of bytes, and gets an error beyond it", async () => {
+  it("may have operations up to a number of bytes, and gets an error beyond this number", async () => {
     const { app, url } = await listening({ subscriptionLimits: { clientBytes: 50_000 } });
     const [one, other] = [await acknowledged(url), await acknowledged(url)];
     one.send(subscribe("1", long(20_000)));

@@ -88,7 +88,7 @@ describe("the shutdown of a server", () => {
     assert.ok(performance.now() - began < 5_000);
   });
 
-  it("starts no more work for connected clients", { timeout: 20_000 }, async () => {
+  it("starts no more operations for connected clients", { timeout: 20_000 }, async () => {
     const { store, asked, answer, added } = silentStore();
     const { app, url } = await listening({ store, drainMilliseconds: 60_000 });
     const socket = await acknowledged(url);

@@ -146,7 +146,7 @@ describe("a server that drains", () => {
   });
 
   for (const client of clients) {
-    it(`ends the client ${client.name} with an error, not as if every user was delivered`, async () => {
+    it(`ends the subscription of the client ${client.name} with an error, not as if every user was delivered`, async () => {
       const { app, port } = await listening();
       const next = client.iterate(port, { query: FOLLOW }).next();
       await following(app, 1);

@@ -171,7 +171,7 @@ describe("an event stream", () => {
     assert.equal(sockets.length, 2);
   });
 
-  it("counts for the rate of its client, and is refused with 429 beyond it", async () => {
+  it("counts towards the rate of its client, and is refused with 429 beyond this rate", async () => {
     const { app, port } = await listening({ requestsPerMinute: 2 });
     await open(port, { body: bodyOf(FOLLOW) });
     await open(port, { body: bodyOf("{ users { name } }"), headers: fromGateway });

@@ -70,7 +70,7 @@ describe("the feed", () => {
     for (const own of names) assert.deepEqual(own, ["ann", "bob"]);
   });
 
-  it("serves no ended subscription, and keeps no state of it", async () => {
+  it("serves no ended subscription, and keeps no state of an ended subscription", async () => {
     const { feed, follow, names, tell, executions } = rig();
     const ends = [follow("a"), follow("a"), follow("b")];
     ends[0]?.();
@@ -85,7 +85,7 @@ describe("the feed", () => {
     assert.deepEqual([feed.size(), executions()], [0, 1]);
   });
 
-  it("fails subscriptions with too many waiting users, and starts again for later ones", async () => {
+  it("fails subscriptions with too many waiting users, and starts again for later subscriptions", async () => {
     const gate = Promise.withResolvers<void>();
     const { feed, follow, names, failed, tell } = rig(gate.promise);
     follow("a");

@@ -78,7 +78,7 @@ describe("the payload of connection_init", () => {
     });
   }
 
-  it("gets the same answer behind the gateway with the secret, with another one, and without, and so reveals nothing about it", () => {
+  it("gets the same answer behind the gateway with the secret, with another secret and without a secret, and so reveals nothing about the secret", () => {
     const claims = [
       {},
       { "x-consumer-id": "1" },

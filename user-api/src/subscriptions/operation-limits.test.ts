@@ -69,7 +69,7 @@ describe("an operation of a socket", () => {
     }
   });
 
-  it("may name a trusted document by its id, its hash or its text, and nothing else", async () => {
+  it("may name a trusted document by its id, its hash or its text, and by nothing else", async () => {
     const byId = new Map([["all", USERS]]);
     const { url } = await listening({ trusted: { byId, texts: new Set(byId.values()) } });
     const socket = await acknowledged(url);

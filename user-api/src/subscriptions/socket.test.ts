@@ -128,7 +128,7 @@ describe("graphql-transport-ws", () => {
   const endings: readonly (readonly [string, (session: ReturnType<typeof open>) => void])[] = [
     ["the client has completed", ({ session }) => session.received('{"type":"complete","id":"1"}')],
     ["the server has completed", ({ at }) => at(0).receiver.complete()],
-    ["it has failed", ({ at }) => at(0).receiver.fail([])],
+    ["the operation has failed", ({ at }) => at(0).receiver.fail([])],
   ];
   for (const [name, end] of endings) {
     it(`lets an id be used again when ${name}; results of the former operation are dropped`, () => {

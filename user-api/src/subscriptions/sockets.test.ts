@@ -22,7 +22,7 @@ afterEach(endAll);
 
 describe("a socket", () => {
   const faults: readonly (readonly [string, readonly (string | Buffer)[], number])[] = [
-    ["nothing at all", [], 4408],
+    ["no message", [], 4408],
     ["pings only", ['{"type":"ping"}'], 4408],
     ["a subscription before init", [subscribe("1")], 4401],
     ["text that is not JSON", [init, "hello"], 4400],
@@ -129,7 +129,7 @@ describe("a socket", () => {
     await following(app, 0);
   });
 
-  it("may have as many operations as the limit, and not one more", async () => {
+  it("may have as many operations as the limit, and no further operation", async () => {
     const { app, url } = await listening({ subscriptionLimits: { operations: 2 } });
     const socket = await acknowledged(url);
     for (const id of ["1", "2", "3"]) socket.send(subscribe(id));
@@ -153,7 +153,7 @@ describe("a socket", () => {
     await acknowledged(url);
   });
 
-  it("has its consumer from the gateway's headers, and none from the payload of init", async () => {
+  it("has its consumer from the gateway's headers, and no consumer from the payload of init", async () => {
     const { url } = await listening({ policy: { access: "authenticated", rules: {} } });
     const consumer = await acknowledged(url, { headers: fromGateway });
     consumer.send(subscribe("1", create("ann").query));

@@ -48,13 +48,13 @@ const rows: readonly {
   { what: "the class of the Lease in its namespace", leases: [lease("shop/a", "dev")], of: ["shop"], is: "dev" },
   { what: "sluice in a namespace without a Lease", leases: [lease("shop/a", "dev")], of: ["mart"], is: "sluice" },
   {
-    what: "the alphabetically first of several",
+    what: "the alphabetically first of several classes",
     leases: [lease("shop/a", "two"), lease("shop/b", "one")],
     of: ["shop"],
     is: "one",
   },
   {
-    what: "sluice if it is one of several",
+    what: "sluice, if several classes include sluice",
     leases: [lease("shop/a", "dev"), lease("shop/b", "sluice")],
     of: ["shop"],
     is: "sluice",

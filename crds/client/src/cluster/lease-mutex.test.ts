@@ -47,7 +47,7 @@ function machine() {
   };
 }
 
-test("makes two calls for the first run and none for the next", async () => {
+test("makes two calls for the first run and no call for the next run", async () => {
   const { turns, calls, lease } = machine();
   const mine = turns();
   assert.deepEqual(await mine.run(async ({ othersMayHaveWritten }) => ({ othersMayHaveWritten })), {
@@ -63,7 +63,7 @@ test("makes two calls for the first run and none for the next", async () => {
   assert.equal(lease().holderIdentity, "");
 });
 
-test("detects whether another holder had the Lease in between", async () => {
+test("detects whether another holder had the Lease between two runs", async () => {
   const { turns } = machine();
   const [mine, theirs] = [turns(), turns()];
   await mine.run(async () => undefined);

@@ -97,7 +97,7 @@ async function following(client: ResourceClient) {
   return { held, told, until, stop };
 }
 
-test("reads every YAML and JSON file below the directory, but nothing hidden", () =>
+test("reads every YAML and JSON file below the directory except hidden files", () =>
   bench(async ({ client, write }) => {
     write("a.yaml", `${service("a")}---\n${service("b")}`);
     write("deep/er/c.yml", service("c"));
@@ -180,7 +180,7 @@ test("keeps the previous resources of a file while one of its documents is not a
     await waitFor(() => client.get(ref("new")), { what: "the valid resource of the new file" });
   }));
 
-test("uses the first of two equal resources by path and logs the other once", () =>
+test("uses the first of two equal resources by path and logs the second one once", () =>
   bench(async ({ client, write, log }) => {
     write("b.yaml", service("a", "  retries: 2\n"));
     write("a.yaml", `${service("z")}---\n${service("a", "  retries: 1\n")}`);
@@ -191,7 +191,7 @@ test("uses the first of two equal resources by path and logs the other once", ()
     ]);
   }));
 
-test("logs unknown kinds once and skips them", () =>
+test("logs each unknown kind once and skips its resources", () =>
   bench(async ({ client, write, log }) => {
     write("a.yaml", `apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n---\n${service("a")}`);
     for (let count = 0; count < 3; count++) assert.equal(await names(client), "a");
@@ -234,7 +234,7 @@ test("keeps Secrets from other users of the machine", () =>
     assert.equal(statSync(join(directory, "secret/k.yaml")).mode & 0o077, 0);
   }));
 
-test("keeps the user's labels and annotations, and replaces those of Sluice", () =>
+test("keeps the user's labels and annotations, and replaces Sluice's labels and annotations", () =>
   bench(async ({ client, write }) => {
     write("a.yaml", service("a").replace("name: a\n", "name: a\n  labels: {team: x, sluice.dev/mark: old}\n"));
     await client.apply("Service", asked("a", {}), { manager });
@@ -292,7 +292,7 @@ test("refuses an update if the file was edited in the meantime", () =>
     assert.equal((await client.get(ref("a")))?.spec?.retries, 9);
   }));
 
-test("reports the loss of the directory, and all resources when it is back", () =>
+test("reports the loss of the directory, and all resources when the directory is back", () =>
   bench(async ({ client, write, directory }) => {
     write("a.yaml", service("a"));
     const { held, told, until } = await following(client);
@@ -318,7 +318,7 @@ test("writes the status again when its file cannot be read", () =>
     assert.equal((await client.get(ref("a")))?.status?.conditions?.[0]?.message, "Good.");
   }));
 
-test("logs an event, and equal ones once", () =>
+test("logs an event, and logs equal events once", () =>
   bench(async ({ client, log }) => {
     const event = { type: "Warning", reason: "Invalid", message: "Wrong.", reporter: "sluice.dev/operator" } as const;
     for (let count = 0; count < 3; count++) await client.recordEvent(ref("a"), event);

@@ -45,7 +45,7 @@ const contentOf = (text: string, name: string): Resource => {
   return found.content;
 };
 
-test("changes what differs and keeps comments, order and the bytes of all other documents", () => {
+test("changes only members that differ, and keeps comments, order and the bytes of all other documents", () => {
   const users = contentOf(file, "Service");
   const changed = { ...users, spec: { url: "http://other.example", tags: ["a", "b"], retries: 2, enabled: false } };
   assert.equal(
@@ -64,7 +64,7 @@ test("keeps the style of lists, and their comments", () => {
   assert.equal(replaceDocument(file, 2, changed), file.replace("  - /people\n", '  - /folk\n  - "123"\n'));
 });
 
-test("changes nothing beyond the requested change", () => {
+test("makes no change besides the requested change", () => {
   const route = contentOf(file, "Route");
   const changed: Resource = {
     ...route,

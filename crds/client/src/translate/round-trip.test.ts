@@ -91,7 +91,7 @@ test("a credential is read from its consumer and its Secret with key, id, tags, 
   );
 });
 
-test("targets are read from their upstream as they were written, with ids and times, and stay if a write omits them", () => {
+test("targets are read from their upstream as they were written, with ids and times, and remain if a write omits the targets", () => {
   fc.assert(
     fc.property(
       filled("upstreams"),

@@ -19,7 +19,7 @@ for (const [what, value, excess] of cases)
     assert.equal(configSizeMessage(value), excess);
   });
 
-test("a plugin whose config is too large is refused with that message and no other", () => {
+test("a plugin whose config is too large is refused with a single message about the size", () => {
   const violations = [{ path: ["config"], message: "holds more than 1000 values" }];
   const plugin = { name: "cors", config: { origins: many(5000, 7) } };
   assert.deepEqual(checkEntity("plugins", plugin).violations, violations);

@@ -32,7 +32,11 @@ const taken: readonly (readonly [what: string, config: object, redis: object])[]
       server_name: "r.example",
     },
   ],
-  ["one beside members of the record", { redis_port: 1, redis: { host: "a.example" } }, { host: "a.example", port: 1 }],
+  [
+    "a deprecated member beside members of the record",
+    { redis_port: 1, redis: { host: "a.example" } },
+    { host: "a.example", port: 1 },
+  ],
   ["the same value in both spellings", { redis_port: 1, redis: { port: 1 } }, { port: 1 }],
   ["null, which leaves the other spelling as it is", { redis_port: null, redis: { port: 1 } }, { port: 1 }],
   ["a value beside null", { redis_port: 1, redis: { port: null } }, { port: 1 }],

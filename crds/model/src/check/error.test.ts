@@ -6,13 +6,13 @@ import { schemaViolation } from "./error.ts";
 const cases: readonly (readonly [name: string, violations: readonly Violation[], message: string, fields: unknown])[] =
   [
     [
-      "one error without a count",
+      "a single error without a count",
       [{ path: ["host"], message: "required field missing" }],
       "schema violation (host: required field missing)",
       { host: "required field missing" },
     ],
     [
-      "several sorted by member",
+      "several errors sorted by member",
       [
         { path: ["path"], message: "should start with: /" },
         { path: ["host"], message: "required field missing" },

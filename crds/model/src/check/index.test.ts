@@ -134,7 +134,7 @@ test("a default is created for each entity, so that no two entities share it", (
   assert.deepEqual(filled("routes", { paths: ["/a"] }).protocols, ["http", "https"]);
 });
 
-test("unset timestamps become the current time, given ones are kept", () => {
+test("unset timestamps become the current time, given timestamps are kept", () => {
   const now = { now: 1_700_000_000 };
   const value = checkEntity("consumers", { username: "a", created_at: 5, updated_at: null }, now).value;
   assert.equal(value?.created_at, 5);
@@ -276,7 +276,7 @@ test("every plugin fills an empty config with defaults, or reports the required 
   assert.deepEqual(needing, ["rate-limiting"]);
 });
 
-test("a value that is not a record is refused with that message", () => {
+test("a value that is not a record is refused with a message that says so", () => {
   for (const collection of collections) {
     for (const raw of [null, undefined, 1, "x", [], true]) {
       assert.deepEqual(checkEntity(collection, raw).violations, [{ path: [], message: "expected a record" }]);

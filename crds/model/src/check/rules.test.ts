@@ -292,7 +292,7 @@ for (const [rule, rows] of Object.entries(cases)) {
   }
 }
 
-test("every rule for texts has cases here", () => {
+test("every rule for texts has cases in this table", () => {
   assert.deepEqual(Object.keys(cases).sort(), Object.keys(textRules).sort());
 });
 

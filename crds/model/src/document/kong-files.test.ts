@@ -88,7 +88,7 @@ const refused: readonly (readonly [what: string, text: string, faults: readonly 
     ],
   ],
   [
-    "the same beside a service with that name, whose url would be ignored",
+    "a service that is written in a route's reference, beside a service with that name: the reference's url would be ignored",
     `${service}  url: http://a.example\nroutes:\n- name: r\n  paths: [/]\n  service: {name: s, url: http://b.example}\n`,
     [
       "kong.yml:9:3: routes[0].service: expected the name or id of a service; declare the service itself (url) under 'services'",
@@ -117,7 +117,7 @@ for (const [what, text, faults] of refused) {
   test(`refuses ${what}`, () => assert.deepEqual(load(text).faults, faults));
 }
 
-test("of two lists of plugins the last one is used, and the warning names both: the first one's key-auth is gone", () => {
+test("of two lists of plugins the last list is used, and the warning names both lists: the key-auth of the first list is gone", () => {
   const { warnings, faults, snapshot } = load(
     `${service}  plugins:\n  - name: key-auth\n  routes:\n  - name: r\n    paths: [/]\n  plugins:\n  - name: cors\n`,
   );

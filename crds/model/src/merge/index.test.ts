@@ -47,7 +47,7 @@ test("an upstream with a hash source uses consistent hashing, unless another alg
   assert.equal(mergeEntity("upstreams", { ...current, ...change }, { slots: 10 }).algorithm, "round-robin");
 });
 
-test("discards the config when the plugin is replaced by another one", () => {
+test("discards the config when the plugin is replaced by another plugin", () => {
   const merged = mergeEntity("plugins", plugin({ minute: 5 }), { name: "cors", config: { max_age: 5 } });
   assert.deepEqual(merged.config, { max_age: 5 });
 });

@@ -80,7 +80,7 @@ for (const [name, kind, spec, expected] of faults) {
   });
 }
 
-test("reading a spec separates the entity's members from its own, and keeps user-defined names", () => {
+test("reading a spec separates the entity's members from the spec's own members, and keeps user-defined names", () => {
   const { members, own, violations } = readSpec(kinds.Route.spec, {
     id: null,
     stripPath: false,
@@ -92,7 +92,7 @@ test("reading a spec separates the entity's members from its own, and keeps user
   assert.deepEqual(own, { serviceRef: { name: "users" } });
 });
 
-test("writing a spec leaves out what is unset or the default, unless the spec before named it", () => {
+test("writing a spec leaves out unset members and defaults, unless the previous spec named these members", () => {
   const entity = { retries: 5, port: 80, path: null, host: "x", read_timeout: 7, tags: ["a"] };
   assert.deepEqual(writeSpec(kinds.Service.spec, entity), { host: "x", readTimeout: 7, tags: ["a"] });
   assert.deepEqual(writeSpec(kinds.Service.spec, entity, { retries: 3, path: "/x" }), {

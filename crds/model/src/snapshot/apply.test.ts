@@ -86,7 +86,7 @@ for (const [what, before, after, fares] of replaced)
     assert.deepEqual(plugin?._sluice?.unavailable === undefined ? plugin?.config.key_names : ["closed"], fares);
   });
 
-test("returns the snapshot itself when nothing changes", () => {
+test("returns the snapshot itself when no entity changes", () => {
   const changes: readonly Partial<Change>[] = [
     {},
     changeOf(document),
@@ -117,7 +117,7 @@ test("shares every entity and map that a change does not touch", () => {
   assert.equal(base.services.get(service)?.host, "h");
 });
 
-test("freezes the snapshot, its maps and everything in them", () => {
+test("freezes the snapshot, its maps and all values in the maps", () => {
   const kept = base.routes.get(route) ?? assert.fail("the route is missing");
   for (const value of [base, base.routes, kept, kept.paths, kept.service, base.endpoints.get(service)]) {
     assert.ok(Object.isFrozen(value));
@@ -148,7 +148,7 @@ test("removes a service together with its route, the route's plugin and the serv
   assert.deepEqual([next.services.size, next.routes.size, next.plugins.size, next.endpoints.size], [1, 0, 0, 0]);
 });
 
-test("puts an entity that is both removed and put, and lets a name pass to another entity within one change", () => {
+test("keeps an entity that one change both removes and puts, and lets a name pass to another entity within one change", () => {
   assert.equal(apply(base, { put: { services: [{ name: "s", host: "h" }] }, remove: { services: [service] } }), base);
   const swapped = apply(base, {
     put: {
@@ -211,7 +211,7 @@ const refused: readonly [string, Partial<Change>, readonly string[]][] = [
     ],
   ],
   [
-    "an invalid parent once, and not its children",
+    "an invalid parent once, and no error for its children",
     { put: { services: [{ id: nobody }], routes: [{ paths: ["/"], service: { id: nobody } }] } },
     ["services[0].host: required field missing"],
   ],

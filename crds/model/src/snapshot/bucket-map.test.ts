@@ -52,7 +52,7 @@ test("a change shares all buckets that it does not touch, and an empty change re
   }
 });
 
-test("a map that outgrows its buckets gets more of them and keeps its entries", () => {
+test("a map that outgrows its buckets gets more buckets and keeps its entries", () => {
   const many = Array.from({ length: 20_000 }, (_, number) => deriveId("routes", `${number}`));
   for (const place of [byId, byHash]) {
     const some = new BucketMap<string>(place).with(many.slice(0, 16_384).map((id) => [id, id]));

@@ -34,7 +34,7 @@ test("rehashes only the buckets that a change touches", () => {
   assert.notEqual(hashOfTree(after), hashOfTree(before));
 });
 
-test("does not depend on order, and is unaffected by removed entries", () => {
+test("the hash does not depend on order, and is unaffected by removed entries", () => {
   const tree = update(emptyHashTree, leaves);
   assert.equal(hashOfTree(update(emptyHashTree, leaves.toReversed())), hashOfTree(tree));
   assert.equal(hashOfTree(update(tree, [], leaves)), hashOfTree(emptyHashTree));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { editGroup, HeaderEditList, overrideHeaderEdit, removeHeaderEdit, setHeaderEdit } from "./header-edits.ts";
 
-test("the last edit wins, names keep the case in which they were set, and appended values are added to the others", () => {
+test("the last edit wins, names keep the case in which they were set, and appended values are added to the previous values", () => {
   const edits = new HeaderEditList();
   edits.set("X-One", "1");
   edits.set("x-ONE", "2");
@@ -24,7 +24,7 @@ test("a value cannot contain a line break, and text beyond Latin-1 is sent as UT
   assert.deepEqual(edits.applyTo([]), ["A", "oneEvil: two", "B", Buffer.from("☃").toString("latin1")]);
 });
 
-test("an edit that requires a header removes its other spellings, whatever was edited before", () => {
+test("an edit that requires a header removes the header's other spellings, whatever was edited before", () => {
   const edits = new HeaderEditList();
   edits.set("X_A_B", "plugin");
   edits.append("x-a-b", "plugin");

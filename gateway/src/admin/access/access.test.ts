@@ -62,7 +62,7 @@ describe("access settings", () => {
       assert.rejects(openAccess(settingsOf(env), silentLog), { name: "SettingsError", message }));
   }
 
-  test("refuse a certificate with the key of another one, and name both variables", async () => {
+  test("refuse a certificate with the key of another certificate, and name both variables", async () => {
     const folder = temporaryFolder("access-pair");
     try {
       const [cert, key] = [join(folder.path, "a.crt"), join(folder.path, "b.key")];
@@ -87,7 +87,7 @@ describe("access settings", () => {
   });
 });
 
-test("a token gives access to everything, and without it only the status is shown", async () => {
+test("a token gives access to all paths, and without the token only the status is shown", async () => {
   const rig = await startAdminRig({ SLUICE_ADMIN_TOKEN: token });
   try {
     const form = "name=a&host=a";
@@ -176,7 +176,7 @@ describe("a listener with certificates", () => {
         .end();
     });
 
-  test("accepts certificates of the authority, and no others", async () => {
+  test("accepts certificates of the authority, and no other certificates", async () => {
     const mine = await ours.issue({ name: "deck", usage: "client" });
     assert.equal(await ask({ cert: mine.certificate, key: mine.key }), 200);
     const theirs = await (await makeAuthority()).issue({ name: "deck", usage: "client" });

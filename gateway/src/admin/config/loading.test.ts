@@ -53,7 +53,7 @@ describe("a document that takes long to load", () => {
     assert.equal((await post())?.status, 201);
   });
 
-  test("is answered 504 after the time limit, and no other is accepted until it is loaded", async () => {
+  test("is answered 504 after the time limit, and no other document is accepted until this document is loaded", async () => {
     const { loading, post } = startLoading(1);
     await assert.rejects(post(), late);
     await assert.rejects(post(), busy);
@@ -62,7 +62,7 @@ describe("a document that takes long to load", () => {
     await untilTaken(post);
   });
 
-  test("may fail after its response, and the next one is accepted", async () => {
+  test("may fail after its response, and the next document is accepted", async () => {
     const { loading, post } = startLoading(1);
     await assert.rejects(post(), late);
     loading.reject(new Error("the disk is full"));

@@ -67,7 +67,7 @@ describe("information endpoints of the listener", () => {
   });
   after(() => rig.close());
 
-  test("returns Kong's release, the plugins and those in use, and database off for a read-only file", async () => {
+  test("returns Kong's release, the available plugins, the plugins in use, and database off for a read-only file", async () => {
     const { version, edition, plugins, configuration, node_id, sluice } = await told("/");
     assert.deepEqual([version, edition], ["3.9.1", "community"]);
     assert.deepEqual(Object.keys(plugins?.available_on_server ?? {}), [...pluginNames()]);
@@ -98,7 +98,7 @@ describe("information endpoints of the listener", () => {
     assert.equal(new Set(data).size, data.length);
   });
 
-  test("answers every URL that it lists with every method that it allows there", async (context) => {
+  test("answers every listed URL with every method that the listener allows for this URL", async (context) => {
     const full = await startFileRig(everything, { SLUICE_ADMIN_TOKEN: "" });
     context.after(() => full.close());
     const { body } = await full.ask("GET", "/endpoints");

@@ -15,7 +15,7 @@ test("each plugin is listed once, also by a store that fails but can still be re
   assert.deepEqual(await pluginsInUse(store), ["cors", "key-auth"]);
 });
 
-test("none is listed if the store cannot be read, or not in time", async () => {
+test("no plugin is listed if the store cannot be read, or cannot be read in time", async () => {
   const fails = async () => Promise.reject(new Error("gone"));
   assert.deepEqual(await pluginsInUse(storeOf(fails as unknown as Store["list"])), []);
   const hangs = () => new Promise(() => {});

@@ -95,7 +95,7 @@ describe("a plan of routes", () => {
   const wide = route("wide", { paths: ["/"] });
   const narrow = route("narrow", { paths: ["/api"], methods: ["GET", "POST"] });
 
-  test("shows which requests a new route receives instead of another one", async () => {
+  test("shows which requests a new route receives instead of another route", async () => {
     assert.deepEqual(await rerouted([wide], [wide, narrow]), [
       ["GET sample.invalid/api", "wide", "narrow"],
       ["GET sample.invalid/api/sample", "wide", "narrow"],
@@ -129,7 +129,7 @@ describe("a plan of routes", () => {
     assert.equal(requests?.sampled, 2);
   });
 
-  test("is bounded, and reports that it has reached a bound", async () => {
+  test("is bounded, and reports that a bound was reached", async () => {
     const many = Array.from({ length: 4000 }, (_, index) => route(`r${index}`, { paths: [`/r${index}`] }));
     const { requests } = await planBetween({ services: [shop] }, { services: [shop], routes: many });
     assert.equal(requests?.changed.length, 100);

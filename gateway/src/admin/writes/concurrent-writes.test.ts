@@ -142,7 +142,7 @@ describe("concurrent writers", () => {
     });
   }
 
-  test("do not force the store to do anything that they did not request", async () => {
+  test("do not force the store to do anything that the writers did not request", async () => {
     await ask("PATCH", "/services/shop", { json: { port: 82 } });
     await ask("PATCH", "/services/shop?force=1", { json: { port: 83 } });
     assert.deepEqual(

@@ -22,7 +22,7 @@ const problem = { kind: "Service", namespace: "default", name: "a", reason: "Con
 
 describe("the response to a write", () => {
   const table: readonly (readonly [string, Partial<WaitResponse> | null, Record<string, string>])[] = [
-    ["every node serves it", {}, { "X-Sluice-Programmed": "true" }],
+    ["every node serves the write", {}, { "X-Sluice-Programmed": "true" }],
     ["a node is silent", { silent: ["b"] }, { "X-Sluice-Programmed": "true", "X-Sluice-Silent": "b" }],
     [
       "nodes lag",
@@ -109,7 +109,7 @@ describe("the admin listener", () => {
       assert.ok(ttl > 90 && ttl <= 100, "the remaining seconds");
     }));
 
-  test("uses Kong's header names if configured to", () =>
+  test("uses Kong's header names if a setting selects these names", () =>
     using(
       async (rig) => {
         const { headers } = await rig.ask("GET", "/");
@@ -147,7 +147,7 @@ describe("the admin listener", () => {
     });
   }
 
-  test("fails with the port when it is taken", () =>
+  test("fails with an error that names the port when the port is taken", () =>
     using(async (rig) => {
       const { port } = rig.admin.address;
       const settings = readSettings(adminSettings, { SLUICE_ADMIN_LISTEN: `127.0.0.1:${port}` });

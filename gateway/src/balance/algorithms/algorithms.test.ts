@@ -102,7 +102,7 @@ describe("consistent-hashing", () => {
     }
   });
 
-  it("moves the requests of an unhealthy target in the same way, and back", () => {
+  it("moves the requests of an unhealthy target in the same way, and back when the target is healthy", () => {
     const watched = { ...upstream, healthchecks: { passive: { unhealthy: { tcp_failures: 1 } } } };
     const balancer = balancerOf({ upstream: watched, targets: even(names) });
     const [entry] = balancer.entries;

@@ -84,7 +84,7 @@ const matches: readonly (readonly [rule: string, Members, Parameters<typeof requ
   ["server names over https", { snis: ["b.com"] }, { scheme: "https", serverName: "a.com" }, false],
   ["server names not over http", { snis: ["b.com"] }, {}, true],
   ["methods exactly", { methods: ["get"] }, {}, false],
-  ["nothing when the route has no attribute", {}, {}, false],
+  ["no request when the route has no attribute", {}, {}, false],
   ["empty lists as no attribute", { paths: ["/"], methods: [], hosts: [] }, {}, true],
   ["no route of another protocol family", { protocols: ["tcp"], paths: ["/"] }, {}, false],
 ];

@@ -34,7 +34,7 @@ const syncsDuring = async (sql: string): Promise<number> => {
 
 for (const [what, sql, expected] of [
   ["a commit waits for the disk", "insert into things values (1)", 1],
-  ["many writes in one transaction wait once", "begin; insert into things values (2), (3); commit", 1],
+  ["many writes in one transaction wait once for the disk", "begin; insert into things values (2), (3); commit", 1],
   ["a read does not wait for the disk", "select * from things", 0],
   ["an unlogged write does not wait for the disk", "insert into scraps values (1)", 0],
 ] as const)

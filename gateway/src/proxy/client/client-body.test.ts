@@ -39,7 +39,7 @@ test("requests more data again when the second attempt begins", () => {
   assert.deepEqual([asked, body.wanted], [2, true]);
 });
 
-test("holds nothing when it is dropped or replaced", () => {
+test("holds no data when the body is dropped or replaced", () => {
   const body = new ClientBody(null, () => {});
   body.replace(Buffer.from("other"));
   body.hold();

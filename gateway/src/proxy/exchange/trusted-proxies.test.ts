@@ -15,7 +15,7 @@ const cases: readonly (readonly [
 ])[] = [
   ["the peer when it is not trusted", "x-real-ip", "9.9.9.9", "1.1.1.1", "9.9.9.9"],
   ["the address that a trusted peer names", "x-real-ip", "10.0.0.1", "1.1.1.1", "1.1.1.1"],
-  ["the peer when a trusted one names no client", "x-real-ip", "10.0.0.1", undefined, "10.0.0.1"],
+  ["the peer when a trusted peer names no client", "x-real-ip", "10.0.0.1", undefined, "10.0.0.1"],
   ["the peer when a trusted one names nonsense", "x-real-ip", "10.0.0.1", "client", "10.0.0.1"],
   ["the last untrusted address of a chain", "x-forwarded-for", "10.0.0.1", "6.6.6.6, 1.1.1.1, 10.0.0.2", "1.1.1.1"],
   [
@@ -127,7 +127,7 @@ for (const [written, canonical] of [
   test(`the address ${written} is counted and forwarded as ${canonical}`, () =>
     assert.equal(canonicalAddress(written), canonical));
 
-test("a set accepts addresses and blocks of both families and refuses anything else", () => {
+test("a set of trusted proxies accepts addresses and blocks of both families, and refuses any other text", () => {
   const set = addressSet(["10.0.0.0/8", "192.168.1.1", "fd00::/8", "::1"]);
   for (const address of ["10.255.0.1", "192.168.1.1", "fd12::1", "::1"])
     assert.ok(isInAddressSet(set, address), address);

@@ -11,7 +11,7 @@ function startMemory() {
   return { memory, lines, closed, account: (name: string) => memory.account(() => closed.push(name)) };
 }
 
-test("new streams may use three quarters of the limit, and are refused beyond it while no bytes are unread", () => {
+test("new streams may use three quarters of the limit, and are refused beyond this share while no bytes are unread", () => {
   const { memory, account, closed, lines } = startMemory();
   const busy = account("busy");
   assert.deepEqual([busy.admit(750), busy.admit(1), account("other").admit(1)], [true, false, false]);

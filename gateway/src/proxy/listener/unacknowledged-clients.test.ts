@@ -33,7 +33,7 @@ for (const [what, text, found] of rows) {
     assert.deepEqual(unacknowledgedPeers(head + text), found));
 }
 
-test("closes the connection that the table names, and no other", async (context) => {
+test("closes the connection that the table names, and no other connection", async (context) => {
   const accepted: Socket[] = [];
   const server = createServer((socket) => void accepted.push(socket.on("error", () => {}))).listen(0, "127.0.0.1");
   await once(server, "listening");

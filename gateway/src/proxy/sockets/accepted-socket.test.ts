@@ -66,7 +66,7 @@ test("a paused accepted socket reads nothing", async (context) => {
   await whole.promise;
 });
 
-test("data that is put back is emitted first, and later data after it", async (context) => {
+test("data that is put back is emitted first, and later data after that data", async (context) => {
   const { far, near } = await connected(context);
   near.pause().unshift(Buffer.from("one "));
   const inlet = attachReadBuffer(near, { isTls: false });

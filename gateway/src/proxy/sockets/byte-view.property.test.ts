@@ -124,7 +124,7 @@ class Connection {
   }
 }
 
-test("no connection ever gets the bytes of another, however reads, stalls and aborts interleave", async () => {
+test("no connection ever gets the bytes of another connection, however reads, stalls and aborts interleave", async () => {
   const connection = fc.nat(5);
   const step = fc.oneof(
     {

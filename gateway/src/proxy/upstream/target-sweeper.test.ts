@@ -24,7 +24,7 @@ async function becomes(holds: () => boolean): Promise<void> {
   }
 }
 
-test("state of removed targets is dropped after a swap, and not before", async () => {
+test("state of removed targets is dropped after a swap, and not before the swap", async () => {
   const { retirement, left } = keeping("a", "b", "c");
   retirement.follow(serving("b"));
   await new Promise(setImmediate);
@@ -59,7 +59,7 @@ test("a swap during or soon after a sweep causes another sweep", async () => {
   retirement.close();
 });
 
-test("nothing is swept while upstreams are unchanged", async () => {
+test("no target is swept while upstreams are unchanged", async () => {
   const { upstreams } = serving("a");
   const { retirement, left } = keeping("a", "b");
   retirement.follow({ upstreams } as Runtime);

@@ -54,7 +54,7 @@ const edits: readonly (readonly [what: string, text: string, readByItself: boole
     head + services + routes.replace("routes:\n", `routes:\n- name: new\n  paths: [/n]\n`) + plugin,
     true,
   ],
-  ["nothing but a comment", before.replace("- name: b\n", "- name: b # b\n"), true],
+  ["a comment only", before.replace("- name: b\n", "- name: b # b\n"), true],
   ["an unreferenced service is removed", before.replace("- name: flat\n  service: a\n", "- name: flat\n"), true],
   ["a new name of a service that others refer to", before.replace("- name: b\n", "- name: c\n"), false],
   ["a name that gets another id", before.replace("- name: b\n", `- name: b\n  id: ${X}\n`), false],

@@ -57,11 +57,11 @@ const core = "services:\n- id: 4a2a7ab2-41a7-5b5e-9be2-4a2e7f0f2ac5\n  name: cor
 /** Texts in sequence, each replacing the previous one. */
 const texts: readonly (readonly [what: string, text: string])[] = [
   ["a first long text", LONG + head + up + routes],
-  ["one more entity, and one of another kind", LONG + head + consumers + up + routes],
+  ["one more entity, and an entity of another kind", LONG + head + consumers + up + routes],
   ["a changed member", LONG + head + consumers + up.replace("up.test", "other.test") + routes],
   ["removed entities", LONG + head + up],
   ["a short text", head + up + routes],
-  ["a long text after a short one", LONG + head + consumers + core],
+  ["a long text after a short text", LONG + head + consumers + core],
   ["added endpoints", LONG + head + consumers + core + endpoints("10.0.0.1")],
   ["changed endpoints", LONG + head + consumers + core + endpoints("10.0.0.2")],
   ["removed endpoints", LONG + head + consumers + core],

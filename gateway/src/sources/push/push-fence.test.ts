@@ -11,7 +11,7 @@ const cases: readonly (readonly [what: string, served: readonly Place[], push: P
   ["a lower revision of the same term", [[2, 5]], [2, 4], /^revision 4 of term 2 is outdated: .* revision 5 of it$/],
   ["a lower revision of a higher term", [[2, 5]], [3, 1], null],
   ["a higher revision of a lower term", [[2, 5]], [1, 9], /^term 1 is over: this node has seen term 2$/],
-  ["a push without a term after one with a term", [[2, 5]], [undefined, 9], /^term 0 is over/],
+  ["a push without a term after a push with a term", [[2, 5]], [undefined, 9], /^term 0 is over/],
   ["a lower revision where no push has a term", [[undefined, 5]], [undefined, 4], /^revision 4 of term 0 is outdated/],
 ];
 

@@ -71,26 +71,26 @@ const edits: readonly [string, string, (store: Store) => Promise<unknown>, strin
     `${head}services:\n- name: a\n  host: up\n  port: 81\n  path: /x\n`,
   ],
   [
-    "the last of two equal lists, and drops the first of two equal keys in what it writes",
+    "the last of two equal lists, and drops the first of two equal keys in the written text",
     `${head}services: # old\n- {name: a, host: old}\nservices:\n- name: a\n  host: old\n  host: up\n- name: b\n  host: x\n  host: y\n`,
     (store) => change(store, "services", "a", { retries: 1 }),
     `${head}services: # old\n- {name: a, host: old}\nservices:\n- name: a\n  host: up\n  retries: 1\n- name: b\n  host: x\n  host: y\n`,
   ],
   [
-    "equal keys in flow style, which it writes out first",
+    "equal keys in flow style, which the write changes to block style first",
     `{_format_version: "3.0", services: [{name: z, host: z}], services: [{name: a, host: old, host: up}]}\n`,
     (store) => change(store, "services", "a", { retries: 1 }),
     `${head}services:\n  - name: a\n    host: up\n    retries: 1\n`,
   ],
   [
-    "nothing of other items when it adds one at the end",
+    "no other item when an item is added at the end",
     `${head}services:\n- {name: a, host: up}`,
     (store) =>
       store.write([{ op: "create", collection: "services", entity: entity("services", { name: "b", host: "c" }) }]),
     `${head}services:\n- {name: a, host: up}\n- name: b\n  host: c\n`,
   ],
   [
-    "names that refer to what is renamed, and keeps its id",
+    "names that refer to a renamed entity, and keeps the entity's id",
     `${head}services:\n- {name: a, host: up}\nroutes:\n- name: r\n  paths: [/]\n  service: a # this\nplugins:\n- name: cors\n  service: {name: a}\n`,
     (store) => change(store, "services", "a", { name: "z" }),
     `${head}services:\n- {name: z, host: up, id: 8d5ff0ab-36fc-5dbe-94c9-2e5ca2ac8d1f}\nroutes:\n- name: r\n  paths: [/]\n  service: z # this\nplugins:\n- name: cors\n  service: z\n`,
@@ -177,7 +177,7 @@ for (const [what, text, reason] of [
   });
 }
 
-test("does not show an entity that only nodes refuse, and accepts entities that were written with it", async (context) => {
+test("does not show an entity that only nodes refuse, and accepts entities that concurrent writes create", async (context) => {
   const { store, snapshot } = await open(context, `${head}services:\n- {name: a, host: up}\n`);
   const [one, two] = ["one", "two"].map((name) => entity("services", { name, host: "b" }));
   const outcomes = await Promise.all(

@@ -7,7 +7,7 @@ import { shareFile } from "./open.ts";
 
 const log = { info() {}, warn() {}, error() {} };
 
-test("a process that may write a file removes the temporary file of a killed writer, and nothing else", async () => {
+test("a process that may write a file removes the temporary file of a killed writer, and no other file", async () => {
   const folder = temporaryFolder("open-file");
   const others = [".a.yml.0123456789abc", ".a.yml.swp", ".b.yml.0123456789ab", "a.yml.0123456789ab"];
   for (const name of ["a.yml", ".a.yml.0123456789ab", ...others]) writeFileSync(join(folder.path, name), "");

@@ -12,7 +12,7 @@ import { createFileStore } from "./index.ts";
 const folder = temporaryFolder("file-reading");
 after(() => folder.remove());
 
-test("a reader during a write gets the state before it, from memory", async () => {
+test("a reader during a write gets the state before the write, from memory", async () => {
   const file = join(folder.path, "sluice.yml");
   writeFileSync(file, '_format_version: "3.0"\n');
   const source = createFileSource({

@@ -60,7 +60,7 @@ test("carries out independent writes concurrently, with one call each", async ()
   stop();
 });
 
-test("lets a write wait for those that it depends on, and uses their results", async () => {
+test("lets a write wait for the writes that it depends on, and uses their results", async () => {
   const refuse = { yes: false };
   const { store, stop } = await scene({
     before: ({ name }) => {
@@ -131,7 +131,7 @@ function isReachable(taken: readonly (readonly Write[])[], from: Tables, wanted:
   });
 }
 
-test("lets a write that removes a missing entity wait for one that creates the entity", async () => {
+test("lets a write that removes a missing entity wait for a write that creates the entity", async () => {
   const { store, stop } = await scene();
   const asked = [
     [remove("consumers", id(3, 1)), create("services", service(2, "a"))],

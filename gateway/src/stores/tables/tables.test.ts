@@ -49,7 +49,7 @@ function refusal(tables: Tables, ...writes: readonly Write[]): { fault: WriteFau
 const names = (tables: Tables, options: object = {}) =>
   listFromTables(tables, "services", { size: 100, now: 0, ...options }).entities.map(({ name }) => name);
 
-test("shows each write to the next, and the tables before it stay unchanged", () => {
+test("shows each write to the next write, and the tables before a write stay unchanged", () => {
   const users = service("users");
   const web = route({ service: { id: users.id } });
   const empty = createTables([]);
@@ -199,7 +199,7 @@ test("hides expired keys", () => {
   );
 });
 
-test("removes an expired key when its id or its key is used again, and no sooner", () => {
+test("removes an expired key only when its id or its key is used again", () => {
   const bob = consumer("bob");
   const key = credential(bob, "secret", { ttl: 10 });
   const tables = createTables([...placed("consumers", bob), ...placed("keyauth_credentials", key)]);

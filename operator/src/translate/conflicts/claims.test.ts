@@ -30,7 +30,7 @@ const cases: readonly (readonly [string, Collection, object, object, RegExp | nu
   ["no name at all", "services", { name: null }, { name: null }, null],
   ["a username", "consumers", { username: "a" }, { username: "a" }, /has the username a/],
   ["a custom_id", "consumers", { custom_id: "a" }, { custom_id: "a" }, /has the custom_id a/],
-  ["a username that is the other's custom_id", "consumers", { username: "a" }, { custom_id: "a" }, null],
+  ["a username that is the other consumer's custom_id", "consumers", { username: "a" }, { custom_id: "a" }, null],
   [
     "a plugin's scope",
     "plugins",
@@ -85,7 +85,13 @@ const cases: readonly (readonly [string, Collection, object, object, RegExp | nu
   ["a path with other methods", "routes", route({ paths: ["/a"], methods: ["GET"] }), route({ paths: ["/a"] }), null],
   ["all of its hosts", "routes", route({ hosts: ["a", "b"] }), route({ hosts: ["b"] }), /same requests/],
   ["some of its hosts", "routes", route({ hosts: ["a"] }), route({ hosts: ["a", "b"] }), null],
-  ["a host, and the older wildcards besides", "routes", route({ hosts: ["a", "*.b"] }), route({ hosts: ["a"] }), null],
+  [
+    "a host, and the older route also has wildcards",
+    "routes",
+    route({ hosts: ["a", "*.b"] }),
+    route({ hosts: ["a"] }),
+    null,
+  ],
   ["wildcards", "routes", route({ hosts: ["a", "*.b"] }), route({ hosts: ["*.b"] }), /same requests/],
   ["wildcards with a port", "routes", route({ hosts: ["*.b"] }), route({ hosts: ["*.b", "*.c:80"] }), null],
   [
@@ -124,7 +130,7 @@ const cases: readonly (readonly [string, Collection, object, object, RegExp | nu
     null,
   ],
   [
-    "a path, and one has an empty list of hosts",
+    "a path, and one route has an empty list of hosts",
     "routes",
     route({ paths: ["/a"], hosts: [] }),
     route({ paths: ["/a"] }),
@@ -186,7 +192,7 @@ test("a resource that conflicts with itself gets a message about the duplicate",
   assert.equal(answer, "the resource gives this key twice: remove one of the two");
 });
 
-test("a reserved match is kept from other namespaces, and free for its own", () => {
+test("a reserved match is refused to other namespaces, and free for its own namespace", () => {
   const claims = createClaimTable(createClaimInterests());
   claims.reserve(claimant("routes", route({ paths: ["/a"] }), "broken", "one"));
   assert.match(claims.claim(claimant("routes", route({ paths: ["/a"] }), "x", "two")) ?? "", /Route one\/broken/);
@@ -194,7 +200,7 @@ test("a reserved match is kept from other namespaces, and free for its own", () 
   assert.match(claims.claim(claimant("routes", route({ paths: ["/a"] }), "x", "one")) ?? "", /Route one\/heir/);
 });
 
-test("a reserved server name is kept from other namespaces, and free for its own", () => {
+test("a reserved server name is refused to other namespaces, and free for its own namespace", () => {
   const claims = createClaimTable(createClaimInterests());
   claims.reserve(claimant("snis", { name: "a.test" }, "broken", "one"));
   assert.match(

@@ -111,7 +111,7 @@ const problemOf = ({ problems }: Translation, kind: Kind, name: string) => probl
 
 for (const one of cases) {
   const { what, kind, older, younger, instead, told } = one;
-  test(`${kind}s that claim ${what}: the younger gets a condition, and is served once the older is gone`, () => {
+  test(`${kind}s that claim ${what}: the younger ${kind} gets a condition, and is served once the older ${kind} is gone`, () => {
     const { remove, begun, step } = scene(one);
     const problem = problemOf(begun, kind, younger[0]);
     assert.deepEqual([problem?.condition, problem?.reason], ["Accepted", "Conflicted"]);
@@ -121,20 +121,20 @@ for (const one of cases) {
     assert.equal(problemOf(after, kind, younger[0]), undefined);
   });
 
-  test(`${kind}s that claim ${what}: the younger is served once the older claims something else`, () => {
+  test(`${kind}s that claim ${what}: the younger ${kind} is served once the older ${kind} claims another value`, () => {
     const { put, step } = scene(one);
     const after = step(() => put(kind, older[0], { spec: instead }));
     assert.deepEqual([problemOf(after, kind, younger[0]), problemOf(after, kind, older[0])], [undefined, undefined]);
   });
 
-  test(`${kind}s that claim ${what}: the younger is served once the older belongs to another Sluice`, () => {
+  test(`${kind}s that claim ${what}: the younger ${kind} is served once the older ${kind} belongs to another installation`, () => {
     const { put, step } = scene(one);
     const after = step(() => put(kind, older[0], { spec: { ...older[1], class: "other" } }));
     assert.equal(problemOf(after, kind, younger[0]), undefined);
   });
 }
 
-test("of two resources of one second, the first by namespace and name is the older", () => {
+test("of two resources that were created in the same second, the first by namespace and name counts as the older resource", () => {
   const { clusterState, put } = testClusterState();
   const members = {
     spec: { paths: ["/a"] },

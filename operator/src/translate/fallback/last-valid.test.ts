@@ -79,7 +79,7 @@ test("a protecting plugin that becomes invalid protects as before; without an ea
 const madeInvalid: readonly (readonly [what: string, spec: object, isServed: boolean])[] = [
   ["a misspelt key-auth", { plugin: "key-atuh" }, false],
   ["an invalid rate limit", { plugin: "rate-limiting" }, false],
-  ["one with a fault in its config", { plugin: "cors", config: { max_age: "long" } }, true],
+  ["a plugin with an error in its config", { plugin: "cors", config: { max_age: "long" } }, true],
 ];
 for (const [what, spec, isServed] of madeInvalid)
   test(`a plugin that does not protect and becomes ${what} ${isServed ? "is served in its last valid version" : "answers 503"}`, () => {
@@ -97,7 +97,7 @@ test("a route that was never valid has no earlier version to serve", () => {
   assert.equal(told().paths?.[1] ?? true, true);
 });
 
-test("another resource with the same name inherits nothing", () => {
+test("another resource with the same name does not inherit the last valid version", () => {
   const { put, remove, told } = scene();
   told();
   remove("Route", "users");
@@ -105,7 +105,7 @@ test("another resource with the same name inherits nothing", () => {
   assert.notDeepEqual(told().paths, [["/users"], false]);
 });
 
-test("revoked access stays revoked, although the last valid version had it", () => {
+test("revoked access stays revoked, although the last valid version had the access", () => {
   const { put, remove, told } = scene();
   put("Secret", "key", secret("a key"));
   told();

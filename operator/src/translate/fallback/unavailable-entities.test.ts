@@ -41,31 +41,36 @@ const standIns: readonly (readonly [string, object, string, readonly string[] | 
     "default",
     ["consumer"],
   ],
-  ["an invalid one for all requests", { plugin: "rate-limiting" }, "default", []],
-  ["one for all requests outside the home namespace", { plugin: "rate-limiting" }, "team", null],
-  ["one that does not protect", { plugin: "cors", targetRefs: service, config: { methods: 1 } }, "default", null],
-  ["one that is disabled", { plugin: "rate-limiting", targetRefs: service, enabled: false }, "default", null],
+  ["an invalid plugin for all requests", { plugin: "rate-limiting" }, "default", []],
+  ["a plugin for all requests outside the home namespace", { plugin: "rate-limiting" }, "team", null],
+  ["a plugin that does not protect", { plugin: "cors", targetRefs: service, config: { methods: 1 } }, "default", null],
+  ["a plugin that is disabled", { plugin: "rate-limiting", targetRefs: service, enabled: false }, "default", null],
   [
-    "one whose `enabled` is invalid",
+    "a plugin whose `enabled` is invalid",
     { plugin: "rate-limiting", targetRefs: service, enabled: "no" },
     "default",
     ["service"],
   ],
-  ["one that is not known", { plugin: "oauth2", targetRefs: service }, "default", ["service"]],
-  ["one that is misspelt", { plugin: "key-atuh", targetRefs: service }, "default", ["service"]],
-  ["one that is misspelt, for all requests", { plugin: "key-atuh" }, "default", []],
-  ["one that is misspelt, for all requests outside the home namespace", { plugin: "key-atuh" }, "team", null],
-  ["one that is misspelt and disabled", { plugin: "key-atuh", targetRefs: service, enabled: false }, "default", null],
+  ["a plugin that is not known", { plugin: "oauth2", targetRefs: service }, "default", ["service"]],
+  ["a plugin that is misspelt", { plugin: "key-atuh", targetRefs: service }, "default", ["service"]],
+  ["a plugin that is misspelt, for all requests", { plugin: "key-atuh" }, "default", []],
+  ["a plugin that is misspelt, for all requests outside the home namespace", { plugin: "key-atuh" }, "team", null],
   [
-    "one that is misspelt, of a consumer",
+    "a plugin that is misspelt and disabled",
+    { plugin: "key-atuh", targetRefs: service, enabled: false },
+    "default",
+    null,
+  ],
+  [
+    "a misspelt plugin of a consumer",
     { plugin: "key-atuh", targetRefs: [{ kind: "Consumer", name: "demo" }] },
     "default",
     ["consumer"],
   ],
-  ["one whose name is missing", { plguin: "key-auth", targetRefs: service }, "default", ["service"]],
-  ["one whose name is not a text", { plugin: 7, targetRefs: service }, "default", ["service"]],
-  ["one whose name is too long", { plugin: "x".repeat(65), targetRefs: service }, "default", ["service"]],
-  ["one of a newer CRD, with a member that is not known", { plugin: "key-auth", group: "a" }, "default", []],
+  ["a plugin whose name is missing", { plguin: "key-auth", targetRefs: service }, "default", ["service"]],
+  ["a plugin whose name is not a text", { plugin: 7, targetRefs: service }, "default", ["service"]],
+  ["a plugin whose name is too long", { plugin: "x".repeat(65), targetRefs: service }, "default", ["service"]],
+  ["a plugin of a newer CRD, with a member that is not known", { plugin: "key-auth", group: "a" }, "default", []],
   [
     "key-auth for a consumer",
     { plugin: "key-auth", targetRefs: [{ kind: "Consumer", name: "demo" }] },
@@ -97,7 +102,7 @@ test("a stand-in has an unused id, even if a resource claims the expected one", 
   }
 });
 
-test("an unchanged stand-in is the same object, another reason gives another one", () => {
+test("an unchanged stand-in is the same object, and another reason gives another stand-in", () => {
   const standIns = createStandIns();
   const piece = pieceOf("Plugin", { plugin: "rate-limiting", targetRefs: service });
   const make = (reason: string) => standIns.plugin(piece, { owner, reason, isTaken: never });
@@ -106,7 +111,7 @@ test("an unchanged stand-in is the same object, another reason gives another one
   assert.notEqual(make("other"), first);
 });
 
-test("a route with valid matches and another violation answers 503; one with invalid matches is left out", () => {
+test("a route with valid matches and another violation answers 503; a route with invalid matches is left out", () => {
   const standIns = createStandIns();
   const entity = standIns.route(pieceOf("Route", { paths: ["/a"], serviceRef: { name: "users" }, tag: [] }), "why");
   assert.deepEqual([entity?.service, entity?._sluice], [null, { namespace: "default", unavailable: "why" }]);

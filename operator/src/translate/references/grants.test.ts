@@ -14,9 +14,14 @@ const team = (kind: string) => [{ kind, namespace: "team" }];
 /** Grants of the namespace shop: from, to, and the references that the namespace team may then make. */
 const cases: readonly (readonly [string, ReturnType<typeof granting>, CrossNamespaceReference, boolean])[] = [
   ["a kind", granting(team("Route"), [{ kind: "Service" }]), crossing("Route", "Service"), true],
-  ["one of that name", granting(team("Route"), [{ kind: "Service", name: "a" }]), crossing("Route", "Service"), true],
   [
-    "one of another name",
+    "a kind and the name of the resource",
+    granting(team("Route"), [{ kind: "Service", name: "a" }]),
+    crossing("Route", "Service"),
+    true,
+  ],
+  [
+    "a kind and another name",
     granting(team("Route"), [{ kind: "Service", name: "b" }]),
     crossing("Route", "Service"),
     false,

@@ -35,7 +35,7 @@ export const batches: Table = {
     { does: "has created the entities", ask: "GET /services/shop/routes/shop", status: 200, has: { paths: ["/shop"] } },
     { does: "has created the key", ask: "GET /key-auths/ann-key/consumer", status: 200, has: { username: "ann" } },
     {
-      does: "sees its own changes, one after the other",
+      does: "sees the effects of its earlier writes",
       ask: "POST /batch",
       ...batch(
         { method: "PATCH", path: "/services/shop", body: { port: 81 } },
@@ -88,7 +88,7 @@ export const batches: Table = {
         write: 1,
       },
     },
-    { does: "has then created nothing", ask: "GET /services/one", status: 404 },
+    { does: "has then created no entity", ask: "GET /services/one", status: 404 },
     {
       does: "is refused completely for a name that is taken",
       ask: "POST /batch",
@@ -110,7 +110,7 @@ export const batches: Table = {
       status: 409,
       has: { code: 5, fields: { name: "twice" }, write: 1 },
     },
-    { does: "has created neither of them", ask: "GET /services/twice", status: 404 },
+    { does: "has then created neither of the two entities", ask: "GET /services/twice", status: 404 },
     {
       does: "is refused if it changes an entity that it removed",
       ask: "POST /batch",
@@ -131,7 +131,7 @@ export const batches: Table = {
     },
     { does: "has then created two entities", ask: "GET /consumers/bea", status: 200 },
     {
-      does: "may remove a dependent of an entity that it removed before",
+      does: "may remove a dependent of an entity that the batch has removed before",
       ask: "POST /batch",
       ...batch({ method: "DELETE", path: "/consumers/bea" }, { method: "DELETE", path: "/key-auths/ann-key" }),
       status: 200,

@@ -100,7 +100,7 @@ export const certificates: Table = {
       },
     },
     {
-      does: "refuses it for a new certificate too, and creates none",
+      does: "refuses another certificate's server name for a new certificate too, and creates no certificate",
       ask: "POST /certificates",
       json: { ...first, snis: ["fresh.example", "base.example"] },
       status: 400,
@@ -129,7 +129,7 @@ export const certificates: Table = {
       has: { fields: { snis: "expected a set" } },
     },
     {
-      does: "reports the errors of both at once",
+      does: "reports the errors of certificate and server names at once",
       ask: "POST /certificates",
       json: { cert: "x", snis: 5 },
       status: 400,

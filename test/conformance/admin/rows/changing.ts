@@ -13,7 +13,7 @@ export const changing: Table = {
       has: { id: ids.service, name: "base", host: "base.example", port: 8080, tags: ["blue", "base"] },
       sends: { etag: /^"[0-9a-f]{16}"$/ },
     },
-    { does: "has changed it permanently", ask: "GET /services/base", status: 200, has: { port: 8080 } },
+    { does: "has stored the change", ask: "GET /services/base", status: 200, has: { port: 8080 } },
     {
       does: "finds an entity by id too",
       ask: `PATCH /services/${ids.service}`,

@@ -47,7 +47,7 @@ export const information: Table = {
   of: "information",
   rows: [
     {
-      does: "contains Kong's release, the available plugins and those in use",
+      does: "contains Kong's release, the available plugins and the plugins in use",
       ask: "GET /",
       status: 200,
       has: {

@@ -197,7 +197,7 @@ export const malice: Table = {
     },
     { does: "with an empty offset is refused", ask: "GET /services?offset=", status: 400, has: { code: 7 } },
     {
-      does: "with an offset beyond the end finds nothing",
+      does: "with an offset beyond the end finds no entity",
       ask: `GET /services?offset=${encodeURIComponent(Buffer.from('{"id":"ffffffff-ffff-ffff-ffff-ffffffffffff"}').toString("base64"))}`,
       status: 200,
       body: { data: [], next: null },

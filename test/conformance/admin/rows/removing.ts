@@ -79,7 +79,7 @@ export const removing: Table = {
       status: 204,
     },
     {
-      does: "answers 404 the second time",
+      does: "answers 404 to a second removal",
       ask: `DELETE /upstreams/base.example/targets/${ids.target}`,
       status: 404,
     },

@@ -111,7 +111,7 @@ export const replacing: Table = {
       status: 200,
       has: { name: "below" },
     },
-    { does: "has removed it from the other parent", ask: "GET /services/base/routes/below", status: 404 },
+    { does: "has removed the entity from the other parent", ask: "GET /services/base/routes/below", status: 404 },
     {
       does: "answers 404 for an unknown parent",
       ask: "PUT /services/nobody/routes/x",

@@ -43,13 +43,13 @@ export const tags: Table = {
       has: { next: null },
     },
     {
-      does: "finds nothing for two tags that no entity has together",
+      does: "finds no entity for two tags that no entity has together",
       ask: "GET /services?tags=red,blue",
       status: 200,
       body: { data: [], next: null },
     },
     {
-      does: "finds nothing for an unused tag",
+      does: "finds no entity for an unused tag",
       ask: "GET /services?tags=nobody",
       status: 200,
       body: { data: [], next: null },
@@ -68,14 +68,14 @@ export const tags: Table = {
       has: { data: [{ name: "base" }] },
     },
     {
-      does: "may contain SQL quotes, and finds nothing",
+      does: "may contain SQL quotes, and finds no entity",
       ask: "GET /services?tags=%27%20OR%201%3D1--",
       status: 200,
       body: { data: [], next: null },
     },
     { does: "must not be empty", ask: "GET /services?tags=", status: 400, body: invalid("cannot be null") },
     {
-      does: "must not mix all and any",
+      does: "must not be in a list with both commas and slashes",
       ask: "GET /services?tags=a,b/c",
       status: 400,
       body: invalid("invalid filter syntax"),

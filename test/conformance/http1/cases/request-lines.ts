@@ -25,7 +25,7 @@ export const requestLines = cases([
     line("!#$%&'*+-.^_`|~09aZ / HTTP/1.1"),
     { line: ["!#$%&'*+-.^_`|~09aZ", "/"] },
   ],
-  ["a method that begins like a known one", line("GETS / HTTP/1.1"), { line: ["GETS", "/"] }],
+  ["a method that begins like a known method", line("GETS / HTTP/1.1"), { line: ["GETS", "/"] }],
   ["a method with a bracket", line("G(T / HTTP/1.1"), "method"],
   ["a method with a colon", line("GET: / HTTP/1.1"), "method"],
   ["a method with a slash", line("G/T / HTTP/1.1"), "method"],

@@ -7,7 +7,7 @@ export const certificate: readonly Row[] = [
   ["a Secret", tls, null],
   ...references("a Secret", (secretRef) => ({ secretRef })),
   ["server names", { ...tls, snis: [{ name: "a.example" }, { name: "*.b.example" }] }, null],
-  ["a name with everything", { ...tls, snis: [{ name: "a.*", id: uuid, tags: ["a"] }] }, null],
+  ["a name with all members", { ...tls, snis: [{ name: "a.*", id: uuid, tags: ["a"] }] }, null],
   ["no Secret", { snis: [{ name: "a.example" }] }, /spec\.secretRef: Required value/],
   ["a key in the resource", { ...tls, key: "hunter2" }, /unknown field "spec\.key"/],
   ["an entry of the Secret", { secretRef: { name: "tls", key: "tls.crt" } }, /unknown field/],

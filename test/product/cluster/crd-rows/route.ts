@@ -11,7 +11,7 @@ export const route: readonly Row[] = [
   ["methods alone", { methods: ["GET", "PROPFIND"] }, null],
   ["headers alone", { headers: { "x-version": ["1", "2"] } }, null],
   ["snis for https", { protocols: ["https"], snis: ["example.org"] }, null],
-  ["nothing to match", {}, /set at least one of paths, hosts, methods and headers/],
+  ["no attribute to match", {}, /set at least one of paths, hosts, methods and headers/],
   ["empty lists to match", { paths: [], hosts: [] }, /set at least one of/],
   ["an empty map of headers", { headers: {} }, /set at least one of/],
   ...references("a service", (serviceRef) => ({ ...paths, serviceRef })),

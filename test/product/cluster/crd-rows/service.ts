@@ -54,7 +54,7 @@ export const service: readonly Row[] = [
   ...numbers("retries", { from: 0, to: 32_767 }, (retries) => ({ ...url, retries })),
   ["the admin API's spelling", { ...url, connect_timeout: 1 }, /unknown field "spec\.connect_timeout"/],
   ["enabled as text", { ...url, enabled: "no" }, /spec\.enabled.*must be of type boolean/],
-  ["a disabled one", { ...url, enabled: false }, null],
+  ["a disabled Service", { ...url, enabled: false }, null],
 
   ...references("a backend", (ref) => ({ backendRef: { port: 80, ...ref } })).filter(
     // Names of core Services are DNS labels: shorter, and without dots.
@@ -81,11 +81,15 @@ export const service: readonly Row[] = [
   ["a header with its value", { ...url, upstreamHeaders: [header("X-A")] }, null],
   ["a header from a Secret", { ...url, upstreamHeaders: [{ name: "X-A", secretRef }] }, null],
   [
-    "a header with both",
+    "a header with a value and a Secret",
     { ...url, upstreamHeaders: [{ ...header("X-A"), secretRef }] },
     /exactly one of value and secretRef/,
   ],
-  ["a header with neither", { ...url, upstreamHeaders: [{ name: "X-A" }] }, /exactly one of value and secretRef/],
+  [
+    "a header with neither a value nor a Secret",
+    { ...url, upstreamHeaders: [{ name: "X-A" }] },
+    /exactly one of value and secretRef/,
+  ],
   ["a header twice", { ...url, upstreamHeaders: [header("X-A"), header("X-A")] }, /Duplicate value/],
   [
     "a header without a name",

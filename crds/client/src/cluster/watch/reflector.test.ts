@@ -131,7 +131,7 @@ test("an unreachable server is reported from the first failed attempt until the 
     assert.deepEqual(fake.told, ["replaced a"]);
   }));
 
-test("a list that fails is reported until one succeeds", () =>
+test("a list that fails is reported until a list succeeds", () =>
   reflecting(async (fake) => {
     fake.failLists(new Error("connect ECONNREFUSED"), 3);
     await fake.settle();

@@ -193,7 +193,7 @@ test("a new file that is written in parts is not read before it has settled", ()
     assert.ok(held.has("shop"));
   }));
 
-test("a file that Sluice writes is used while another program still writes one, and a file written in steps is used once", () =>
+test("a file that Sluice writes is used while another program still writes another file, and a file written in steps is used once", () =>
   bench(async ({ client, write, directory }) => {
     const told: string[] = [];
     write("old.yaml", service("old"));

@@ -48,7 +48,7 @@ const service = {
 const manager = "sluice-admin";
 const apply = (client: ResourceClient) => client.apply("Service", service, { manager });
 
-test("a writer removes the temporary files of killed writers, and nothing else", async (context) => {
+test("a writer removes the temporary files of killed writers, and no other file", async (context) => {
   const { client, there } = scene(context);
   await apply(client);
   assert.deepEqual(there(left), []);
@@ -65,7 +65,7 @@ test("a process that takes the lock counts as a writer", async (context) => {
   });
 });
 
-test("a process that only reads removes nothing", async (context) => {
+test("a process that only reads removes no file", async (context) => {
   const { client, there } = scene(context);
   await client.list("Service");
   assert.deepEqual(there([...left, ...leftRecords]), [...left, ...leftRecords]);

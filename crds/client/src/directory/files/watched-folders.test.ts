@@ -48,7 +48,7 @@ test("reports the path of a changed file in every folder except hidden ones", ()
     assert.deepEqual([...new Set(all)], ["a.yaml", "deep/er/b.yaml", ".status/service/c.json"]);
   }));
 
-test("watches a new folder, and one that replaced another", () =>
+test("watches a new folder, and a folder that replaced another folder", () =>
   scene(async ({ directory, folders, told, all }) => {
     folders.refresh();
     mkdirSync(join(directory, "new"));
@@ -78,7 +78,7 @@ test("watches a directory that is created later or again, from the next refresh 
     await told("a.yaml");
   }));
 
-test("reports a file that our writers put in place or removed, and one that others write or move", () =>
+test("reports a file that Sluice's writers create or remove, and a file that other programs write or move", () =>
   scene(async ({ directory, folders, told, all }) => {
     folders.refresh();
     const file = join(directory, "a.yaml");

@@ -24,7 +24,7 @@ test("Secrets and grants affect their dependents, and are not translated themsel
   assert.deepEqual(affected(exampleIndex(), keys, { hasNewId: false }), ["Plugin/a/limit", "Route/a/web"]);
 });
 
-test("a removed dependency has no effect, and other dependencies of the same resource stay", () => {
+test("a removed dependency has no effect, and other dependencies of the same resource remain", () => {
   const index = exampleIndex();
   index.remove("Route/a/web", ["Service/a/web", "Service/a/unknown"]);
   assert.deepEqual(affected(index, ["Service/a/web"]), ["Plugin/a/limit", "Service/a/web"]);

@@ -153,7 +153,7 @@ test("a Service with a backendRef names the core Service whose EndpointSlices it
   assert.deepEqual(item?.backend, { namespace: "home", name: "users", port: 4000 });
 });
 
-test("a config takes members from Secrets for nodes, and records which they are", () => {
+test("a config for nodes takes members from Secrets, and records which members these are", () => {
   const spec = {
     plugin: "rate-limiting",
     config: { minute: 5, policy: "redis", redis: { host: "redis.example" } },

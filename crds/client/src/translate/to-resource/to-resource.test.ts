@@ -127,7 +127,7 @@ for (const [name, expected] of names) {
   });
 }
 
-test("an entity name always gives the same resource name, and similar names give different ones", () => {
+test("an entity name always gives the same resource name, and similar entity names give different resource names", () => {
   assert.equal(resourceName("users"), resourceName("users"));
   assert.notEqual(resourceName("users"), resourceName("Users"));
 });
@@ -192,7 +192,7 @@ test("a credential without a key has no Secret", () => {
   assert.throws(() => credentialSecret(credential, { namespace: "home" }), TypeError);
 });
 
-test("the time of a resource's last change is that of the last write to more than its status", () => {
+test("the time of a resource's last change is the time of the last write that changed more than the status", () => {
   const metadata: Resource["metadata"] = {
     name: "mine",
     namespace: "home",

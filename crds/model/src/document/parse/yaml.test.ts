@@ -49,7 +49,7 @@ const unreadable: readonly [string, string, readonly string[]][] = [
     ["5:12  this [ is not closed: its ] is missing or not indented enough"],
   ],
   [
-    "an unclosed bracket beside closed ones, or one with the wrong closing bracket",
+    "an unclosed bracket beside closed brackets, or a bracket with the wrong closing bracket",
     "a: [[1, 2]\nb: {c: [1}\nd: 3\n",
     ["1:4", "2:8"].map((at) => `${at}  this [ is not closed: its ] is missing or not indented enough`),
   ],
@@ -59,7 +59,7 @@ const unreadable: readonly [string, string, readonly string[]][] = [
     ["1:37  this [ is not closed: its ] is missing or not indented enough"],
   ],
   [
-    "errors before an unclosed bracket, and none after it",
+    "errors before an unclosed bracket, and no error after the bracket",
     "a: 1\n b: 2\nc: [1\nd: 2\n e: 3\n",
     [
       "1:4  Nested mappings are not allowed in compact mappings",
@@ -128,7 +128,7 @@ const duplicates: readonly [string, string, unknown, readonly string[]][] = [
 ];
 
 for (const [where, text, data, expected] of duplicates) {
-  test(`of a duplicate key ${where} the last value is used, and a warning names both places`, () => {
+  test(`of a duplicate key ${where} the last value is used, and a warning names both positions`, () => {
     const { warnings, ...located } = read(text);
     assert.deepEqual(located.data, data);
     assert.deepEqual(

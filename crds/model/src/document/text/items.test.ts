@@ -83,7 +83,7 @@ const item = fc.constantFrom(
   "- null\n",
 );
 
-test("a text that is read item by item gives the same result as when it is read as a whole", () => {
+test("a text that is read item by item gives the same result as a text that is read as a whole", () => {
   fc.assert(
     fc.property(fc.array(item, { maxLength: 6 }), fc.array(item, { maxLength: 6 }), (services, routes) => {
       const text = `${head}services:\n${services.join("")}routes:\n${routes.join("")}consumers:\n${filler}`;

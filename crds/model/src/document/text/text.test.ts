@@ -13,7 +13,7 @@ const wholes: readonly [string, string, readonly (readonly string[])[]][] = [
     [["- name: a\n", "- name: b\n"], ["- name: r\n"]],
   ],
   [
-    "comments above an item belong to it, and deeper ones to the item above",
+    "comments above an item belong to that item, and comments with deeper indentation to the previous item",
     `# top\n${head}services: # mine\n  # of a\n  - name: a # here\n    # in a\n\n  # of b\n  -\n    name: b\n# of routes\nroutes:\n- name: r\n# end\n`,
     [["  # of a\n|  - name: a # here\n    # in a\n", "\n  # of b\n|  -\n    name: b\n"], ["- name: r\n"]],
   ],
@@ -34,7 +34,7 @@ const wholes: readonly [string, string, readonly (readonly string[])[]][] = [
     [["- name: r\n"], ["- name: b\n"]],
   ],
   [
-    "other members between",
+    "other members between the lists",
     `${head}services:\n- name: a\n_comment: x\nroutes:\n- {name: r}\n_ignore: []\n`,
     [["- name: a\n"], ["- {name: r}\n"]],
   ],

@@ -16,7 +16,7 @@ function results(scanner: ChunkedScanner, text: string): readonly (string | numb
   }
 }
 
-test("data is returned as ranges of the piece, and the end with the position after it", () => {
+test("data is returned as ranges of the piece, and the end of the body with the position after the body", () => {
   const scanner = new ChunkedScanner();
   assert.deepEqual(results(scanner, "3;a=b\r\nab"), ["ab", CHUNK_MORE, 9]);
   assert.deepEqual(results(scanner, "c\r\n2\r\nde\r"), ["c", "de", CHUNK_MORE, 9]);
@@ -24,7 +24,7 @@ test("data is returned as ranges of the piece, and the end with the position aft
   assert.equal(scanner.trailers.count, 0);
 });
 
-test("an empty piece changes nothing", () => {
+test("an empty piece does not change the scanner's state", () => {
   const scanner = new ChunkedScanner();
   assert.deepEqual(results(scanner, ""), [CHUNK_MORE, 0]);
   assert.deepEqual(results(scanner, "1\r\n"), [CHUNK_MORE, 3]);

@@ -101,7 +101,7 @@ test("logs each HTTP/2 stream in a line of its own, with the TLS version", async
   });
 });
 
-test("logs gRPC calls, also one without a matching route, with their gRPC status", async (context) => {
+test("logs gRPC calls, also a call without a matching route, with their gRPC status", async (context) => {
   const { port, lines, greeter } = await startNode(context);
   const session = dialHttp2(context, port);
   const called = await ask(session, { headers: grpcHeaders, body: message("hi") });
@@ -119,7 +119,7 @@ test("logs gRPC calls, also one without a matching route, with their gRPC status
   ]);
 });
 
-test("logs a stream that the client reset, and one with a malformed head", async (context) => {
+test("logs a stream that the client reset, and a stream with a malformed head", async (context) => {
   const { port, lines, held, gone } = await startNode(context);
   const session = dialHttp2(context, port);
   const stream = session.request({ ":path": "/open/held" });

@@ -137,7 +137,7 @@ test("several workers write whole lines into one file", async (context) => {
 });
 
 for (const workers of ["1", "2"]) {
-  test(`continues in a new file after the old one was moved away, with ${workers} worker(s)`, async (context) => {
+  test(`continues in a new file after the old file was moved away, with ${workers} worker(s)`, async (context) => {
     const { node } = await startNode(context, { SLUICE_WORKERS: workers });
     const file = join(node.folder, "access.log");
     await node.send({ path: "/open/1" });

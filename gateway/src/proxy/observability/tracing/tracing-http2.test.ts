@@ -80,7 +80,7 @@ async function traced(context: TestContext, asked: Asked, settings?: Readonly<Re
 
 const sampled = { traceparent: `00-${traceId}-${spanId}-01`, tracestate: "a=b" };
 
-test("an HTTP/2 request continues its client's trace, with a span for the request and one for the attempt", async (context) => {
+test("an HTTP/2 request continues its client's trace, with a span for the request and a span for the attempt", async (context) => {
   const headers = { ":path": "/open/a?b=secret", ":authority": "a.example", ...sampled };
   const { request, call, upstream, port } = await traced(context, { headers });
   assert.equal(upstream.traceparent, `00-${traceId}-${call.spanId}-01`);

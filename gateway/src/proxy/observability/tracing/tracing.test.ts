@@ -52,7 +52,7 @@ async function startNode(context: TestContext, settings: Readonly<Record<string,
 for (const engine of ["http1", "reply-from"]) {
   const settings = { SLUICE_ENGINE: engine };
 
-  test(`${engine}: starts a trace, with a span for the request and one for the attempt`, async (context) => {
+  test(`${engine}: starts a trace, with a span for the request and a span for the attempt`, async (context) => {
     const { collector, port, trace } = await startNode(context, settings);
     const { got, server, client } = await trace("/open/a?b=secret", { "User-Agent": "test/1", Tracestate: "a=b" });
     const [[request], [call]] = [server, client];

@@ -31,7 +31,7 @@ const before = resource(
 );
 const wanted = (spec: Fields, more: object = {}) => ({ spec, annotations: {}, ...more });
 
-test("applies changed fields and those that it applied before, but no unchanged fields of other managers", () => {
+test("applies changed fields and fields that Sluice applied before, but no unchanged fields of other managers", () => {
   const { ours, owners, managedFields } = divideByOwner(
     "Service",
     before,
@@ -63,7 +63,7 @@ test("returns the fields with which the change can be undone", () => {
   assert.deepEqual(undo.metadata.annotations, { mine: "1" });
 });
 
-test("adds annotations, removes its own, and keeps those of other managers", () => {
+test("adds annotations, removes Sluice's own annotations, and keeps annotations of other managers", () => {
   const { ours } = divideByOwner(
     "Service",
     before,
@@ -113,7 +113,7 @@ test("owns single members inside records", () => {
   assert.deepEqual([ours.spec, owners], [{ config: { redis: { port: 2 } } }, []]);
 });
 
-test("treats all fields as its own if there are no managers", () => {
+test("treats all fields as Sluice's own if there are no managers", () => {
   const file = resource({ host: "a", retries: 1 });
   const { ours, owners, managedFields } = divideByOwner("Service", file, wanted({ host: "a", readTimeout: 5 }));
   assert.deepEqual(ours.spec, { host: "a", readTimeout: 5 });

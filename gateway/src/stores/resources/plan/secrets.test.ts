@@ -25,10 +25,14 @@ const consumer = (namespace: string, ref: object) =>
 const cases: readonly (readonly [string, readonly Resource[], boolean])[] = [
   ["nobody", [], false],
   ["a Consumer of the home namespace", [consumer("home", { name: "key" })], true],
-  ["a Consumer of another namespace that names this one", [consumer("team", { name: "key", namespace: "home" })], true],
+  [
+    "a Consumer of another namespace that names the Secret's namespace",
+    [consumer("team", { name: "key", namespace: "home" })],
+    true,
+  ],
   ["a Consumer of another namespace that refers to its own namespace", [consumer("team", { name: "key" })], false],
   [
-    "a Consumer of the home namespace that names another",
+    "a Consumer of the home namespace that names another namespace",
     [consumer("home", { name: "key", namespace: "team" })],
     false,
   ],

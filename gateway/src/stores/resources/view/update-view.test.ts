@@ -79,7 +79,7 @@ const resource = fc.oneof(
 const does = fc.constantFrom("puts", "removes", "touches");
 const step = fc.record({ resource, does, age: fc.integer({ min: 0, max: 3 }) });
 
-test("an incrementally updated view equals a newly built one", () => {
+test("an incrementally updated view equals a newly built view", () => {
   let quick = 0;
   fc.assert(
     fc.property(fc.array(fc.array(step, { minLength: 1, maxLength: 3 }), { maxLength: 12 }), (rounds) => {
