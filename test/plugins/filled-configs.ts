@@ -18,3 +18,9 @@ export const filledCors = filled("cors", {});
 export const filledPrometheus = filled("prometheus", {});
 export const filledRequestTermination = filled("request-termination", {});
 export const filledBotDetection = filled("bot-detection", {});
+
+/** The members that a plugin's config needs, by plugin name; the other plugins need none. */
+export const neededConfigs: Readonly<Record<string, object>> = {
+  "ip-restriction": { allow: ["10.0.0.0/8"] },
+  "rate-limiting": { minute: 5 },
+};

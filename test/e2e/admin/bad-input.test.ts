@@ -9,6 +9,7 @@ import { type Collection, collections, deriveId, entities, pluginNames } from "@
 import type { Reply } from "../../../gateway/src/admin/testing.ts";
 import { waitFor } from "../../../tools/process/index.ts";
 import { first } from "../../../tools/programs/pairs.ts";
+import { neededConfigs } from "../../plugins/filled-configs.ts";
 import { bodyWith, hostileTexts, type Place, placesOf, placesOfConfig, sql, valueAt } from "./hostile-texts.ts";
 import { listing, type Shown } from "./listing.ts";
 import { type RunningStore, writableStores } from "./stores.ts";
@@ -156,7 +157,7 @@ for (const store of writableStores) {
         for (const place of places) await keepsOrRefuses(ask, { path, body, place });
       }
       for (const name of pluginNames()) {
-        const body = name === "rate-limiting" ? { name, config: { minute: 1 } } : { name };
+        const body = { name, config: neededConfigs[name] ?? {} };
         for (const place of placesOfConfig(name)) await keepsOrRefuses(ask, { path: "/plugins", body, place });
       }
       await isAsBefore();

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type Collection, checkConfig, checkEntity, collections, pluginNames } from "@sluice/model";
+import { neededConfigs } from "../../../../test/plugins/filled-configs.ts";
 import { describeTable } from "../testing-table.ts";
 import { entitySchema, type KongField, type KongFields, kongPluginSchema } from "./index.ts";
 
@@ -52,7 +53,7 @@ describe("a client that fills in defaults", () => {
 
   for (const plugin of pluginNames()) {
     test(`gets the config of ${plugin} as it is stored`, () => {
-      const given = plugin === "rate-limiting" ? { minute: 5 } : {};
+      const given = neededConfigs[plugin] ?? {};
       const { value: stored } = checkConfig(plugin, given);
       assert.ok(stored);
       const config = fieldIn(kongPluginSchema(plugin)?.fields ?? [], "config");
