@@ -1,4 +1,4 @@
-/** A node's state of a target: health and load. It survives documents that leave the target unchanged. */
+/** A node's state of a target: health and load. The state survives documents that leave the target unchanged. */
 import { isIP } from "node:net";
 import type { Target } from "@sluice/model";
 import { type HealthState, healthy } from "./health.ts";

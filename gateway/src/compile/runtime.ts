@@ -50,7 +50,7 @@ export interface UpstreamTarget {
   readonly hostHeader: string | null;
 }
 
-/** The inputs of an upstream. It is rebuilt when one of them changes. */
+/** The inputs of an upstream. The upstream is rebuilt when an input changes. */
 export interface UpstreamInputs {
   readonly service: Service;
   /** Endpoints of the core Service behind this service; null: there is none. */

@@ -168,7 +168,7 @@ export const changes: fc.Arbitrary<readonly (readonly Step[])[]> = fc.array(
   { minLength: 1, maxLength: 30 },
 );
 
-/** The snapshot after a change; unchanged parts are shared. It is not checked: references may be dangling. */
+/** The snapshot after a change; unchanged parts are shared. The snapshot is not checked: references may be dangling. */
 export function stepped(before: Snapshot, change: readonly Step[]): Snapshot {
   const next: Record<string, unknown> = { ...before };
   for (const { section, key, value } of change) {

@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import type { Counter } from "@sluice/plugin-sdk";
 import type { Redis } from "ioredis";
 
-/** Milliseconds that a counter outlives its window, for nodes whose clocks differ. Its key contains the window. */
+/** Milliseconds that a counter outlives its window, for nodes whose clocks differ. The counter's key contains the window. */
 const SKEW = 1000;
 
 /** The braces put the windows of one name into one slot of a Redis Cluster, so that a script may use all of them. */

@@ -4,7 +4,7 @@ import type { Resource } from "../resource.ts";
 
 export type Path = Violation["path"];
 
-/** A violation in a resource. Its path starts at the resource's root: `["spec", "readTimeout"]`. */
+/** A violation in a resource. The violation's path starts at the resource's root: `["spec", "readTimeout"]`. */
 export interface ResourceViolation extends Violation {
   /** The condition that the violation sets to False. */
   readonly condition: "Accepted" | "ResolvedRefs";

@@ -1,4 +1,4 @@
-/** Checks the outline of a document or change from a request. Its items are checked when it is applied. */
+/** Checks the outline of a document or change from a request. The items are checked when the document or change is applied. */
 
 import { type Checked, isRecord, type Violation } from "@sluice/plugin-sdk";
 import type { Change, Document } from "../document.ts";

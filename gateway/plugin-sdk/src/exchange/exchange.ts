@@ -35,7 +35,7 @@ export interface ExchangeRequest {
   readonly rawHeaders: readonly string[];
   /** All values of a header in received order, not joined. */
   headerValues(name: Lowercase<string>): readonly string[];
-  /** The complete body for a plugin that has to read it; null when longer than `limit` bytes. It is still forwarded. */
+  /** The complete body for a plugin that has to read it; null when longer than `limit` bytes. The body is still forwarded. */
   body(limit: number): Promise<Buffer | null>;
 }
 

@@ -78,7 +78,7 @@ export class ClientBody {
     return this.#whole;
   }
 
-  /** The complete body; null when longer than `limit` bytes. It is still forwarded. Rejects with BodyLostError. */
+  /** The complete body; null when longer than `limit` bytes. The body is still forwarded. Rejects with BodyLostError. */
   async read(limit: number): Promise<Buffer | null> {
     if (this.#whole === null) {
       if ((this.#declared ?? 0) > limit || this.#seen.length > 0) return null;
