@@ -63,6 +63,7 @@ describe("sluice-operator crds", () => {
       /^! has been/,
     ],
     ["has names that another CRD has", { status: taken }, /its names are taken: "things" is already in use/],
+    ["has no conditions yet", { status: { conditions: null } }, /does not serve it yet/],
     ["is not served in time", { status: {} }, /does not serve it yet/],
   ] as const)
     test(`fails with the reason for a CRD that ${what}`, async () => {

@@ -114,7 +114,8 @@ class NotServed extends Error {
 }
 
 interface CrdStatus {
-  readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message?: string }[];
+  /** Null in a CRD that was just created. */
+  readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message?: string }[] | null;
 }
 
 /** Milliseconds between two polls. */
@@ -123,8 +124,8 @@ const POLL_INTERVAL = 100;
 async function waitUntilServed(objects: ClusterObjects, name: string, until: number): Promise<void> {
   for (;;) {
     const found = await objects.get(KIND, name);
-    const { conditions = [] } = (found?.status ?? {}) as CrdStatus;
-    const said = (type: string) => conditions.find((condition) => condition.type === type);
+    const { conditions } = (found?.status ?? {}) as CrdStatus;
+    const said = (type: string) => conditions?.find((condition) => condition.type === type);
     if (said("Established")?.status === "True") return;
     const names = said("NamesAccepted");
     if (names?.status === "False") throw new NotServed(`${name}: its names are taken: ${names.message}`);
