@@ -27,19 +27,25 @@ import {
   type OperationDefinitionNode,
   type SelectionSetNode,
 } from "graphql";
-import { PlanFailure } from "./replay.ts";
+import { PlanFailure, type ReturnedValues } from "./replay.ts";
 
 export type Variables = Readonly<Record<string, unknown>>;
 
-/** Resolves to the data of a successful result. Once it has rejected, it calls no more resolvers. */
-export type Plan = (context: object, variables: Variables) => Promise<object>;
+/**
+ * Resolves to the data of a successful result, and adds the values of resolvers to `returned`. Once it has rejected, it
+ * calls no more resolvers.
+ */
+export type Plan = (context: object, variables: Variables, returned: ReturnedValues) => Promise<object>;
 
 interface Run {
   readonly context: object;
   readonly variables: Variables;
-  /** Values that have not arrived yet, or have arrived since this was last read. */
-  pending: Promise<void>[];
+  readonly returned: ReturnedValues;
+  /** The number of values that have not arrived yet. */
+  pending: number;
   failed: boolean;
+  readonly arrive: () => void;
+  readonly fail: (reason: unknown) => void;
 }
 
 type Source = object | undefined;
@@ -70,18 +76,33 @@ export function compilePlan(
     if (error instanceof UnsupportedByPlan) return null;
     throw error;
   }
-  return async (context, variables) => {
-    const run: Run = { context, variables, pending: [], failed: false };
-    try {
-      const data = put(NO_ROOT, run);
-      // A value that arrives may add further ones.
-      while (run.pending.length > 0) await Promise.all(run.pending.splice(0));
-      return data as object;
-    } catch (error) {
-      run.failed = true;
-      throw error;
-    }
-  };
+  // One promise for a result, and a counter instead of a promise for each level of values.
+  return (context, variables, returned) =>
+    new Promise((resolve, reject) => {
+      let data: unknown;
+      const run: Run = {
+        context,
+        variables,
+        returned,
+        // One for the root, until all its fields have begun.
+        pending: 1,
+        failed: false,
+        arrive() {
+          run.pending -= 1;
+          if (run.pending === 0) resolve(data as object);
+        },
+        fail(reason) {
+          run.failed = true;
+          reject(reason);
+        },
+      };
+      try {
+        data = put(NO_ROOT, run);
+        run.arrive();
+      } catch (error) {
+        run.fail(error);
+      }
+    });
 }
 
 /** The source of root fields, which have none. */
@@ -172,7 +193,15 @@ function putField(
     const given = argumentsFor(run.variables);
     // graphql-js passes the root value to root fields, which is undefined here.
     const about = source === NO_ROOT ? undefined : source;
-    put(resolve(about, given, run.context, info), result, run);
+    let value: unknown;
+    try {
+      value = resolve(about, given, run.context, info);
+    } catch (error) {
+      if (error instanceof PlanFailure) throw error;
+      value = Promise.reject(error);
+    }
+    run.returned.push(node, about, value);
+    put(value, result, run);
   };
 }
 
@@ -217,14 +246,15 @@ const putValue =
     }
     // Reserves the field's position in the result.
     result[key] = undefined;
-    const arrival = Promise.resolve(value).then((arrived) => {
-      // After a failure graphql-js executes the query.
-      if (!run.failed) result[key] = complete(arrived, run);
-    });
-    // The promise may reject while values that began earlier are still awaited; an unhandled rejection would end the
-    // process.
-    arrival.catch(() => undefined);
-    run.pending.push(arrival);
+    run.pending += 1;
+    Promise.resolve(value)
+      .then((arrived) => {
+        // After a failure graphql-js executes the query.
+        if (run.failed) return;
+        result[key] = complete(arrived, run);
+        run.arrive();
+      })
+      .catch(run.fail);
   };
 
 function completeValue(type: GraphQLOutputType, sets: readonly SelectionSetNode[], fragments: Fragments): Complete {

@@ -12,7 +12,7 @@ import {
 } from "graphql";
 import type { Operation } from "../limits/documents.ts";
 import { compilePlan, type Plan, type Variables } from "./plan.ts";
-import { recordResolvers } from "./replay.ts";
+import { type ReturnedValues, replayResolvers } from "./replay.ts";
 
 /** The result. Null: the query must be executed by graphql-js, and no resolver has run. */
 export type ExecuteRecurring = (
@@ -39,7 +39,7 @@ function stringVariables(definitions: readonly VariableDefinitionNode[], variabl
 
 /** A plan is kept as long as its operation. */
 export function makeRecurringExecutor(schema: GraphQLSchema): ExecuteRecurring {
-  const record = recordResolvers(schema);
+  const replay = replayResolvers(schema);
   /** Undefined for an operation that was executed once: making a plan for an operation that never recurs costs more. */
   const plans = new WeakMap<OperationDefinitionNode, Plan | null | undefined>();
 
@@ -64,10 +64,11 @@ export function makeRecurringExecutor(schema: GraphQLSchema): ExecuteRecurring {
       stringVariables(definitions, variables) ?? getVariableValues(schema, definitions, variables).coerced;
     if (coerced === undefined) return null;
     const contextValue = context();
-    record(contextValue);
-    return plan(contextValue, coerced).then(
+    const returned: ReturnedValues = [];
+    return plan(contextValue, coerced, returned).then(
       (data) => ({ data }) as ExecutionResult,
       () => {
+        replay(contextValue, returned);
         const { document } = operation;
         return execute({ schema, document, contextValue, variableValues: variables, operationName: node.name?.value });
       },

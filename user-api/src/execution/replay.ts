@@ -2,48 +2,52 @@
  * When a plan fails, graphql-js executes the query to report the error, with the values that resolvers have returned so
  * far: no resolver runs twice.
  */
-import { type FieldNode, type GraphQLFieldResolver, type GraphQLSchema, isObjectType } from "graphql";
+import { type GraphQLFieldResolver, type GraphQLSchema, isObjectType } from "graphql";
 
 /** Thrown when a plan cannot produce a result. */
 export class PlanFailure extends Error {}
 
 type Resolver = GraphQLFieldResolver<unknown, object>;
 
-/** The value that each field returned, by its source object. */
-type Results = Map<FieldNode | undefined, Map<unknown, unknown>>;
+/** For each call of a resolver: field node, source object and value. Flat, because only a failed plan reads it. */
+export type ReturnedValues = unknown[];
+
+type ValuesBySource = Map<unknown, unknown>;
+
+function indexValues(returned: ReturnedValues): Map<unknown, ValuesBySource> {
+  const index = new Map<unknown, ValuesBySource>();
+  for (let at = 0; at < returned.length; at += 3) {
+    index.getOrInsertComputed(returned[at], () => new Map()).set(returned[at + 1], returned[at + 2]);
+  }
+  return index;
+}
 
 /**
- * Wraps the schema's resolvers, in place. Returns a function that begins to record for a context: from then on, a
- * resolver runs once for each field and source.
+ * Wraps the schema's resolvers, in place. Returns a function that takes the values that were returned for a context:
+ * from then on, resolvers that get this context return them again.
  */
-export function recordResolvers(schema: GraphQLSchema): (context: object) => void {
-  const recorded = new WeakMap<object, Results>();
+export function replayResolvers(schema: GraphQLSchema): (context: object, returned: ReturnedValues) => void {
+  const replayed = new WeakMap<object, Map<unknown, ValuesBySource>>();
 
-  function recording(resolve: Resolver): Resolver {
-    return (source, given, context, info) => {
-      const values = recorded.get(context)?.getOrInsertComputed(info.fieldNodes[0], () => new Map<unknown, unknown>());
-      if (values === undefined) return resolve(source, given, context, info);
-      if (values.has(source)) return values.get(source);
-      let value: unknown;
-      try {
-        value = resolve(source, given, context, info);
-      } catch (error) {
-        value = Promise.reject(error);
-      }
-      values.set(source, value);
-      if (value instanceof Promise) {
+  const replaying =
+    (resolve: Resolver): Resolver =>
+    (source, given, context, info) => {
+      const values = replayed.get(context)?.get(info.fieldNodes[0]);
+      if (!values?.has(source)) return resolve(source, given, context, info);
+      const value = values.get(source);
+      if (!(value instanceof Promise)) return value;
+      return value.catch((reason: unknown) => {
         // A resolver that failed because it needs graphql-js has no result yet.
-        value.catch((reason: unknown) => reason instanceof PlanFailure && values.delete(source));
-      }
-      return value;
+        if (reason instanceof PlanFailure) return resolve(source, given, context, info);
+        throw reason;
+      });
     };
-  }
 
   for (const type of Object.values(schema.getTypeMap())) {
     if (!isObjectType(type) || type.name.startsWith("__")) continue;
     for (const field of Object.values(type.getFields())) {
-      if (field.resolve !== undefined) field.resolve = recording(field.resolve);
+      if (field.resolve !== undefined) field.resolve = replaying(field.resolve);
     }
   }
-  return (context) => void recorded.set(context, new Map());
+  return (context, returned) => void replayed.set(context, indexValues(returned));
 }

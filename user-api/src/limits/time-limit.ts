@@ -43,6 +43,15 @@ export function makeTimeLimit(milliseconds: number): TimeLimit {
       };
       pending.add(one);
       if (timer === undefined) arm();
-      work.then(resolve, reject).finally(() => pending.delete(one));
+      work.then(
+        (result) => {
+          pending.delete(one);
+          resolve(result);
+        },
+        (reason) => {
+          pending.delete(one);
+          reject(reason);
+        },
+      );
     });
 }
