@@ -11,6 +11,14 @@ export * from "./schema/node.ts";
 export * from "./schema/rules.ts";
 export * from "./services/counters.ts";
 export * from "./services/services.ts";
+export {
+  MAX_RENDERED,
+  TemplateError,
+  type TemplateScope,
+  type TemplateTable,
+  type TemplateValue,
+} from "./templates/expression.ts";
+export * from "./templates/template.ts";
 export * from "./tools/identify.ts";
 export * from "./tools/lru-cache.ts";
 export * from "./tools/multipart.ts";
