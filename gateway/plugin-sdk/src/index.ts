@@ -20,6 +20,7 @@ export {
 } from "./templates/expression.ts";
 export * from "./templates/template.ts";
 export * from "./tools/identify.ts";
+export * from "./tools/json-members.ts";
 export * from "./tools/lru-cache.ts";
 export * from "./tools/multipart.ts";
 export * from "./tools/regex.ts";

@@ -1,6 +1,12 @@
 /** Members of a request body that may contain a key: a form, a JSON object or a multipart form. */
-import { boundaryOf, type ExchangeRequest, multipartParts, withoutParts } from "@sluice/plugin-sdk";
-import { jsonMembers, withoutMembers } from "./json-members.ts";
+import {
+  boundaryOf,
+  type ExchangeRequest,
+  jsonMembers,
+  multipartParts,
+  withoutMembers,
+  withoutParts,
+} from "@sluice/plugin-sdk";
 import { pairValues, withoutPairs } from "./pairs.ts";
 
 /**

@@ -7,6 +7,7 @@ export interface JsonMember {
   /** Unescaped. */
   readonly name: string;
   readonly value: unknown;
+  readonly valueStart: number;
   /** From the opening quote of the name to the end of the value. */
   readonly start: number;
   readonly end: number;
@@ -27,6 +28,7 @@ export function jsonMembers(text: string): readonly JsonMember[] | null {
     members.push({
       name: parsed(text.slice(start, nameEnd)) as string,
       value: memberValue(text, valueStart, end),
+      valueStart,
       start,
       end,
     });
