@@ -22,13 +22,17 @@ import { createMetrics } from "../../gateway/src/metrics/metrics.ts";
 /** Applies header edits to the given headers. Names in any case. */
 export class RecordedHeaders implements HeaderEdits {
   readonly #values = new Map<string, string[]>();
+  /** Names whose values before the edits are removed. */
+  readonly #replaced = new Set<string>();
 
   constructor(before: Readonly<Record<string, string>> = {}) {
     for (const [name, value] of Object.entries(before)) this.set(name, value);
   }
 
   set(name: string | HeaderName, value: string): void {
-    this.#values.set(typeof name === "string" ? name.toLowerCase() : name.lower, [value]);
+    const lower = typeof name === "string" ? name.toLowerCase() : name.lower;
+    this.#replaced.add(lower);
+    this.#values.set(lower, [value]);
   }
 
   append(name: string, value: string): void {
@@ -36,10 +40,12 @@ export class RecordedHeaders implements HeaderEdits {
   }
 
   remove(name: string): void {
+    this.#replaced.add(name.toLowerCase());
     this.#values.delete(name.toLowerCase());
   }
 
   apply({ header: { lower }, values, replaces }: HeaderEdit): void {
+    if (replaces) this.#replaced.add(lower);
     const before = replaces ? [] : (this.#values.get(lower) ?? []);
     this.#values.set(lower, [...before, ...values]);
     if (values.length === 0) this.#values.delete(lower);
@@ -47,6 +53,11 @@ export class RecordedHeaders implements HeaderEdits {
 
   applyAll({ edits }: HeaderEditGroup): void {
     for (const edit of edits) this.apply(edit);
+  }
+
+  /** The values of a header (in lower case) that had these values before the edits. */
+  valuesOver(name: string, before: readonly string[]): readonly string[] {
+    return [...(this.#replaced.has(name) ? [] : before), ...(this.#values.get(name) ?? [])];
   }
 
   get(name: string): string | undefined {
@@ -159,6 +170,7 @@ export function fakeExchange(options: FakeExchangeOptions = {}): FakeExchange {
   const body = Buffer.from(options.body ?? "");
   const removedQuery: string[] = [];
   let replacedBody: Buffer | null = null;
+  const upstreamHeaders = new RecordedHeaders();
   return {
     id: "0123456789abcdef",
     request: {
@@ -179,6 +191,7 @@ export function fakeExchange(options: FakeExchangeOptions = {}): FakeExchange {
     route: options.route ?? fakeRoute(),
     service: options.service === undefined ? fakeService() : options.service,
     pathCaptures: options.pathCaptures ?? null,
+    shared: new Map(),
     identities: {
       credential: (keyHash) => byHash.get(keyHash),
       consumer: (wanted) => options.consumers?.find(({ id, username }) => id === wanted || username === wanted),
@@ -186,7 +199,11 @@ export function fakeExchange(options: FakeExchangeOptions = {}): FakeExchange {
     consumer: options.consumer ?? null,
     credential: options.credential ?? null,
     anonymous: false,
-    upstreamHeaders: new RecordedHeaders(),
+    upstreamHeaders,
+    upstreamHeaderValues: (name) => upstreamHeaders.valuesOver(name, headers.get(name) ?? []),
+    upstreamMethod: options.method ?? "GET",
+    upstreamPath: null,
+    upstreamQuery: options.query ?? "",
     responseHeaders: new RecordedHeaders(options.responseHeaders),
     removeQuery: (names) => void removedQuery.push(...names),
     replaceBody: (replacement) => {

@@ -123,6 +123,7 @@ export class Pipeline {
   respond(exchange: LiveExchange, status: number): void {
     exchange.timings.answered = performance.now();
     exchange.source = "service";
+    if (exchange.lacksBody && status !== 204 && status !== 304) exchange.responseHeaders.set("Content-Length", "0");
     this.#respond(exchange, status);
   }
 
@@ -187,6 +188,10 @@ export class Pipeline {
     const { upstream, route } = compiledRoute;
     if (upstream === null) return { answer: "noService" };
     if (upstream.headers !== null) for (const edit of upstream.headers) exchange.upstreamHeaders.apply(edit);
+    const method = exchange.upstreamMethod;
+    if (exchange.upstreamPath !== null) {
+      return { forward: { upstream, method, path: escapePath(exchange.upstreamPath) + exchange.forwardedQuery } };
+    }
     const joined = upstreamPath({
       base: upstream.basePath,
       path: request.path,
@@ -195,7 +200,7 @@ export class Pipeline {
       handling: route.path_handling,
     });
     const path = request.target.plain ? joined : escapePath(joined);
-    return { forward: { upstream, method: request.method, path: path + exchange.forwardedQuery } };
+    return { forward: { upstream, method, path: path + exchange.forwardedQuery } };
   }
 
   #failed(exchange: LiveExchange, error: unknown): AccessResult {

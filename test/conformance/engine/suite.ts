@@ -2,6 +2,7 @@
 import { answerSuite } from "./answers.ts";
 import { balancingSuite } from "./balancing.ts";
 import { bodySuite } from "./bodies.ts";
+import { changedRequestSuite } from "./changed-requests.ts";
 import { clientMemorySuite } from "./client-memory.ts";
 import { configuredHeaderSuite } from "./configured-headers.ts";
 import { coreServiceSuite } from "./core-services.ts";
@@ -40,6 +41,7 @@ export function engineSuite(engine: Engine): void {
   configuredHeaderSuite(engine);
   answerSuite(engine);
   bodySuite(engine);
+  changedRequestSuite(engine);
   largeBodySuite(engine);
   failureSuite(engine);
   slowBodySuite(engine);

@@ -109,6 +109,8 @@ export interface Exchange {
   /** Named groups of the route's path if it is a regular expression; null when it has none. */
   readonly pathCaptures: Readonly<Record<string, string>> | null;
   readonly identities: Identities;
+  /** Values that a plugin leaves for plugins that run after it (`kong.ctx.shared` in Kong). */
+  readonly shared: Map<string, string | boolean>;
   /** Set by authentication. */
   consumer: ExchangeConsumer | null;
   credential: ExchangeCredential | null;
@@ -118,9 +120,26 @@ export interface Exchange {
   readonly upstreamHeaders: HeaderEdits;
   /** Edits of the response's headers for the client; also applied to the gateway's own responses. */
   readonly responseHeaders: HeaderEdits;
+  /**
+   * The values of a header as the upstream would receive them after the edits so far. Identity headers
+   * (`X-Consumer-*` and others) that the client sent are not forwarded and have no values here.
+   */
+  upstreamHeaderValues(name: Lowercase<string>): readonly string[];
+  /** The method that is sent to the upstream. Initially the client's. */
+  upstreamMethod: string;
+  /**
+   * Path that replaces the one that service and route give, without a query. It must start with `/`. Characters that
+   * must not stand in a path are encoded when it is sent; `?` and `#` are the plugin's to encode. Initially null.
+   */
+  upstreamPath: string | null;
+  /** The query that is sent to the upstream, encoded and with its `?`; "" for none. Initially the client's. */
+  upstreamQuery: string;
   /** Removes parameters from the forwarded query. */
   removeQuery(names: readonly string[]): void;
-  /** Replaces the forwarded body (after `request.body()`); Content-Length is adjusted. */
+  /**
+   * Replaces the forwarded body (after `request.body()`); Content-Length is adjusted. A request without a body gets
+   * one, unless it asks for an upgrade of the protocol.
+   */
   replaceBody(body: Buffer): void;
   readonly timings: Timings;
   /** Status sent to the client; 0 until known. */

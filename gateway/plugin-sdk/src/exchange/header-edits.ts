@@ -99,6 +99,12 @@ export class HeaderEditList implements HeaderEdits {
     return this.#insists && this.#edits.some((edit) => edit.foldedName === foldedName(lower));
   }
 
+  /** The edit of the header (in lower case); undefined when it is not edited. */
+  editOf(lower: string): HeaderEdit | undefined {
+    const at = this.#indexOf(lower);
+    return at < 0 ? undefined : this.#all[at];
+  }
+
   /** The values that were set, as lines of a head. */
   get lines(): string {
     if (this.#group !== null) return this.#group.lines;

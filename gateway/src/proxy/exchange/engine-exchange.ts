@@ -104,6 +104,11 @@ export abstract class EngineExchange<Context extends EngineExchangeContext, Upst
     return this.exchange.request.method === "HEAD" || status === NO_CONTENT || status === NOT_MODIFIED;
   }
 
+  /** Whether the upstream's body is discarded: a plugin has changed the client's HEAD to a method with a body. */
+  protected get dropsBody(): boolean {
+    return this.exchange.request.method === "HEAD";
+  }
+
   protected finish(): void {
     if (this.#isOver) return;
     this.#isOver = true;

@@ -1,7 +1,14 @@
 /** A running exchange: the plugins' view (`Exchange`) and the state of the pipeline and the engine. */
 import { randomFillSync } from "node:crypto";
 import type { Consumer, Service, SnapshotCredential, SnapshotRoute } from "@sluice/model";
-import { type Exchange, HeaderEditList, type HeaderEdits, type Identities, type Timings } from "@sluice/plugin-sdk";
+import {
+  type Exchange,
+  foldedName,
+  HeaderEditList,
+  type HeaderEdits,
+  type Identities,
+  type Timings,
+} from "@sluice/plugin-sdk";
 import type {
   CompiledRoute,
   PluginChain,
@@ -11,7 +18,8 @@ import type {
   ServiceUpstream,
   UpstreamTarget,
 } from "../../compile/runtime.ts";
-import type { ClientBody } from "../client/client-body.ts";
+import { ClientBody } from "../client/client-body.ts";
+import { isIdentityName } from "../headers/header-names.ts";
 import type { IncomingRequest } from "./request.ts";
 
 /** Bytes read and written for the exchange so far, counted by the engine. */
@@ -69,6 +77,11 @@ export class LiveExchange implements Exchange {
   #upstreamEdits: HeaderEditList | null = null;
   #responseEdits: HeaderEditList | null = null;
   #removedQuery: Set<string> | null = null;
+  #shared: Map<string, string | boolean> | null = null;
+  upstreamPath: string | null = null;
+  /** Null: the client's. */
+  #upstreamMethod: string | null = null;
+  #upstreamQuery: string | null = null;
 
   constructor(options: {
     readonly request: IncomingRequest;
@@ -100,6 +113,11 @@ export class LiveExchange implements Exchange {
 
   get pathCaptures(): RouteMatch["captures"] {
     return this.match.captures;
+  }
+
+  get shared(): Map<string, string | boolean> {
+    this.#shared ??= new Map();
+    return this.#shared;
   }
 
   get identities(): Identities {
@@ -137,20 +155,55 @@ export class LiveExchange implements Exchange {
     if (this.observer !== null) this.observer.tried?.(this, forward);
   }
 
+  upstreamHeaderValues(name: Lowercase<string>): readonly string[] {
+    const edits = this.#upstreamEdits;
+    const edit = edits?.editOf(name);
+    const isHidden = edits?.replaces(name) === true || isIdentityName(foldedName(name));
+    const sent = isHidden ? [] : this.request.headerValues(name);
+    return edit === undefined ? sent : [...sent, ...edit.values];
+  }
+
+  get upstreamMethod(): string {
+    return this.#upstreamMethod ?? this.request.method;
+  }
+
+  set upstreamMethod(method: string) {
+    this.#upstreamMethod = method;
+  }
+
+  /** Whether the upstream sends no body, although the client expects one. */
+  get lacksBody(): boolean {
+    return this.#upstreamMethod === "HEAD" && this.request.method !== "HEAD";
+  }
+
+  get upstreamQuery(): string {
+    return this.forwardedQuery;
+  }
+
+  set upstreamQuery(query: string) {
+    this.#upstreamQuery = query;
+    this.#removedQuery = null;
+  }
+
   removeQuery(names: readonly string[]): void {
     this.#removedQuery ??= new Set();
     for (const name of names) this.#removedQuery.add(name);
   }
 
   replaceBody(body: Buffer): void {
-    if (this.body === null) return;
+    if (this.body === null) {
+      // The head of an upgrade request has no length, so that bytes of a body would be read as those of the tunnel.
+      if (this.request.header("upgrade") !== undefined) return;
+      this.body = new ClientBody(0, () => {});
+      this.body.end("");
+    }
     this.body.replace(body);
   }
 
   /** The forwarded query with its `?`. */
   get forwardedQuery(): string {
     const removed = this.#removedQuery;
-    const { query } = this.request;
+    const query = this.#upstreamQuery ?? this.request.query;
     if (removed === null || query.length < 2) return query;
     const kept = query
       .slice(1)

@@ -38,6 +38,10 @@ function gatewayHeaderNames(naming: ProxySettings["naming"]): GatewayHeaderNames
   return { ...names, all: new Set(Object.values(names).map(({ lower }) => lower)) };
 }
 
+/** Whether a folded name belongs to the headers that tell the upstream who the consumer is. */
+export const isIdentityName = (folded: string): boolean =>
+  folded.startsWith("x-consumer-") || folded.startsWith("x-credential-") || folded === "x-anonymous-consumer";
+
 /** Hop-by-hop headers (RFC 9110 section 7.6.1, and others that clients use as such). */
 export const hopByHop: ReadonlySet<string> = new Set([
   "connection",

@@ -6,7 +6,14 @@ import type { LiveExchange } from "../exchange/live-exchange.ts";
 import type { IncomingRequest } from "../exchange/request.ts";
 import { escapePath } from "../exchange/request-target.ts";
 import { VIA } from "./client-headers.ts";
-import { connectionNames, HeaderList, type HeaderSink, type HeaderStyle, hopByHop } from "./header-names.ts";
+import {
+  connectionNames,
+  HeaderList,
+  type HeaderSink,
+  type HeaderStyle,
+  hopByHop,
+  isIdentityName,
+} from "./header-names.ts";
 
 /** The proxy sends these with values of its own, or not at all. */
 const strippedNames: ReadonlySet<string> = new Set([
@@ -23,7 +30,6 @@ const strippedNames: ReadonlySet<string> = new Set([
   "x-forwarded-path",
   "x-forwarded-prefix",
   "x-real-ip",
-  "x-anonymous-consumer",
 ]);
 
 /** Flat list: name, value, name, value. Host comes first. */
@@ -83,8 +89,7 @@ export function addGatewayUpstreamHeaders(
 /** Whether a client's header (in lower case) is dropped, including spellings that upstreams may confuse with it. */
 export const isStrippedHeader = (lower: string): boolean => isStrippedName(foldedName(lower));
 
-const isStrippedName = (folded: string): boolean =>
-  strippedNames.has(folded) || folded.startsWith("x-consumer-") || folded.startsWith("x-credential-");
+const isStrippedName = (folded: string): boolean => strippedNames.has(folded) || isIdentityName(folded);
 
 const trustedHeader = (request: IncomingRequest, name: string): string | undefined =>
   request.trusted ? request.header(name) : undefined;

@@ -92,6 +92,7 @@ export class Http1Exchange extends EngineExchange<Http1ExchangeContext, Http1Cal
   }
 
   data(view: ByteView): void {
+    if (this.dropsBody) return;
     const { out } = this.#client;
     if (!this.#chunked) out.bytes(view);
     else {

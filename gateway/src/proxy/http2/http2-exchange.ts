@@ -77,7 +77,7 @@ export class Http2Exchange
   }
 
   data(view: ByteView): void {
-    this.#writer.data(view.keep());
+    if (!this.dropsBody) this.#writer.data(view.keep());
   }
 
   end(received: FieldSection | readonly string[] | null): void {

@@ -127,7 +127,7 @@ export class ReplyFromExchange
   }
 
   data(view: ByteView): void {
-    this.#raw.write(view.keep());
+    if (!this.dropsBody) this.#raw.write(view.keep());
   }
 
   flush(): boolean {

@@ -1,0 +1,163 @@
+/** Requests whose method, path, query, headers or body a plugin changes. */
+import assert from "node:assert/strict";
+import type { RequestListener } from "node:http";
+import { describe, it, type TestContext } from "node:test";
+import type { Exchange } from "@sluice/plugin-sdk";
+import { send } from "./client.ts";
+import { startHttp2 } from "./http2.ts";
+import { ask } from "./http2-client.ts";
+import { type Engine, type RigOptions, startRig } from "./rig.ts";
+
+const echo: RequestListener = (request, response) => {
+  const pieces: Buffer[] = [];
+  request.on("data", (piece: Buffer) => pieces.push(piece));
+  request.on("end", () => {
+    const { method, url, headers } = request;
+    const seen = JSON.stringify({ method, url, headers, body: Buffer.concat(pieces).toString() });
+    response.writeHead(200, { "Content-Length": seen.length, "X-Seen": encodeURIComponent(seen) }).end(seen);
+  });
+};
+
+const changing = (
+  change: (exchange: Exchange) => void,
+  options: Pick<RigOptions, "service" | "route"> = {},
+): RigOptions => ({
+  upstream: echo,
+  plugins: {
+    "key-auth": {
+      access(exchange) {
+        change(exchange);
+        return undefined;
+      },
+    },
+  },
+  ...options,
+});
+
+const seenIn = (headers: Readonly<Record<string, unknown>>) =>
+  JSON.parse(decodeURIComponent(String(headers["x-seen"])));
+
+export function changedRequestSuite(engine: Engine): void {
+  describe(`requests that plugins change (${engine.name})`, () => {
+    it("have another method, path and query", async (test) => {
+      const { port } = await startRig(
+        test,
+        engine,
+        changing(
+          (exchange) => {
+            exchange.upstreamMethod = "DELETE";
+            exchange.upstreamPath = "/é b/%2F";
+            exchange.removeQuery(["b"]);
+            exchange.upstreamQuery = `${exchange.upstreamQuery}&c=3`;
+            exchange.removeQuery(["a"]);
+          },
+          { service: { path: "/base" } },
+        ),
+      );
+      const { status, body } = await send(port, { path: "/x?a=1&b=2&d=4" });
+      assert.equal(status, 200);
+      const { method, url } = JSON.parse(body);
+      assert.deepEqual([method, url], ["DELETE", "/%C3%A9%20b/%2F?d=4&c=3"]);
+    });
+
+    it("get a body although the client sent none", async (test) => {
+      const { port } = await startRig(
+        test,
+        engine,
+        changing((exchange) => {
+          exchange.upstreamMethod = "POST";
+          exchange.replaceBody(Buffer.from("created"));
+        }),
+      );
+      for (let count = 0; count < 2; count++) {
+        const { body } = await send(port);
+        const { method, headers, ...rest } = JSON.parse(body);
+        assert.deepEqual([method, headers["content-length"], rest.body], ["POST", "7", "created"]);
+      }
+    });
+
+    it("show plugins the headers as they would be forwarded, without a client's identity headers", async (test) => {
+      const shown: (readonly string[])[] = [];
+      const { port } = await startRig(
+        test,
+        engine,
+        changing((exchange) => {
+          const { upstreamHeaders } = exchange;
+          upstreamHeaders.append("X-A", "2");
+          upstreamHeaders.set("X-B", "new");
+          upstreamHeaders.remove("X-C");
+          upstreamHeaders.set("X-Consumer-ID", "own");
+          for (const name of ["x-a", "x-b", "x-c", "x-d", "x-consumer-id", "x-consumer-username"] as const) {
+            shown.push(exchange.upstreamHeaderValues(name));
+          }
+        }),
+      );
+      const headers = {
+        "X-A": "1",
+        "X-B": "1",
+        "X-C": "1",
+        "X-D": "1",
+        "X-Consumer-ID": "1",
+        "X-Consumer-Username": "1",
+      };
+      await send(port, { headers });
+      assert.deepEqual(shown, [["1", "2"], ["new"], [], ["1"], ["own"], []]);
+    });
+
+    it("show plugins the groups of the route's path, and values of earlier plugins", async (test) => {
+      const shown: unknown[] = [];
+      const { port } = await startRig(test, engine, {
+        upstream: echo,
+        route: { paths: ["~/users/(?<id>[^/]+)"] },
+        plugins: {
+          cors: { access: ({ shared }) => void shared.set("version", "1") },
+          "key-auth": {
+            access({ shared, pathCaptures }) {
+              shown.push({ ...pathCaptures }, shared.get("version"));
+              return undefined;
+            },
+          },
+        },
+      });
+      await send(port, { path: "/users/7" });
+      assert.deepEqual(shown, [{ id: "7" }, "1"]);
+    });
+
+    const toHead = changing((exchange) => {
+      exchange.upstreamMethod = "HEAD";
+    });
+    const toGet = changing((exchange) => {
+      exchange.upstreamMethod = "GET";
+    });
+
+    it("are answered without a body if the method becomes HEAD, and the upstream's connection stays usable", async (test) => {
+      const { port } = await startRig(test, engine, toHead);
+      for (let count = 0; count < 2; count++) {
+        const { status, body, headers, complete } = await send(port);
+        assert.deepEqual([status, body, headers["content-length"], complete], [200, "", "0", true]);
+        assert.equal(seenIn(headers).method, "HEAD");
+      }
+    });
+
+    it("are answered without a body if the client's HEAD becomes GET", async (test) => {
+      const { port } = await startRig(test, engine, toGet);
+      for (let count = 0; count < 2; count++) {
+        const { status, body, headers } = await send(port, { method: "HEAD" });
+        assert.deepEqual([status, body, seenIn(headers).method], [200, "", "GET"]);
+      }
+    });
+
+    if (engine.name === "http1") {
+      const over2 = async (test: TestContext, options: RigOptions, method: string) => {
+        const { session } = await startHttp2(test, engine, options);
+        const { status, headers, body } = await ask(session, { headers: { ":method": method } });
+        return [status, body.toString(), seenIn(headers).method];
+      };
+
+      it("are answered without a body over HTTP/2 too", async (test) => {
+        assert.deepEqual(await over2(test, toHead, "GET"), [200, "", "HEAD"]);
+        assert.deepEqual(await over2(test, toGet, "HEAD"), [200, "", "GET"]);
+      });
+    }
+  });
+}
