@@ -8,8 +8,19 @@ import { keyAuth } from "./key-auth/index.ts";
 import { prometheus } from "./prometheus/index.ts";
 import { rateLimiting } from "./rate-limiting/index.ts";
 import { requestTermination } from "./request-termination/index.ts";
+import { requestTransformer } from "./request-transformer/index.ts";
 
-export { botDetection, correlationId, cors, ipRestriction, keyAuth, prometheus, rateLimiting, requestTermination };
+export {
+  botDetection,
+  correlationId,
+  cors,
+  ipRestriction,
+  keyAuth,
+  prometheus,
+  rateLimiting,
+  requestTermination,
+  requestTransformer,
+};
 
 export const builtInPlugins: readonly PluginDefinition[] = [
   botDetection,
@@ -20,4 +31,5 @@ export const builtInPlugins: readonly PluginDefinition[] = [
   prometheus,
   rateLimiting,
   requestTermination,
+  requestTransformer,
 ];

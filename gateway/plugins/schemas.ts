@@ -8,6 +8,7 @@ import { keyAuthFacts } from "./key-auth/schema.ts";
 import { prometheusFacts } from "./prometheus/schema.ts";
 import { rateLimitingFacts } from "./rate-limiting/schema.ts";
 import { requestTerminationFacts } from "./request-termination/schema.ts";
+import { requestTransformerFacts } from "./request-transformer/schema.ts";
 
 export type { BotDetectionConfig } from "./bot-detection/schema.ts";
 export type { CorrelationIdConfig } from "./correlation-id/schema.ts";
@@ -17,6 +18,7 @@ export type { KeyAuthConfig } from "./key-auth/schema.ts";
 export type { PrometheusConfig } from "./prometheus/schema.ts";
 export type { RateLimitingConfig } from "./rate-limiting/schema.ts";
 export type { RequestTerminationConfig } from "./request-termination/schema.ts";
+export type { RequestTransformerConfig } from "./request-transformer/schema.ts";
 
 export {
   botDetectionFacts,
@@ -27,6 +29,7 @@ export {
   prometheusFacts,
   rateLimitingFacts,
   requestTerminationFacts,
+  requestTransformerFacts,
 };
 
 export const builtInFacts = [
@@ -38,6 +41,7 @@ export const builtInFacts = [
   prometheusFacts,
   rateLimitingFacts,
   requestTerminationFacts,
+  requestTransformerFacts,
 ] as const;
 
 export type PluginName = (typeof builtInFacts)[number]["name"];

@@ -107,7 +107,7 @@ const cases: readonly Case[] = [
     condition: "Accepted",
     reason: "Invalid",
     message:
-      /spec\.plugin: plugin 'jwt' not enabled: Sluice has bot-detection, correlation-id, cors, ip-restriction, key-auth, prometheus, rate-limiting, request-termination; remove/,
+      /spec\.plugin: plugin 'jwt' not enabled: Sluice has bot-detection, correlation-id, cors, ip-restriction, key-auth, prometheus, rate-limiting, request-termination, request-transformer; remove/,
     answers: [["/jwt", 503]],
     refusal: /Unsupported value: "jwt"/,
   },

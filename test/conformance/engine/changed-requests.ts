@@ -2,7 +2,11 @@
 import assert from "node:assert/strict";
 import type { RequestListener } from "node:http";
 import { describe, it, type TestContext } from "node:test";
+import { checkConfig } from "@sluice/model";
 import type { Exchange } from "@sluice/plugin-sdk";
+import { requestTransformer } from "@sluice/plugins";
+import type { RequestTransformerConfig } from "@sluice/plugins/schemas";
+import { fakeContext } from "../../plugins/fake-exchange.ts";
 import { send } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
 import { ask } from "./http2-client.ts";
@@ -14,7 +18,9 @@ const echo: RequestListener = (request, response) => {
   request.on("end", () => {
     const { method, url, headers } = request;
     const seen = JSON.stringify({ method, url, headers, body: Buffer.concat(pieces).toString() });
-    response.writeHead(200, { "Content-Length": seen.length, "X-Seen": encodeURIComponent(seen) }).end(seen);
+    response
+      .writeHead(200, { "Content-Length": Buffer.byteLength(seen), "X-Seen": encodeURIComponent(seen) })
+      .end(seen);
   });
 };
 
@@ -121,6 +127,47 @@ export function changedRequestSuite(engine: Engine): void {
       });
       await send(port, { path: "/users/7" });
       assert.deepEqual(shown, [{ id: "7" }, "1"]);
+    });
+
+    it("are changed by request-transformer", async (test) => {
+      const { value } = checkConfig("request-transformer", {
+        http_method: "PUT",
+        remove: { headers: ["X-Removed"], querystring: ["a"], body: ["secret"] },
+        rename: { headers: ["X-Old:X-New"] },
+        replace: { uri: "/v2/$(uri_captures.id)", headers: ["Host:b.test"] },
+        add: {
+          headers: ["X-User:$(headers['x-consumer-username'] or 'nobody')"],
+          querystring: ["agent:$(headers.x_agent)"],
+          body: ["id:$(uri_captures.id)"],
+        },
+        append: { headers: ["X-New:2"] },
+      });
+      const { port } = await startRig(test, engine, {
+        upstream: echo,
+        route: { paths: ["~/users/(?<id>[^/]+)"] },
+        plugins: {
+          "request-transformer": requestTransformer.phases(value as RequestTransformerConfig, fakeContext()),
+        },
+      });
+      const encodings: readonly Readonly<Record<string, string>>[] = [{}, { "Transfer-Encoding": "chunked" }];
+      for (const encoding of encodings) {
+        const { status, body } = await send(port, {
+          method: "POST",
+          path: "/users/7?a=1&b=%2F",
+          headers: {
+            ...{ "X-Removed": "1", "X-Old": "1", "X-Agent": "a b", "X-Consumer-Username": "forged" },
+            ...{ "Content-Type": "application/json", ...encoding },
+          },
+          body: '{"secret":"s","n":1.0}',
+        });
+        assert.equal(status, 200);
+        const { method, url, headers, ...rest } = JSON.parse(body);
+        assert.deepEqual([method, url, rest.body], ["PUT", "/v2/7?b=%2F&agent=a%20b", '{"n":1.0,"id":"7"}']);
+        const { host, "content-length": length, "x-removed": removed, "x-old": old, "x-new": named } = headers;
+        assert.deepEqual([host, length, removed, old, named], ["b.test", "18", undefined, undefined, "1, 2"]);
+        assert.equal(headers["x-user"], "nobody");
+        assert.equal(headers["x-consumer-username"], undefined);
+      }
     });
 
     const toHead = changing((exchange) => {

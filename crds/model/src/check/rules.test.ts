@@ -26,7 +26,7 @@ const characters = (value: string) =>
 const POSITION = "invalid wildcard: must be placed at leftmost or rightmost label";
 const addressOrBlock = (value: string) => `invalid ip or cidr range: '${value}'`;
 const available =
-  "Sluice has bot-detection, correlation-id, cors, ip-restriction, key-auth, prometheus, rate-limiting, request-termination";
+  "Sluice has bot-detection, correlation-id, cors, ip-restriction, key-auth, prometheus, rate-limiting, request-termination, request-transformer";
 const SHOULD_START = "should start with: / (fixed path) or ~/ (regex path)";
 
 /** The message of each rule for each value; undefined: valid. */

@@ -16,7 +16,7 @@ const scope: TemplateScope = (table, name) => values[`${table}.${name}`];
 
 const parsed = (source: string) => {
   const { value, violations } = parseTemplate(source);
-  assert.ok(value, violations?.[0]?.message);
+  if (value === undefined) assert.fail(violations[0]?.message);
   return value;
 };
 

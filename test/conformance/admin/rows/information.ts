@@ -74,6 +74,7 @@ export const information: Table = {
           "prometheus",
           "rate-limiting",
           "request-termination",
+          "request-transformer",
         ],
       },
     },

@@ -83,7 +83,7 @@ export const plugins: Table = {
       status: 400,
       has: {
         fields: {
-          name: "plugin 'key-atuh' not enabled, did you mean key-auth? Sluice has bot-detection, correlation-id, cors, ip-restriction, key-auth, prometheus, rate-limiting, request-termination",
+          name: "plugin 'key-atuh' not enabled, did you mean key-auth? Sluice has bot-detection, correlation-id, cors, ip-restriction, key-auth, prometheus, rate-limiting, request-termination, request-transformer",
         },
       },
     },

@@ -16,7 +16,7 @@ const unique = (rendered: string, fields: object) => ({
 });
 /** Clients of Kong search the message for `not enabled`. */
 export const notEnabled = (name: string): string =>
-  `plugin '${name}' not enabled: Sluice has bot-detection, correlation-id, cors, ip-restriction, key-auth, prometheus, rate-limiting, request-termination; remove this plugin or use one of these`;
+  `plugin '${name}' not enabled: Sluice has bot-detection, correlation-id, cors, ip-restriction, key-auth, prometheus, rate-limiting, request-termination, request-transformer; remove this plugin or use one of these`;
 const missing = "required field missing";
 
 export const refusals: Table = {

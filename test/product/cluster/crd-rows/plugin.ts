@@ -16,6 +16,7 @@ export const plugin: readonly Row[] = [
       "prometheus",
       "rate-limiting",
       "request-termination",
+      "request-transformer",
     ],
     (name) => ({
       plugin: name,

@@ -1,0 +1,232 @@
+/** Changes of a body: a JSON object, a form or a multipart form. */
+import {
+  boundaryOf,
+  byteString,
+  jsonMembers,
+  multipartParts,
+  type TemplateScope,
+  textOfBytes,
+} from "@sluice/plugin-sdk";
+import { Pairs } from "./pairs.ts";
+import { type Actions, type NamedMembers, transform } from "./transform.ts";
+
+/** Maximum bytes of a body that is changed: it is buffered. */
+export const MAX_BODY = 1024 * 1024;
+
+export type BodyType = "json" | "multipart" | "form";
+
+/** Null for other content types, whose bodies are not changed. As in Kong the type may stand anywhere in the header. */
+export function bodyTypeOf(contentType: string): BodyType | null {
+  const lower = contentType.toLowerCase();
+  if (lower.includes("application/json")) return "json";
+  if (lower.includes("multipart/form-data")) return "multipart";
+  return lower.includes("application/x-www-form-urlencoded") ? "form" : null;
+}
+
+/** Maximum members of a form or parts of a multipart form. */
+const MAX_MEMBERS = 10_000;
+
+/** The body cannot be changed: a part of a multipart form has several names, or the client's values would add parts. */
+export class InvalidBodyError extends Error {
+  override readonly name = "InvalidBodyError";
+}
+
+export class TooManyMembersError extends Error {
+  override readonly name = "TooManyMembersError";
+}
+
+interface BodyChange {
+  readonly type: BodyType;
+  readonly contentType: string;
+  readonly actions: Actions;
+  readonly scope: TemplateScope;
+}
+
+/** The changed body; null when it stays as it is, also because it is malformed. */
+export function changedBody(body: Buffer, { type, contentType, actions, scope }: BodyChange): Buffer | null {
+  if (type === "json") return changedJson(body, actions, scope);
+  const text = body.toString("latin1");
+  const members = type === "form" ? formOf(text) : Parts.of(text, contentType);
+  if (members === null) return null;
+  // The order of actions on multipart bodies is Kong's too: members are renamed before others are removed.
+  if (type === "multipart" && text !== "") transform(members, { ...NO_ACTIONS, rename: actions.rename }, scope);
+  const rest = type === "multipart" ? { ...actions, rename: [], append: [] } : actions;
+  transform(members, rest, scope, text === "");
+  return members.changed ? Buffer.from(members.text, "latin1") : null;
+}
+
+const NO_ACTIONS: Actions = { remove: [], rename: [], replace: [], add: [], append: [] };
+
+/** Throws TooManyMembersError. */
+export function formOf(text: string): Pairs {
+  limitMembers(text, "&");
+  return new Pairs(text);
+}
+
+/** Counts before parsing, which costs far more for each member. */
+function limitMembers(text: string, delimiter: string): void {
+  let count = 0;
+  for (let at = text.indexOf(delimiter); at !== -1; at = text.indexOf(delimiter, at + delimiter.length)) count++;
+  if (count > MAX_MEMBERS) throw new TooManyMembersError();
+}
+
+function changedJson(body: Buffer, actions: Actions, scope: TemplateScope): Buffer | null {
+  const members = JsonObject.of(body.length === 0 ? "{}" : body.toString("latin1"));
+  if (members === null) return null;
+  transform(members, actions, scope, body.length === 0);
+  return members.changed ? Buffer.from(members.text, "latin1") : null;
+}
+
+/** A value as JSON, one character per byte. */
+const jsonOf = (value: string): string => byteString(JSON.stringify(value));
+
+/** Unchanged members keep their bytes: numbers keep digits that JavaScript would lose. */
+class JsonObject implements NamedMembers {
+  /** Names as they are in the text, and values as JSON. A map, because `__proto__` is a name like any other. */
+  readonly #members: Map<string, string>;
+  changed = false;
+
+  private constructor(members: Map<string, string>) {
+    this.#members = members;
+  }
+
+  /** Null when the text is not a JSON object. Of members with one name the last one counts. */
+  static of(text: string): JsonObject | null {
+    const members = jsonMembers(text);
+    if (members === null) return null;
+    return new JsonObject(new Map(members.map(({ name, valueStart, end }) => [name, text.slice(valueStart, end)])));
+  }
+
+  /** In Lua, false is like an absent member; null is not. */
+  has(name: string): boolean {
+    const value = this.#members.get(name);
+    return value !== undefined && value !== "false";
+  }
+
+  remove(name: string): void {
+    if (this.#members.delete(name)) this.changed = true;
+  }
+
+  rename(name: string, to: string): void {
+    const value = this.#members.get(name) ?? "null";
+    this.#members.delete(name);
+    this.#put(textOfBytes(to), value);
+  }
+
+  set(name: string, value: string): void {
+    this.#put(name, jsonOf(textOfBytes(value)));
+  }
+
+  /** Only texts and lists keep their values; an object stays as it is. */
+  append(name: string, value: string): void {
+    const before = this.#members.get(name) ?? "";
+    const added = jsonOf(textOfBytes(value));
+    if (before.startsWith("[")) {
+      const items = before.slice(1, -1).trim();
+      this.#put(name, items === "" ? `[${added}]` : `[${items},${added}]`);
+    } else if (before.startsWith('"')) this.#put(name, `[${before},${added}]`);
+    else if (!before.startsWith("{")) this.#put(name, `[${added}]`);
+  }
+
+  get text(): string {
+    return `{${[...this.#members].map(([name, value]) => `${jsonOf(name)}:${value}`).join(",")}}`;
+  }
+
+  #put(name: string, value: string): void {
+    this.#members.set(name, value);
+    this.changed = true;
+  }
+}
+
+interface Part {
+  /** Null for text between parts. */
+  readonly name: string | null;
+  readonly value: string;
+  /** With its delimiter. */
+  readonly text: string;
+}
+
+/** Parts of a multipart body, parsed once. A changed part loses its headers except for its name, as in Kong. */
+class Parts implements NamedMembers {
+  readonly #boundary: string;
+  #parts: Part[];
+  /** From the closing delimiter on. */
+  readonly #closing: string;
+  changed = false;
+
+  private constructor(parts: Part[], closing: string, boundary: string) {
+    this.#parts = parts;
+    this.#closing = closing;
+    this.#boundary = boundary;
+  }
+
+  /** Null without a boundary, and for a body without its end. Throws TooManyMembersError. */
+  static of(text: string, contentType: string): Parts | null {
+    const boundary = boundaryOf(contentType);
+    if (boundary === undefined) return null;
+    if (text === "") return new Parts([], `--${boundary}--\r\n`, boundary);
+    const end = closingDelimiter(text, boundary);
+    if (end < 0) return null;
+    limitMembers(text, `--${boundary}`);
+    const parts: Part[] = [];
+    let at = 0;
+    let start = -1;
+    for (const part of multipartParts(text, boundary)) {
+      // Another parser might read another name.
+      if (part.start === start) throw new InvalidBodyError();
+      if (part.start > at) parts.push({ name: null, value: "", text: text.slice(at, part.start) });
+      parts.push({ name: part.name, value: part.value, text: text.slice(part.start, part.end) });
+      start = part.start;
+      at = part.end;
+    }
+    if (end > at) parts.push({ name: null, value: "", text: text.slice(at, end) });
+    return new Parts(parts, text.slice(end), boundary);
+  }
+
+  has(name: string): boolean {
+    return this.#find(byteString(name)) !== undefined;
+  }
+
+  remove(name: string): void {
+    const bytes = byteString(name);
+    const rest = this.#parts.filter((part) => part.name !== bytes);
+    if (rest.length === this.#parts.length) return;
+    this.#parts = rest;
+    this.changed = true;
+  }
+
+  rename(name: string, to: string): void {
+    const value = this.#find(byteString(name))?.value ?? "";
+    this.remove(name);
+    this.set(textOfBytes(to), value);
+  }
+
+  set(name: string, value: string): void {
+    this.remove(name);
+    const bytes = byteString(name);
+    const quoted = bytes.replace(/["\r\n]/g, (byte) => encodeURIComponent(byte));
+    const text = `--${this.#boundary}\r\nContent-Disposition: form-data; name="${quoted}"\r\n\r\n${value}\r\n`;
+    if (text.includes(`--${this.#boundary}`, 1)) throw new InvalidBodyError();
+    this.#parts.push({ name: bytes, value, text });
+    this.changed = true;
+  }
+
+  append(): void {}
+
+  get text(): string {
+    return this.#parts.map(({ text }) => text).join("") + this.#closing;
+  }
+
+  #find(bytes: string): Part | undefined {
+    return this.#parts.find((part) => part.name === bytes);
+  }
+}
+
+/** The start of the closing delimiter; -1: none. */
+function closingDelimiter(text: string, boundary: string): number {
+  const closing = `--${boundary}--`;
+  for (let at = text.indexOf(closing); at !== -1; at = text.indexOf(closing, at + 1)) {
+    if (at === 0 || text.startsWith("\r\n", at - 2)) return at;
+  }
+  return -1;
+}

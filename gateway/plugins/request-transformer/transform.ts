@@ -1,0 +1,65 @@
+/** The actions on named members, in the order in which they apply: the same for queries, forms and JSON objects. */
+import type { TemplateScope } from "@sluice/plugin-sdk";
+import { type Entry, entriesOf } from "./entries.ts";
+import type { RequestTransformerConfig } from "./schema.ts";
+
+export interface Actions {
+  readonly remove: readonly Entry[];
+  readonly rename: readonly Entry[];
+  readonly replace: readonly Entry[];
+  readonly add: readonly Entry[];
+  readonly append: readonly Entry[];
+}
+
+/** Members that the actions change. Names are the config's; values are byte strings. */
+export interface NamedMembers {
+  has(name: string): boolean;
+  remove(name: string): void;
+  /** Called for a member that exists. */
+  rename(name: string, to: string): void;
+  /** Replaces all values. */
+  set(name: string, value: string): void;
+  append(name: string, value: string): void;
+}
+
+export type ListName = "body" | "headers" | "querystring";
+
+/** Null when the config has no action on the list. */
+export function actionsOf(config: RequestTransformerConfig, list: ListName): Actions | null {
+  const { remove, rename, replace, add, append } = config;
+  const actions = {
+    remove: entriesOf(remove[list]),
+    rename: entriesOf(rename[list]),
+    replace: entriesOf(replace[list]),
+    add: entriesOf(add[list]),
+    append: entriesOf(append[list]),
+  };
+  return Object.values(actions).some((entries) => entries.length > 0) ? actions : null;
+}
+
+/**
+ * Applies the actions. Every template is rendered, also if its member turns out not to exist, as in Kong.
+ *
+ * @param isEmpty Whether there is no body at all: only `add` and `append` apply then
+ */
+export function transform(members: NamedMembers, actions: Actions, scope: TemplateScope, isEmpty = false): void {
+  if (!isEmpty) {
+    for (const { name } of actions.remove) members.remove(name);
+    for (const { name, template } of actions.rename) {
+      const to = template?.render(scope) ?? "";
+      if (name !== to && members.has(name)) members.rename(name, to);
+    }
+    for (const { name, template } of actions.replace) {
+      const value = template?.render(scope);
+      if (value !== undefined && members.has(name)) members.set(name, value);
+    }
+  }
+  for (const { name, template } of actions.add) {
+    const value = template?.render(scope);
+    if (value !== undefined && !members.has(name)) members.set(name, value);
+  }
+  for (const { name, template } of actions.append) {
+    const value = template?.render(scope);
+    if (value !== undefined) members.append(name, value);
+  }
+}
