@@ -1,7 +1,8 @@
 /** Plugin configs with only the required members set, completed by the model, for the tests of plugins. */
 import { checkConfig, type PluginConfigs, type PluginName } from "@sluice/model";
 
-function filled<Name extends PluginName>(plugin: Name, config: object): PluginConfigs[Name] {
+/** The config with defaults. Throws if it has violations. */
+export function filled<Name extends PluginName>(plugin: Name, config: object): PluginConfigs[Name] {
   const checked = checkConfig(plugin, config);
   if (checked.violations) throw new Error(`the config of ${plugin} has faults: ${JSON.stringify(checked.violations)}`);
   return checked.value as PluginConfigs[Name];

@@ -1,20 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { checkConfig } from "@sluice/model";
 import {
   type FakeExchange,
   type FakeExchangeOptions,
   fakeContext,
   fakeExchange,
 } from "../../../test/plugins/fake-exchange.ts";
+import { filled } from "../../../test/plugins/filled-configs.ts";
 import { requestTransformer } from "./index.ts";
-import type { RequestTransformerConfig } from "./schema.ts";
 
-function instance(config: object) {
-  const { value, violations } = checkConfig("request-transformer", config);
-  assert.equal(violations, undefined, JSON.stringify(violations));
-  return requestTransformer.phases(value as RequestTransformerConfig, fakeContext());
-}
+const instance = (config: object) => requestTransformer.phases(filled("request-transformer", config), fakeContext());
 
 async function send(
   config: object,

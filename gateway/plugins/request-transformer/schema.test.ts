@@ -1,13 +1,19 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { checkConfig } from "@sluice/model";
+import { configViolations, filled } from "../../../test/plugins/filled-configs.ts";
 
 describe("the config of request-transformer", () => {
   it("has Kong's defaults", () => {
     const none = { body: [], headers: [], querystring: [] };
-    const { value } = checkConfig("request-transformer", {});
     const replace = { ...none, uri: null };
-    assert.deepEqual(value, { http_method: null, remove: none, rename: none, replace, add: none, append: none });
+    assert.deepEqual(filled("request-transformer", {}), {
+      http_method: null,
+      remove: none,
+      rename: none,
+      replace,
+      add: none,
+      append: none,
+    });
   });
 
   for (const [config, path, message] of [
@@ -32,12 +38,10 @@ describe("the config of request-transformer", () => {
     [{ allow: { body: [] } }, "allow", /unknown field/],
   ] as const) {
     it(`refuses the config ${JSON.stringify(config)}`, () => {
-      const { violations = [] } = checkConfig("request-transformer", config);
-      assert.deepEqual(
-        violations.map((each) => each.path.join(".")),
-        [path],
-      );
-      assert.match(violations[0]?.message ?? "", message);
+      const [violation = "", ...others] = configViolations("request-transformer", config);
+      assert.deepEqual(others, []);
+      assert.ok(violation.startsWith(`${path}: `), violation);
+      assert.match(violation.slice(path.length + 2), message);
     });
   }
 });
