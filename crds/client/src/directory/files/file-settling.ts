@@ -24,7 +24,7 @@ export interface FileSettlingOptions<Value> {
 }
 
 /** Milliseconds for which the file must be unchanged and no other file may change. */
-const SETTLE = 150;
+export const SETTLE = 150;
 /** Milliseconds after which changes of other files are ignored. */
 const MAX_SETTLE = 1000;
 
