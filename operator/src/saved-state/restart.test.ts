@@ -39,7 +39,15 @@ test("an operator that shuts down gracefully saves the last acknowledged state",
     await waitFor(() => manifest().hash === hash, { what: "the document to be saved" });
     write("route", { serviceRef: { name: "users" }, paths: ["/second"] });
     await waitFor(() => paths().includes("/second"), { what: "the node to serve the change" });
-    ({ hash } = await operator.told());
+    // The node serves a document before the operator has received its acknowledgement.
+    await waitFor(
+      async () => {
+        const status = await operator.told();
+        hash = status.hash;
+        return status.nodes[0]?.hash === hash;
+      },
+      { what: "the node to acknowledge the change" },
+    );
     assert.notEqual(manifest().hash, hash, "the hour has not passed");
   } finally {
     await operator.close();
