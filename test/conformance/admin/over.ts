@@ -1,4 +1,4 @@
-/** Admin listeners for the table. */
+/** Admin listeners for the tables. */
 import { startAdmin } from "../../../gateway/src/admin/index.ts";
 import { requestAt, silentLog, testingSettings } from "../../../gateway/src/admin/testing.ts";
 import { openStore } from "../../../gateway/src/stores/open.ts";

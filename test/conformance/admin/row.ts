@@ -24,7 +24,7 @@ export interface Row extends RequestOptions {
   readonly keep?: { readonly header: string; readonly as: string };
 }
 
-/** Rows in order, sent to a listener that holds the fixture before the first one. */
+/** Rows in the order in which they are sent. The store holds the fixture before the first row. */
 export interface Table {
   /** The subject of the rows' sentences. */
   readonly of: string;

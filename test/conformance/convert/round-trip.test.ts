@@ -45,7 +45,7 @@ const raws: fc.Arbitrary<readonly (readonly [Collection, object])[]> = fc
   )
   .map((lists) => lists.flat());
 
-/** The entities that are valid together. */
+/** Those of the entities that are valid together. */
 function listsOf(items: readonly (readonly [Collection, object])[]): EntityLists {
   let tables: Tables = createTables([]);
   const kept = new Map<Collection, Entity[]>(collections.map((name) => [name, []]));
@@ -67,7 +67,7 @@ const sorted = (lists: EntityLists): unknown =>
     collections.map((name) => [name, [...(lists[name] ?? [])].sort((a, b) => (a.id < b.id ? -1 : 1))]),
   );
 
-test("entities are unchanged after they were written to a declarative file and read again", () => {
+test("entities are unchanged after a round trip through a declarative file", () => {
   fc.assert(
     fc.property(raws, (items) => {
       const lists = listsOf(items);
@@ -83,7 +83,7 @@ for (const [what, namespace, ofClass] of [
   ["the default namespace", "default", undefined],
   ["another namespace and class", "home", "other"],
 ] as const) {
-  test(`entities are unchanged after they were written to custom resources in ${what} and read again`, () => {
+  test(`entities are unchanged after a round trip through custom resources in ${what}`, () => {
     fc.assert(
       fc.property(raws, (items) => {
         const lists = listsOf(items);

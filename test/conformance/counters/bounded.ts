@@ -1,4 +1,4 @@
-/** The conformance suite of counters with a bounded capacity, for the case that they are full. */
+/** The conformance suite of counters with a bounded capacity, when that capacity is exhausted. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Counter, Counters } from "@sluice/plugin-sdk";
@@ -8,7 +8,7 @@ const SECOND = 1000;
 const DAY = 86_400 * SECOND;
 const windowStart = Date.now() - SECOND;
 
-/** Counters of one plugin instance, each for another identifier. */
+/** Counters of one plugin instance, each for a different identifier. */
 const countersOf = (scope: string, count: number, members: Partial<Counter> = {}): readonly Counter[] =>
   Array.from({ length: count }, (_, at) =>
     counter({ name: `${scope}:${at}`, scope, windowStart, expires: windowStart + DAY, ...members }),
@@ -23,7 +23,8 @@ const victims: readonly (readonly [which: string, members: Partial<Counter>])[] 
 ];
 
 /**
- * @param open Opens new counters with this `capacity` for every test. Several stand for workers that share one memory.
+ * @param open Opens new counters with this `capacity` for every test. Each item of the list stands for one of the
+ * workers that share a memory.
  */
 export function boundedCountersSuite(name: string, open: (capacity: number) => readonly [Counters, ...Counters[]]) {
   const capacity = 4096;
@@ -60,7 +61,7 @@ export function boundedCountersSuite(name: string, open: (capacity: number) => r
       for (const one of kept) assert.equal(await take(one), 2, one.name);
     });
 
-    it("make room for a new instance when another has filled them", async () => {
+    it("make room for a new instance when another instance has filled them", async () => {
       const take = opened();
       const flood = countersOf("flood", capacity * 2);
       for (const one of flood.slice(0, capacity)) await take(one);

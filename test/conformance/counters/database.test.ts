@@ -38,7 +38,7 @@ for (const kind of ["embedded", "postgres"] as const)
     return { counters, config, held };
   });
 
-it("two nodes that count together admit exactly the limit, without a deadlock", async () => {
+it("two nodes that share counters admit exactly the limit, without a deadlock", async () => {
   const nodes = [counting("postgres"), counting("postgres")];
   const [one, other] = [counter({ limit: 40 }), counter({ limit: 60 })];
   const taken = await Promise.all(
@@ -80,7 +80,7 @@ it("a database that does not answer is queried by one request at a time, and rep
   await counters.close();
 });
 
-it("names of any length and kind are counted separately", async () => {
+it("counters with names of any length and any characters are separate", async () => {
   const counters = counting("postgres");
   for (const name of ["x".repeat(100_000), "x".repeat(100_001), "a\0b", "'; drop table counters; --"])
     assert.deepEqual(await counters.take([counter({ name })]), { admitted: true, counts: [1] });

@@ -10,9 +10,9 @@ countersSuite("local counters", async () => {
   return { counters, config: filled, held: async () => counters.size };
 });
 
-boundedCountersSuite("local counters that are full", (capacity) => [new ThreadCounters({ capacity })]);
+boundedCountersSuite("full local counters", (capacity) => [new ThreadCounters({ capacity })]);
 
-it("keeps no more local counters than its capacity, and drops the oldest one of the fullest window", () => {
+it("local counters do not exceed their capacity: the oldest counter of the fullest window is dropped", () => {
   const counters = new ThreadCounters({ capacity: 3 });
   const hour = counter({ period: "hour" });
   const minutes = [counter(), counter(), counter()].map((each) => ({ ...each, windowStart: 0, expires: 60_000 }));
@@ -22,7 +22,7 @@ it("keeps no more local counters than its capacity, and drops the oldest one of 
   assert.deepEqual(counters.take([minutes[0] ?? hour]).counts, [1], "the oldest counter starts again at zero");
 });
 
-it("replaces a local counter about as fast as it adds one, after any number of replacements", () => {
+it("replacing a local counter takes less than eight times as long as adding one, after any number of replacements", () => {
   const capacity = 100_000;
   const counters = new ThreadCounters({ capacity });
   const fill = () => {

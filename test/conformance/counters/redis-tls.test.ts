@@ -43,12 +43,27 @@ const cases: readonly (readonly [
   trusts: boolean,
   reason: RegExp | null,
 ])[] = [
-  ["is counted with the authority and a name of the certificate", {}, true, null],
-  ["does not without the authority", {}, false, /unable to (?:verify|get)|self-signed/],
-  ["counts without the authority when nothing is verified", { ssl_verify: false }, false, null],
-  ["counts at an address by the server_name", { host: "127.0.0.1", server_name: "redis.internal" }, true, null],
-  ["does not by a server_name that the certificate lacks", { server_name: "other.internal" }, true, /altnames|Altname/],
-  ["does not at an address that the certificate lacks", { host: "127.0.0.1" }, true, /altnames|Altname|IP/],
+  ["is used with the authority and a name that the certificate contains", {}, true, null],
+  ["is refused without the authority", {}, false, /unable to (?:verify|get)|self-signed/],
+  ["is used without the authority if nothing is verified", { ssl_verify: false }, false, null],
+  [
+    "is used at an IP address with a server_name that the certificate contains",
+    { host: "127.0.0.1", server_name: "redis.internal" },
+    true,
+    null,
+  ],
+  [
+    "is refused with a server_name that the certificate does not contain",
+    { server_name: "other.internal" },
+    true,
+    /altnames|Altname/,
+  ],
+  [
+    "is refused at an IP address that the certificate does not contain",
+    { host: "127.0.0.1" },
+    true,
+    /altnames|Altname|IP/,
+  ],
 ];
 
 describe("a Redis with a certificate of a private authority", () => {
@@ -98,7 +113,7 @@ describe("a Redis with a certificate of a private authority", () => {
     });
   }
 
-  it("keeps a node from starting when the file cannot be read or holds no certificate", async () => {
+  it("keeps a node from starting if the file of trusted certificates cannot be read or contains no certificate", async () => {
     for (const file of [join(folder.path, "gone.pem"), redis.keyFile]) {
       await assert.rejects(startNode({ SLUICE_TRUSTED_CERTIFICATES: file }), /^SettingsError: SLUICE_TRUSTED/);
     }

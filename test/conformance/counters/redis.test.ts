@@ -42,12 +42,12 @@ const configWith = (members: Partial<CounterOptions["redis"]> = {}, sync_rate = 
 
 const connections = async () => String(await admin.client("LIST")).match(/\bname=sluice\b/g)?.length ?? 0;
 
-countersSuite("redis counters", async () => {
+countersSuite("Redis counters", async () => {
   await admin.flushall();
   return { counters: new RedisCounters({ warn: silent, connect }), config: configWith(), held: () => admin.dbsize() };
 });
 
-countersSuite("redis counters with a sync_rate", async () => {
+countersSuite("Redis counters with a sync_rate", async () => {
   await admin.flushall();
   return {
     counters: new RedisCounters({ warn: silent, connect }),
@@ -58,7 +58,7 @@ countersSuite("redis counters with a sync_rate", async () => {
 
 describe("every counter in Redis", () => {
   for (const sync_rate of [-1, 0.02]) {
-    it(`is kept for its window and a second more, with sync_rate ${sync_rate}`, async () => {
+    it(`is kept for its window and one more second, with sync_rate ${sync_rate}`, async () => {
       await admin.flushall();
       const counters = new RedisCounters({ warn: silent, connect });
       await counters.take([counter(), counter()], configWith({}, sync_rate));
@@ -72,14 +72,14 @@ describe("every counter in Redis", () => {
   }
 });
 
-describe("redis counters of concurrent requests", () => {
+describe("Redis counters of concurrent requests", () => {
   /** All counters are in one window. */
   const { windowStart, expires } = counter();
   const named = (name: string, limit = 5) => counter({ name, limit, windowStart, expires });
   const many = (length: number, limit: number) =>
     Array.from({ length }, (_, index) => [named(`n${index % 7}`, limit), named(`m${index}`)]);
 
-  it("are counted in one round trip, each by its own limits", async () => {
+  it("are incremented in one round trip, each up to its own limit", async () => {
     await admin.flushall();
     const counters = new RedisCounters({ warn: silent, connect });
     const config = configWith();
@@ -105,7 +105,7 @@ describe("redis counters of concurrent requests", () => {
   });
 
   for (const sync_rate of [-1, 0.02]) {
-    it(`are counted one by one if a cluster has them in different slots, with sync_rate ${sync_rate}`, async () => {
+    it(`are incremented one by one if a cluster has them in different slots, with sync_rate ${sync_rate}`, async () => {
       const cluster = await startRedis("--cluster-enabled", "yes", "--cluster-port", String(await freePort()));
       const client = new Redis(cluster.url);
       const counters = new RedisCounters({ warn: silent, connect });
@@ -132,8 +132,8 @@ describe("redis counters of concurrent requests", () => {
   }
 });
 
-describe("redis counters of several nodes", () => {
-  it("admit together exactly as many requests as the limit says", async () => {
+describe("Redis counters of several nodes", () => {
+  it("together admit exactly as many requests as the limit says", async () => {
     const nodes = [1, 2, 3].map(() => new RedisCounters({ warn: silent, connect }));
     const one = counter({ limit: 100 });
     const taken = await Promise.all(
@@ -152,7 +152,7 @@ describe("redis counters of several nodes", () => {
     await Promise.all([here.close(), there.close()]);
   });
 
-  it("are counted for one instance while another has filled its share of waiting counters, and new counters of the full instance are refused", async () => {
+  it("accept new counters of one plugin instance while they refuse those of an instance that has exceeded its share", async () => {
     const counters = new SyncedCounters({
       client: async () => admin,
       interval: 3_600_000,
@@ -171,7 +171,7 @@ describe("redis counters of several nodes", () => {
     await counters.close();
   });
 
-  it("add their counts before they close", async () => {
+  it("add their counts to Redis before they close", async () => {
     const node = new RedisCounters({ warn: silent, connect });
     const one = counter();
     await node.take([one], configWith({}, 3600));
@@ -204,7 +204,7 @@ describe("connections to Redis", () => {
     await counters.close();
   });
 
-  it("reject while the server is unreachable and count again when it is back, with one warning each", async () => {
+  it("make counting fail while the server is unreachable and succeed when it is back, with one warning for each change", async () => {
     const warnings: string[] = [];
     const counters = new RedisCounters({ connect, warn: (message) => void warnings.push(message) });
     const config = configWith();
@@ -229,7 +229,7 @@ describe("connections to Redis", () => {
     ["no host is set", () => configWith({ host: null })],
   ];
   for (const [what, config] of unreachable) {
-    it(`reject a request when ${what}, and print no secret`, async () => {
+    it(`make counting fail when ${what}, with no secret in the warning`, async () => {
       const told: [string, Facts][] = [];
       const counters = new RedisCounters({ connect, warn: (...warning) => void told.push(warning) });
       await assert.rejects(Promise.resolve(counters.take([counter()], config())));

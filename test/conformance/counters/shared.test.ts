@@ -8,7 +8,7 @@ countersSuite("counters in memory that workers share", async () => {
   return { counters, config: filled, held: async () => counters.size };
 });
 
-boundedCountersSuite("counters in memory that workers share, which are full", (capacity) => {
+boundedCountersSuite("full counters in memory that workers share", (capacity) => {
   const memory = createCountersMemory(capacity);
   return [new SharedCounters({ memory, owner: 1 }), new SharedCounters({ memory, owner: 2 })];
 });

@@ -50,7 +50,7 @@ export function describeMigrations(name: string, hold: () => Promise<DatabaseHol
       assert.deepEqual(await readMigrationState(database), expected);
     });
 
-    test("two concurrent bootstraps run once", async () => {
+    test("of three concurrent bootstraps only one runs the migrations", async () => {
       const results = await Promise.all([bootstrap(database), bootstrap(database), bootstrap(database)]);
       assert.deepEqual(results.map(({ ran }) => ran?.length).sort(), [0, 0, migrations.length]);
     });
@@ -61,7 +61,7 @@ export function describeMigrations(name: string, hold: () => Promise<DatabaseHol
       assert.deepEqual(await columns("old"), []);
     });
 
-    test("every member of every entity has its column, and no column is without a member", async () => {
+    test("every member of every entity has its column, and every column has its member", async () => {
       await bootstrap(database);
       for (const collection of collections) {
         const expected = Object.entries(entities[collection].schema.properties ?? {}).map(([member, { reference }]) =>
@@ -71,7 +71,7 @@ export function describeMigrations(name: string, hold: () => Promise<DatabaseHol
       }
     });
 
-    test("up and finish run the two phases, and finish does not run before up", async () => {
+    test("up and finish run the two phases of a migration, and up is refused while a finish is pending", async () => {
       assert.equal((await up(database, [base])).fault, "needs bootstrap");
       assert.equal((await finish(database, [base])).fault, "needs bootstrap");
       await bootstrap(database, [base]);
@@ -90,7 +90,7 @@ export function describeMigrations(name: string, hold: () => Promise<DatabaseHol
       assert.deepEqual(await columns("old"), ["b", "c"]);
     });
 
-    test("a bootstrap runs both phases", async () => {
+    test("a bootstrap runs both phases of each migration", async () => {
       await bootstrap(database, [base, change]);
       assert.deepEqual(await columns("old"), ["b"]);
       assert.deepEqual((await readMigrationState(database, [base, change])).pending, []);

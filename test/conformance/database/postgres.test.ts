@@ -65,7 +65,7 @@ test("a transaction fails when its connection is lost, and the next transaction 
   }
 });
 
-test("a statement that takes too long is ended", async () => {
+test("a statement that takes too long is aborted", async () => {
   const database = openPostgres(options({ timeout: 100 }));
   try {
     await assert.rejects(database.query("select pg_sleep(5)"), /does not answer: .*timeout/);
@@ -75,11 +75,11 @@ test("a statement that takes too long is ended", async () => {
 });
 
 for (const [what, more, message] of [
-  ["a wrong password", { password: "wrong" }, /password authentication failed/],
-  ["a missing database", { database: "nowhere" }, /database "nowhere" does not exist/],
-  ["TLS that the server does not support", { tls: { verify: true } }, /does not support SSL/],
+  ["the password is wrong", { password: "wrong" }, /password authentication failed/],
+  ["it does not exist", { database: "nowhere" }, /database "nowhere" does not exist/],
+  ["the server does not support the required TLS", { tls: { verify: true } }, /does not support SSL/],
 ] as const)
-  test(`${what} makes a database unreachable, with the server's message`, async () => {
+  test(`a database is unreachable if ${what}, and the error gives the reason`, async () => {
     const database = openPostgres(options(more));
     try {
       await assert.rejects(database.query("select 1"), (error) => {
@@ -97,7 +97,7 @@ for (const [what, more, message] of [
     }
   });
 
-test("a missing server makes a database unreachable", async () => {
+test("a database is unreachable if no server listens", async () => {
   const database = openPostgres(options({ port: await freePort() }));
   try {
     await assert.rejects(database.query("select 1"), /ECONNREFUSED/);

@@ -5,7 +5,7 @@ import { type Database, DatabaseFault } from "../../../gateway/src/database/driv
 import { waitFor } from "../../../tools/process/index.ts";
 
 export interface DatabaseHolder {
-  /** A connection or pool to the same database; `close` closes it. */
+  /** A connection or a pool of connections; `close` closes it. */
   readonly database: Database;
   close(): Promise<void>;
 }
@@ -57,7 +57,7 @@ export function describeDatabase(name: string, hold: () => Promise<DatabaseHolde
       assert.equal(row?.there, true);
     });
 
-    test("reports a refusal by its code, table and constraint, and continues", async () => {
+    test("reports a rejected statement with its code, table and constraint, and continues", async () => {
       await database.query(insert, [1, "a"]);
       await assert.rejects(database.query(insert, [1, "b"]), (error) => {
         assert.ok(error instanceof DatabaseFault);
@@ -76,7 +76,7 @@ export function describeDatabase(name: string, hold: () => Promise<DatabaseHolde
       assert.deepEqual(await words(), []);
     });
 
-    test("keeps all changes of a transaction, or no change if the transaction rejects or is refused", async () => {
+    test("keeps all changes of a transaction, or none if its function rejects or a statement is rejected", async () => {
       const result = await database.transaction(async (connection) => {
         await connection.query(insert, [1, "kept"]);
         return "done";
@@ -124,7 +124,7 @@ export function describeDatabase(name: string, hold: () => Promise<DatabaseHolde
       );
     });
 
-    test("signals each commit with a notification to the channel's listeners until they stop", async () => {
+    test("passes the notifications of each commit to the channel's listeners until they stop", async () => {
       const heard = { one: 0, two: 0, other: 0 };
       const stop = await database.listen("a_channel", () => void heard.one++);
       await database.listen("a_channel", () => void heard.two++);

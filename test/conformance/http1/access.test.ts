@@ -43,7 +43,7 @@ async function byNode(bytes: Buffer): Promise<IncomingMessage> {
   return request;
 }
 
-test("fields are read as in Node's messages", async () => {
+test("header fields are read as in Node's messages", async () => {
   const bytes = Buffer.from(text, "latin1");
   const request = await byNode(bytes);
   const head = new RequestHeadParser({ line: 100, fields: 10_000, count: 200 });
@@ -57,7 +57,7 @@ test("fields are read as in Node's messages", async () => {
   }
 });
 
-test("a name cannot reach the prototype", () => {
+test("a header with the name of an inherited property is read like any other header", () => {
   const bytes = Buffer.from("GET / HTTP/1.1\r\nHost: a\r\n__proto__: 1\r\nconstructor: 2\r\n\r\n");
   const head = new RequestHeadParser();
   head.parse(bytes, 0, bytes.length);
@@ -65,7 +65,7 @@ test("a name cannot reach the prototype", () => {
   assert.deepEqual(values, ["a", "1", "2", undefined]);
 });
 
-test("an absent name has no value", () => {
+test("an absent header has no value", () => {
   const bytes = Buffer.from(
     "GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded_For: 1\r\nX-Anyway: 2\r\nX-Consumer-Name: 3\r\n\r\n",
   );

@@ -17,7 +17,7 @@ export interface FuzzOptions {
 export interface Tally {
   /** The number of messages that both accepted with equal results. */
   readonly agreed: number;
-  /** How often we rejected a message that Node accepted, by our fault. */
+  /** How many messages our parser rejected although Node accepted them, by the name of the fault. */
   readonly stricter: ReadonlyMap<string, number>;
 }
 
@@ -25,7 +25,7 @@ const messages = { requests, responses };
 /** The body of a response depends on the request's method. */
 const askedOf: Readonly<Record<Direction, readonly Asked[]>> = { requests: ["GET"], responses: ["GET", "HEAD"] };
 
-/** Our parser agrees with Node on every text, or is stricter by a rule. */
+/** Asserts that our parser agrees with Node on every text, or is stricter by a rule. */
 export function readsAsNodeDoes({ direction, cases, seed }: FuzzOptions): Tally {
   let agreed = 0;
   const stricter = new Map<string, number>();
@@ -42,7 +42,7 @@ export function readsAsNodeDoes({ direction, cases, seed }: FuzzOptions): Tally 
   return { agreed, stricter };
 }
 
-/** The result does not depend on how the bytes are split into chunks. */
+/** Asserts that the result does not depend on how the bytes are split into pieces. */
 export function readsPiecesAsTheWhole({ direction, cases, seed }: FuzzOptions): void {
   const places = fc.array(share, { maxLength: 6 });
   const check = (text: string, cuts: readonly number[]): void => {

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { mutated } from "./mutate.ts";
 
-/** Mostly `right`; sometimes one of `other`. */
+/** `right` with this weight, one of `others` with a weight of 1. */
 const mostly = (weight: number, right: string, ...others: readonly string[]): fc.Arbitrary<string> =>
   fc.oneof({ weight, arbitrary: fc.constant(right) }, { weight: 1, arbitrary: fc.constantFrom(...others) });
 
@@ -123,7 +123,7 @@ const connection = fc.constantFrom(
   ...["keep-alive, Upgrade", "content-length", "host", "closed", "close x", ",,close", "x, keep-alive"],
 );
 
-/** A header line's name, the separator, and its value. */
+/** The name and the value of a header line. */
 const header: fc.Arbitrary<readonly [string, string]> = fc.oneof(
   { weight: 30, arbitrary: pair(["X-A", "x-b", "Accept", "User-Agent", "_x", "X.Y~Z", "0"], printable) },
   { weight: 8, arbitrary: pair(["Connection", "connection", "Connection"], connection) },
@@ -214,7 +214,7 @@ const chunkedBody = fc
   .tuple(fc.array(chunk, { maxLength: 3 }), mostly(30, "0", "00", "", "-0", "0;a"), lineEnd, trailers, lineEnd)
   .map(([chunks, last, end, fields, empty]) => `${chunks.join("")}${last}${end}${fields}${empty}`);
 
-/** A message's framing header and a matching body. */
+/** A message's framing header and a body; they match in most cases. */
 const framed: fc.Arbitrary<readonly [string, string]> = fc.oneof(
   { weight: 3, arbitrary: fc.constant(["", ""] as const) },
   { weight: 2, arbitrary: length.map((value) => [`Content-Length: ${value}\r\n`, "abc"] as const) },
@@ -284,7 +284,7 @@ const response = fc
   )
   .map(([line, lines, [framing, body], empty]) => `${line}${lines.join("")}${framing}${empty}${body}`);
 
-/** The bytes of a connection, in Latin-1: one to three messages, a third of them mutated. */
+/** The bytes of a connection, in Latin-1: one to three messages. A third of these texts are mutated. */
 const several = (message: fc.Arbitrary<string>): fc.Arbitrary<string> =>
   mutated(fc.array(message, { minLength: 1, maxLength: 3 }).map((messages) => messages.join("")));
 

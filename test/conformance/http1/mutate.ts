@@ -59,7 +59,7 @@ const mutation: fc.Arbitrary<Mutation> = fc
     }
   });
 
-/** Two thirds of the texts are unchanged, the others have one to three mutations. */
+/** Two thirds of the texts are unchanged; the others have one to three mutations. */
 export const mutated = (text: fc.Arbitrary<string>): fc.Arbitrary<string> =>
   fc
     .tuple(

@@ -15,7 +15,7 @@ const NOTHING = Buffer.alloc(0);
 /** A prefix before the kept bytes of a head, so that its offset changes. */
 const MOVED = Buffer.from("....");
 
-/** Parses one connection's bytes in chunks. */
+/** Parses the bytes of one connection piece by piece. */
 export class OurReader {
   readonly #direction: Direction;
   readonly #asked: Asked;
@@ -30,8 +30,9 @@ export class OurReader {
   #body = "";
   #left = 0;
   #fault: string | null = null;
-  /** The number of bytes before the current chunk, and the start of the current message. */
+  /** The offset in the connection at which the current buffer begins. */
   #before = 0;
+  /** The offset of the current message. */
   #rest = 0;
 
   constructor(direction: Direction, asked: Asked = "GET") {
@@ -54,7 +55,7 @@ export class OurReader {
     this.#before += bytes.length;
   }
 
-  /** The sender has closed the connection. */
+  /** Called when the sender has closed the connection. */
   end(): Reading {
     if (this.#state === "close") this.#finish([]);
     const { length } = this.#pending;

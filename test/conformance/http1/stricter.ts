@@ -12,7 +12,7 @@ export interface Accepted {
 interface Rule {
   /** The rule, as a sentence. */
   readonly rule: string;
-  /** A connection (requests, or responses when it begins with HTTP/) that violates only this rule. */
+  /** A connection that violates only this rule: responses if it begins with a status line, otherwise requests. */
   readonly example: string;
   /** Whether the message violates the rule. */
   readonly broken: (accepted: Accepted) => boolean;
@@ -114,12 +114,12 @@ export const stricterThanNode: Readonly<Record<string, Rule>> = {
       [...valuesOf(it, "transfer-encoding"), ...valuesOf(it, "content-length")].length > 0,
   },
   codingUnknown: {
-    rule: "a body in a coding other than chunked is refused (501), as it is not decoded; Node leaves it to its user",
+    rule: "a body in a coding other than chunked is refused (501): no coding is decoded; Node leaves that to its caller",
     example: "GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
     broken: (it) => valuesOf(it, "transfer-encoding").some((value) => /,[ \t]*chunked[ \t]*$/i.test(value)),
   },
   codingSyntax: {
-    rule: "RFC 9112 6.3: without exactly one chunked coding, the last, parsers disagree on where a body ends",
+    rule: "RFC 9112 6.3: unless chunked is the last coding and occurs once, parsers disagree on where a body ends",
     example: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\t\r\n\r\nabc",
     broken: (it) => {
       const values = valuesOf(it, "transfer-encoding");

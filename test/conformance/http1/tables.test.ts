@@ -21,18 +21,18 @@ const tables: readonly Table[] = [
   ["header lines", "requests", headerLines],
   ["lengths", "requests", lengths],
   ["transfer codings", "requests", codings],
-  ["connections", "requests", connections],
+  ["Connection headers", "requests", connections],
   ["chunks", "requests", chunks],
   ["chunk extensions", "requests", extensions],
   ["trailers", "requests", trailers],
-  ["limits", "requests", limits],
+  ["messages at its limits", "requests", limits],
   ["status lines", "responses", statusLines],
   ["bodies of responses", "responses", responseBodies],
   ["headers of responses", "responses", responseHeaders],
 ];
 
 for (const [subject, direction, rows] of tables) {
-  describe(subject, () => {
+  describe(`the HTTP/1 parser, for ${subject},`, () => {
     for (const { name, bytes, expect, asked } of rows) {
       it(`${typeof expect === "string" && expect !== "more" ? "refuses" : "reads"} ${name}`, () => {
         const reading = readOurs(bytes, { direction, asked });

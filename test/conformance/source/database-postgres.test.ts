@@ -39,7 +39,7 @@ test("writes during a connection loss are served once the connections are back",
     serve: ({ consumers }) => consumers.forEach(({ username }) => void names.add(username)),
   });
   const place = () => ({ address: "a", status: null });
-  // The heartbeat is so slow that only NOTIFY can report the change in time.
+  // The heartbeat is so slow that only the listening connection can report the change in time.
   const source = createDatabaseSource({ database, log: pino({ level: "silent" }), place, heartbeat: 3_600_000 });
   try {
     await source.start(intake);
@@ -55,7 +55,7 @@ test("writes during a connection loss are served once the connections are back",
   }
 });
 
-test("a node keeps serving when its server becomes unreachable, and reports the trouble", async () => {
+test("a node keeps its configuration when the database server becomes unreachable, and reports the error", async () => {
   const own = await startPostgres();
   const database = open(own);
   await bootstrap(database);

@@ -32,7 +32,7 @@ function service(name: string): Entities["services"] {
 
 const create = (name: string): Write => ({ op: "create", collection: "services", entity: service(name) });
 
-/** A source on the file's database, with access to its rows. */
+/** A source on the database. `offer` writes to it through a store. */
 export async function subjectOf(database: Database): Promise<Subject> {
   await empty(database);
   const store = createDatabaseStore(database, async () => null);
@@ -129,7 +129,7 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
       withNodes(["a:1"], async ([node], write) => {
         const told = () =>
           [...(node?.served.at(-1)?.plugins.values() ?? [])].map(({ name, _sluice }) => [name, _sluice?.unavailable]);
-        // A plugin as the admin listener of a newer version writes it.
+        // A plugin as the admin listener of a newer version would write it.
         const keyAuth = checkEntity("plugins", { name: "key-auth" }).value ?? assert.fail();
         const newer = { ...keyAuth, config: { ...keyAuth.config, identity: "x" } };
         const jwt = { ...keyAuth, id: randomUUID(), name: "jwt", config: {} };
@@ -141,7 +141,7 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
         assert.match(`${told()[0]?.[1]}`, /plugin 'jwt' not enabled/);
         assert.equal(node?.served.at(-1)?.services.size, 1);
         const late = await startNode("c:3");
-        assert.equal(late.state().hash, node?.state().hash, "a node that starts reads the same");
+        assert.equal(late.state().hash, node?.state().hash, "a node that starts later reads the same");
         await late.stop();
       }));
 
@@ -175,7 +175,7 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
         for (const { served } of nodes) assert.equal(served.at(-1)?.services.size, 10);
       }));
 
-    test("a change affects only the changed entities", () =>
+    test("a change keeps the objects of the unchanged entities", () =>
       withNodes(["a:1"], async ([node], write) => {
         await write(create("users"), create("posts"));
         const before = node?.served.at(-1);
@@ -186,7 +186,7 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
         assert.equal(after?.services.get(id), before?.services.get(id));
       }));
 
-    test("counters that are shared by all nodes can be requested", () =>
+    test("a plugin may count in the database (policy cluster)", () =>
       withNodes(["a:1"], async ([node], write) => {
         const raw = { name: "rate-limiting", config: { minute: 5, policy: "cluster" } };
         const { value } = checkEntity("plugins", raw, { database: true });
@@ -230,7 +230,7 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
       assert.equal(await wait.awaitRevision(5, 60_000), null);
     });
 
-    test("a node that was killed is not named once another node is at its address", async () => {
+    test("a node that was killed is not listed once another node is registered at its address", async () => {
       const insert = `insert into nodes values ($1, 'a:1', null, '1', 0, clock_timestamp() - interval '3 s')`;
       await database.query(insert, [randomUUID()]);
       assert.equal((await readNodes(database)).length, 1);

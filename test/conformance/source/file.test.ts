@@ -61,12 +61,12 @@ const good = `_format_version: "3.0"\nservices:\n- name: a\n  url: http://up.tes
 
 const faults: [string, (file: string) => void, RegExp][] = [
   [
-    "a wrong value by file, line and column",
+    "a wrong value with its file, line and column",
     (file) => writeFileSync(file, `${good}  retries: many\n`),
     /^sluice\.yaml:5:3: services\[0\]\.retries: expected an integer$/,
   ],
   [
-    "broken YAML in the middle by line and column",
+    "broken YAML in the middle with its file, line and column",
     (file) => writeFileSync(file, `${good}- name: [b\n- name: c\n`),
     /^sluice\.yaml:[56]:\d+: /,
   ],
@@ -75,7 +75,7 @@ const faults: [string, (file: string) => void, RegExp][] = [
 for (const [what, change, expected] of faults)
   test(`the file source reports ${what}`, async () => assert.match(await troubleAfter(good, change), expected));
 
-test("the file source does not read a file that is still being written, even if its content is a document", async () => {
+test("the file source does not serve a file that is still being written, even if its content is a valid document", async () => {
   const folder = temporaryFolder("source");
   const file = join(folder.path, "sluice.yaml");
   writeFileSync(file, good);
@@ -101,7 +101,7 @@ test("the file source does not read a file that is still being written, even if 
 const route = "  routes:\n  - {name: a, paths: [/a]}\n";
 const keyAuth = "plugins:\n- name: key-auth\n";
 
-/** A source of one file that was served with key-auth, the plugins of all served documents, and its log. */
+/** Starts a source on a file with key-auth. Returns the file, its log, and the plugins of each served document. */
 async function protectedFile(
   context: TestContext,
   options: { readonly unprotectWait: number; readonly text?: string },
@@ -131,11 +131,11 @@ const movedAway = (file: string, text: string) => {
 };
 
 for (const [what, first, rest, begin = inPlace] of [
-  ["rewritten in two parts, the plugin last", good + route, `${keyAuth}- name: cors\n`],
+  ["rewritten in two parts, with the plugin last,", good + route, `${keyAuth}- name: cors\n`],
   ["moved away and rewritten in two parts", good + route, `${keyAuth}- name: cors\n`, movedAway],
   ["truncated and continued", good + route + keyAuth.slice(0, 9), `${keyAuth.slice(9)}- name: cors\n`],
   [
-    "longer than before, when the plugin is still missing",
+    "longer than before while the plugin is still missing",
     `# ${"x".repeat(500)}\n${good}${route}`,
     `${keyAuth}- name: cors\n`,
   ],
@@ -153,7 +153,7 @@ for (const [what, first, rest, begin = inPlace] of [
     assert.ok(served.at(-1)?.includes("key-auth"));
   });
 
-test("while a file is emptied, its last content stays served", async (context) => {
+test("after a file is emptied, its last valid content is still served", async (context) => {
   const { file, lines, served } = await protectedFile(context, { unprotectWait: LONG_WAIT });
   writeFileSync(file, "");
   await waitFor(() => lines.some((line) => line.includes("the file is invalid")), {
@@ -162,7 +162,7 @@ test("while a file is emptied, its last content stays served", async (context) =
   assert.deepEqual(served, [["key-auth"]]);
 });
 
-test("a plugin removed in place is dropped after the wait, and the log reports both", async (context) => {
+test("a plugin that is removed in place is dropped only after a wait, which is logged once", async (context) => {
   const { file, lines, served } = await protectedFile(context, { unprotectWait: 400 });
   const began = performance.now();
   writeFileSync(file, good + route);
@@ -202,7 +202,7 @@ for (const [what, change] of [
     );
   });
 
-test("the file source continues after a text that only an internal bug rejects", async () => {
+test("the file source continues after a document that only an internal bug rejects", async () => {
   const folder = temporaryFolder("source");
   const file = join(folder.path, "sluice.yaml");
   writeFileSync(file, good);
@@ -243,7 +243,7 @@ test("a file source with an invalid file at the start reports every error and do
     assert.match(error.message, /sluice\.yaml:4:3: services\[0\]\.port: expected an integer/);
     return true;
   });
-  // There was no last valid document to keep. Only the error reports it.
+  // The log lines are about keeping the last valid document. There is none, so only the error reports the problem.
   assert.deepEqual(lines, []);
   folder.remove();
 });

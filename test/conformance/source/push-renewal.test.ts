@@ -41,7 +41,7 @@ async function scene(t: TestContext) {
   });
   const { port } = source.address();
 
-  /** An operator with a certificate of that authority, which trusts both. */
+  /** An operator that trusts both authorities, with a client certificate of the given one. */
   async function operatorOf(authority: Authority) {
     const sans = ["sluice-operator"];
     const { certificate: cert, key } = await authority.issue({ name: "sluice-operator", sans, usage: "client" });
@@ -93,7 +93,7 @@ test("during a rotation of the authority no request fails, and afterwards only o
   await assert.rejects(next.ask(), "an unknown authority");
   const steps: readonly (readonly [Authority, ...Authority[]])[] = [[one, other], [other, one], [other]];
   for (const [index, authorities] of steps.entries()) {
-    // The certificate that the old and the new trust store accept: the old one until the new authority is announced.
+    // A certificate that is trusted both before and after the step: the old one until both authorities are trusted.
     const { ask } = index === 0 ? old : next;
     await write(authorities);
     let isRenewed = false;

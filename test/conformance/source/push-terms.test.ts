@@ -88,7 +88,7 @@ test("of concurrent pushes of two operators the push with the higher term wins",
 const file = () => join(folder.path, `document-${Math.random()}`);
 const log = { info() {}, warn() {}, error() {} };
 
-test("the last pushed document is served after a start without an operator, and earlier pushes are outdated", async () => {
+test("the last pushed document is served after a start without an operator, and earlier pushes are refused", async () => {
   const keptIn = file();
   const keep = () => createSnapshotJournal({ file: keptIn, log });
   await withNode({ journal: keep() }, async ({ push, trouble }) => {

@@ -79,7 +79,7 @@ for (const [what, headers] of [
       assert.match(((await response.json()) as { message: string }).message, /^not the operator: /);
     }));
 
-test("a change is accepted on the hash on which it is based, and the response has the node's hash and revision", () =>
+test("a change is accepted if the node has the hash on which it is based, and the response has the new hash and revision", () =>
   withSource({ token }, async (source) => {
     const first = (await (await send(source, "PUT", { revision: 4, document: documentOf(["a"]) })).json()) as {
       hash: string;
@@ -96,7 +96,7 @@ test("a change is accepted on the hash on which it is based, and the response ha
     assert.equal(whole.hash, hash, "equal content has an equal hash, by a document or a change");
   }));
 
-test("a change on another hash is answered 409 with the node's hash", () =>
+test("a change that is based on another hash is answered 409 with the node's revision", () =>
   withSource({ token }, async (source) => {
     await send(source, "PUT", { revision: 1, document: documentOf(["a"]) });
     const response = await send(source, "PATCH", { revision: 2, base: "other", change: { put: {}, remove: {} } });
@@ -164,10 +164,17 @@ const strange: readonly (readonly [string, string, string, Readonly<Record<strin
   ["a body that is not JSON", "PUT", "/document", operator, '{"revision":', 400],
   ["no body", "PATCH", "/document", operator, "", 400],
   ["a body that is a list", "PUT", "/document", operator, "[]", 400],
-  ["a revision that is a text", "PUT", "/document", operator, '{"revision":"1","document":{}}', 400],
-  ["a base that is not a text", "PATCH", "/document", operator, '{"revision":1,"base":1,"change":{"put":{}}}', 400],
-  ["a form", "PUT", "/document", { ...operator, "content-type": "text/plain" }, '{"revision":1,"document":{}}', 415],
-  ["more than the limit", "PUT", "/document", operator, long, 413],
+  ["a revision that is a string", "PUT", "/document", operator, '{"revision":"1","document":{}}', 400],
+  ["a base that is not a string", "PATCH", "/document", operator, '{"revision":1,"base":1,"change":{"put":{}}}', 400],
+  [
+    "a content type that is not JSON",
+    "PUT",
+    "/document",
+    { ...operator, "content-type": "text/plain" },
+    '{"revision":1,"document":{}}',
+    415,
+  ],
+  ["a body larger than the limit", "PUT", "/document", operator, long, 413],
   ["a wrong token, before its body is checked", "PUT", "/document", { authorization: "Bearer no" }, "{", 401],
 ];
 for (const [what, method, path, headers, body, status] of strange)
@@ -181,7 +188,7 @@ for (const [what, method, path, headers, body, status] of strange)
       assert.equal((await send(source, "PUT", { revision: 1, document: documentOf(["a"]) })).status, 200);
     }));
 
-test("a body of unknown length is read no further than the limit", () =>
+test("a body of unknown length is refused once it exceeds the limit", () =>
   withSource({ token, maxBytes: 1000 }, async (source) => {
     async function* body() {
       for (let sent = 0; sent < 10; sent++) yield Buffer.from("x".repeat(500));
@@ -208,7 +215,7 @@ test("a document that only an internal bug rejects is answered 500 with the reas
   }
 });
 
-test("with mutual TLS only the operator's certificate may push", async () => {
+test("with mutual TLS only the operator's certificate is accepted", async () => {
   const authority = await makeAuthority();
   const stranger = await makeAuthority();
   const node = await authority.issue({ name: "sluice-gateway", sans: ["sluice-gateway"], usage: "server" });
@@ -250,12 +257,12 @@ test("with mutual TLS only the operator's certificate may push", async () => {
 const zip = (text: string) => new Uint8Array(gzipSync(text));
 const good = JSON.stringify({ revision: 1, document: documentOf(["a"]) });
 for (const [what, coding, body, status] of [
-  ["zipped", "gzip", zip(good), 200],
+  ["gzipped", "gzip", zip(good), 200],
   ["gzipped, and not JSON", "gzip", zip("{"), 400],
   ["declared as gzip but not compressed", "gzip", good, 400],
   ["truncated inside the gzip", "gzip", zip(good).slice(0, -10), 400],
-  ["gzipped, and longer than the limit when decompressed", "gzip", zip(long), 413],
-  ["encoded in another way", "br", good, 415],
+  ["gzipped, and larger than the limit when decompressed", "gzip", zip(long), 413],
+  ["declared as compressed in an unsupported way", "br", good, 415],
 ] as const)
   test(`a body that is ${what} is answered ${status}`, () =>
     withSource({ token, maxBytes: 1000 }, async (source) => {

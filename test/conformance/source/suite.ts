@@ -1,4 +1,4 @@
-/** The conformance suite of document sources. Run by push.test.ts and file.test.ts. */
+/** The conformance suite of document sources. Run by push.test.ts, file.test.ts and database.ts. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { NodeReport } from "@sluice/model";
@@ -16,7 +16,7 @@ export interface Subject {
 
 export interface SubjectFactory {
   readonly name: string;
-  /** A source whose input contains the service `first` from the start. */
+  /** A source on new input: a push source has none before `offer`; that of other sources contains the service `first`. */
   create(): Promise<Subject>;
 }
 

@@ -9,7 +9,7 @@ import { codesOf, postQuery, testApp } from "../../../user-api/src/testing.ts";
 import { openLink } from "../user-events/link.ts";
 import { userStoreSuite } from "./suite.ts";
 
-describe("Postgres", () => {
+describe("the user store in Postgres", () => {
   let server: Postgres;
   const lost: Error[] = [];
   const open = async () => openPostgres({ url: server.url, onLost: (error) => lost.push(error) });
@@ -21,7 +21,7 @@ describe("Postgres", () => {
 
   userStoreSuite({ name: "a real Postgres", open });
 
-  it("is migrated once when many replicas start at once", async () => {
+  it("is migrated only once when many replicas start together", async () => {
     const stores = await Promise.all(Array.from({ length: 6 }, async () => openUserStore(await open())));
     const database = await open();
     assert.deepEqual(await database.query("select step from user_api_migrations order by step"), [
@@ -47,7 +47,7 @@ describe("Postgres", () => {
     await link.cut();
   });
 
-  it("answers all users with their posts by two statements, however many there are", async () => {
+  it("reads all users with their posts in two statements, however many users there are", async () => {
     const real = await open();
     const statements: string[] = [];
     const store = await openUserStore({
@@ -64,7 +64,7 @@ describe("Postgres", () => {
        select gen_random_uuid(), 'User ' || n, n || '@example.org', n || '@example.org' from generate_series(1, 1000) n`,
     );
     await real.query("insert into posts (id, user_id, title) select gen_random_uuid(), id, 'Hello' from users");
-    // The third execution of a query uses a plan.
+    // Repeated executions of a query use a plan.
     for (let n = 0; n < 3; n++) {
       statements.length = 0;
       const { data } = await postQuery(app, { query: "{ users { id posts { title } } }" });

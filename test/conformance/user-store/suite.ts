@@ -24,7 +24,7 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
     };
     let posts = 0;
     const post = (userId: string, title: string | null) => {
-      // UUIDv7 of one millisecond are in no defined order, so the ids are made here.
+      // UUIDv7 values of the same millisecond have no defined order, so these ids are numbered.
       const id = `01a1fd36-0000-7000-8000-${String(++posts).padStart(12, "0")}`;
       return database.query("insert into posts (id, user_id, title) values ($1, $2, $3)", [id, userId, title]);
     };
@@ -79,13 +79,13 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
     });
 
     const pairs = [
-      ["an accent that has no capital letter of its own", "ταΐζω", "ΤΑΪ\u0301ΖΩ"],
+      ["an accented letter that has no capital form of its own", "ταΐζω", "ΤΑΪ\u0301ΖΩ"],
       ["a letter whose capital form is two code points", "ǰan", "J\u030can"],
       ["a letter whose capital form is two letters", "straße", "STRASSE"],
-      ["two letters with one capital letter", "ſam", "sam"],
+      ["one of two letters with the same capital form", "ſam", "sam"],
     ] as const;
     for (const [what, one, other] of pairs) {
-      it(`accepts an e-mail address once: ${what}`, async () => {
+      it(`accepts an e-mail address once if it contains ${what}`, async () => {
         const id = randomUUIDv7();
         const address = (name: string): string => `${name}.${id}@example.org`.normalize("NFC");
         assert.equal(await store.add(user({ email: address(one) })), true);
@@ -95,7 +95,7 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
       });
     }
 
-    it("lets one of many simultaneous writers take an address", async () => {
+    it("lets only one of many simultaneous writers take an address", async () => {
       const email = `${randomUUIDv7()}@example.org`;
       const won = await Promise.all(Array.from({ length: 8 }, () => store.add(user({ email }))));
       assert.equal(won.filter(Boolean).length, 1);
@@ -116,7 +116,7 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
       assert.equal(queries.length, 1);
     });
 
-    it("reads a user with the posts, oldest first, by one query for all simultaneous callers", async () => {
+    it("reads a user and their posts, oldest first, in one query for all simultaneous callers", async () => {
       const [ann, bob] = [user(), user()];
       for (const one of [ann, bob]) await store.add(one);
       await post(ann.id, "first");
@@ -131,7 +131,7 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
       assert.equal(queries.length, 1);
     });
 
-    it("keeps all users and posts when the migrations run again", async () => {
+    it("keeps its users when the migrations run again", async () => {
       const ann = user();
       await store.add(ann);
       const again = await openUserStore({ ...database, close: async () => undefined });
@@ -146,7 +146,7 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
         // Two spellings that the former key distinguished: the older user gets the new key.
         ["ταΐζω@example.org", "ταΐζω@example.org"],
         ["ΤΑΪ\u0301ΖΩ@example.org", "ταϊ\u0301ζω@example.org"],
-        // Two spellings of which the younger user has the new key already.
+        // Two spellings: the younger user has the new key already.
         ["ſam@example.org", "ſam@example.org"],
         ["sam@example.org", "sam@example.org"],
         // Two spellings of a domain.
@@ -185,7 +185,7 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
       }
     });
 
-    it("refuses an address that a replica of the previous version has taken in the meantime with its own form of the key", async () => {
+    it("refuses an address that a replica of the previous version has taken with the previous form of the key", async () => {
       const domain = `exämple-${randomUUIDv7()}.org`;
       const values = [randomUUIDv7(), "Ann", `Ann@${domain}`, `ann@${domain}`];
       await database.query("insert into users (id, name, email, email_key) values ($1, $2, $3, $4)", values);
@@ -194,7 +194,7 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
       assert.equal(await store.add(user({ email: `bob@${domain}` })), true);
     });
 
-    it("refuses a domain that another user has in another spelling", async () => {
+    it("refuses an address that differs from another user's only in the spelling of its domain", async () => {
       const tag = randomUUIDv7();
       for (const [taken, ...spellings] of [
         [`${tag}.org`, `${tag}．ｏｒｇ`, `${tag}。ORG`],
@@ -223,7 +223,7 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
         async query(text, values) {
           if (!text.startsWith("update users") || values?.[1] !== key) return database.query(text, values);
           await insert(key);
-          // The error of a server when another user gets the key between check and update.
+          // Fails as on a server where another user has taken the key between the check and the update.
           return database.query("update users set email_key = $2 where id = $1", values);
         },
       };
@@ -238,7 +238,7 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
       await assert.rejects(database.query("select * from half"), /"half" does not exist/);
     });
 
-    it("answers a ping until it is closed", async () => {
+    it("answers a ping", async () => {
       await store.ping();
     });
   });

@@ -76,7 +76,7 @@ export const batches: Table = {
     },
     { does: "changes nothing in a dry run", ask: "GET /services/store", status: 200 },
     {
-      does: "is refused completely for an error in one of its writes, and names that write",
+      does: "is refused completely for an error in one of its writes, which the response names",
       ask: "POST /batch",
       ...batch(put("/services/one", { host: "a" }), put("/services/two", { port: 1 })),
       status: 400,
@@ -88,7 +88,7 @@ export const batches: Table = {
         write: 1,
       },
     },
-    { does: "has then created no entity", ask: "GET /services/one", status: 404 },
+    { does: "that is refused creates no entity", ask: "GET /services/one", status: 404 },
     {
       does: "is refused completely for a name that is taken",
       ask: "POST /batch",
@@ -110,7 +110,7 @@ export const batches: Table = {
       status: 409,
       has: { code: 5, fields: { name: "twice" }, write: 1 },
     },
-    { does: "has then created neither of the two entities", ask: "GET /services/twice", status: 404 },
+    { does: "that is refused creates neither of two entities", ask: "GET /services/twice", status: 404 },
     {
       does: "is refused if it changes an entity that it removed",
       ask: "POST /batch",
@@ -118,9 +118,9 @@ export const batches: Table = {
       status: 404,
       has: { message: "write 2 of 2 (PATCH /consumers/ann): Not found", write: 1 },
     },
-    { does: "has then removed nothing", ask: "GET /consumers/ann", status: 200 },
+    { does: "that is refused removes nothing", ask: "GET /consumers/ann", status: 200 },
     {
-      does: "may give a name that it has freed to another entity",
+      does: "may reuse a name that it has freed",
       ask: "POST /batch",
       ...batch(
         { method: "PATCH", path: "/consumers/ann", body: { username: "bea" } },
@@ -129,16 +129,16 @@ export const batches: Table = {
       status: 200,
       has: { created: [{ name: "ann" }], changed: [{ name: "bea" }] },
     },
-    { does: "has then created two entities", ask: "GET /consumers/bea", status: 200 },
+    { does: "has kept the renamed entity", ask: "GET /consumers/bea", status: 200 },
     {
-      does: "may remove a dependent of an entity that the batch has removed before",
+      does: "may remove a dependent of an entity that it has already removed",
       ask: "POST /batch",
       ...batch({ method: "DELETE", path: "/consumers/bea" }, { method: "DELETE", path: "/key-auths/ann-key" }),
       status: 200,
       has: { deleted: [{ collection: "consumers", name: "bea", along: [{ collection: "keyauth_credentials" }] }] },
     },
     {
-      does: "keeps a certificate and its server names together",
+      does: "finds a certificate by a server name that it has just added",
       ask: "POST /batch",
       ...batch(
         { method: "PATCH", path: "/certificates/base.example", body: { snis: ["base.example", "b.example"] } },
@@ -151,7 +151,7 @@ export const batches: Table = {
       },
     },
     {
-      does: "has conditions",
+      does: "checks the conditions of its writes",
       ask: "POST /batch",
       ...batch({ method: "PATCH", path: "/services/store", body: {}, if_match: '"x"' }),
       status: 412,
@@ -165,7 +165,7 @@ export const batches: Table = {
       message: "write 1 of 1 (PUT /nope/x): Not found",
     },
     {
-      does: "refuses a method that a path does not have",
+      does: "refuses a method that a path does not support",
       ask: "POST /batch",
       ...batch({ method: "POST", path: "/services/x", body: {} }),
       status: 400,
@@ -201,7 +201,7 @@ export const batches: Table = {
       status: 400,
       message: "writes: at most 5000 at a time, not 5001",
     },
-    { does: "is JSON", ask: "POST /batch", form: "writes=x", status: 415 },
-    { does: "is posted", ask: "GET /batch", status: 405, sends: { allow: "OPTIONS, POST" } },
+    { does: "must be JSON", ask: "POST /batch", form: "writes=x", status: 415 },
+    { does: "must be sent with POST", ask: "GET /batch", status: 405, sends: { allow: "OPTIONS, POST" } },
   ],
 };

@@ -1,4 +1,4 @@
-/** Bodies that cannot be parsed. */
+/** Bodies, and the errors of those that cannot be parsed. */
 import type { Table } from "../row.ts";
 
 const type = (value: string): readonly [string, string] => ["Content-Type", value];
@@ -23,8 +23,14 @@ export const bodies: Table = {
       headers: [type("Application/JSON")],
       status: 201,
     },
-    { does: "may be missing", ask: "POST /services", status: 400, has: { code: 2 } },
-    { does: "may be an empty form", ask: "POST /services", form: "", status: 400, has: { code: 2 } },
+    { does: "that is missing is validated like an empty record", ask: "POST /services", status: 400, has: { code: 2 } },
+    {
+      does: "that is an empty form is validated like an empty record",
+      ask: "POST /services",
+      form: "",
+      status: 400,
+      has: { code: 2 },
+    },
     {
       does: "must be JSON when its content type is JSON",
       ask: "POST /services",
@@ -33,7 +39,7 @@ export const bodies: Table = {
       body: unparsable,
     },
     {
-      does: "must not be empty when it says that it is JSON",
+      does: "must not be empty when its content type is JSON",
       ask: "POST /services",
       json: "",
       status: 400,
@@ -42,7 +48,7 @@ export const bodies: Table = {
     { does: "must be a JSON object", ask: "POST /services", json: [1], status: 400, body: unparsable },
     { does: "must not be null", ask: "POST /services", json: "null", status: 400, body: unparsable },
     {
-      does: "must be UTF-8 as JSON",
+      does: "must be UTF-8 if it is JSON",
       ask: "POST /services",
       bytes: Buffer.from([0x7b, 0xff, 0x7d]),
       headers: [type("application/json")],
@@ -50,7 +56,7 @@ export const bodies: Table = {
       body: unparsable,
     },
     {
-      does: "must be UTF-8 as a form",
+      does: "must be UTF-8 if it is a form",
       ask: "POST /services",
       bytes: Buffer.from([0x61, 0x3d, 0xff]),
       headers: [type("application/x-www-form-urlencoded")],
@@ -58,28 +64,28 @@ export const bodies: Table = {
       message: /not UTF-8/,
     },
     {
-      does: "must be UTF-8 inside a form's encoding",
+      does: "must be UTF-8 after percent-decoding if it is a form",
       ask: "POST /services",
       form: "name=%ff",
       status: 400,
       message: /UTF-8/,
     },
     {
-      does: "must not be nested too deeply as a form",
+      does: "must not be a form with a name of 100,000 levels",
       ask: "POST /services",
       form: `a${"[b]".repeat(100_000)}=1`,
       status: 400,
       message: /nested deeper than 8 levels/,
     },
     {
-      does: "must not contain a very high list position",
+      does: "must not be a form with a very high list position",
       ask: "POST /services",
       form: "a[40000000].b=%ff",
       status: 400,
       message: /list positions are between 1 and 1000/,
     },
     {
-      does: "must not be nested too deeply",
+      does: "must not be JSON that is nested too deeply",
       ask: "POST /plugins",
       json: `{"name":"x","config":${"[".repeat(100_000)}${"]".repeat(100_000)}}`,
       status: 400,
@@ -93,21 +99,21 @@ export const bodies: Table = {
       body: { message: "the body holds more than 10000 values" },
     },
     {
-      does: "must not cause a response with very many list positions",
+      does: "must not ask for a list with very many positions",
       ask: "POST /routes",
       form: "paths[999999999999]=/a",
       status: 400,
       message: /paths: list positions are between 1 and 1000/,
     },
     {
-      does: "must not be a form with very many parts",
+      does: "must not be a form with very many arguments",
       ask: "POST /services",
       form: "a=1&".repeat(2000),
       status: 400,
       message: /more than 1000 arguments/,
     },
     {
-      does: "must not be nested deeply in a form",
+      does: "must not be a form with a name of nine levels",
       ask: "POST /services",
       form: "a.b.c.d.e.f.g.h.i=1",
       status: 400,

@@ -142,7 +142,7 @@ export const creating: Table = {
       has: { service: { id: ids.service } },
     },
     {
-      does: "creates an equal nameless entity under its own id",
+      does: "creates a second nameless entity with the same members under an id of its own",
       ask: "POST /services/base/routes",
       form: "paths[]=/p1&paths[]=/p2",
       status: 201,
@@ -212,13 +212,13 @@ export const creating: Table = {
       },
     },
     {
-      does: "generates a key of 32 letters and digits",
+      does: "generates a key if none is given",
       ask: "POST /consumers/base/key-auth",
       status: 201,
       has: { consumer: { id: ids.consumer }, tags: null },
     },
     {
-      does: "shows a ttl if it is set",
+      does: "accepts a key with a ttl",
       ask: "POST /consumers/base/key-auth",
       form: "key=short-lived&ttl=3600",
       status: 201,
@@ -239,7 +239,7 @@ export const creating: Table = {
       has: { name: "é😀" },
     },
     {
-      does: "accepts __proto__ as any other text",
+      does: "accepts __proto__ like any other text",
       ask: "POST /consumers",
       form: "username=__proto__",
       status: 201,
@@ -252,7 +252,7 @@ export const creating: Table = {
       sends: { "content-type": undefined, etag: undefined },
     },
     {
-      does: "answers 404 for the removed entity",
+      does: "has removed the entity",
       ask: "GET /services/all",
       status: 404,
       body: { message: "Not found" },
@@ -266,16 +266,16 @@ export const creating: Table = {
     { does: "removes an entity by id", ask: `DELETE /plugins/${ids.plugin}`, status: 204 },
     { does: "removes a key by the key", ask: "DELETE /consumers/base/key-auth/short-lived", status: 204 },
     {
-      does: "removes a key by its id, with a body that is ignored",
+      does: "removes a key by its id, and ignores a body",
       ask: `DELETE /key-auths/${ids.key}`,
       status: 204,
       form: "x=[",
     },
     { does: "removes a route with its plugins", ask: "DELETE /routes/base/", status: 204 },
-    { does: "answers 404 for the route's plugins", ask: `GET /routes/${ids.route}/plugins`, status: 404 },
-    { does: "removes a consumer with keys and plugins", ask: "DELETE /consumers/base?foo=bar", status: 204 },
+    { does: "has removed the route with its plugins", ask: `GET /routes/${ids.route}/plugins`, status: 404 },
+    { does: "removes a consumer with its keys and plugins", ask: "DELETE /consumers/base?foo=bar", status: 204 },
     {
-      does: "lists no keys of the removed consumer",
+      does: "has removed the consumer's keys",
       ask: "GET /key-auths",
       status: 200,
       body: { data: [], next: null },

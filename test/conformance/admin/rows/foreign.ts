@@ -67,7 +67,7 @@ export const foreign: Table = {
       body: { message: "Not found" },
     },
     {
-      does: "creates a route without a service, for the following rows",
+      does: "is next tried on a route without a service, created with PUT",
       ask: "PUT /routes/alone",
       json: { paths: ["/alone"] },
       status: 200,
@@ -89,7 +89,7 @@ export const foreign: Table = {
     },
     { does: "has also set the reference", ask: "GET /routes/alone/service", status: 200, has: { name: "made" } },
     {
-      does: "lists the route below the created entity",
+      does: "has also put the route into the list of the created service",
       ask: "GET /services/made/routes",
       status: 200,
       has: { data: [{ name: "alone" }] },
@@ -101,12 +101,12 @@ export const foreign: Table = {
       status: 404,
     },
     {
-      does: "does not follow a server name's certificate, as in Kong",
+      does: "does not exist for the certificate of a server name, as in Kong",
       ask: "GET /snis/base.example/certificate",
       status: 404,
     },
     {
-      does: "does not follow a target's upstream, as in Kong",
+      does: "does not exist for the upstream of a target, as in Kong",
       ask: `GET /targets/${ids.target}/upstream`,
       status: 404,
     },
@@ -116,7 +116,7 @@ export const foreign: Table = {
       status: 404,
     },
     {
-      does: "attaches a certificate to a service",
+      does: "is next tried on a service to which a PATCH attaches a certificate",
       ask: "PATCH /services/base",
       json: { protocol: "https", client_certificate: { id: ids.certificate } },
       status: 200,
@@ -129,13 +129,13 @@ export const foreign: Table = {
       has: { id: ids.certificate, snis: ["base.example"] },
     },
     {
-      does: "lists the services below a certificate",
+      does: "has a counterpart that lists the services of a certificate",
       ask: `GET /certificates/${ids.certificate}/services`,
       status: 200,
       has: { data: [{ id: ids.service }] },
     },
     {
-      does: "refuses to remove a certificate that a service uses",
+      does: "leads to a certificate that cannot be removed while a service uses it",
       ask: `DELETE /certificates/${ids.certificate}`,
       status: 400,
       has: { code: 4, message: "an existing 'services' entity references this 'certificates' entity" },

@@ -28,7 +28,7 @@ export const forms: Table = {
       has: { tags: ["a", "b c"] },
     },
     {
-      does: "with parts is not decoded again",
+      does: "with parts is not percent-decoded",
       ask: "PATCH /services/parts",
       ...multipart([{ name: "tags", value: "a%20b+c" }]),
       status: 200,
@@ -183,7 +183,7 @@ export const forms: Table = {
       has: { custom_id: "a b+c" },
     },
     {
-      does: "refuses a member both as a value and as a record",
+      does: "refuses a member that is both a value and a record",
       ask: "PATCH /routes/base",
       form: "service=x&service.id=y",
       status: 400,
@@ -205,7 +205,7 @@ export const forms: Table = {
       has: { port: 83 },
     },
     {
-      does: "keeps a name that does not follow the grammar",
+      does: "treats a name that does not follow the grammar as an unknown member",
       ask: "POST /services",
       form: "host=a&.x=1",
       status: 400,

@@ -1,4 +1,4 @@
-/** Information endpoints and schemas, and the endpoints of Kong that Sluice lacks (docs/reference/kong-compatibility.md). */
+/** Endpoints for information and schemas, and Kong's endpoints that Sluice does not have (docs/reference/kong-compatibility.md). */
 import { ids } from "../fixture.ts";
 import type { Row, Table } from "../row.ts";
 
@@ -44,10 +44,10 @@ const lists: readonly Row[] = [
 }));
 
 export const information: Table = {
-  of: "information",
+  of: "an endpoint for information",
   rows: [
     {
-      does: "contains Kong's release, the available plugins and the plugins in use",
+      does: "shows Kong's release, the available plugins and the plugins in use",
       ask: "GET /",
       status: 200,
       has: {
@@ -78,7 +78,7 @@ export const information: Table = {
         ],
       },
     },
-    { does: "lists its URLs", ask: "GET /endpoints", status: 200, has: { data: ["/"] } },
+    { does: "lists the URLs of the API", ask: "GET /endpoints", status: 200, has: { data: ["/"] } },
     {
       does: "shows the log level",
       ask: "GET /debug/node/log-level",
@@ -86,7 +86,7 @@ export const information: Table = {
       matches: { message: /^log level: / },
     },
     { does: "does not change the log level", ask: "PUT /debug/node/log-level/debug", status: 404, body: notFound },
-    { does: "contains no timers", ask: "GET /timers", status: 200, has: { worker: { id: 0, count: 1 } } },
+    { does: "shows no timers", ask: "GET /timers", status: 200, has: { worker: { id: 0, count: 1 } } },
     { does: "answers 404 for a cache entry", ask: "GET /cache/x", status: 404, body: notFound },
     { does: "answers 404 for data planes", ask: "GET /clustering/data-planes", status: 404, body: notFound },
     {
@@ -108,13 +108,13 @@ export const information: Table = {
     },
     { does: "shows a plugin's schema", ask: "GET /schemas/plugins/key-auth", status: 200, has: { entity_checks: [] } },
     {
-      does: "contains no schema of an unknown entity",
+      does: "shows no schema of an unknown entity",
       ask: "GET /schemas/consumer_group_plugins",
       status: 404,
       body: { message: "No entity named 'consumer_group_plugins'" },
     },
     {
-      does: "contains no schema of an unknown plugin",
+      does: "shows no schema of an unknown plugin",
       ask: "GET /schemas/plugins/jwt",
       status: 404,
       body: { message: "No plugin named 'jwt'" },
@@ -164,7 +164,7 @@ export const information: Table = {
       where: "elsewhere",
     },
     {
-      does: "refuses to create that limit with the same message",
+      does: "refuses policy cluster with the same message as a POST of the plugin",
       ask: "POST /plugins",
       json: clustered,
       status: 400,

@@ -40,7 +40,7 @@ export const missing: Table = {
       body: { message: "Sluice does not have the plugin acl" },
     },
     {
-      does: "is named below a consumer too",
+      does: "is also named in the response to a write below a consumer",
       ask: "POST /consumers/base/basic-auth",
       form: "username=x&password=y",
       status: 400,
@@ -54,7 +54,7 @@ export const missing: Table = {
       sends: { allow: "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT" },
     },
     ...["workspaces", "rbac/users", "licenses", "event-hooks"].map((path) => ({
-      does: `is answered as an unknown path: /${path}`,
+      does: `is answered like an unknown path: /${path}`,
       ask: `GET /${path}`,
       status: 404,
       body: { message: "Not found" },

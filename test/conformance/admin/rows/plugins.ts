@@ -7,7 +7,7 @@ export const plugins: Table = {
   of: "a plugin",
   rows: [
     {
-      does: "has all members of its config",
+      does: "shows all members of its config",
       ask: "POST /routes/base/plugins",
       form: "name=key-auth",
       status: 201,
@@ -49,7 +49,7 @@ export const plugins: Table = {
     },
     { does: "is accepted in another scope", ask: "POST /services/base/plugins", form: "name=key-auth", status: 201 },
     {
-      does: "cannot be moved to a scope that is taken",
+      does: "cannot be replaced by a plugin that its scope already has",
       ask: "PUT /plugins/base",
       json: { name: "key-auth", service: { id: ids.service } },
       status: 409,
@@ -70,7 +70,7 @@ export const plugins: Table = {
       has: { fields: { name: "expected a string" } },
     },
     {
-      does: "cannot have the name of an object's property",
+      does: "cannot have the name of an inherited property",
       ask: "POST /plugins",
       json: { name: "constructor" },
       status: 400,
@@ -122,7 +122,7 @@ export const plugins: Table = {
       has: { fields: { config: { second: "value must be greater than 0" } } },
     },
     {
-      does: "requires the host of Redis",
+      does: "requires the host of Redis if it counts there",
       ask: "POST /plugins",
       form: "name=rate-limiting&config.second=1&config.policy=redis",
       status: 400,
@@ -134,7 +134,7 @@ export const plugins: Table = {
       },
     },
     {
-      does: "requires the header by which it counts",
+      does: "requires the name of the header by which it counts",
       ask: "POST /plugins",
       form: "name=rate-limiting&config.second=1&config.limit_by=header",
       status: 400,
@@ -173,7 +173,7 @@ export const plugins: Table = {
       has: { code: 4, fields: { route: { id: ids.unknown } } },
     },
     {
-      does: "reports all unknown names",
+      does: "reports every reference by an unknown name",
       ask: "POST /plugins",
       json: { name: "cors", route: { name: "x" }, service: { name: "y" } },
       status: 400,
@@ -210,7 +210,7 @@ export const plugins: Table = {
       has: { id: ids.plugin, name: "prometheus", config: { per_consumer: true } },
     },
     {
-      does: "refuses a config that is a text",
+      does: "refuses a config that is a string",
       ask: "PATCH /plugins/base",
       form: "config=x",
       status: 400,

@@ -8,7 +8,7 @@ const collection = "GET, HEAD, OPTIONS, POST";
 const one = "DELETE, GET, HEAD, OPTIONS, PATCH, PUT";
 
 export const reading: Table = {
-  of: "a read",
+  of: "a URL",
   rows: [
     { does: "lists a collection", ask: "GET /services", status: 200, has: { data: [{ id: ids.service }], next: null } },
     { does: "accepts a trailing slash", ask: "GET /services/", status: 200, has: { data: [{ name: "base" }] } },
@@ -37,7 +37,7 @@ export const reading: Table = {
     { does: "finds a plugin by instance name", ask: "GET /plugins/base", status: 200, has: { name: "cors" } },
     { does: "finds a key by the key", ask: "GET /key-auths/base-key", status: 200, has: { id: ids.key } },
     {
-      does: "shows no ttl for a key without one",
+      does: "finds a key by its id",
       ask: `GET /key-auths/${ids.key}`,
       status: 200,
       has: { key: "base-key", consumer: { id: ids.consumer } },
@@ -73,13 +73,13 @@ export const reading: Table = {
       body: notFound,
     },
     {
-      does: "answers 404 for the name of an object's property",
+      does: "answers 404 for the name of an inherited property",
       ask: "GET /services/__proto__",
       status: 404,
       body: notFound,
     },
     {
-      does: "answers 404 for a key with the name of an object's property",
+      does: "answers 404 for a key with the name of an inherited property",
       ask: "GET /key-auths/constructor",
       status: 404,
     },
@@ -87,7 +87,7 @@ export const reading: Table = {
     { does: "answers 404 for an unknown nested path", ask: "GET /services/base/nope", status: 404, body: notFound },
     { does: "answers 404 for a path in capitals", ask: "GET /Services", status: 404, body: notFound },
     { does: "answers 404 for a workspace", ask: "GET /workspaces", status: 404, body: notFound },
-    { does: "refuses a URL with an invalid encoding", ask: "GET /services/%zz", status: 400 },
+    { does: "must not have an invalid encoding", ask: "GET /services/%zz", status: 400 },
     {
       does: "refuses DELETE of a collection",
       ask: "DELETE /services",
@@ -105,13 +105,13 @@ export const reading: Table = {
     },
     { does: "refuses POST to a nested entity", ask: "POST /services/base/routes/base", status: 405, body: notAllowed },
     {
-      does: "refuses POST to the information",
+      does: "refuses POST to an endpoint for information",
       ask: "POST /status",
       status: 405,
       sends: { allow: "GET, HEAD, OPTIONS" },
     },
     {
-      does: "answers HEAD as GET without the body",
+      does: "answers HEAD like GET, but without a body",
       ask: "HEAD /services/base",
       status: 200,
       sends: { "content-length": /^\d{3}$/ },
@@ -137,19 +137,19 @@ export const reading: Table = {
       sends: { allow: one },
     },
     {
-      does: "has the headers Server and X-Sluice-Admin-Latency",
+      does: "answers with the headers Server and X-Sluice-Admin-Latency",
       ask: "GET /services",
       status: 200,
       sends: { server: /^sluice\//, "x-sluice-admin-latency": /^\d+$/, "x-kong-admin-latency": undefined },
     },
     {
-      does: "has these headers on errors too",
+      does: "answers errors with these headers too",
       ask: "GET /nope",
       status: 404,
       sends: { server: /^sluice\//, "x-sluice-admin-latency": /^\d+$/ },
     },
     {
-      does: "shows what Kong's clients request first",
+      does: "shows the information that Kong's clients request first",
       ask: "GET /",
       status: 200,
       has: {

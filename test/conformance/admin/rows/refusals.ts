@@ -1,4 +1,4 @@
-/** Rejected writes, with Kong's codes, names and messages. */
+/** What a write reports and refuses, with Kong's codes, names and messages. */
 import { ids } from "../fixture.ts";
 import type { Table } from "../row.ts";
 
@@ -20,7 +20,7 @@ export const notEnabled = (name: string): string =>
 const missing = "required field missing";
 
 export const refusals: Table = {
-  of: "a refused write",
+  of: "a write",
   rows: [
     {
       does: "reports a missing host",
@@ -54,7 +54,7 @@ export const refusals: Table = {
       body: schema("port: expected an integer", { port: "expected an integer" }),
     },
     {
-      does: "does not convert words in a form to numbers",
+      does: "does not convert yes in a form to a boolean",
       ask: "POST /services",
       form: "host=a&enabled=yes",
       status: 400,
@@ -103,7 +103,7 @@ export const refusals: Table = {
       message: /unknown field/,
     },
     {
-      does: "refuses a constructor in a config",
+      does: "refuses a member called constructor in a config",
       ask: "POST /plugins",
       json: { name: "cors", config: { constructor: { prototype: 1 } } },
       status: 400,
@@ -121,7 +121,7 @@ export const refusals: Table = {
       },
     },
     {
-      does: "names the item of a list",
+      does: "names the invalid item of a list",
       ask: "POST /routes",
       json: { paths: ["/ok", "bad"] },
       status: 400,
@@ -144,7 +144,7 @@ export const refusals: Table = {
       has: { fields: { name: missing } },
     },
     {
-      does: "names the member of a config",
+      does: "names the invalid member of a config",
       ask: "POST /plugins",
       form: "name=rate-limiting&config.minute=x",
       status: 400,
@@ -193,7 +193,7 @@ export const refusals: Table = {
       body: schema(`consumer: ${missing}`, { consumer: missing }),
     },
     {
-      does: "refuses an empty key",
+      does: "refuses a key that is a number",
       ask: "POST /consumers/base/key-auth",
       json: { key: 5 },
       status: 400,
@@ -334,21 +334,26 @@ export const refusals: Table = {
       },
     },
     {
-      does: "answers 404 to a DELETE of a missing nested entity",
+      does: "is answered 404 if it is a DELETE of a missing nested entity",
       ask: "DELETE /services/base/routes/nobody",
       status: 404,
       body: { message: "Not found" },
     },
     {
-      does: "answers 404 to a DELETE of another parent's entity",
+      does: "is answered 404 if it is a DELETE of another parent's entity",
       ask: `DELETE /routes/base/plugins/${ids.plugin}`,
       status: 404,
     },
     {
-      does: "answers 404 to a DELETE below a missing parent",
+      does: "is answered 404 if it is a DELETE below a missing parent",
       ask: "DELETE /consumers/nobody/key-auth/base-key",
       status: 404,
     },
-    { does: "has removed nothing", ask: "GET /services/base/plugins/base", status: 200, has: { id: ids.plugin } },
+    {
+      does: "that is refused removes nothing",
+      ask: "GET /services/base/plugins/base",
+      status: 200,
+      has: { id: ids.plugin },
+    },
   ],
 };

@@ -24,7 +24,7 @@ export const removing: Table = {
     },
     { does: "answers 404 below another parent", ask: "DELETE /routes/base/plugins/base", status: 404, body: notFound },
     { does: "is not allowed for lists", ask: "DELETE /routes", status: 405, body: { message: "Method not allowed" } },
-    { does: "refuses an impossible name", ask: "DELETE /services/a%2Fb", status: 400, has: { code: 10 } },
+    { does: "refuses an invalid name", ask: "DELETE /services/a%2Fb", status: 400, has: { code: 10 } },
     { does: "ignores a body", ask: "DELETE /services/nobody", json: "{", status: 204 },
     {
       does: "has no body in its response",
@@ -33,7 +33,7 @@ export const removing: Table = {
       sends: { "content-type": undefined },
     },
     {
-      does: "creates a plugin of two entities, for the following rows",
+      does: "follows a PUT that attaches a plugin to a route and a consumer",
       ask: `PUT /plugins/${ids.unknown}`,
       json: {
         name: "rate-limiting",
@@ -57,8 +57,13 @@ export const removing: Table = {
       ask: "DELETE /consumers/base/key-auth/base-key",
       status: 204,
     },
-    { does: "answers 404 for the removed key", ask: "GET /key-auths/base-key", status: 404 },
-    { does: "creates another key", ask: "POST /consumers/base/key-auth", form: "key=again", status: 201 },
+    { does: "has removed the key", ask: "GET /key-auths/base-key", status: 404 },
+    {
+      does: "follows a POST that creates another key",
+      ask: "POST /consumers/base/key-auth",
+      form: "key=again",
+      status: 201,
+    },
     { does: "removes a consumer by username", ask: "DELETE /consumers/base", status: 204 },
     {
       does: "has also removed the consumer's keys",
@@ -67,7 +72,7 @@ export const removing: Table = {
       body: { data: [], next: null },
     },
     {
-      does: "frees the name",
+      does: "has freed the consumer's name",
       ask: "POST /consumers",
       form: "username=base",
       status: 201,
@@ -83,9 +88,14 @@ export const removing: Table = {
       ask: `DELETE /upstreams/base.example/targets/${ids.target}`,
       status: 404,
     },
-    { does: "creates a target again", ask: "POST /upstreams/base.example/targets", form: "target=a:1", status: 201 },
+    {
+      does: "follows a POST that creates another target",
+      ask: "POST /upstreams/base.example/targets",
+      form: "target=a:1",
+      status: 201,
+    },
     { does: "removes an upstream with its targets", ask: "DELETE /upstreams/base.example", status: 204 },
-    { does: "answers 404 for the removed upstream", ask: "GET /upstreams/base.example/targets", status: 404 },
+    { does: "has removed the upstream", ask: "GET /upstreams/base.example/targets", status: 404 },
     { does: "removes a certificate by its server name", ask: "DELETE /certificates/base.example", status: 204 },
     { does: "has also removed its server names", ask: "GET /snis", status: 200, body: { data: [], next: null } },
     {

@@ -53,7 +53,7 @@ export const upstreamHeaders: Table = {
       has: { upstream_headers: [zone] },
     },
     {
-      does: "are reported with all of their errors, and never a value",
+      does: "are refused with all of their errors, but without their values",
       ask: "PATCH /services/headed",
       json: { upstream_headers: faults },
       status: 400,
@@ -77,7 +77,7 @@ export const upstreamHeaders: Table = {
       message: /^6 schema violations (?!.*a-secret)/s,
     },
     {
-      does: "are at most sixteen",
+      does: "are limited to sixteen",
       ask: "PATCH /services/headed",
       json: { upstream_headers: Array.from({ length: 17 }, (_, n) => ({ name: `X-${n}`, value: "v" })) },
       status: 400,

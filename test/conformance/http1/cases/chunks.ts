@@ -14,9 +14,9 @@ export const chunks = cases([
   ["a size in upper case", chunked(`A\r\n${"x".repeat(10)}\r\n0\r\n\r\n`), { body: "x".repeat(10) }],
   ["a size of two digits", chunked(`1f\r\n${"x".repeat(31)}\r\n0\r\n\r\n`), { body: "x".repeat(31) }],
   ["zeros before a size", size("0003"), abc],
-  ["a chunk that holds the last chunk", chunked("5\r\n0\r\n\r\n\r\n0\r\n\r\n"), { body: "0\r\n\r\n" }],
+  ["a chunk whose data looks like the last chunk", chunked("5\r\n0\r\n\r\n\r\n0\r\n\r\n"), { body: "0\r\n\r\n" }],
   ["an incomplete chunk", chunked("5\r\nabc"), "more"],
-  ["no last chunk", chunked("3\r\nabc\r\n"), "more"],
+  ["a body without its last chunk", chunked("3\r\nabc\r\n"), "more"],
   ["a last chunk without its empty line", chunked("3\r\nabc\r\n0\r\n"), "more"],
   ["a last chunk with half of its empty line", chunked("0\r\n\r"), "more"],
   ["a size of 2^53 - 1, in 14 digits", chunked("1fffffffffffff\r\n"), "chunkSize"],
@@ -49,8 +49,8 @@ export const chunks = cases([
   ["data that ends with two line feeds", chunked("3\r\nabc\n\n0\r\n\r\n"), "chunkEnd"],
   ["data that ends with a space", chunked("3\r\nabc \r\n0\r\n\r\n"), "chunkEnd"],
   ["a last chunk that ends with a line feed", chunked("0\n\r\n"), "bareLf"],
-  ["an empty line of a bare line feed", chunked("0\r\n\n"), "bareLf"],
-  ["an empty line of a bare carriage return", chunked(`0\r\n\r${NEXT}`), "bareCr"],
+  ["a bare line feed as the empty line", chunked("0\r\n\n"), "bareLf"],
+  ["a bare carriage return as the empty line", chunked(`0\r\n\r${NEXT}`), "bareCr"],
   ["a request in place of a size", chunked(NEXT), "chunkSize"],
 ]);
 
@@ -65,7 +65,7 @@ export const extensions = cases([
   ["extensions of 256 bytes", size(`3;${"a".repeat(255)}`), abc],
   ["extensions of 257 bytes", size(`3;${"a".repeat(256)}`), "chunkExtensionTooLong"],
   [
-    "short extensions of very many chunks",
+    "very many chunks with short extensions",
     chunked(`1;${"a".repeat(200)}\r\nx\r\n`.repeat(90)),
     "chunkExtensionTooLong",
   ],

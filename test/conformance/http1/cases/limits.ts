@@ -12,13 +12,13 @@ const fields = (length: number): string => {
 };
 
 export const limits = cases([
-  ["a request line of 8 kB", line(8_192), { version: "1.1" }],
-  ["a request line of 8 kB plus one byte", line(8_193), "lineTooLong"],
+  ["a request line of 8 KiB", line(8_192), { version: "1.1" }],
+  ["a request line of 8 KiB plus one byte", line(8_193), "lineTooLong"],
   ["a request line without an end", `GET /${"a".repeat(9_000)}`, "lineTooLong"],
   ["a method without an end", "A".repeat(9_000), "lineTooLong"],
   ["a query without an end", `GET /?${"a".repeat(9_000)}`, "lineTooLong"],
-  ["32 kB of headers", fields(32_768), { version: "1.1" }],
-  ["32 kB of headers plus one byte", fields(32_769), "fieldsTooLarge"],
+  ["32 KiB of headers", fields(32_768), { version: "1.1" }],
+  ["32 KiB of headers plus one byte", fields(32_769), "fieldsTooLarge"],
   ["a header value without an end", `GET / HTTP/1.1\r\nA: ${"b".repeat(33_000)}`, "fieldsTooLarge"],
   ["a header name without an end", `GET / HTTP/1.1\r\n${"A".repeat(33_000)}`, "fieldsTooLarge"],
   ["whitespace without an end", `GET / HTTP/1.1\r\nA:${" ".repeat(33_000)}`, "fieldsTooLarge"],
