@@ -7,7 +7,7 @@ import { type Engine, type RigOptions, startRig } from "./rig.ts";
 const JSON_TYPE = "application/json; charset=utf-8";
 
 export function answerSuite(engine: Engine): void {
-  describe(`responses of the gateway itself (${engine.name})`, () => {
+  describe(`responses of the gateway itself: the ${engine.name} engine`, () => {
     const cases: readonly (readonly [says: string, rig: RigOptions, status: number, message: string])[] = [
       ["no route matches", { route: { paths: ["/other"] } }, 404, "no Route matched with those values"],
       ["the route has no service", { route: { service: null } }, 503, "no Service found with those values"],
@@ -31,15 +31,10 @@ export function answerSuite(engine: Engine): void {
       access: () => ({ status: 500, message: "An unexpected error occurred", reason: secret }),
     };
     const reasons: readonly (readonly [says: string, rig: RigOptions, status: number, message: string])[] = [
-      ["a closed route", { route: closed }, 503, "This route is currently unavailable"],
+      ["the route is closed", { route: closed }, 503, "This route is currently unavailable"],
+      ["a plugin cannot reach a decision", { plugins: { "key-auth": answering } }, 500, "An unexpected error occurred"],
       [
-        "a plugin that cannot reach a decision",
-        { plugins: { "key-auth": answering } },
-        500,
-        "An unexpected error occurred",
-      ],
-      [
-        "a plugin that fails",
+        "a plugin throws",
         {
           plugins: {
             "key-auth": {
@@ -54,7 +49,7 @@ export function answerSuite(engine: Engine): void {
       ],
     ];
     for (const [says, rig, status, message] of reasons) {
-      it(`logs the reason for ${says} with the request's id, and does not show it to the client`, async (test) => {
+      it(`logs the reason with the request's id, and shows the client only the id, when ${says}`, async (test) => {
         const { port, log } = await startRig(test, engine, rig);
         for (const accept of ["application/json", "text/html", "text/plain", "application/xml"]) {
           const answer = await send(port, { headers: { Accept: accept } });
@@ -203,7 +198,7 @@ export function answerSuite(engine: Engine): void {
       ["a target that is not a path", "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", 400, "Bad request"],
     ];
     for (const [says, text, status, message] of broken) {
-      it(`refuses ${says} with ${status} and closes`, async (test) => {
+      it(`refuses ${says} with ${status} and closes the connection`, async (test) => {
         const { port } = await startRig(test, engine, { upstream: (_request, response) => response.end("forwarded") });
         const all = await sendRaw(test, port, text);
         assert.ok(all.startsWith(`HTTP/1.1 ${status} `), all);
@@ -212,7 +207,7 @@ export function answerSuite(engine: Engine): void {
       });
     }
 
-    it("closes a connection whose head does not arrive in time", async (test) => {
+    it("answers 408 and closes the connection when a head does not arrive in time", async (test) => {
       const { port } = await startRig(test, engine, { settings: { headersTimeout: 200 } });
       assert.match(await sendRaw(test, port, "GET / HTTP/1.1\r\nHost: a\r\n"), /^HTTP\/1\.1 408 .*Request timeout/s);
     });

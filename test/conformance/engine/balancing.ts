@@ -25,7 +25,7 @@ export function balancingSuite(engine: Engine): void {
     return { rig: await startRig(test, engine, { ...options, pool }), servers };
   }
 
-  describe(`balancing (${engine.name})`, () => {
+  describe(`balancing: the ${engine.name} engine`, () => {
     it("uses targets in turn by their weights, and never a target with weight 0", async (test) => {
       const { rig, servers } = await startBalanced(test, { count: 4, weights: [3, 1, 1, 0] });
       assert.equal(await letters(rig.port, 10), "abacaabaca");
@@ -42,7 +42,7 @@ export function balancingSuite(engine: Engine): void {
       }
     });
 
-    it("sends a target its own name, host_header or the client's Host", async (test) => {
+    it("sends a target its own name, the upstream's host_header or the client's Host as Host", async (test) => {
       const serve: Serve = () => (request, response) => response.end(request.headers.host);
       const { rig, servers } = await startBalanced(test, { count: 1, serve });
       const [address = "", port = ""] = [servers[0]?.address, String(servers[0]?.port)];
@@ -85,7 +85,7 @@ export function balancingSuite(engine: Engine): void {
       assert.deepEqual(loads(rig), [0, 0]);
     });
 
-    it("sends equal values to one target as long as it exists", async (test) => {
+    it("sends requests with equal hashed values to one target as long as it exists", async (test) => {
       const upstream = { algorithm: "consistent-hashing", hash_on: "header", hash_on_header: "X-User" };
       const { rig, servers } = await startBalanced(test, { count: 4, upstream });
       const users = Array.from({ length: 40 }, (_, at) => `user-${at}`);

@@ -22,9 +22,9 @@ const open = (port: number, headers: Record<string, string> = {}) =>
   request({ host: "127.0.0.1", port, method: "POST", path: "/", agent: false, headers });
 
 export function bodySuite(engine: Engine): void {
-  describe(`bodies (${engine.name})`, () => {
+  describe(`bodies: the ${engine.name} engine`, () => {
     for (const method of ["POST", "PUT", "PATCH", "DELETE", "GET", "QUERY", "PURGE"]) {
-      it(`forwards the body of ${method} with its length, and with its chunks`, async (test) => {
+      it(`forwards the body of ${method}, with a length and in chunks`, async (test) => {
         const { port } = await startRig(test, engine, { upstream: echo });
         const sized = await send(port, { method, headers: { "Content-Length": "5" }, body: "hello" });
         assert.deepEqual(JSON.parse(sized.body), { body: "hello", length: "5" });
@@ -34,7 +34,7 @@ export function bodySuite(engine: Engine): void {
     }
 
     for (const type of ["application/json", "no type at all", "multipart/form-data"]) {
-      it(`does not inspect a body of ${type}`, async (test) => {
+      it(`does not inspect a body whose content type is "${type}"`, async (test) => {
         const { port } = await startRig(test, engine, { upstream: echo });
         const { body } = await send(port, { method: "POST", headers: { "Content-Type": type }, body: "{broken" });
         assert.equal(JSON.parse(body).body, "{broken");
@@ -80,7 +80,7 @@ export function bodySuite(engine: Engine): void {
       await second;
     });
 
-    it("passes 8 MB both ways unchanged, at the pace of the slower side", async (test) => {
+    it("passes 8 MiB unchanged in both directions", async (test) => {
       const content = randomBytes(8 * 1024 * 1024);
       const { port } = await startRig(test, engine, { upstream: (incoming, response) => incoming.pipe(response) });
       const upload = open(port, { "Content-Length": String(content.length) });
@@ -97,7 +97,7 @@ export function bodySuite(engine: Engine): void {
       ["GET", 304, undefined],
     ];
     for (const [method, status, length] of bodiless) {
-      it(`forwards ${method} with ${status} without a body, and keeps the connection`, async (test) => {
+      it(`forwards a response to ${method} with status ${status} and no body, and keeps the connection`, async (test) => {
         const { port } = await startRig(test, engine, {
           upstream: (_request, response) => {
             response.writeHead(status, length === undefined ? {} : { "Content-Length": length }).end();
@@ -192,13 +192,13 @@ export function bodySuite(engine: Engine): void {
     });
 
     const partings: readonly (readonly [when: string, begin: (response: ServerResponse) => void])[] = [
-      ["before the upstream answered", () => {}],
+      ["before the upstream has answered", () => {}],
       ["in the middle of the response", (response) => response.write("half")],
     ];
     const ways: readonly (readonly [what: string, part: (socket: Socket) => void, binds?: Engine["name"]])[] = [
       ["disconnects", (socket) => socket.destroy()],
       // Node's own server keeps responding to a half-closed client.
-      ["closes its side", (socket) => socket.end(), "http1"],
+      ["closes its side of the connection", (socket) => socket.end(), "http1"],
     ];
     for (const [when, begin] of partings)
       for (const [what, part, binds = engine.name] of ways) {

@@ -1,6 +1,6 @@
 /**
- * The memory that clients can occupy in a worker, over all connections: beyond the limit, requests are refused or
- * connections closed, and all memory is released afterwards.
+ * The memory that clients can occupy in a worker, across all connections: beyond the limit, requests are refused or
+ * connections are closed. All memory is released when the connections have ended.
  */
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
@@ -24,7 +24,7 @@ const get = (id: number, fields = plainRequest) =>
 /** SETTINGS_INITIAL_WINDOW_SIZE of zero. */
 const noWindow = frameBytes(frame.settings, 0, 0, Buffer.from([0, 4, 0, 0, 0, 0]));
 
-/** A connection that sends this number of requests and reads no response. */
+/** A connection that sends this number of requests and allows no body of a response. */
 async function dialDeaf(test: TestContext, port: number, streams: number, more: typeof plainRequest = []) {
   const client = await dialFrames(test, port);
   client.send(
@@ -39,7 +39,7 @@ const resetsOf = ({ frames }: FrameClient): readonly number[] =>
 
 export function clientMemorySuite(engine: Engine): void {
   if (engine.name === "http1") http2Suite(engine);
-  describe(`memory of clients (${engine.name})`, () => {
+  describe(`memory of clients: the ${engine.name} engine`, () => {
     const deaf: readonly (readonly [says: string, request: string])[] = [
       ["do not read a long response", "GET / HTTP/1.1\r\nHost: a\r\n\r\n"],
       ["pipeline requests and read nothing", "GET / HTTP/1.1\r\nHost: a\r\n\r\n".repeat(50)],
@@ -64,7 +64,7 @@ export function clientMemorySuite(engine: Engine): void {
 }
 
 function tunnelSuite(engine: Engine): void {
-  describe(`memory of tunnels (${engine.name})`, () => {
+  describe(`memory of tunnels: the ${engine.name} engine`, () => {
     it("closes tunnels whose clients read nothing when the memory limit is reached", async (test) => {
       const server = createServer();
       server.on("upgrade", ({ socket }) => {
@@ -86,7 +86,7 @@ function tunnelSuite(engine: Engine): void {
 }
 
 function http2Suite(engine: Engine): void {
-  describe(`memory of streams (${engine.name})`, () => {
+  describe(`memory of streams: the ${engine.name} engine`, () => {
     it("refuses streams of a connection that does not read its responses, and serves other connections", async (test) => {
       const { rig } = await startHttp2(test, engine, { upstream: ok, settings: { clientMemory: LIMIT } });
       const large = [["x-large", "a".repeat(16_000)]] as const;
@@ -99,7 +99,7 @@ function http2Suite(engine: Engine): void {
       for (const { socket } of clients) socket.destroy();
     });
 
-    it("releases all memory when the connections are gone, and announces the usual limit to clients again", async (test) => {
+    it("releases all memory when the connections are gone, and announces the usual limit of streams to clients again", async (test) => {
       const held: (() => void)[] = [];
       const { rig, session } = await startHttp2(test, engine, {
         upstream: (_incoming, response) => held.push(() => response.end("ok")),

@@ -33,7 +33,7 @@ interface Row {
   readonly expected: unknown;
 }
 
-/** Responds with the names of the received headers. */
+/** Responds with the received headers. */
 const echo: RigOptions["upstream"] = (request, response) => {
   request.resume().on("end", () => response.end(JSON.stringify(request.headers)));
 };
@@ -80,7 +80,10 @@ const hashed = (upstream: object) => async (test: TestContext) => ({
 
 const USERS = Array.from({ length: 24 }, (_, at) => `user-${at}`);
 
-/** The most targets of one user, and whether all users together reach several; the exact number depends on ports. */
+/**
+ * The largest number of targets that one user reaches, and whether all users together reach several targets. How many
+ * they reach depends on the ports.
+ */
 const spread = (header: string) => async (ask: Asks) => {
   const all = new Set<string>();
   let most = 0;
@@ -119,13 +122,13 @@ const rows: readonly Row[] = [
     expected: [true, true, true, true, false, false],
   },
   {
-    says: "key-auth with hide_credentials removes the header of key_names",
+    says: "key-auth with hide_credentials removes the headers of key_names",
     rig: () => {
       const plugin = keyAuth.phases(
         { ...filledKeyAuth, key_names: ["X-Api-Key", "Api_Token"], hide_credentials: true, anonymous: "nobody" },
         fakeContext(),
       );
-      // The request continues after any response: the headers at the upstream are compared.
+      // The request continues even if the plugin refuses it, because the headers at the upstream are compared.
       return {
         upstream: echo,
         plugins: {
@@ -158,7 +161,7 @@ const rows: readonly Row[] = [
     expected: { ofOne: 1, isSpread: true },
   },
   {
-    says: "a route matches by the headers that it names",
+    says: "an upstream hashes on hash_fallback_header if there is no header hash_on_header",
     rig: hashed({
       hash_on: "header",
       hash_on_header: "X-Absent",
@@ -184,7 +187,7 @@ const rows: readonly Row[] = [
     expected: "ours",
   },
   {
-    says: "cors allows and exposes the headers as they are configured",
+    says: "cors allows and exposes headers in the spelling of the configuration",
     rig: () => ({
       upstream: echo,
       plugins: {

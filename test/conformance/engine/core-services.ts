@@ -19,7 +19,7 @@ export function coreServiceSuite(engine: Engine): void {
     return own(portOf(server));
   };
 
-  describe(`core Services (${engine.name})`, () => {
+  describe(`core Services: the ${engine.name} engine`, () => {
     it("uses the cluster IP when no endpoint accepts a connection", async (test) => {
       const dead = [at(await closedPort(test)), at(await closedPort(test))];
       const { port } = await startRig(test, engine, { endpoints: [...dead, await startCluster(test)] });

@@ -11,7 +11,7 @@ const GET = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 const HANDSHAKE = "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
 const AGREED = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
 
-/** Milliseconds that no test here waits for. */
+/** A deadline that no test reaches, in milliseconds. */
 const FAR = 60_000;
 
 /** An upstream that handles upgrade requests with this function. */
@@ -25,7 +25,7 @@ async function startUpgrading(test: TestContext, upgrade: (socket: Socket) => vo
 }
 
 export function drainSuite(engine: Engine): void {
-  describe(`the drain (${engine.name})`, { timeout: 20_000 }, () => {
+  describe(`a graceful shutdown: the ${engine.name} engine`, { timeout: 20_000 }, () => {
     it("completes requests in flight, closes idle connections, and accepts no more connections", async (test) => {
       const held = signal<ServerResponse>();
       const { port, proxy } = await startRig(test, engine, { upstream: (_request, response) => held.fire(response) });

@@ -34,7 +34,7 @@ export function failureSuite(engine: Engine): void {
     return { ...(await told(rig)), rig };
   };
 
-  describe(`upstreams that fail (${engine.name})`, () => {
+  describe(`upstreams that fail: the ${engine.name} engine`, () => {
     it("answers 502 when the upstream refuses connections, and logs once which address failed and how", async (test) => {
       const port = await closedPort(test);
       const { status, message, rig } = await answerOf(test, { upstream: port });
@@ -99,7 +99,7 @@ export function failureSuite(engine: Engine): void {
         },
         service: { read_timeout: 200 },
       });
-      /** Two other requests have hit the same timeout meanwhile, one after the other. */
+      /** Waits until two other requests have hit the same timeout, one after the other. */
       const timeoutsPassed = async () => {
         for (let n = 0; n < 2; n++) assert.equal((await send(port, { path: "/silent" })).status, 504);
       };
@@ -119,7 +119,7 @@ export function failureSuite(engine: Engine): void {
       assert.ok(received > 15 * 1024 * 1024, `${received} bytes`);
     });
 
-    it("aborts when the response pauses for longer than read_timeout", async (test) => {
+    it("aborts a response that pauses for longer than read_timeout", async (test) => {
       const { port } = await startRig(test, engine, {
         upstream: (_request, response) => {
           response.writeHead(200, { "Content-Length": "100" }).write("half");
@@ -130,7 +130,7 @@ export function failureSuite(engine: Engine): void {
       assert.deepEqual({ status, complete }, { status: 200, complete: false });
     });
 
-    it("answers 503 when the name does not resolve", async (test) => {
+    it("answers 503 when the service's host does not resolve", async (test) => {
       const { status, message } = await answerOf(test, { service: { host: "sluice-test.invalid" } });
       assert.deepEqual([status, message], [503, "name resolution failed"]);
     });
@@ -144,7 +144,7 @@ export function failureSuite(engine: Engine): void {
     });
   });
 
-  describe(`refused addresses (${engine.name})`, () => {
+  describe(`refused addresses: the ${engine.name} engine`, () => {
     for (const host of ["127.0.0.1", "localhost", "0.0.0.0"]) {
       it(`refuses ${host} unless a setting allows it`, async (test) => {
         const options = { upstream: ok, service: { host } };
@@ -173,7 +173,7 @@ export function failureSuite(engine: Engine): void {
       ...["64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "64:ff9b:1::7f00:1", "2002:7f00:1::1", "2002:a9fe:a9fe::"],
       ...["2001:db8::5efe:127.0.0.1", "0177.0.0.1", "0x7f.1", "017700000001", "0xa9fea9fe", "2852039166"],
     ]) {
-      it(`refuses ${host} before it is connected to`, async (test) => {
+      it(`refuses ${host} without connecting`, async (test) => {
         const { status, rig } = await answerOf(test, {
           service: { host, retries: 0 },
           settings: { allowedUpstreams: [] },
@@ -189,7 +189,7 @@ export function failureSuite(engine: Engine): void {
       assert.match(JSON.stringify(rig.log), /169\.254\.169\.254:1 is a link-local address/);
     });
 
-    it("refuses its own listeners even where loopback is allowed", async (test) => {
+    it("refuses its own listeners even if loopback addresses are allowed", async (test) => {
       const rig = await startRig(test, engine);
       for (const host of ["127.0.0.1", "::ffff:127.0.0.1", "localhost"]) {
         await rig.swap({ upstream: rig.port, service: { host } });
@@ -208,7 +208,7 @@ export function failureSuite(engine: Engine): void {
     });
   });
 
-  describe(`TLS to the upstream (${engine.name})`, () => {
+  describe(`TLS to the upstream: the ${engine.name} engine`, () => {
     it("verifies the certificate and the name, unless tls_verify is false", async (test) => {
       const authority = await makeAuthority();
       const { certificate, key } = await authority.issue({ name: "up", sans: ["localhost"], usage: "server" });
@@ -236,8 +236,8 @@ export function failureSuite(engine: Engine): void {
     });
   });
 
-  describe(`resumed TLS to the upstream (${engine.name})`, () => {
-    /** An upstream that closes each connection after its response, which shows whether the TLS session was resumed. */
+  describe(`resumed TLS to the upstream: the ${engine.name} engine`, () => {
+    /** An upstream whose response shows whether the TLS session was resumed. It closes each connection after that. */
     async function startResumable(test: TestContext, options: ServerOptions = {}) {
       const authority = await makeAuthority();
       const issue = (name: string) => authority.issue({ name, sans: ["localhost"], usage: "server" });
@@ -263,7 +263,7 @@ export function failureSuite(engine: Engine): void {
       });
     }
 
-    it("does not resume a session of another name, of another certificate or without verification", async (test) => {
+    it("does not resume a session of another name, of another client certificate, or one that was not verified", async (test) => {
       const { upstream, issue } = await startResumable(test, { requestCert: true, rejectUnauthorized: false });
       const certificates = { one: await issue("one"), two: await issue("two") };
       const showing = (name: "one" | "two") => ({
@@ -289,7 +289,7 @@ export function failureSuite(engine: Engine): void {
     });
   });
 
-  describe(`retries and rotation (${engine.name})`, () => {
+  describe(`retries and rotation: the ${engine.name} engine`, () => {
     const at = (port: number, terminating = false) => ({ address: "127.0.0.1", port, terminating });
 
     it("tries the next endpoint as often as `retries` allows", async (test) => {
@@ -304,7 +304,7 @@ export function failureSuite(engine: Engine): void {
       );
     });
 
-    it("retries when an upstream closed the idle connection that was used", async (test) => {
+    it("retries GET, but not POST, when the upstream closes the idle connection that was used", async (test) => {
       for (const [method, expected] of [
         ["GET", 200],
         ["POST", 502],

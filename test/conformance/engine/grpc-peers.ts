@@ -225,7 +225,7 @@ export function grpcPeerSuite(engine: Engine): void {
       await cancelled.seen;
     });
 
-    it("continue during a drain: calls in flight complete, new calls go to another node", async (test) => {
+    it("complete calls in flight during a drain, and get UNAVAILABLE for new calls", async (test) => {
       const [reached, goOn] = [signal(), signal()];
       const { rig, client } = await startClient(test, engine, {
         ...handlers,

@@ -54,7 +54,7 @@ const shown = ({ status, headers, trailers }: Answered) => [
 
 export function grpcSuite(engine: Engine): void {
   if (engine.name !== "http1") return;
-  describe(`gRPC (${engine.name})`, () => {
+  describe(`gRPC: the ${engine.name} engine`, () => {
     it("forwards a call and its trailers, with the proxy's own headers", async (test) => {
       const seen = signal<IncomingHttpHeaders>();
       const { session } = await startGrpc(test, engine, (stream, headers, flat) => {
@@ -95,7 +95,7 @@ export function grpcSuite(engine: Engine): void {
       assert.equal((await trailers)[0]["grpc-status"], "0");
     });
 
-    it("forwards a response with a head only, and reads no body", async (test) => {
+    it("forwards a response that is only a head, and reads no body", async (test) => {
       const { session } = await startGrpc(test, engine, (stream) =>
         stream.respond({ ":status": 200, "grpc-status": "5", "grpc-message": "no%20such" }, { endStream: true }),
       );
@@ -122,7 +122,7 @@ export function grpcSuite(engine: Engine): void {
       assert.equal((await answer).rstCode, 0);
     });
 
-    it("passes 8 MB both ways at the pace of the slower side", async (test) => {
+    it("passes 8 MiB unchanged in both directions", async (test) => {
       const { session } = await startGrpc(test, engine, (stream) => {
         stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
         stream.once("wantTrailers", () => stream.sendTrailers(OK));
@@ -167,7 +167,7 @@ export function grpcSuite(engine: Engine): void {
       assert.deepEqual(shown(await ask(strict.session, { headers: grpcHeaders, body: message("x") })), [200, "14"]);
     });
 
-    it("uses HTTP/2 with upstreams of http for gRPC, and HTTP/1.1 otherwise", async (test) => {
+    it("uses HTTP/2 for gRPC with upstreams of protocol http, and HTTP/1.1 otherwise", async (test) => {
       const server = createServer();
       server.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => unary(stream, headers, []));
       const upstream = portOf(await listen(test, server));
@@ -217,7 +217,7 @@ export function grpcSuite(engine: Engine): void {
       assert.deepEqual(shown(none), [200, "12"]);
     });
 
-    it("distinguishes an upstream without HTTP/2 from an upstream with HTTP/2", async (test) => {
+    it("reports an upstream without HTTP/2 as unavailable", async (test) => {
       const { session } = await startHttp2(test, engine, {
         upstream: (_incoming, response) => response.end("HTTP/1.1"),
         route,
@@ -316,7 +316,7 @@ export function grpcSuite(engine: Engine): void {
       assert.equal(sessions.size, 5);
     });
 
-    it("closes connections to upstreams that are unused after a swap, when their calls have ended", async (test) => {
+    it("closes the connections to an upstream that is unused after a swap when their calls have ended", async (test) => {
       const [began, goOn, closed] = [signal(), signal(), signal()];
       const { rig, session } = await startGrpc(test, engine, async (stream) => {
         stream.session?.once("close", () => closed.fire());
@@ -333,7 +333,7 @@ export function grpcSuite(engine: Engine): void {
       await closed.seen;
     });
 
-    it("works over TLS too", async (test) => {
+    it("accepts calls over TLS too", async (test) => {
       const authority = await makeAuthority();
       const pair = await authority.issue({ name: "a", sans: ["a.example"], usage: "server" });
       const { tlsPort } = await startRig(test, engine, {

@@ -47,7 +47,7 @@ export function headerSuite(engine: Engine): void {
     return { ...JSON.parse(body), port };
   };
 
-  describe(`headers to the upstream (${engine.name})`, () => {
+  describe(`headers to the upstream: the ${engine.name} engine`, () => {
     it("forwards method, path, query and the client's headers in their case and order", async (test) => {
       const seen = await seenBy(test, {
         method: "PURGE",
@@ -64,7 +64,7 @@ export function headerSuite(engine: Engine): void {
       ]);
     });
 
-    it("sends the service's host, with a port that is not the protocol's own", async (test) => {
+    it("sends the service's host, with its port if that is not the protocol's default", async (test) => {
       const seen = await seenBy(test, { headers: { Host: "client.example" } });
       assert.match(seen.headers.host ?? "", /^127\.0\.0\.1:\d+$/);
     });
@@ -77,7 +77,7 @@ export function headerSuite(engine: Engine): void {
       assert.equal(seen.headers.host, "client.example:81");
     });
 
-    it("forwards the client's address and the request's host, and ignores the headers of an untrusted client", async (test) => {
+    it("forwards the client's address and the request's host, and does not trust an untrusted client's own values", async (test) => {
       const seen = await seenBy(test, {
         path: "/users/7?x",
         headers: {
@@ -138,10 +138,10 @@ export function headerSuite(engine: Engine): void {
       ["that is empty", ["6.6.6.6", ""], "127.0.0.1"],
     ] as const) {
       const settings = { trustedIps: ["127.0.0.0/8"], realIpHeader: "x-forwarded-for" } as const;
-      it(`uses the last address from a trusted proxy as the client: an address ${says}`, async (test) => {
+      it(`takes the client's address from what trusted proxies add to X-Forwarded-For: an address ${says}`, async (test) => {
         const { port } = await startRig(test, engine, { upstream: echo, settings });
         const both = forwarded.join(", ");
-        // As a header line of its own after the client's, as some proxies add theirs.
+        // Each value in a header line of its own: some proxies add a line.
         const separate = ["Host", "a", ...forwarded.flatMap((value) => ["X-Forwarded-For", value])];
         for (const headers of [["Host", "a", "X-Forwarded-For", both], separate]) {
           const { body } = await send(port, { headers });
@@ -241,7 +241,7 @@ export function headerSuite(engine: Engine): void {
       });
     });
 
-    it("sends headers that plugins set, and removes headers that they remove", async (test) => {
+    it("sends headers that plugins set, and removes headers that plugins remove", async (test) => {
       const seen = await seenBy(test, {
         path: "/?apikey=s&a=1&%61pikey=t",
         headers: { Apikey: "secret", "X-Consumer-Username": "admin" },
@@ -273,7 +273,7 @@ export function headerSuite(engine: Engine): void {
     });
   });
 
-  describe(`headers to the client (${engine.name})`, () => {
+  describe(`headers to the client: the ${engine.name} engine`, () => {
     const upstream: RigOptions["upstream"] = (_request, response) => {
       response.writeHead(201, "Made", [
         ...["Server", "upstream/1", "Set-Cookie", "a=1", "Set-Cookie", "b=2", "X-Case", "Kept", "Via", "1.1 cache"],
@@ -320,7 +320,7 @@ export function headerSuite(engine: Engine): void {
       assert.equal(headers["x-sluice-proxy-latency"], undefined);
     });
 
-    it("uses Kong's header names if configured to use Kong's names", async (test) => {
+    it("uses Kong's header names with the naming kong", async (test) => {
       const { port } = await startRig(test, engine, { upstream, settings: { naming: "kong" } });
       const { headers } = await send(port);
       assert.match(String(headers["x-kong-request-id"]), /^[0-9a-f]{32}$/);
@@ -357,7 +357,7 @@ export function headerSuite(engine: Engine): void {
       assert.ok(own.rawHeaders.includes("X-Case"), "the name keeps the case in which it was set");
     });
 
-    it("uses the host of an absolute target", async (test) => {
+    it("forwards only the path of an absolute target", async (test) => {
       const { port } = await startRig(test, engine, { upstream: echo, route: { hosts: ["a.example"], paths: null } });
       const text = "GET http://a.example/x HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n";
       assert.match(await sendRaw(test, port, text), /^HTTP\/1\.1 200 .*"url":"\/x"/s);

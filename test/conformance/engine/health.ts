@@ -14,7 +14,7 @@ const comeback = { active: { unhealthy: { interval: 0.02 }, healthy: { successes
 const fit = ({ balancer }: Rig): readonly boolean[] => balancer().entries.map(({ member }) => member.health.healthy);
 
 export function healthSuite(engine: Engine): void {
-  describe(`health (${engine.name})`, () => {
+  describe(`health checks: the ${engine.name} engine`, () => {
     it("moves traffic from a dead target to the other targets, and back when a check succeeds", async (test) => {
       const servers = await startPool(test, 2);
       const healthchecks = { passive: { unhealthy: { tcp_failures: 1 } }, ...comeback };
@@ -148,7 +148,7 @@ export function healthSuite(engine: Engine): void {
       await becomes(() => fit(rig)[0] === true);
     });
 
-    it("does not check refused addresses", async (test) => {
+    it("sends no check to refused addresses", async (test) => {
       let asked = 0;
       const servers = await startPool(test, 1, () => (_request, response) => {
         asked++;

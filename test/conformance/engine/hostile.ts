@@ -9,8 +9,8 @@ import { type Engine, startRig } from "./rig.ts";
 const GET = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 
 export function hostileSuite(engine: Engine): void {
-  describe(`too many clients (${engine.name})`, () => {
-    it("counts connections that have not finished a TLS handshake", async (test) => {
+  describe(`too many clients: the ${engine.name} engine`, () => {
+    it("counts connections that have not finished a TLS handshake towards the limit", async (test) => {
       const { port, tlsPort, proxy } = await startRig(test, engine, {
         certificates: {},
         settings: { maxConnectionsPerAddress: 2 },
@@ -42,7 +42,7 @@ export function hostileSuite(engine: Engine): void {
     });
   });
 
-  describe(`clients that are silent (${engine.name})`, () => {
+  describe(`clients that are silent: the ${engine.name} engine`, () => {
     it("answers 408 and closes when a body does not arrive, and aborts the upstream request", async (test) => {
       const gone = signal();
       const { port } = await startRig(test, engine, {
@@ -90,7 +90,7 @@ export function hostileSuite(engine: Engine): void {
 
   // Only engines with our own socket handling have these limits.
   if (engine.name !== "http1") return;
-  describe(`hostile clients (${engine.name})`, () => {
+  describe(`hostile clients: the ${engine.name} engine`, () => {
     it("answers no further requests while the client reads no responses", async (test) => {
       let served = 0;
       const { port } = await startRig(test, engine, {

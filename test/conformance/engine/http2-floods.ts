@@ -34,7 +34,8 @@ async function startFrames(test: TestContext, engine: Engine, options: RigOption
 }
 
 /**
- * Sends the same bytes repeatedly, as fast as the peer reads them, until the connection ends. Returns the byte count.
+ * Sends the same bytes repeatedly, as fast as the peer reads them, until the connection ends or 50 MB are sent. Returns
+ * the byte count.
  */
 async function flood({ socket, closed }: FrameClient, sent: Buffer): Promise<number> {
   const piece = Buffer.concat(Array.from({ length: Math.ceil(65_536 / sent.length) }, () => sent));
@@ -50,7 +51,7 @@ async function flood({ socket, closed }: FrameClient, sent: Buffer): Promise<num
 
 export function http2FloodSuite(engine: Engine): void {
   if (engine.name !== "http1") return;
-  describe(`floods of HTTP/2 (${engine.name})`, () => {
+  describe(`floods of HTTP/2: the ${engine.name} engine`, () => {
     const floods: readonly (readonly [says: string, sent: Buffer, before?: Buffer])[] = [
       ["empty pieces of a body (CVE-2019-9518)", frameBytes(frame.data, 0, 1), post(1)],
       [
@@ -63,11 +64,11 @@ export function http2FloodSuite(engine: Engine): void {
         "priorities in PRIORITY_UPDATE frames",
         frameBytes(PRIORITY_UPDATE, 0, 0, Buffer.concat([word(1), Buffer.from("u=1")])),
       ],
-      ["frames of a type that is unknown", frameBytes(UNKNOWN, 0, 0, word(1))],
-      ["settings, and reads the answers (CVE-2019-9515)", initialWindow(65_535)],
+      ["frames of an unknown type", frameBytes(UNKNOWN, 0, 0, word(1))],
+      ["settings while it reads the answers (CVE-2019-9515)", initialWindow(65_535)],
       ["window updates of the connection", window(0, 1)],
       ["window updates of a stream", window(1, 1), post(1)],
-      ["pings, and reads the answers (CVE-2019-9512)", frameBytes(frame.ping, 0, 0, Buffer.alloc(8))],
+      ["pings while it reads the answers (CVE-2019-9512)", frameBytes(frame.ping, 0, 0, Buffer.alloc(8))],
     ];
     for (const [says, sent, before] of floods) {
       it(`ends a connection that floods with ${says}`, async (test) => {
@@ -131,7 +132,7 @@ export function http2FloodSuite(engine: Engine): void {
       await client.until(({ stream, type }) => stream === 3 && type === frame.data);
     });
 
-    it("buffers little for a client that requests much with a closed window (CVE-2019-9517)", async (test) => {
+    it("resets the streams of a client that requests much and keeps its window closed (CVE-2019-9517)", async (test) => {
       let [asked, waiting] = [0, 0];
       const content = Buffer.alloc(1024 * 1024);
       const { client } = await startFrames(test, engine, {

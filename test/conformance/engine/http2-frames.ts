@@ -35,7 +35,7 @@ function literal(text: string): Buffer {
   return Buffer.concat([integer(bytes.length), bytes]);
 }
 
-/** With a prefix of seven bits (RFC 7541 section 5.1). */
+/** An integer with a prefix of seven bits (RFC 7541 section 5.1). */
 function integer(value: number): Buffer {
   if (value < 127) return Buffer.from([value]);
   const bytes = [127];

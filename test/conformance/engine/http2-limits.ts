@@ -36,7 +36,7 @@ const without = (name: string) => plainRequest.filter(([key]) => key !== name);
 
 export function http2LimitSuite(engine: Engine): void {
   if (engine.name !== "http1") return;
-  describe(`rules of HTTP/2 (${engine.name})`, () => {
+  describe(`rules of HTTP/2: the ${engine.name} engine`, () => {
     const malformed: readonly (readonly [says: string, fields: typeof plainRequest])[] = [
       ["a hop-by-hop header", [...plainRequest, ["connection", "close"]]],
       ["a transfer coding", [...plainRequest, ["transfer-encoding", "chunked"]]],
@@ -76,7 +76,7 @@ export function http2LimitSuite(engine: Engine): void {
       ["an invalid length", [...plainRequest, ["content-length", "+1"]]],
       ["a length without a body", [...plainRequest, ["content-length", "5"]]],
     ];
-    it("refuses each malformed request separately, and none of it reaches an upstream", async (test) => {
+    it("refuses each malformed request separately, and forwards none of them", async (test) => {
       const urls: unknown[] = [];
       const { client } = await startFrames(test, engine, {
         upstream: (incoming, response) => {
@@ -155,7 +155,7 @@ export function http2LimitSuite(engine: Engine): void {
       }
     });
 
-    it("answers 431 to a head that is too large and 414 to a target that is too long, and resets a stream far beyond the limit", async (test) => {
+    it("answers 431 to a head that is too large and 414 to a target that is too long", async (test) => {
       const { session } = await startHttp2(test, engine, { upstream: ok, settings: { maxHeaderSize: 8000 } });
       const status = async (headers: Record<string, string>) => (await ask(session, { headers })).status;
       assert.equal(await status({ "x-large": "a".repeat(9000) }), 431);
@@ -168,7 +168,7 @@ export function http2LimitSuite(engine: Engine): void {
     });
   });
 
-  describe(`hostile clients of HTTP/2 (${engine.name})`, () => {
+  describe(`hostile clients of HTTP/2: the ${engine.name} engine`, () => {
     it("ends a connection that opens streams to reset them", async (test) => {
       let reached = 0;
       const { client } = await startFrames(test, engine, { upstream: () => reached++ });
@@ -267,7 +267,7 @@ export function http2LimitSuite(engine: Engine): void {
       assert.equal((await ask(dialHttp2(test, rig.port))).status, 200);
     });
 
-    it("counts its connections toward maxConnections", async (test) => {
+    it("counts HTTP/2 connections toward maxConnections", async (test) => {
       const { rig, session } = await startHttp2(test, engine, { upstream: ok, settings: { maxConnections: 2 } });
       await ask(session);
       await ask(dialHttp2(test, rig.port));
@@ -280,7 +280,7 @@ export function http2LimitSuite(engine: Engine): void {
     });
   });
 
-  describe(`the drain of HTTP/2 (${engine.name})`, () => {
+  describe(`a graceful shutdown with HTTP/2: the ${engine.name} engine`, () => {
     it("completes requests and calls in flight, and accepts no more streams", async (test) => {
       const [held, called] = [signal<() => void>(), signal<() => void>()];
       const upstream = await startHttp2Upstream(test, (stream) => {

@@ -55,7 +55,7 @@ const strict: Partial<ProxySettings> = {
 
 const posting = { ":path": "/", ":method": "POST" };
 
-/** Waits until a timer of the gateway has run for this time. */
+/** Waits until a timer of the gateway has run for this many milliseconds. */
 async function pass(test: TestContext, engine: Engine, milliseconds: number): Promise<void> {
   const { port } = await startRig(test, engine, { settings: { headersTimeout: milliseconds } });
   await sendRaw(test, port, "GET");
@@ -65,7 +65,7 @@ const isOpen = (stream: ClientHttp2Stream): boolean => !stream.closed && !stream
 
 export function http2TurnSuite(engine: Engine): void {
   if (engine.name !== "http1") return;
-  describe(`streams on a slow connection (${engine.name})`, () => {
+  describe(`streams on a slow connection: the ${engine.name} engine`, () => {
     it("does not abort responses that wait for each other", async (test) => {
       const { rig } = await startHttp2(test, engine, { upstream, settings: strict });
       const session = dialHttp2(test, await startLine(test, rig.port, 2000 * KILOBYTE));

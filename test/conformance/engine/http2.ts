@@ -30,8 +30,8 @@ export async function startHttp2(test: TestContext, engine: Engine, options: Rig
 /** Engines without HTTP/2 skip this suite. */
 export function http2Suite(engine: Engine): void {
   if (engine.name !== "http1") return;
-  describe(`HTTP/2 (${engine.name})`, () => {
-    it("is served over TLS to clients that choose it, beside HTTP/1.1", async (test) => {
+  describe(`HTTP/2: the ${engine.name} engine`, () => {
+    it("serves HTTP/2 over TLS to clients that choose it, and HTTP/1.1 to others", async (test) => {
       const authority = await makeAuthority();
       const pair = await authority.issue({ name: "a.example", sans: ["a.example"], usage: "server" });
       const { tlsPort } = await startRig(test, engine, {
@@ -57,7 +57,7 @@ export function http2Suite(engine: Engine): void {
       response.resume();
     });
 
-    it("is served without TLS on the port of HTTP/1.1 only where a setting enables it", async (test) => {
+    it("serves HTTP/2 without TLS on the port of HTTP/1.1 only if a setting enables it", async (test) => {
       const { rig, session } = await startHttp2(test, engine, {
         upstream: (_incoming, response) => response.end("ok"),
       });
@@ -72,7 +72,7 @@ export function http2Suite(engine: Engine): void {
       assert.match(await receiveUntil(refused, "\r\n\r\n"), /^HTTP\/1\.1 (?:400|505) /);
     });
 
-    it("becomes HTTP/1.1 for the upstream: the authority as Host, one Cookie header, no pseudo-headers", async (test) => {
+    it("translates requests to HTTP/1.1: the authority as Host, one Cookie header, no pseudo-headers", async (test) => {
       const { rig, session } = await startHttp2(test, engine, { upstream: echo, route: { preserve_host: true } });
       const { body, headers } = await ask(session, {
         headers: {
@@ -107,14 +107,19 @@ export function http2Suite(engine: Engine): void {
     });
 
     const bodies: readonly (readonly [says: string, body: string | undefined, OutgoingHttpHeaders, object])[] = [
-      ["none", undefined, { ":method": "GET" }, {}],
-      ["no body with POST", undefined, { ":method": "POST" }, { "content-length": "0" }],
-      ["a body with a length", "hello", { ":method": "POST", "content-length": "5" }, { "content-length": "5" }],
-      ["a body without a length", "hello", { ":method": "QUERY" }, { "transfer-encoding": "chunked" }],
-      ["an empty body", "", { ":method": "PUT" }, { "transfer-encoding": "chunked" }],
+      ["GET and no body", undefined, { ":method": "GET" }, {}],
+      ["POST and no body", undefined, { ":method": "POST" }, { "content-length": "0" }],
+      [
+        "POST and a body with a length",
+        "hello",
+        { ":method": "POST", "content-length": "5" },
+        { "content-length": "5" },
+      ],
+      ["QUERY and a body without a length", "hello", { ":method": "QUERY" }, { "transfer-encoding": "chunked" }],
+      ["PUT and an empty body", "", { ":method": "PUT" }, { "transfer-encoding": "chunked" }],
     ];
     for (const [says, body, headers, framing] of bodies) {
-      it(`forwards a request with a body: ${says}`, async (test) => {
+      it(`forwards a request with ${says}`, async (test) => {
         const { session } = await startHttp2(test, engine, { upstream: echo });
         const got = JSON.parse((await ask(session, { headers, ...(body !== undefined && { body }) })).body.toString());
         assert.equal(got.body, body ?? "");
@@ -237,7 +242,7 @@ export function http2Suite(engine: Engine): void {
       ["GET", 204],
       ["GET", 304],
     ] as const) {
-      it(`ends the response to ${method} with its head at status ${status}`, async (test) => {
+      it(`ends a response to ${method} with status ${status} at its head`, async (test) => {
         const { session } = await startHttp2(test, engine, {
           upstream: (_incoming, response) => response.writeHead(status, { "X-A": "b" }).end(),
         });
@@ -246,7 +251,7 @@ export function http2Suite(engine: Engine): void {
       });
     }
 
-    it("answers unrouted requests and responses of plugins as for any client", async (test) => {
+    it("answers requests without a route, and sends responses of plugins, as over HTTP/1.1", async (test) => {
       const { rig, session } = await startHttp2(test, engine, { route: { paths: ["/only"] } });
       const none = await ask(session, { headers: { ":method": "POST" }, body: "unread" });
       assert.equal(none.status, 404);
@@ -260,7 +265,7 @@ export function http2Suite(engine: Engine): void {
       assert.deepEqual([limited.status, limited.headers.connection], [429, undefined]);
     });
 
-    it("shows plugins the body, bytes and times of each request", async (test) => {
+    it("shows plugins the body, the byte counts and the times of each request", async (test) => {
       const logged = signal<Exchange>();
       const { session } = await startHttp2(test, engine, {
         upstream: echo,
@@ -328,7 +333,7 @@ export function http2Suite(engine: Engine): void {
       assert.equal((await ask(session)).status, 200, "the connection continues");
     });
 
-    it("tries the next target as often as `retries` allows, and again after an idle connection broke", async (test) => {
+    it("tries the next target as often as `retries` allows, and repeats a GET when an idle connection breaks", async (test) => {
       const served = new WeakSet<object>();
       const { session } = await startHttp2(test, engine, {
         upstream: (incoming, response) => {

@@ -13,7 +13,7 @@ const GET = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 const hints = (size: number): string => `HTTP/1.1 103 Early Hints\r\nLink: ${"x".repeat(size)}\r\n\r\n`;
 
-/** An upstream that handles each connection with this function after its request. */
+/** An upstream that handles each connection with this function once a request has arrived. */
 async function startAsked(test: TestContext, serve: (socket: Socket) => void): Promise<number> {
   const server = createServer((socket) => {
     socket.on("error", () => {}).once("data", () => serve(socket));
@@ -53,7 +53,7 @@ export function interimSuite(engine: Engine): void {
 
   // @fastify/reply-from forwards no interim responses.
   if (engine.name !== "http1") return;
-  describe(`forwarded interim responses (${engine.name})`, () => {
+  describe(`interim responses to clients (${engine.name})`, () => {
     it("are forwarded at once, without a length", async (test) => {
       const asked = signal<Socket>();
       const upstream = await startAsked(test, (socket) => {
@@ -68,7 +68,7 @@ export function interimSuite(engine: Engine): void {
       await receiveUntil(client, "ok");
     });
 
-    it("are forwarded in the usual number", async (test) => {
+    it("are all forwarded if there are 100 of them", async (test) => {
       const upstream = await startAsked(test, (socket) => socket.write(hints(100).repeat(100) + OK));
       const { port } = await startRig(test, engine, { upstream });
       const client = await dial(test, port);
@@ -80,7 +80,7 @@ export function interimSuite(engine: Engine): void {
       ["many", 1],
       ["large", 10_000],
     ] as const) {
-      it(`are answered 502 when they are too ${says}, and the upstream connection is closed`, async (test) => {
+      it(`cause a 502 when they are too ${says}, and the upstream connection is closed`, async (test) => {
         const gone = signal();
         const upstream = await startAsked(test, (socket) => {
           socket.once("close", () => gone.fire());
@@ -96,7 +96,7 @@ export function interimSuite(engine: Engine): void {
         assert.match(JSON.stringify(log), /interim/);
       });
 
-      it(`are answered 502 to an HTTP/2 client when they are too ${says}`, async (test) => {
+      it(`cause a 502 for an HTTP/2 client when they are too ${says}`, async (test) => {
         const upstream = await startAsked(test, (socket) => flood(socket, hints(size)));
         const { session } = await startHttp2(test, engine, { upstream });
         const { status, interims } = await ask(session);
@@ -105,7 +105,7 @@ export function interimSuite(engine: Engine): void {
       });
     }
 
-    it("are dropped for an HTTP/2 client that reads nothing, but the responses are not", async (test) => {
+    it("are dropped for an HTTP/2 client that reads nothing, but the final responses are not", async (test) => {
       const [streams, each] = [80, 90];
       const hint = () => `HTTP/1.1 103 Early Hints\r\nLink: ${randomBytes(650).toString("hex")}\r\n\r\n`;
       const all = `${Array.from({ length: each }, hint).join("")}${OK}`;
@@ -129,7 +129,7 @@ export function interimSuite(engine: Engine): void {
       assert.ok(heads > streams && heads < streams * each, `${heads}`);
     });
 
-    it("are answered 502 when an HTTP/2 upstream sends too many", async (test) => {
+    it("cause a gRPC error when an HTTP/2 upstream sends too many", async (test) => {
       const upstream = await startHttp2Upstream(test, (stream) => {
         for (let at = 0; at < 200; at++) stream.additionalHeaders({ ":status": 103, link: "x" });
       });

@@ -30,11 +30,11 @@ interface Way {
 }
 
 const ways: readonly Way[] = [
-  { name: "64 kB of known length", size: 65_536, isChunked: false, step: 65_536, isSlow: false },
-  { name: "3 MB of known length", size: 3 << 20, isChunked: false, step: 1 << 20, isSlow: false },
-  { name: "3 MB of known length, read slowly", size: 3 << 20, isChunked: false, step: 1 << 20, isSlow: true },
-  { name: "1 MB in small chunks", size: 1 << 20, isChunked: true, step: 700, isSlow: false },
-  { name: "3 MB in large chunks, read slowly", size: 3 << 20, isChunked: true, step: 300_000, isSlow: true },
+  { name: "64 KiB of known length", size: 65_536, isChunked: false, step: 65_536, isSlow: false },
+  { name: "3 MiB of known length", size: 3 << 20, isChunked: false, step: 1 << 20, isSlow: false },
+  { name: "3 MiB of known length, read slowly", size: 3 << 20, isChunked: false, step: 1 << 20, isSlow: true },
+  { name: "1 MiB in small chunks", size: 1 << 20, isChunked: true, step: 700, isSlow: false },
+  { name: "3 MiB in large chunks, read slowly", size: 3 << 20, isChunked: true, step: 300_000, isSlow: true },
 ];
 
 /** Sends a body and returns whether it came back unchanged. */
@@ -64,7 +64,7 @@ export function largeBodySuite(engine: Engine): void {
     });
 
     for (const way of ways) {
-      it(`are forwarded unchanged, six at a time on kept connections: ${way.name}`, async (test) => {
+      it(`are forwarded unchanged in six requests on three kept connections: ${way.name}`, async (test) => {
         const { port } = await startRig(test, engine, { upstream: mirror });
         const agent = new Agent({ keepAlive: true, maxSockets: 3 });
         test.after(() => agent.destroy());

@@ -1,4 +1,4 @@
-/** Plugins, runtime swaps and the drain, as clients observe them. */
+/** Plugins and runtime swaps, as clients observe them. */
 import assert from "node:assert/strict";
 import type { Server, ServerResponse } from "node:http";
 import { describe, it } from "node:test";
@@ -36,7 +36,7 @@ export function lifecycleSuite(engine: Engine): void {
       assert.deepEqual([exchange.status, exchange.source], [429, "gateway"]);
     });
 
-    it("see one connection for all of its requests, with the listener's address", async (test) => {
+    it("see the same object for all requests of a connection, with the listener's address", async (test) => {
       const seen: object[] = [];
       const { port } = await startRig(test, engine, {
         plugins: {
@@ -61,7 +61,7 @@ export function lifecycleSuite(engine: Engine): void {
       assert.partialDeepStrictEqual(seen[0], { localAddress: "127.0.0.1", port });
     });
 
-    it("receive times, status and bytes of each completed exchange of a connection", async (test) => {
+    it("receive the times, the source and the byte counts of each completed exchange on a connection", async (test) => {
       const seen: { in: number; out: number; source: string; ordered: boolean }[] = [];
       const both = signal();
       const { port } = await startRig(test, engine, {
@@ -103,7 +103,7 @@ export function lifecycleSuite(engine: Engine): void {
       }
     });
 
-    it("do not affect a response when they fail after the response was sent", async (test) => {
+    it("do not affect a response when their response or log phase fails", async (test) => {
       const fail = () => assert.fail("late");
       const { port, log } = await startRig(test, engine, {
         upstream: (_request, response) => response.end("ok"),
@@ -140,7 +140,7 @@ export function lifecycleSuite(engine: Engine): void {
       assert.equal((await old).body, "old");
     });
 
-    it("close the connections to upstreams that are no longer used, once they are idle", async (test) => {
+    it("close the connections to upstreams that are no longer used once the connections are idle", async (test) => {
       const closed = signal();
       const { port, swap } = await startRig(test, engine, {
         upstream: (request, response) => {
@@ -196,7 +196,7 @@ export function lifecycleSuite(engine: Engine): void {
       assert.equal(sockets.size, 1);
     });
 
-    it("lose no request even if swaps happen continuously", async (test) => {
+    it("lose no request even if they happen continuously", async (test) => {
       const { port, swap } = await startRig(test, engine, { upstream: (_request, response) => response.end("ok") });
       let over = false;
       const swapping = (async () => {

@@ -32,7 +32,7 @@ async function startReading(test: TestContext, engine: Engine, settings: Partial
       prometheus: { log: logged.fire },
     },
   });
-  /** The plugin's read has settled, and no plugin error was logged. */
+  /** Waits until the plugin's read has settled; asserts that nothing was logged or forwarded. */
   async function checkQuiet(): Promise<void> {
     await settled.seen;
     await setImmediate();
@@ -43,7 +43,7 @@ async function startReading(test: TestContext, engine: Engine, settings: Partial
 }
 
 export function lostBodySuite(engine: Engine): void {
-  describe(`aborted bodies (${engine.name})`, () => {
+  describe(`aborted bodies: the ${engine.name} engine`, () => {
     for (const [says, start] of [
       ["with a length", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{"],
       ["in chunks", CHUNKED],

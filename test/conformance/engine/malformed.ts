@@ -59,7 +59,7 @@ const requestDifferences: Readonly<Record<string, Differences>> = {
       why: `${REFUSED}: the parser does not give the reason`,
     }),
     "a line feed after the target": { status: 505, why: `${REFUSED}: the parser reads HTTP/0.9` },
-    "another protocol's request": { status: 404, why: `${REFUSED}: Fastify does not know the method` },
+    "a request of another protocol": { status: 404, why: `${REFUSED}: Fastify does not know the method` },
     "a space after the coding": { status: 200, why: "the parser reads `chunked`, and the body is framed again" },
     "gzip and chunked in two headers": { status: 501, why: `${REFUSED}: Node joins the lines` },
     ...same(["a size of 2^53 - 1, in 14 digits", "a size of 14 digits"], {
@@ -80,7 +80,7 @@ const requestDifferences: Readonly<Record<string, Differences>> = {
         why: "the parser drops extensions, and the body is framed again",
       },
     ),
-    "short extensions of very many chunks": {
+    "very many chunks with short extensions": {
       status: 400,
       why: "extensions count towards the limits of a client and are not kept in memory",
       waits: true,
@@ -152,7 +152,7 @@ const refused = (rows: readonly Case[]) =>
 /** The status of the last response. */
 const statusOf = (answers: string): number => Number([...answers.matchAll(/HTTP\/1\.1 (\d{3})/g)].at(-1)?.[1] ?? 0);
 
-/** The response to a rejected request until the connection closes, or else the head of its response. */
+/** Everything received until the connection closes; for a documented difference, only the head of the response. */
 async function answerTo(test: TestContext, port: number, bytes: string, difference?: Difference): Promise<string> {
   if (difference === undefined) return sendRaw(test, port, bytes);
   const socket = await dial(test, port);
@@ -163,7 +163,7 @@ async function answerTo(test: TestContext, port: number, bytes: string, differen
 }
 
 export function malformedSuite(engine: Engine): void {
-  describe(`malformed messages (${engine.name})`, () => {
+  describe(`malformed messages: the ${engine.name} engine`, () => {
     const differingRequests = requestDifferences[engine.name] ?? {};
     for (const [subject, rows] of requests) {
       it(`answers each malformed request with the status of its error, except for documented differences: ${subject}`, async (test) => {

@@ -79,7 +79,7 @@ const overHttp2 =
 export function pathSuite(engine: Engine): void {
   const protocols = { "HTTP/1.1": overHttp1, ...(engine.name === "http1" && { "HTTP/2": overHttp2 }) };
   for (const [protocol, over] of Object.entries(protocols)) {
-    describe(`paths of ${protocol} (${engine.name})`, () => {
+    describe(`paths of ${protocol}: the ${engine.name} engine`, () => {
       const start = over(engine);
 
       for (const [path, message] of refused) {

@@ -58,7 +58,7 @@ export async function startPool(
     });
 }
 
-/** Weights of the servers in their order; default 100. */
+/** The weight of each server by its address, from `weights` in the same order; default 100. */
 export const weighted = (servers: readonly PoolServer[], weights: readonly number[] = []): Record<string, number> =>
   Object.fromEntries(servers.map(({ address }, at) => [address, weights[at] ?? 100]));
 

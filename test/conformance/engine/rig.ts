@@ -69,7 +69,7 @@ export interface Rig {
 /** The plugins' services; stand-ins use none of them. */
 const services = { now: Date.now } as PluginServices;
 
-/** Everything is stopped when the test ends. */
+/** Starts a rig; all of it is stopped when the test ends. */
 export async function startRig(test: TestContext, engine: Engine, options: RigOptions = {}): Promise<Rig> {
   const log: { message: string; details: object }[] = [];
   const write = (details: object, message: string) => log.push({ message, details });

@@ -1,4 +1,4 @@
-/** Bodies that arrive after another event of their request. */
+/** Bodies that arrive late: after the upstream connection broke, or during a retry. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { Socket } from "node:net";
@@ -7,7 +7,7 @@ import { dial, receiveUntil, send, sendRaw, signal } from "./client.ts";
 import { type Engine, type RigOptions, startRig } from "./rig.ts";
 
 export function slowBodySuite(engine: Engine): void {
-  describe(`slow bodies (${engine.name})`, () => {
+  describe(`slow bodies: the ${engine.name} engine`, () => {
     for (const [says, framing, body] of [
       ["with a length", "Content-Length: 5", "hello"],
       ["in chunks", "Transfer-Encoding: chunked", "5\r\nhello\r\n0\r\n\r\n"],
@@ -37,7 +37,7 @@ export function slowBodySuite(engine: Engine): void {
 
     // undici sends nothing to an upstream before the first chunk of the body, which then cannot be sent twice.
     if (engine.name !== "http1") return;
-    it("loses nothing of a body that arrives during a retry", async (test) => {
+    it("forwards a body that arrives during a retry completely, or answers 502", async (test) => {
       for (let turn = 0; turn < 10; turn++) {
         const [served, broken] = [new WeakSet<Socket>(), signal()];
         const upstream: RigOptions["upstream"] = (request, response) => {

@@ -65,7 +65,7 @@ async function keptBySystem(test: TestContext): Promise<number> {
   return taken.seen;
 }
 
-/** Long timeouts and no minimum rate: each case overrides the one that it tests. */
+/** Long timeouts and no minimum rate: each test overrides the settings that it is about. */
 const patient: Partial<ProxySettings> = {
   bodyTimeout: 60_000,
   sendTimeout: 60_000,
@@ -86,7 +86,7 @@ const takesAll: RigOptions["upstream"] = (incoming, response) => {
 };
 
 export function slowClientSuite(engine: Engine): void {
-  describe(`slow clients (${engine.name})`, () => {
+  describe(`slow clients: the ${engine.name} engine`, () => {
     it("limits the total time for a head, however it arrives", async (test) => {
       const { port } = await startRig(test, engine, { settings: { ...patient, headersTimeout: 200 } });
       const client = await dial(test, port);
@@ -96,14 +96,14 @@ export function slowClientSuite(engine: Engine): void {
     });
   });
 
-  describe(`minimum rates (${engine.name})`, () => {
+  describe(`minimum rates: the ${engine.name} engine`, () => {
     const drips: readonly (readonly [says: string, first: string, piece: string])[] = [
       ["a body", POST, "a"],
       ["a body in chunks", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\na\r\n"],
       ["a body that was fast at first", `${POST}${"a".repeat(100_000)}`, "a"],
     ];
     for (const [says, first, piece] of drips) {
-      it(`answers 408 to ${says} below the minimum rate, closes, and aborts the upstream request`, async (test) => {
+      it(`answers 408 to ${says} below the minimum rate, closes the connection, and aborts the upstream request`, async (test) => {
         const gone = signal();
         const { port } = await startRig(test, engine, {
           upstream: (incoming) =>
@@ -235,7 +235,7 @@ export function slowClientSuite(engine: Engine): void {
   });
 
   if (engine.name !== "http1") return;
-  describe(`minimum rates of HTTP/2 streams (${engine.name})`, () => {
+  describe(`minimum rates of HTTP/2 streams: the ${engine.name} engine`, () => {
     it("answers 408 to a body below the minimum rate, and aborts the upstream request", async (test) => {
       const gone = signal();
       const { session } = await startHttp2(test, engine, {

@@ -43,7 +43,7 @@ const requests: readonly Case[] = [
   { says: "a bare carriage return", bytes: head("X: a\rb\r\n"), status: 400 },
   { says: "a NUL", bytes: head("X: a\0b\r\n"), status: 400 },
   {
-    says: "chunked twice",
+    says: "the coding chunked twice",
     bytes: head("Transfer-Encoding: chunked, chunked\r\n", "0\r\n\r\n"),
     status: 400,
   },
@@ -72,7 +72,7 @@ const responses: readonly Case[] = [
     bytes: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
     status: 502,
   },
-  { says: "a reason with a control", bytes: "HTTP/1.1 200 O\x01K\r\nContent-Length: 0\r\n\r\n", status: 502 },
+  { says: "a control character in its reason", bytes: "HTTP/1.1 200 O\x01K\r\nContent-Length: 0\r\n\r\n", status: 502 },
   {
     says: "an unknown coding",
     bytes: "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
@@ -94,9 +94,9 @@ const UPGRADE =
   "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";
 
 export function strictnessSuite(engine: Engine): void {
-  describe(`strictness (${engine.name})`, () => {
+  describe(`ambiguous messages: the ${engine.name} engine`, () => {
     for (const { says, bytes, status } of requests) {
-      it(`refuses a request with ${says}, closes, and forwards nothing`, async (test) => {
+      it(`refuses a request with ${says}, closes the connection, and forwards nothing`, async (test) => {
         let forwarded = 0;
         const upstream = await listen(
           test,
@@ -125,7 +125,7 @@ export function strictnessSuite(engine: Engine): void {
       });
     }
 
-    it("sends a response's length even if the upstream's Connection header names it", async (test) => {
+    it("keeps the framing and the Date of a response even if the upstream's Connection header names them", async (test) => {
       const bytes =
         "HTTP/1.1 200 OK\r\nConnection: Content-Length, Transfer-Encoding, Date\r\nContent-Length: 2\r\n\r\nok";
       const { port: upstream } = await startSaying(test, bytes);
@@ -159,7 +159,7 @@ export function strictnessSuite(engine: Engine): void {
       assert.deepEqual(all.match(/<[^>]*>/g), ["</1>", "</2>", "</3>"]);
     });
 
-    it("does not treat data as a response that an upstream sends before a request", async (test) => {
+    it("does not treat data that an upstream sends before a request as the response to that request", async (test) => {
       const said = signal();
       const server = createServer((socket) => {
         socket.on("error", () => {});
@@ -191,7 +191,7 @@ export function strictnessSuite(engine: Engine): void {
       assert.equal(sockets.size, 2);
     });
 
-    it("aborts when a chunk of the request is malformed, and closes the upstream's connection", async (test) => {
+    it("answers 400 when a chunk of the request is malformed, and closes both connections", async (test) => {
       const [came, gone] = [signal(), signal()];
       const { port } = await startRig(test, engine, {
         upstream: (incoming) => {
@@ -235,7 +235,7 @@ export function strictnessSuite(engine: Engine): void {
       assert.match(all, /^HTTP\/1\.1 103 Early Hints\r\nLink: <\/a>\r\n\r\nHTTP\/1\.1 200 OK\r\n/);
     });
 
-    it("sends no chunks to an HTTP/1.0 client, and ends a body without a length by closing", async (test) => {
+    it("sends no chunks to an HTTP/1.0 client, and ends a body without a length by closing the connection", async (test) => {
       const { port } = await startRig(test, engine, {
         upstream: (_request, response) => {
           response.write("one ");

@@ -17,7 +17,7 @@ interface Dialled {
   readonly shown: string;
 }
 
-/** A handshake with a server name; without one: a client without SNI. */
+/** A handshake with this server name; undefined: without SNI. */
 async function handshake(test: TestContext, port: number, servername?: string): Promise<Dialled> {
   const socket = connect({ port, host: "127.0.0.1", servername: servername ?? "", rejectUnauthorized: false });
   socket.on("error", () => {});
@@ -36,7 +36,7 @@ const get = (options: object) =>
   });
 
 export function tlsSuite(engine: Engine): void {
-  describe(`TLS (${engine.name})`, () => {
+  describe(`TLS: the ${engine.name} engine`, () => {
     let authority: Authority;
     const issue = (name: string): Promise<KeyPair> => authority.issue({ name, sans: ["a.example"], usage: "server" });
     before(async () => {
@@ -69,7 +69,7 @@ export function tlsSuite(engine: Engine): void {
       assert.equal((await handshake(test, tlsPort, "a.example")).shown, "a.example");
     });
 
-    it("serves clients that verify, and passes the scheme https to plugins, routes and upstreams", async (test) => {
+    it("serves clients that verify the certificate, and passes the scheme https to routes and upstreams", async (test) => {
       const { tlsPort } = await startRig(test, engine, {
         upstream: (incoming, response) => response.end(JSON.stringify(incoming.headers)),
         route: { protocols: ["https"], snis: ["a.example"], paths: null },

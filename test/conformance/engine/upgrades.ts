@@ -1,4 +1,4 @@
-/** WebSocket upgrades: the same plugin chain, then a tunnel. */
+/** WebSocket upgrades: the handshake passes the plugins like any request; after it, bytes are tunnelled. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -43,7 +43,7 @@ async function startSilent(test: TestContext, onSocket: (socket: Socket) => void
 }
 
 export function upgradeSuite(engine: Engine): void {
-  describe(`upgrades (${engine.name})`, () => {
+  describe(`upgrades: the ${engine.name} engine`, () => {
     it("tunnels a WebSocket both ways", async (test) => {
       const upstream = await startEcho(test);
       const { port } = await startRig(test, engine, { upstream: upstream.port, route: { paths: ["/chat"] } });
@@ -62,7 +62,7 @@ export function upgradeSuite(engine: Engine): void {
       assert.equal(request?.headers["sec-websocket-version"], "13");
     });
 
-    it("closes one side when the other closes", async (test) => {
+    it("closes one side of a tunnel when the other side closes", async (test) => {
       for (const ends of ["client", "upstream"]) {
         const next = signal<Socket>();
         const echo = await startEcho(test, next.fire);
@@ -79,7 +79,7 @@ export function upgradeSuite(engine: Engine): void {
       }
     });
 
-    it("closes a tunnel without data for read_timeout, and no longer counts the tunnel", async (test) => {
+    it("closes a tunnel that carries no data for read_timeout, and no longer counts it as in flight", async (test) => {
       for (const client of ["is there", "has ended its half"]) {
         const upstream = await startSilent(test);
         const rig = await startRig(test, engine, {
@@ -124,7 +124,7 @@ export function upgradeSuite(engine: Engine): void {
       ["an HTTP/1.0 response", HTTP10],
     ];
     for (const [what, head] of others) {
-      it(`answers 502 to an upstream that switches protocols with ${what}, and closes its connection`, async (test) => {
+      it(`answers 502 when an upstream accepts an upgrade with ${what}, and closes the upstream's connection`, async (test) => {
         const gone = signal();
         const server = createNetServer((socket) => {
           socket.on("error", () => {}).once("close", () => gone.fire());
@@ -220,7 +220,7 @@ export function upgradeSuite(engine: Engine): void {
       });
     }
 
-    it("ignores a request for another upgrade", async (test) => {
+    it("ignores a request to upgrade to another protocol", async (test) => {
       const { port } = await startRig(test, engine, {
         upstream: (request, response) => response.end(`upgrade: ${request.headers.upgrade}`),
       });

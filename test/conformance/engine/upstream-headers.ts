@@ -12,7 +12,7 @@ const upstream_headers = [
   { name: "X-Zone", value: "blau-ü" },
 ];
 
-/** Flat list with the received case. */
+/** Responds with the received headers as a flat list, in their own case. */
 const echo: RigOptions["upstream"] = (request, response) => {
   request.resume().on("end", () => response.end(JSON.stringify(request.rawHeaders)));
 };
@@ -44,7 +44,7 @@ export function upstreamHeaderSuite(engine: Engine): void {
       assert.deepEqual(spelled(JSON.parse(body), "x-gateway-secret"), []);
     });
 
-    it("replace a client's headers with the name, in every spelling", async (test) => {
+    it("replace a client's headers of the same name, in every spelling", async (test) => {
       const { port } = await startRig(test, engine, { upstream: echo, service: { upstream_headers } });
       const forged = [
         "X-Gateway-Secret",
@@ -84,7 +84,7 @@ export function upstreamHeaderSuite(engine: Engine): void {
       assert.deepEqual(spelled(JSON.parse(body), "x-other"), ["plugin"]);
     });
 
-    it("replace the gateway's own headers, once", async (test) => {
+    it("replace a header that the gateway sets itself", async (test) => {
       const service = { upstream_headers: [{ name: "X-Forwarded-Proto", value: "https" }] };
       const { port } = await startRig(test, engine, { upstream: echo, service });
       const { body } = await send(port);

@@ -32,7 +32,7 @@ const tables: readonly Table[] = [
 ];
 
 for (const [subject, direction, rows] of tables) {
-  describe(`the HTTP/1 parser, for ${subject},`, () => {
+  describe(`${subject}: the HTTP/1 parser`, () => {
     for (const { name, bytes, expect, asked } of rows) {
       it(`${typeof expect === "string" && expect !== "more" ? "refuses" : "reads"} ${name}`, () => {
         const reading = readOurs(bytes, { direction, asked });
