@@ -190,11 +190,11 @@ export function answerSuite(engine: Engine): void {
       ],
       ["a version other than HTTP/1.x", "GET / HTTP/2.0\r\nHost: a\r\n\r\n", 505, "HTTP version not supported"],
       ["a request of HTTP/0.9", "GET /\r\n\r\n", 505, "HTTP version not supported"],
-      ["no host", "GET / HTTP/1.1\r\n\r\n", 400, "Bad request"],
+      ["a request without a host", "GET / HTTP/1.1\r\n\r\n", 400, "Bad request"],
       ["an invalid host", "GET / HTTP/1.1\r\nHost: a b/c\r\n\r\n", 400, "Bad request"],
       ["a host with userinfo", "GET / HTTP/1.1\r\nHost: u@a\r\n\r\n", 400, "Bad request"],
       ["a CONNECT request", "CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n", 400, "Bad request"],
-      ["two hosts", "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400, "Bad request"],
+      ["two Host headers", "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400, "Bad request"],
       ["a target that is not a path", "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", 400, "Bad request"],
     ];
     for (const [says, text, status, message] of broken) {

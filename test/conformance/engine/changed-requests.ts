@@ -45,7 +45,7 @@ const seenIn = (headers: Readonly<Record<string, unknown>>) =>
 
 export function changedRequestSuite(engine: Engine): void {
   describe(`requests that plugins change (${engine.name})`, () => {
-    it("have another method, path and query", async (test) => {
+    it("get the method, path and query that a plugin sets", async (test) => {
       const { port } = await startRig(
         test,
         engine,
@@ -110,7 +110,7 @@ export function changedRequestSuite(engine: Engine): void {
       assert.deepEqual(shown, [["1", "2"], ["new"], [], ["1"], ["own"], []]);
     });
 
-    it("show plugins the groups of the route's path, and values of earlier plugins", async (test) => {
+    it("show plugins the captures of the route's path and the shared values of earlier plugins", async (test) => {
       const shown: unknown[] = [];
       const { port } = await startRig(test, engine, {
         upstream: echo,
@@ -201,7 +201,7 @@ export function changedRequestSuite(engine: Engine): void {
         return [status, body.toString(), seenIn(headers).method];
       };
 
-      it("are answered without a body over HTTP/2 too", async (test) => {
+      it("are answered without a body over HTTP/2 too if the method becomes or was HEAD", async (test) => {
         assert.deepEqual(await over2(test, toHead, "GET"), [200, "", "HEAD"]);
         assert.deepEqual(await over2(test, toGet, "HEAD"), [200, "", "GET"]);
       });

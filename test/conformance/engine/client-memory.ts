@@ -45,7 +45,7 @@ export function clientMemorySuite(engine: Engine): void {
       ["pipeline requests and read nothing", "GET / HTTP/1.1\r\nHost: a\r\n\r\n".repeat(50)],
     ];
     for (const [says, request] of deaf) {
-      it(`closes connections that ${says} when the memory limit is reached, and serves other clients`, async (test) => {
+      it(`closes connections that ${says} once the memory limit is reached, and serves other clients`, async (test) => {
         const { proxy, port } = await startRig(test, engine, {
           upstream: huge,
           settings: { clientMemory: MEGABYTE },

@@ -43,7 +43,7 @@ export function hostileSuite(engine: Engine): void {
   });
 
   describe(`clients that are silent: the ${engine.name} engine`, () => {
-    it("answers 408 and closes when a body does not arrive, and aborts the upstream request", async (test) => {
+    it("answers 408, closes the connection and aborts the upstream request when a body does not arrive", async (test) => {
       const gone = signal();
       const { port } = await startRig(test, engine, {
         upstream: (incoming) => void incoming.on("error", () => {}).socket.once("close", () => gone.fire()),

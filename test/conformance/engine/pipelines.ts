@@ -86,7 +86,7 @@ export function pipelineSuite(engine: Engine): void {
 
   if (engine.name !== "http1") return;
   describe(`pipelines of clients that read nothing (${engine.name})`, () => {
-    it("get no further responses, also with bodies that the upstream does not read", async (test) => {
+    it("get no further responses, even with bodies that no upstream reads", async (test) => {
       for (const request of [GET, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx"]) {
         const { port, proxy } = await startRig(test, engine, {
           route: { paths: ["/other"] },

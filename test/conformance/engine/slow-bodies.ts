@@ -12,7 +12,7 @@ export function slowBodySuite(engine: Engine): void {
       ["with a length", "Content-Length: 5", "hello"],
       ["in chunks", "Transfer-Encoding: chunked", "5\r\nhello\r\n0\r\n\r\n"],
     ] as const) {
-      it(`retries with a body ${says} of which nothing had arrived when the upstream connection broke`, async (test) => {
+      it(`retries a request whose body ${says} had not begun to arrive when the upstream connection broke`, async (test) => {
         const kept = new Set<Socket>();
         const taken = signal();
         const { port } = await startRig(test, engine, {

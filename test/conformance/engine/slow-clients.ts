@@ -103,7 +103,7 @@ export function slowClientSuite(engine: Engine): void {
       ["a body that was fast at first", `${POST}${"a".repeat(100_000)}`, "a"],
     ];
     for (const [says, first, piece] of drips) {
-      it(`answers 408 to ${says} below the minimum rate, closes the connection, and aborts the upstream request`, async (test) => {
+      it(`answers 408, closes the connection and aborts the upstream request when ${says} arrives below the minimum rate`, async (test) => {
         const gone = signal();
         const { port } = await startRig(test, engine, {
           upstream: (incoming) =>

@@ -49,16 +49,16 @@ const requests: readonly Case[] = [
   },
   { says: "an unknown expectation", bytes: head("Expect: a-wonder\r\n"), status: 417 },
   { says: "an invalid port", bytes: "GET / HTTP/1.1\r\nHost: a:65536\r\n\r\n", status: 400 },
-  { says: "a port without a host", bytes: "GET / HTTP/1.1\r\nHost: :80\r\n\r\n", status: 400 },
-  { says: "a host with an invalid escape", bytes: "GET / HTTP/1.1\r\nHost: a%zz\r\n\r\n", status: 400 },
+  { says: "a port but no host", bytes: "GET / HTTP/1.1\r\nHost: :80\r\n\r\n", status: 400 },
+  { says: "an invalid escape in its host", bytes: "GET / HTTP/1.1\r\nHost: a%zz\r\n\r\n", status: 400 },
   { says: "an unclosed IPv6 address", bytes: "GET / HTTP/1.1\r\nHost: [::1\r\n\r\n", status: 400 },
   {
-    says: "a target with another host",
+    says: "different hosts in its target and its Host header",
     bytes: "GET http://b/ HTTP/1.1\r\nHost: a\r\n\r\n",
     status: 400,
   },
-  { says: "a target with userinfo", bytes: "GET http://u@a/ HTTP/1.1\r\nHost: a\r\n\r\n", status: 400 },
-  { says: "a target with a fragment", bytes: "GET /#a HTTP/1.1\r\nHost: a\r\n\r\n", status: 400 },
+  { says: "userinfo in its target", bytes: "GET http://u@a/ HTTP/1.1\r\nHost: a\r\n\r\n", status: 400 },
+  { says: "a fragment in its target", bytes: "GET /#a HTTP/1.1\r\nHost: a\r\n\r\n", status: 400 },
   {
     says: "a target that is too long",
     bytes: `GET /${"a".repeat(9000)} HTTP/1.1\r\nHost: a\r\n\r\n`,
@@ -111,14 +111,14 @@ export function strictnessSuite(engine: Engine): void {
     }
 
     for (const { says, bytes, status } of responses) {
-      it(`answers ${status} for a response with ${says}, and closes its connection`, async (test) => {
+      it(`answers ${status} for a response with ${says}, and closes the upstream's connection`, async (test) => {
         const { port: upstream, sockets } = await startSaying(test, bytes);
         const { port } = await startRig(test, engine, { upstream, service: { retries: 0 } });
         assert.equal((await send(port)).status, status);
         for (const socket of sockets) if (!socket.closed) await once(socket.resume(), "close");
       });
 
-      it(`answers ${status} for a response with ${says} to an upgrade`, async (test) => {
+      it(`answers ${status} for a response to an upgrade with ${says}`, async (test) => {
         const { port: upstream } = await startSaying(test, bytes);
         const { port } = await startRig(test, engine, { upstream, service: { retries: 0 } });
         assert.match(await sendRaw(test, port, UPGRADE), new RegExp(`^HTTP/1\\.1 ${status} `));

@@ -21,7 +21,7 @@ for (const direction of directions) {
 }
 
 for (const [fault, { rule, example }] of Object.entries(stricterThanNode)) {
-  test(`the parser refuses (${fault}) a message that Node accepts: ${rule}`, () => {
+  test(`the parser refuses a message that Node accepts (${fault}): ${rule}`, () => {
     const direction = example.startsWith("HTTP/") || example.startsWith("\r\nHTTP/") ? "responses" : "requests";
     assert.deepEqual(compare(example, { direction }), { difference: null, agreed: 0, stricter: fault });
   });

@@ -34,7 +34,8 @@ const tables: readonly Table[] = [
 for (const [subject, direction, rows] of tables) {
   describe(`${subject}: the HTTP/1 parser`, () => {
     for (const { name, bytes, expect, asked } of rows) {
-      it(`${typeof expect === "string" && expect !== "more" ? "refuses" : "reads"} ${name}`, () => {
+      const verb = expect === "more" ? "waits for more after" : typeof expect === "string" ? "refuses" : "reads";
+      it(`${verb} ${name}`, () => {
         const reading = readOurs(bytes, { direction, asked });
         check(reading, expect);
         if (bytes.length > 2_000 || asked !== undefined) return;

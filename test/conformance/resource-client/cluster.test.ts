@@ -45,7 +45,7 @@ after(() => cluster?.stop());
 
 describeResourceClient("a cluster", () => ({ client: open, namespace }));
 
-describe("a real API server", () => {
+describe("a resource client of a real API server", () => {
   const using = async <Result>(
     options: Partial<ClusterClientOptions>,
     run: (client: ResourceClient, namespace: string) => Promise<Result>,
@@ -101,7 +101,7 @@ describe("a real API server", () => {
         );
     }));
 
-  test("names verb and resource when the permission is missing", async () => {
+  test("names the verb and the resource when the permission is missing", async () => {
     const kubeconfig = await cluster.kubeconfigFor("nobody");
     await using({ kubeconfig }, async (client, namespace) => {
       await assert.rejects(
@@ -182,11 +182,11 @@ describe("a real API server", () => {
       await client.apply("Service", service("doomed", namespace), { manager });
       for (const witness of witnesses) await witness.sees((one) => one.names().length === 2, "both");
       await cluster.restartApiServer();
-      // Changes during an outage of the watches are reported when they are back.
+      // The watches report these changes when they are back.
       await cluster.kubectl(["delete", "services.sluice.dev", "doomed", "-n", namespace]);
       await client.apply("Service", service("after", namespace), { manager });
       for (const witness of witnesses)
-        await witness.sees((one) => one.names().join() === "after,before", "all that happened meanwhile");
+        await witness.sees((one) => one.names().join() === "after,before", "the changes made during the outage");
       assert.deepEqual(
         witnesses.map(({ lostWith }) => lostWith.map(String)),
         [[], []],

@@ -65,7 +65,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       assert.equal(await client.get({ ...ref("absent"), namespace: "no-such-namespace" }), null);
     });
 
-    test("lists a kind, of one namespace or all", async () => {
+    test("lists a kind in one namespace or in all namespaces", async () => {
       await put(service("a"));
       await put(service("b"));
       await client.apply("Route", { ...service("a"), kind: "Route", spec: { paths: ["/a"] } }, { manager });
@@ -101,7 +101,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       }
     });
 
-    test("first delivers all present resources to a watch", async () => {
+    test("first delivers all existing resources to a watch", async () => {
       for (const name of ["a", "b", "c"]) await put(service(name));
       assert.deepEqual((await follow()).told, ["replaced a,b,c"]);
     });
@@ -175,14 +175,14 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       assert.deepEqual(once.told, ["replaced "]);
     });
 
-    test("applies the manager's full set: omitted fields are removed", async () => {
+    test("treats an apply as the manager's full set of fields: omitted fields are removed", async () => {
       await put(service("a", { retries: 1, tags: ["x"] }, { "sluice.dev/mark": "1" }));
       const after = await put(service("a", { tags: ["y"] }));
       assert.deepEqual(after.spec, { url: "http://a.example", tags: ["y"] });
       assert.equal(after.metadata.labels?.["sluice.dev/mark"], undefined);
     });
 
-    test("increases the generation with the spec, and changes the version with every write", async () => {
+    test("increases the generation when the spec changes, and changes the version only when the resource changes", async () => {
       const first = (await put(service("a"))).metadata;
       const same = (await put(service("a"))).metadata;
       assert.deepEqual(
@@ -205,7 +205,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       assert.equal((await client.get(ref("a")))?.spec?.retries, undefined);
     });
 
-    test("creates exactly one of two resources with one name at the same time", async () => {
+    test("lets exactly one of several simultaneous creations of one name succeed", async () => {
       const attempts = [1, 2, 3, 4].map((retries) =>
         client.apply("Service", service("a", { retries }), { manager, expect: "absent" }),
       );
@@ -248,7 +248,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
     const accepted: Condition = { type: "Accepted", status: "True", reason: "Accepted", message: "It is in use." };
     const programmed: Condition = { type: "Programmed", status: "False", reason: "Pending", message: "On its way." };
 
-    test("writes conditions beside the spec", async () => {
+    test("writes conditions without changing the generation", async () => {
       const { generation } = (await put(service("a"))).metadata;
       await client.setConditions(ref("a"), [{ ...accepted, observedGeneration: generation }], { manager: "op" });
       const got = await client.get(ref("a"));
@@ -272,7 +272,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       assert.deepEqual(types, ["Accepted", "Foreign", "Programmed"]);
     });
 
-    test("keeps the conditions of other writers also when it gets the conditions that were read", async () => {
+    test("also keeps the conditions of other writers when it is given the resource that was read", async () => {
       await put(service("a"));
       await client.setConditions(ref("a"), [{ ...accepted, type: "Foreign" }], { manager: "somebody" });
       for (const reason of ["First", "Second"]) {
@@ -293,7 +293,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       assert.equal(await time(), first);
     });
 
-    test("writes no conditions if no condition changes, and no conditions for a missing resource", async () => {
+    test("writes nothing if no condition changes or if the resource is missing", async () => {
       await put(service("a"));
       await client.setConditions(ref("a"), [accepted, programmed], { manager: "op" });
       const version = (await client.get(ref("a")))?.metadata.resourceVersion;
@@ -312,7 +312,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       assert.equal(witness.held("a")?.status?.conditions?.[0]?.type, "Accepted");
     });
 
-    test("keeps Secrets as base64 data", async () => {
+    test("returns the data of a Secret in base64", async () => {
       const secret: Resource = {
         apiVersion: "v1",
         kind: "Secret",
@@ -355,7 +355,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       }
     });
 
-    test("lets processes run one after the other, and reports to a process whether another process ran in between", async () => {
+    test("lets holders of a mutex run one at a time, and tells a process whether another may have held it in between", async () => {
       const other = holder().client();
       const of = { namespace, name: "sluice-admin" };
       let running = 0;
@@ -381,7 +381,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       }
     });
 
-    test("accepts events for present and for removed resources", async () => {
+    test("accepts events for existing and for missing resources", async () => {
       await put(service("a"));
       const event = { type: "Warning", reason: "Invalid", message: "No.", reporter: "sluice.dev/operator" } as const;
       for (const name of ["a", "a", "absent"]) await client.recordEvent(ref(name), event);

@@ -175,7 +175,7 @@ const strange: readonly (readonly [string, string, string, Readonly<Record<strin
     415,
   ],
   ["a body larger than the limit", "PUT", "/document", operator, long, 413],
-  ["a wrong token, before its body is checked", "PUT", "/document", { authorization: "Bearer no" }, "{", 401],
+  ["a wrong token and an invalid body", "PUT", "/document", { authorization: "Bearer no" }, "{", 401],
 ];
 for (const [what, method, path, headers, body, status] of strange)
   test(`a request with ${what} is answered ${status}, and the next request succeeds`, () =>
@@ -258,10 +258,10 @@ const zip = (text: string) => new Uint8Array(gzipSync(text));
 const good = JSON.stringify({ revision: 1, document: documentOf(["a"]) });
 for (const [what, coding, body, status] of [
   ["gzipped", "gzip", zip(good), 200],
-  ["gzipped, and not JSON", "gzip", zip("{"), 400],
+  ["gzipped but not JSON", "gzip", zip("{"), 400],
   ["declared as gzip but not compressed", "gzip", good, 400],
   ["truncated inside the gzip", "gzip", zip(good).slice(0, -10), 400],
-  ["gzipped, and larger than the limit when decompressed", "gzip", zip(long), 413],
+  ["gzipped but larger than the limit when decompressed", "gzip", zip(long), 413],
   ["declared as compressed in an unsupported way", "br", good, 415],
 ] as const)
   test(`a body that is ${what} is answered ${status}`, () =>

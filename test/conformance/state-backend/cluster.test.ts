@@ -15,7 +15,7 @@ ownStoreSuite({
   open: (name) => createClusterStateBackend({ kubeconfig, namespace: "default", name }),
 });
 
-test("cluster: the operator's account may save and read state in its own objects, and read no other Secret", async () => {
+test("cluster: the operator's account may save and read state in its own objects, and may read no other Secret", async () => {
   await plane.kubectl(["apply", "--server-side", "-f", "-"], roleManifests("default"));
   const options = { kubeconfig: await plane.kubeconfigFor(users.operator), namespace: "default" };
   const store = createClusterStateBackend({ ...options, name: "sluice-operator-document" });

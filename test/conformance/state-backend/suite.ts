@@ -21,15 +21,19 @@ export function ownStoreSuite({ name, open }: StoreFactory): void {
       }
     });
 
-  within("the key is made once, however many ask for it at a time", "keys", async (store) => {
-    const other = open("keys");
-    const keys = await Promise.all([store.key(), other.key(), store.key()]);
-    await other.close();
-    assert.equal(keys[0]?.length, 32);
-    assert.ok(keys.every((key) => key.equals(keys[0] ?? Buffer.alloc(0))));
-  });
+  within(
+    "the key is generated only once, even if several clients request it at the same time",
+    "keys",
+    async (store) => {
+      const other = open("keys");
+      const keys = await Promise.all([store.key(), other.key(), store.key()]);
+      await other.close();
+      assert.equal(keys[0]?.length, 32);
+      assert.ok(keys.every((key) => key.equals(keys[0] ?? Buffer.alloc(0))));
+    },
+  );
 
-  within("a manifest is replaced only with the version of the one before", "manifests", async (store) => {
+  within("a manifest is replaced only with the version of the previous manifest", "manifests", async (store) => {
     await store.key();
     assert.equal(await store.manifest(), null);
     const first = await store.putManifest("one", null);
@@ -55,7 +59,7 @@ export function ownStoreSuite({ name, open }: StoreFactory): void {
     assert.deepEqual(await store.parts(), ["def"]);
   });
 
-  within("more parts than fit in one answer are all listed", "many", async (store) => {
+  within("more parts than fit in one response are all listed", "many", async (store) => {
     await store.key();
     const names = Array.from({ length: 60 }, (_, index) => `part${index}`).sort();
     for (const part of names) await store.putPart(part, Buffer.from(part));

@@ -164,7 +164,7 @@ describe("a cluster with other writers", () => {
       assert.equal((await replace(store, "services", { ...changed, read_timeout: 60_000 })).fault, undefined);
     }));
 
-  test("adds a target beside the targets of another manager, and changes that manager's targets only by force", () =>
+  test("adds a target to those of another manager, and changes that manager's targets only by force", () =>
     using(async (store, { apply, get }) => {
       await apply(
         "Upstream",
@@ -278,7 +278,7 @@ describe("a cluster with other writers", () => {
       assert.equal((await kubectl("get", "services.sluice.dev,plugins.sluice.dev", "-o", "name")).trim(), "");
     }));
 
-  test("removes a route whose service was removed, so that its name is free again", () =>
+  test("removes a route whose service was removed, so that the route's name is free again", () =>
     using(async (store, { kubectl }) => {
       const users = service("users");
       await create(store, "services", users);
@@ -292,7 +292,7 @@ describe("a cluster with other writers", () => {
       assert.equal((await made()).fault, undefined);
     }));
 
-  test("adds keys while another writer keeps changing the resource's status", () =>
+  test("adds keys while another writer keeps annotating the resource", () =>
     using(async (store, { kubectl }) => {
       const bob = consumer("bob");
       await create(store, "consumers", bob);

@@ -9,7 +9,7 @@ import { certificate, consumer, credential, plugin, route, service, sni } from "
 import { create, isRemoved, type Opener, remove, replace } from "./resource-store.ts";
 
 export interface Trouble {
-  /** Called and awaited before every write of a client; the client throws its error. */
+  /** Called and awaited before every write of a client, except an apply of a Lease; the client throws its error. */
   before?: undefined | ((write: TroubledWrite) => void | Promise<void>);
   /** Writers believe that they hold the Lease: like a process that was suspended until another one took it. */
   isOutOfTurn?: boolean;
@@ -78,7 +78,7 @@ const write = (op: "create" | "replace", collection: Write["collection"], entity
 class Died extends Error {}
 
 export function describeCrashes(name: string, hold: () => Promise<TroubledHolder>): void {
-  describe(`${name} in trouble`, () => {
+  describe(`a store over the resources of ${name}`, () => {
     const using = async (run: (holder: TroubledHolder, all: () => Promise<readonly Resource[]>) => Promise<void>) => {
       const holder = await hold();
       const client = holder.client();
@@ -179,7 +179,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         assert.deepEqual((await other.find("services", { id: users.id }))?.tags, ["before"]);
       }));
 
-    test("undoes a batch that could not be undone at once before it writes again", () =>
+    test("undoes a batch that could not be undone at once, before it writes again", () =>
       using(async (holder, all) => {
         const store = holder.open();
         const users = service("users");
@@ -227,7 +227,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         });
       }));
 
-    test("completes a batch that was complete when its writer died", () =>
+    test("finishes a complete batch whose writer died before its clean-up", () =>
       using(async (holder, all) => {
         const store = holder.open();
         const [gone, users] = [service("gone"), service("users")];
@@ -258,7 +258,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         assert.equal((await all()).length, 3);
       }));
 
-    test("removes the Secrets of a dead writer at the start, and no other Secrets", () =>
+    test("removes the Secrets of a dead writer when it starts, and no other Secrets", () =>
       using(async (holder) => {
         const store = holder.open();
         const bob = consumer("bob");
@@ -313,7 +313,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         assert.doesNotMatch(JSON.stringify(await all()), /hidden/);
         const [made] = await secrets(holder);
         assert.ok(made);
-        // The same write changes nothing; another password needs another Secret.
+        // A write with the same password keeps the Secret; a different password needs another Secret.
         await replace(store, "plugins", { ...limit, config: { ...limit.config, minute: 6 } });
         assert.deepEqual(
           (await secrets(holder)).map(({ metadata }) => metadata.name),

@@ -12,7 +12,7 @@ import { consumer, credential, entity, plugin, route, service } from "./entities
 import type { StoreHolder } from "./suite.ts";
 
 export interface DatabaseKeeper {
-  /** A connection or pool to the file's only database. */
+  /** A connection or a pool to a bootstrapped database. */
   readonly database: Database;
   close(): Promise<void>;
 }
@@ -75,7 +75,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
 
     test("SQL in any text of an entity is stored as text", async () => {
       for (const text of evil) {
-        // Not validated, because no check would accept it.
+        // Members are set after validation, which would reject these texts.
         const bob = { ...consumer("bob", { id: randomUUID() }), username: text, custom_id: text, tags: [text] };
         const odd = { ...service("odd", { id: randomUUID() }), name: text, path: text, host: text };
         const web = { ...route({}), name: text, paths: [text], headers: { [text]: [text] } };
@@ -129,7 +129,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
       assert.equal(await count("services"), 1);
     });
 
-    test("texts that Postgres cannot store are violations, with their paths", async () => {
+    test("texts that Postgres cannot store are reported as violations with their paths", async () => {
       const bad = { ...service("bad"), name: "a\0b", tags: ["fine", "\ud800"] } as Entities["services"];
       const limit = { ...plugin("cors"), config: { "a\0": 1, list: [{ x: "\0" }] } };
       const nul = "must not hold the character U+0000";
@@ -156,7 +156,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
       assert.equal(await count("services"), 0);
     });
 
-    test("either all writes are executed, each with the effects of earlier writes, or no write is executed", async () => {
+    test("either all writes are executed, each seeing the effects of earlier writes, or no write is executed", async () => {
       const [a, b] = [service("a"), service("b")];
       const web = route({ name: "web", service: { id: a.id } });
       const moved = { ...web, service: { id: b.id } };
@@ -326,7 +326,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
       assert.deepEqual(entities.map(({ username }) => username).sort(), ["alone", "twin"]);
     });
 
-    test("the first and the last page of many rows cost the same", async () => {
+    test("the first and the last page of many rows are both read by an index scan", async () => {
       const body = JSON.stringify({ ...consumer("x"), tags: null });
       await database.query(
         `insert into consumers select (jsonb_populate_record(null::consumers,
@@ -345,7 +345,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
         assert.match(await plan(after), /"Node Type":"Index Scan"|"Node Type": ?"Index Scan"/);
     });
 
-    test("a database without tables is unavailable, with the command to run", async () => {
+    test("a database without tables is reported as unavailable, with the command to run", async () => {
       await database.script("alter schema sluice rename to away");
       try {
         await assert.rejects(store.list("services", { size: 1 }), (error) => {

@@ -96,7 +96,7 @@ describe("a directory with files of users", () => {
           entities.map(({ name }) => name),
           ["good"],
         );
-        // An invalid resource can be removed, but not a resource of another Sluice.
+        // An invalid resource can be removed, but not a resource of another class.
         const named = (value: string) => ({ member: "name", value });
         assert.equal(isRemoved(await remove(store, "services", named("bad"))), true);
         assert.equal(isRemoved(await remove(store, "services", named("other"))), false);
@@ -122,7 +122,7 @@ describe("a directory with files of users", () => {
       { "bad.yaml": `${head("Service", "bad")}spec: { url: "http://a", retries: -1 }\n` },
     ));
 
-  test("writes a resource into the namespace of the resource to which it refers, and keys only in the home namespace", () =>
+  test("writes a resource into the namespace of the resource to which it refers, and refuses keys outside the home namespace", () =>
     using(
       async (store, { directory, waited }) => {
         const cart = await store.find("services", { member: "name", value: "shop.cart" });
@@ -166,7 +166,7 @@ describe("a directory with files of users", () => {
       },
     ));
 
-  test("refuses a key beyond the maximum, and keeps no Secret of it", () =>
+  test("refuses a key beyond a consumer's maximum, and keeps no Secret of it", () =>
     using(
       async (store, { directory }) => {
         const bob = await store.find("consumers", { member: "username", value: "bob" });

@@ -10,7 +10,7 @@ export function entity<Name extends Collection>(collection: Name, raw: object): 
   return checked.value;
 }
 
-/** An entity without timestamps, and without members that another entity's resource may change. */
+/** An entity without its timestamps: `updated_at` may change with the resource of another entity. */
 export function timeless<Any extends Entity>(one: Any | null | undefined): object {
   const {
     created_at: _created,

@@ -17,7 +17,7 @@ export function racing(test: StoreTest): void {
     assert.equal(outcomes.filter(({ fault }) => fault === undefined).length, 1);
     for (const { fault } of outcomes)
       if (fault) assert.ok(["unique", "primary-key"].includes(fault.kind), JSON.stringify(fault));
-    // The other store may see the writes a little later.
+    // A store may see the write of another store a little later.
     await waitFor(async () => (await its.all("services")).length > 0, { what: "the service to be found" });
     assert.equal((await its.all("services")).length, 1);
   });

@@ -141,7 +141,7 @@ export function replacing(test: StoreTest): void {
     assert.equal((await its.refused(replace("services", next))).fault.kind, "changed");
   });
 
-  test("writes no change when an entity is replaced by itself", async (its) => {
+  test("leaves an entity unchanged when it is replaced by itself", async (its) => {
     const users = await its.create("services", service("users", { tags: ["a"] }));
     const limit = await its.create("plugins", plugin("rate-limiting", { config: { minute: 1 } }));
     for (const [collection, one] of [

@@ -13,7 +13,7 @@ export interface Opener {
   close(): Promise<void>;
 }
 
-/** Stores over clients, each like an admin listener process. The nodes have every change at once. */
+/** Stores over clients, each like the process of an admin listener. The nodes confirm every write at once. */
 export function createOpener(
   connect: () => ResourceClient,
   { homeNamespace, class: ofClass }: { readonly homeNamespace: string; readonly class: string },

@@ -71,7 +71,7 @@ export const create = (collection: Collection, entity: Entity): Write => ({ op: 
 export const replace = (collection: Collection, entity: Entity): Write => ({ op: "replace", collection, entity });
 export const remove = (collection: Collection, id: string): Write => ({ op: "remove", collection, by: { id } });
 
-/** The outcome of a write must be one of those that a store may return. */
+/** Asserts that `programmed` is absent or a function. */
 function checkOutcome({ programmed }: WriteOutcome): void {
   assert.ok(programmed === undefined || typeof programmed === "function");
 }

@@ -2,7 +2,7 @@ import type { Store } from "../../../gateway/src/stores/store.ts";
 import { createTables, findInTables, listFromTables, write } from "../../../gateway/src/stores/tables/index.ts";
 import { describeStore } from "./suite.ts";
 
-/** The minimal store: the suite compares the other stores with the effects that the tables compute. */
+/** The minimal store: tables in memory compute the effects of its writes, and nothing is persisted. */
 describeStore("tables in memory", async () => {
   let tables = createTables([]);
   const store: Store = {

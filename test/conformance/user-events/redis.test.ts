@@ -40,10 +40,10 @@ describe("Redis", () => {
   });
 });
 
-describe("Redis with a password that was changed", () => {
+describe("a Redis whose password was changed", () => {
   after(endAll);
 
-  it("is logged without the password, for events and for rates", async (context) => {
+  it("is reported in the log without the password, for events and for rates", async (context) => {
     const server = await startRedis("--requirepass", "former-password");
     context.after(() => server.stop());
     const url = server.url.replace("//", "//:former-password@");
@@ -63,7 +63,7 @@ describe("Redis with a password that was changed", () => {
   });
 });
 
-describe("Redis with a certificate of a private authority", () => {
+describe("a Redis with a certificate of a private authority", () => {
   after(endAll);
 
   it("is trusted by a replica whose setting names the authority, and by no other replica", async (context) => {

@@ -44,7 +44,7 @@ describe("two processes on one database", () => {
   }
 
   for (const through of ["redis", "database"] as const) {
-    it(`notify subscribers of both when a user is created on either, through the ${through}`, async () => {
+    it(`notify subscribers of both when a user is created on either, with events through ${through === "redis" ? "Redis" : "the database"}`, async () => {
       const [one, other] = await startTwo(through);
       const followed = [bySocket(one), byStream(one), bySocket(other), byStream(other)];
       await allFollow(one, followed);
@@ -66,7 +66,7 @@ describe("two processes on one database", () => {
       { seconds: 0 },
     ));
 
-  it("notify the other process of every created user before they end", async (context) => {
+  it("notify the other process of every created user before they exit", async (context) => {
     const environment = { SLUICE_USER_API_DATABASE_URL: postgres.url };
     const one = await startReplica(environment);
     await connected([one], "database", true);
@@ -99,7 +99,7 @@ describe("two processes on one database", () => {
     );
   });
 
-  it("end in time although the database no longer answers", { timeout: 30_000 }, async (context) => {
+  it("exit at the drain timeout although the database no longer answers", { timeout: 30_000 }, async (context) => {
     const address = new URL(postgres.url);
     const link = await openLink(Number(address.port));
     context.after(() => link.cut());

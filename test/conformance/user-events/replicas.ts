@@ -20,7 +20,7 @@ export interface Followed {
   readonly names: string[];
 }
 
-/** Clean-up functions of the test, in the order of their start. */
+/** Clean-up functions of the test, which run in reverse order. */
 const ends: (() => unknown)[] = [];
 
 export async function endAll(): Promise<void> {
@@ -119,7 +119,7 @@ export const timesOf = ({ names }: Followed, expected: readonly string[]) =>
 
 /** The duration of the Redis outage. */
 export interface OutageLog {
-  /** 0: until both replicas have noticed the outage, and twenty users were created. */
+  /** At least these seconds, and until both replicas have noticed the outage and twenty users were created. */
   readonly seconds: number;
 }
 

@@ -9,13 +9,13 @@ import type { User, UserStore } from "../../../user-api/src/store/store.ts";
 export interface EventsSuiteOptions {
   /** The implementation's name, for the report. */
   readonly name: string;
-  /** The events of one replica. The events of all open replicas share one transport. */
+  /** Opens the events of one replica. All open replicas share one transport. */
   readonly open: (options: Pick<EventsOptions, "store" | "log">) => Promise<Events>;
   /** Absent where there are no replicas. */
   readonly between?: Between;
 }
 
-/** A proxy between one replica and the server that carries messages. */
+/** A proxy between the replicas and the server that carries their messages. */
 export interface Between {
   /** Closes all connections and refuses new ones. */
   cut(): Promise<void>;
@@ -49,7 +49,7 @@ async function until(condition: () => boolean): Promise<void> {
 }
 
 export function eventsSuite({ name, open, between }: EventsSuiteOptions): void {
-  describe(`events through ${name}`, () => {
+  describe(`event delivery through ${name}`, () => {
     const ends: (() => Promise<void>)[] = [];
     afterEach(async () => {
       for (const end of ends.splice(0)) await end();
@@ -78,7 +78,7 @@ export function eventsSuite({ name, open, between }: EventsSuiteOptions): void {
       return { opened, told, create, warnings };
     }
 
-    it("notifies every subscriber in order, and each replica once", async () => {
+    it("notifies every subscriber of each user once, in order", async () => {
       const count = between === undefined ? 1 : 3;
       const { told, create } = await replicas(count);
       const expected = ["a", "b", "c", "Zoë 🐙"];

@@ -136,7 +136,7 @@ describe("the rates of two replicas with one Redis", () => {
     await says([one, other], AWAY);
   });
 
-  it("stop without logging anything", async (context) => {
+  it("end without a warning when a replica closes", async (context) => {
     const third = await open();
     context.after(() => third.app.close());
     await sharing(first, third);

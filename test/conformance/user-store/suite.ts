@@ -66,7 +66,7 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
       }
     });
 
-    it("accepts an e-mail address once, regardless of case and of how an accent is written", async () => {
+    it("accepts an e-mail address only once, regardless of case and of how an accent is written", async () => {
       const id = randomUUIDv7();
       assert.equal(await store.add(user({ email: `Zoé.${id}@Example.org` })), true);
       for (const email of [`Zoé.${id}@Example.org`, `ZOÉ.${id}@EXAMPLE.ORG`, `zoe\u0301.${id}@example.org`]) {
@@ -85,7 +85,7 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
       ["one of two letters with the same capital form", "ſam", "sam"],
     ] as const;
     for (const [what, one, other] of pairs) {
-      it(`accepts an e-mail address once if it contains ${what}`, async () => {
+      it(`accepts an e-mail address only once if it contains ${what}`, async () => {
         const id = randomUUIDv7();
         const address = (name: string): string => `${name}.${id}@example.org`.normalize("NFC");
         assert.equal(await store.add(user({ email: address(one) })), true);

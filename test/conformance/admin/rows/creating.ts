@@ -198,7 +198,7 @@ export const creating: Table = {
       },
     },
     {
-      does: "refuses a deprecated member whose value differs from that of its replacement",
+      does: "cannot have a deprecated member whose value differs from that of its replacement",
       ask: "POST /plugins",
       json: { name: "rate-limiting", config: { minute: 5, redis_port: 1, redis: { port: 2 } } },
       status: 400,
@@ -272,7 +272,7 @@ export const creating: Table = {
       form: "x=[",
     },
     { does: "removes a route with its plugins", ask: "DELETE /routes/base/", status: 204 },
-    { does: "has removed the route with its plugins", ask: `GET /routes/${ids.route}/plugins`, status: 404 },
+    { does: "has removed the route and its plugins", ask: `GET /routes/${ids.route}/plugins`, status: 404 },
     { does: "removes a consumer with its keys and plugins", ask: "DELETE /consumers/base?foo=bar", status: 204 },
     {
       does: "has removed the consumer's keys",

@@ -1,4 +1,4 @@
-/** Endpoints for information and schemas, and Kong's endpoints that Sluice does not have (docs/reference/kong-compatibility.md). */
+/** Endpoints for information and schemas; Kong's endpoints that Sluice lacks (docs/reference/kong-compatibility.md). */
 import { ids } from "../fixture.ts";
 import type { Row, Table } from "../row.ts";
 

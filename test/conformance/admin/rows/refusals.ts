@@ -309,7 +309,7 @@ export const refusals: Table = {
       has: { code: 2, fields: { service: "expected a record" } },
     },
     {
-      does: "refuses a write below a missing parent",
+      does: "is refused below a missing parent",
       ask: "POST /services/nobody/routes",
       form: "paths=/x",
       status: 404,

@@ -97,7 +97,12 @@ export const removing: Table = {
     { does: "removes an upstream with its targets", ask: "DELETE /upstreams/base.example", status: 204 },
     { does: "has removed the upstream", ask: "GET /upstreams/base.example/targets", status: 404 },
     { does: "removes a certificate by its server name", ask: "DELETE /certificates/base.example", status: 204 },
-    { does: "has also removed its server names", ask: "GET /snis", status: 200, body: { data: [], next: null } },
+    {
+      does: "has also removed the certificate's server names",
+      ask: "GET /snis",
+      status: 200,
+      body: { data: [], next: null },
+    },
     {
       does: "answers 404 for a certificate of that server name",
       ask: "DELETE /certificates/base.example",
