@@ -226,12 +226,7 @@ export const changing: Table = {
       status: 200,
       has: { name: "base" },
     },
-    {
-      does: "follows a POST that creates another entity",
-      ask: "POST /services",
-      form: "name=other&host=a",
-      status: 201,
-    },
+    { does: "follows the POST of another entity", ask: "POST /services", form: "name=other&host=a", status: 201 },
     {
       does: "refuses the name of another entity",
       ask: "PATCH /services/other",
