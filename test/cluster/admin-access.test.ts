@@ -102,7 +102,7 @@ describe("the admin API in a cluster", () => {
     assert.equal(listed, "users");
   });
 
-  test("lets a user with read access read, and gives the reason for every refusal", async () => {
+  test("lets a user with read access read, and refuses writes with the reason", async () => {
     assert.equal((await ask("reader", "GET", "/services/users")).body.name, "users");
     const refused = await ask("reader", "POST", "/services", { name: "mine", host: "a" });
     assert.equal(refused.status, 403);

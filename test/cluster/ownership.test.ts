@@ -41,7 +41,7 @@ interface Running {
   close(): Promise<void>;
 }
 
-describe("the operator and resources of other installations", { concurrency: false }, () => {
+describe("operators and admin listeners of different scopes", { concurrency: false }, () => {
   let plane: ControlPlane;
   let operatorConfig: string;
   const folder = temporaryFolder("ownership");
@@ -195,7 +195,7 @@ describe("the operator and resources of other installations", { concurrency: fal
     await plane.kubectl(["delete", "namespace", ...scopes, "--wait=false"]);
   });
 
-  test("a namespace is added and removed completely with its label", async () => {
+  test("all resources of a namespace are served as soon as it gets the selected label, and none after it loses the label", async () => {
     const label = "sluice.test/gateway";
     await namespace("labelled", { [label]: "public" });
     await namespace("plain");
@@ -216,7 +216,7 @@ describe("the operator and resources of other installations", { concurrency: fal
 
     await plane.kubectl(["label", "namespace", "labelled", "--overwrite", `${label}=private`]);
     await serves(one, ["home", "plain.web"]);
-    // Changes in an unselected namespace are read when it is selected again.
+    // A change in a namespace that is not selected takes effect when the namespace is selected again.
     await apply(route("labelled/more", { paths: ["/more"], serviceRef: { name: "up" } }));
     await apply(route("plain/more", { paths: ["/more-of-plain"], serviceRef: { name: "up" } }));
     await serves(one, ["home", "plain.more", "plain.web"]);
@@ -227,7 +227,7 @@ describe("the operator and resources of other installations", { concurrency: fal
     await remove("gwroute", "default/home");
   });
 
-  test("a reference to another namespace works only while a ReferenceGrant allows it, and never without the kind's CRD", async () => {
+  test("a reference to another namespace works only while a ReferenceGrant allows it, and never without the CRD of ReferenceGrants", async () => {
     for (const name of ["team", "shop"]) await namespace(name);
     await apply(
       service("shop/up"),
@@ -251,7 +251,7 @@ describe("the operator and resources of other installations", { concurrency: fal
     const at = { namespace: "shop", name: "team" };
     const grant = referenceGrant(at, { kind: "Route", namespace: "team" }, { kind: "Service" });
     await waitFor(() => apply(grant), { what: "the new kind to be served" });
-    // The operator checks every half minute whether the kind exists.
+    // The operator retries the list of a missing kind with a backoff of up to 30 s.
     await serves(one, ["team.guess closed", "team.web"], 45_000);
     await says("team/web", "Programmed", /^True/);
     await says("team/guess", "ResolvedRefs", /^False ServiceNotFound/);
@@ -271,7 +271,7 @@ describe("the operator and resources of other installations", { concurrency: fal
 
   const namespaces = ["gateway", "tenant"];
 
-  /** The kubeconfig of a service account in the namespace gateway that has only Roles, as the chart creates them. */
+  /** The kubeconfig of a service account in the namespace `gateway` that has only the Roles that the chart creates. */
   async function withRolesAlone(part: "operator" | "admin"): Promise<string> {
     const account = `sluice-${part}`;
     await plane.kubectl(["create", "serviceaccount", "-n", "gateway", account]);

@@ -7,7 +7,7 @@ import { root } from "../../tools/check/source-files.ts";
 import { type StartOptions, startProcess, temporaryFolder, waitFor } from "../../tools/process/index.ts";
 import { stepsOf } from "./readme.ts";
 
-/** Runs a command to its end; its output is the message when it fails. */
+/** Runs a command and resolves to its output. If the command fails, the error contains the end of the output. */
 async function run(command: string, args: readonly string[], options: Omit<StartOptions, "name">): Promise<string> {
   const name = `${command} ${args.join(" ")}`;
   const started = await startProcess(command, args, { name, ...options });
@@ -37,12 +37,12 @@ before(async () => {
   await run("npm", ["ci"], place);
 });
 
-test("a clean clone installs and checks", async () => {
+test("a clean clone installs its dependencies, passes the check, and is left unchanged", async () => {
   assert.match(await run("npm", ["run", "check"], place), /^\d+ passed, 0 failed$/m);
   assert.equal(await run("git", ["status", "--porcelain"], place), "", "install and check leave the clone unchanged");
 });
 
-test("the README's tour prints the output that the README shows, in its order", async () => {
+test("the README's tour prints the output that the README shows, in the same order", async () => {
   const steps = stepsOf(readFileSync(join(clone, "README.md"), "utf8"), "A five-minute tour");
   assert.equal(steps.length, 3);
   const product = await startProcess("npm", ["start"], { ...place, name: "npm start" });
@@ -72,7 +72,7 @@ const servers = [
   "SLUICE_STORE=file SLUICE_FILE=kong.yml SLUICE_FILE_WRITABLE=true npx sluice start",
 ];
 
-test("the README's database and file exist, and accept the requests of Kong's scripts", async () => {
+test("the README's servers on a database and on a file start as printed, and accept a form, as Kong's scripts send it", async () => {
   const page = readFileSync(join(clone, "README.md"), "utf8");
   const steps = stepsOf(page, "Without a cluster: a database or a file");
   assert.equal(steps.length, servers.length);

@@ -33,8 +33,8 @@ if (process.argv.includes("--write")) {
     const title = /^# (.*)/.exec(input)?.[1] ?? name;
 
     test(`${name}: ${title}`, () => {
-      assert.ok(outputs.includes(name), `there is no ${name}${OUTPUT}: ${COMMAND}`);
-      assert.equal(outcome(input), read(`${name}${OUTPUT}`), `if this is on purpose: ${COMMAND}`);
+      assert.ok(outputs.includes(name), `${name}${OUTPUT} is missing: ${COMMAND}`);
+      assert.equal(outcome(input), read(`${name}${OUTPUT}`), `if this change is intended: ${COMMAND}`);
     });
 
     test(`${name}: the order in which resources arrive does not matter`, () => {
@@ -50,12 +50,14 @@ if (process.argv.includes("--write")) {
         .map((encoded) => Buffer.from(encoded, "base64").toString("utf8").trim())
         .filter((value) => value !== "");
       const { document, conditions } = outcomeOf(resources);
-      // Nodes need certificates and their private keys, passwords of plugins, and headers for upstreams.
+      // Nodes need private keys of certificates, passwords of plugins, and headers for upstreams, so the document may
+      // contain these.
       const { plugins = [], certificates: _, services = [], ...rest } = document;
       const reasons = plugins.map((plugin) => (plugin as { _sluice?: object })._sluice);
       const others = services.map((service) => ({ ...Object(service), upstream_headers: null }));
       const said = JSON.stringify([rest, others, reasons, conditions]);
-      for (const value of values) assert.ok(!said.includes(JSON.stringify(value).slice(1, -1)), `${value} is told`);
+      for (const value of values)
+        assert.ok(!said.includes(JSON.stringify(value).slice(1, -1)), `${value} is disclosed`);
     });
   }
 

@@ -40,7 +40,7 @@ function served({ stringData, ...resource }: Resource): Resource {
 
 const kindOfResource = ({ apiVersion, kind, metadata }: Resource): Kind => {
   const known = kindOf(apiVersion, kind);
-  if (!known) throw new Error(`${metadata.name}: ${apiVersion} ${kind} is no kind that the operator reads`);
+  if (!known) throw new Error(`${metadata.name}: ${apiVersion} ${kind} is not a kind that the operator reads`);
   return known;
 };
 
@@ -53,7 +53,7 @@ export function clusterStateOf(resources: readonly Resource[]): ClusterState {
   return clusterState;
 }
 
-/** For an operator that has just started, after its wait for incomplete batches. */
+/** What an operator holds back that has just started, after it has waited for incomplete batches. */
 function afterRestart(clusterState: ClusterState): HeldBack {
   let time = 0;
   const batches = createBatches({ class: "sluice", now: () => time });
@@ -79,7 +79,7 @@ export function outcomeOf(resources: readonly Resource[]): {
     const resource = resources.find(
       (one) => kindOfResource(one) === kind && resourceKey(one) === `${namespace}/${name}`,
     );
-    if (!resource) throw new Error(`${key} has an outcome and is not there`);
+    if (!resource) throw new Error(`${key} has an outcome, but the input does not contain it`);
     const problems: readonly Problem[] = [...(translation.problems.get(key) ?? []), ...(late.get(key) ?? [])];
     const said = conditionsOf(resource, problems, { programmed: true, message: "" });
     const lines = said.map(({ type, status, reason, message }) =>

@@ -47,7 +47,7 @@ const commands: readonly Says[] = [
   { image: "gateway", does: "reports the missing setting", words: ["gateway"], code: 1, says: /SLUICE_PUSH_TOKEN/ },
   {
     image: "gateway",
-    does: "reports the missing setting of another command",
+    does: "reports the missing package of another command",
     words: ["start"],
     env: { SLUICE_STORE: "file", SLUICE_FILE: "/tmp/sluice.json" },
     code: 1,
@@ -209,7 +209,7 @@ test("test-postgres reports the missing variable", async (context) => {
   assert.match(container.output(), /POSTGRES_PASSWORD or POSTGRES_PASSWORD_FILE/);
 });
 
-test("test-redis answers with the given arguments", async (context) => {
+test("test-redis starts with the given arguments, and answers", async (context) => {
   const port = await freePort();
   const words = ["redis-server", "--port", `${port}`, "--requirepass", "secret", "--save", ""];
   await running(context, "test-redis", { ready: /Ready to accept connections/, words, volumes: { "/data": null } });

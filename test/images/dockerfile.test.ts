@@ -28,7 +28,7 @@ for (const workload of Object.values(workloads)) {
     });
   });
 
-  test(`the Dockerfile starts ${name} as its image does, with the same labels`, () => {
+  test(`the Dockerfile gives ${name} the same user, environment, command and labels as its image`, () => {
     const { Labels, Env, WorkingDir, User, Entrypoint, Cmd } = runAsOf(workload);
     const labels = { ...Labels, "org.opencontainers.image.revision": "$REVISION" };
     const lines = [

@@ -54,7 +54,7 @@ for (const { name, workspace, title } of Object.values(workloads)) {
     });
   }
 
-  test(`${name} has Node, its own programs and no other file at its top level`, () => {
+  test(`${name} has only the expected top-level folders, and no program in /usr except Node`, () => {
     const top = new Set([...all[name].list.keys()].map((path) => path.split("/")[0]));
     assert.deepEqual([...top].toSorted(), ["etc", "lib", "lib64", "sluice", "tmp", "usr", "var"]);
     const run = [...all[name].list].filter(([path, { mode }]) => /^-.*x/.test(mode) && /^usr\//.test(path));
@@ -157,7 +157,7 @@ test("the same sources give the same digest, and images share common layers", ()
   assert.equal(new Set(Object.values(workloads).map(({ name }) => all[name].layers[0])).size, 1);
 });
 
-test("a path longer than a tar header's field is complete", () => {
+test("a file whose path is longer than a tar header's field has its complete path and content in the image", () => {
   const files = [...all.gateway.list].filter(([path, { mode }]) => path.length > 100 && mode.startsWith("-"));
   assert.ok(files.length > 0);
   for (const [path] of files) {

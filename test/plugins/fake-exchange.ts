@@ -19,7 +19,7 @@ import { consumerNamed, routeNamed, serviceNamed } from "../../gateway/src/compi
 import { ThreadCounters } from "../../gateway/src/counters/thread-counters.ts";
 import { createMetrics } from "../../gateway/src/metrics/metrics.ts";
 
-/** Applies header edits to the given headers. Names in any case. */
+/** Applies header edits to the given headers. Header names may be in any case. */
 export class RecordedHeaders implements HeaderEdits {
   readonly #values = new Map<string, string[]>();
   /** Names whose values before the edits are removed. */
@@ -145,7 +145,7 @@ export const pluginsByName: ReadonlyMap<string, PluginDefinition> = new Map(
   builtInPlugins.map((plugin) => [plugin.name, plugin]),
 );
 
-/** The same plugins with these phases instead of their own. */
+/** The plugins that come with Sluice, with these phases instead of their own. */
 export const pluginsWithPhases = (phases: PluginDefinition["phases"]): ReadonlyMap<string, PluginDefinition> =>
   new Map(builtInPlugins.map((plugin) => [plugin.name, { ...plugin, phases }]));
 
@@ -182,8 +182,8 @@ export function fakeExchange(options: FakeExchangeOptions = {}): FakeExchange {
       clientAddress: options.clientAddress ?? "192.0.2.1",
       serverName: null,
       connection: options.connection ?? { localAddress: "127.0.0.1", port: 8000 },
-      // As in the engines: callers pass names in lower case.
       rawHeaders: [...headers].flatMap(([name, values]) => values.flatMap((value) => [name, value])),
+      // As in the engines, callers must pass names in lower case.
       header: (name) => headers.get(name)?.join(", "),
       headerValues: (name) => headers.get(name) ?? [],
       body: async (limit) => (body.length > limit ? null : body),
@@ -221,7 +221,7 @@ export function fakeExchange(options: FakeExchangeOptions = {}): FakeExchange {
   };
 }
 
-// What stands behind the services.
+// For tests that look behind the services.
 export { ThreadCounters } from "../../gateway/src/counters/thread-counters.ts";
 export { createMetrics } from "../../gateway/src/metrics/metrics.ts";
 export { textOf } from "../../gateway/src/metrics/slices.ts";

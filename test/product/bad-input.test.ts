@@ -41,11 +41,11 @@ const statusOf = async (path: string) => (await get(`${nodes[0]}${path}`)).statu
 const isShown = (pattern: RegExp) =>
   waitFor(() => shown.some((line) => pattern.test(line)), { what: `a line on the terminal like ${pattern}` });
 
-before(() => assert.deepEqual(shown, [], "a start without errors prints only its greeting"));
+before(() => assert.deepEqual(shown, [], "a start without errors prints no warning and no error"));
 
 provesBadInput({ nodes, put, conditions }, { refusedBySchema: false });
 
-test("an error is also on the terminal, with its resource", async () => {
+test("the terminal also shows an error, with the name of its resource", async () => {
   await isShown(/^operator: .*spec\.stripPaths: unknown field.*unknown-field/);
 });
 

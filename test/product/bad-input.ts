@@ -62,7 +62,7 @@ const cases: readonly Case[] = [
     refusal: /spec\.stripPath.*boolean/,
   },
   {
-    what: "an unknown field in the config of a protecting plugin: its route answers 503",
+    what: "an unknown field in the config of a protecting plugin, whose route answers 503",
     items: protectedRoute("unknown-config", { plugin: "rate-limiting", config: { minute: 5, minutes: 5 } }),
     kind: "Plugin",
     name: "unknown-config",
@@ -72,7 +72,7 @@ const cases: readonly Case[] = [
     answers: [["/unknown-config", 503]],
   },
   {
-    what: "a wrong type in the config of a protecting plugin: its route answers 503",
+    what: "a wrong type in the config of a protecting plugin, whose route answers 503",
     items: protectedRoute("wrong-config", { plugin: "rate-limiting", config: { minute: "sixty" } }),
     kind: "Plugin",
     name: "wrong-config",
@@ -82,7 +82,7 @@ const cases: readonly Case[] = [
     answers: [["/wrong-config", 503]],
   },
   {
-    what: "a misspelt plugin: its route answers 503, with or without a key",
+    what: "a misspelt plugin, whose route answers 503 with or without a key",
     items: [...consumer("misspelt", "misspelt"), ...protectedRoute("misspelt", { plugin: "key-atuh" })],
     kind: "Plugin",
     name: "misspelt",
@@ -96,7 +96,7 @@ const cases: readonly Case[] = [
     refusal: /Unsupported value: "key-atuh"/,
   },
   {
-    what: "a plugin that Sluice does not have: the routes of its service answer 503",
+    what: "a plugin that Sluice does not have, on a service whose routes answer 503",
     items: [
       resource("Service", "jwt", { url: "http://127.0.0.1:1" }),
       route("jwt", { serviceRef: { name: "jwt" } }),
@@ -112,7 +112,7 @@ const cases: readonly Case[] = [
     refusal: /Unsupported value: "jwt"/,
   },
   {
-    what: "an unknown plugin that is disabled: its route is served",
+    what: "an unknown plugin that is disabled, on a route that is served",
     items: protectedRoute("unknown-off", { plugin: "jwt", enabled: false }),
     kind: "Plugin",
     name: "unknown-off",
@@ -123,7 +123,7 @@ const cases: readonly Case[] = [
     refusal: /Unsupported value: "jwt"/,
   },
   {
-    what: "a wrong type in the config of another plugin: its route is served without the plugin",
+    what: "a wrong type in the config of a plugin that does not protect, on a route that is served without it",
     items: protectedRoute("wrong-cors", { plugin: "cors", config: { max_age: "long" } }),
     kind: "Plugin",
     name: "wrong-cors",
@@ -133,7 +133,7 @@ const cases: readonly Case[] = [
     answers: [["/wrong-cors", 200]],
   },
   {
-    what: "a route to a missing service: it answers 503",
+    what: "a route to a missing service, which answers 503",
     items: [route("lost")],
     kind: "Route",
     name: "lost",
@@ -152,7 +152,7 @@ const cases: readonly Case[] = [
     message: /spec\.targetRefs\[0\]\.name: .*Route nowhere/,
   },
   {
-    what: "a Secret without the key: the consumer's other key works",
+    what: "a Secret without the key of a consumer, whose other key works",
     items: [
       ...protectedRoute("keys", { plugin: "key-auth" }),
       secret("half-key", { key: "half" }),
@@ -173,7 +173,7 @@ const cases: readonly Case[] = [
     ],
   },
   {
-    what: "two routes with the same match: the older one is served",
+    what: "two routes with the same match, of which the older one is served",
     items: [route("same-a", { ...echo, paths: ["/same"] }), route("same-b", { ...echo, paths: ["/same"] })],
     kind: "Route",
     name: "same-b",
@@ -183,7 +183,7 @@ const cases: readonly Case[] = [
     answers: [["/same", 200]],
   },
   {
-    what: "a key used twice: the older consumer keeps it",
+    what: "a key of two consumers, of which the older one keeps it",
     items: [...consumer("twin-a", "twin"), ...consumer("twin-b", "twin")],
     kind: "Consumer",
     name: "twin-b",

@@ -63,7 +63,7 @@ async function askFromPage(path: string, { key = "demo-key", credentials = "omit
   const page = await browser.newPage();
   try {
     await page.goto(origin);
-    // As a string, because code that runs in the page would need the page's types.
+    // The code is a string, because a function that runs in the page would need the types of the DOM.
     return await page.evaluate<Seen>(`
       fetch(${JSON.stringify(`http://${chosen.proxy}${path}/graphql`)}, {
         method: "POST",

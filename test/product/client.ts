@@ -1,4 +1,4 @@
-/** Requests of the suites of the whole product. */
+/** The requests and the upstream of the suites that test the whole product. */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -15,14 +15,14 @@ async function read(response: Response): Promise<Answer> {
   return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
 }
 
-/** GET of an address. */
+/** Sends a GET request. Rejects if there is no response within 10 s. */
 export async function get(url: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
   return read(await fetch(url, { headers, signal: AbortSignal.timeout(10_000) }));
 }
 
 export interface Question {
   readonly query: string;
-  /** Sent as the header apikey; none when undefined. */
+  /** Sent in the header apikey. Undefined: no key is sent. */
   readonly key?: string;
   /** Path of the route. Default /users. */
   readonly path?: string;

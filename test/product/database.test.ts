@@ -94,7 +94,7 @@ describe("several processes over one Postgres", () => {
     assert.equal(made.headers.get("x-sluice-programmed"), "true");
     assert.deepEqual(await Promise.all(nodes.map((node) => get(node, "/hello"))), [200, 200]);
 
-    // A window that ends during the test would reset the count; a year's does not.
+    // A window that ends during the test would reset the count. A year is too long to end during the test.
     const config = { year: 3, policy: "cluster" };
     const limited = await write("POST", "/routes/hello/plugins", { name: "rate-limiting", config });
     assert.equal(limited.headers.get("x-sluice-programmed"), "true");

@@ -1,7 +1,7 @@
 import { freePort } from "../../tools/process/index.ts";
 import { addresses, type Chosen, type Name } from "../../tools/start/processes.ts";
 
-/** Free addresses for a whole product, so that it conflicts with no other one. */
+/** Free addresses for all listeners of a product, so that several products can run on one machine. */
 export async function freeAddresses(): Promise<Chosen> {
   const names = Object.keys(addresses) as Name[];
   const taken = new Set<number>();

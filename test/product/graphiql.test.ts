@@ -39,7 +39,7 @@ async function answered(document: string, text: string, then: () => Promise<unkn
   const introspected = page.waitForResponse((response) => response.request().postData()?.includes("__schema") === true);
   await page.goto(`http://127.0.0.1:${port}/graphiql?query=${encodeURIComponent(document)}`);
   await introspected;
-  // By POST, or by GET for a subscription.
+  // GraphiQL sends the document by POST, or by GET if it is a subscription.
   const begun = page.waitForResponse((response) =>
     `${response.url()} ${response.request().postData()}`.includes(firstField(document)),
   );

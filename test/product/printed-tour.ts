@@ -28,7 +28,7 @@ export function typeInShell(command: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const options = { cwd: new URL("../..", import.meta.url), timeout: 60_000 };
     execFile("sh", ["-c", command], options, (error, stdout, stderr) => {
-      // The last command's exit code is that of the step: grep fails without a match.
+      // A step with output succeeds whatever the exit code of its last command is: grep fails without a match.
       if (error && (error.killed || stdout === "")) reject(new Error(`${command}\n${stderr}`, { cause: error }));
       else resolve(`${stdout}${stderr}`.replaceAll("\r\n", "\n"));
     });

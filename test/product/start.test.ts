@@ -61,7 +61,7 @@ async function descendant(root: number, pattern: RegExp): Promise<number> {
   return Number(found[1]);
 }
 
-/** npm's own shell ends by the signal, after all other processes have shut down gracefully. */
+/** Waits for a graceful end. Only npm's own shell may end by the signal, after all other processes have ended. */
 async function endsInOrder(product: Process): Promise<void> {
   const exit = await product.ended();
   assert.ok(exit.code === 0 || exit.signal === "SIGINT", `${JSON.stringify(exit)}\n${product.tail()}`);

@@ -8,14 +8,14 @@ export interface Load {
   readonly failures: readonly string[];
 }
 
-/** Milliseconds between two requests of one client: constant, and long enough to leave CPU time for other work. */
+/** Milliseconds between a response and the client's next request, which leaves CPU time for other work. */
 const BETWEEN = 4;
 
 /**
  * Sends requests on keep-alive connections, two clients for each URL, until the work is done.
  *
- * @param urls The requested URLs; each must return 200. @returns for each URL the number of responses and the
- * failures.
+ * @param urls The requested URLs. A response with a status other than 200 is a failure.
+ * @returns For each URL the number of responses with 200, and the failures.
  */
 export async function underLoad(
   urls: readonly string[],

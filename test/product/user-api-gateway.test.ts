@@ -18,7 +18,7 @@ const FORGED = {
   "x-real-ip": "10.9.8.7",
 };
 
-/** @param port Of the user API */
+/** @param port The port of the user API. */
 const configuration = (port: number): object => ({
   _format_version: "3.0",
   services: [
@@ -29,7 +29,7 @@ const configuration = (port: number): object => ({
       routes: [{ name: "users", paths: ["/users"] }],
       plugins: [{ name: "key-auth", config: { anonymous: "nobody", hide_credentials: true } }],
     },
-    // A service without the secret, as a forgotten setting.
+    // A service without the secret, as if the setting had been forgotten.
     { name: "bare", url: `http://127.0.0.1:${port}`, routes: [{ name: "bare", paths: ["/bare"] }] },
   ],
   consumers: [
@@ -120,7 +120,7 @@ describe("the user API behind a node", () => {
     return { status: response.status, body: await response.json() } as Answer;
   }
 
-  test("a caller that claims to be a consumer is refused without the gateway, and with a wrong secret", async () => {
+  test("a caller that bypasses the gateway and claims to be a consumer is refused, also with a wrong secret", async () => {
     for (const [what, more] of [
       ["nothing", {}],
       ["another secret", { "x-gateway-secret": `${SECRET}x` }],
@@ -195,13 +195,13 @@ describe("the user API behind a node", () => {
     );
     assert.match(JSON.stringify(rita.names[0]), /^{"name":"heard\d+"}$/);
     assert.deepEqual([rita.errors, walt.errors], [[], []]);
-    // The same socket with the other scope.
+    // The reader's own socket does not have the scope of the mutation.
     rita.run(create("by-socket"));
     await waitFor(() => rita.errors.length > 0, { what: "the reader to be refused" });
     assert.deepEqual(rita.errors, ["FORBIDDEN"]);
   });
 
-  test("a WebSocket that claims to be a consumer is refused without the gateway", async (context) => {
+  test("a WebSocket that bypasses the gateway and claims to be a consumer is refused", async (context) => {
     for (const headers of [FORGED, { ...FORGED, "x-gateway-secret": "forged-but-long-enough" }]) {
       const forged = follow(context, `ws://${direct}/graphql`, headers);
       forged.run("subscription { userCreated { name } }");

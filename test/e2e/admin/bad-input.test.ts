@@ -30,7 +30,7 @@ const standing: readonly object[] = [
   { method: "POST", path: "/services/base/plugins", body: { name: "cors", instance_name: "base" } },
 ];
 
-/** The path and body that create one entity of each kind. `cors` is a plugin that the entities above do not use. */
+/** The path and body that create another entity of each kind. The new `cors` is global; the one above has a service. */
 const makings: Readonly<Record<Collection, readonly [path: string, body: object]>> = {
   certificates: ["/certificates", first],
   snis: ["/snis", { name: "other.example", certificate: { id: certificate } }],
@@ -52,7 +52,7 @@ const faultyReferences: readonly (readonly [what: string, method: string, path: 
   ["a route of a missing service, by name", "POST", "/routes", { paths: ["/"], service: { name: "none" } }],
   ["a route that is its own service", "PUT", `/routes/${unknown}`, { paths: ["/"], service: { id: unknown } }],
   [
-    "a route whose service is the id of a consumer",
+    "a route with the id of a consumer as its service",
     "POST",
     "/routes",
     { paths: ["/"], service: { id: deriveId("consumers", "base") } },
@@ -101,7 +101,7 @@ const faultyReferences: readonly (readonly [what: string, method: string, path: 
   ],
 ];
 
-/** A route of the maximum size: 340 kB. */
+/** A route with the maximum number of paths, headers and values: 240 kB of JSON. */
 const largestRoute = (index: number) => ({
   name: `large-${index}`,
   paths: Array.from({ length: 64 }, (_, at) => `/${index}/${at}/${"p".repeat(1000)}`),
@@ -163,7 +163,7 @@ for (const store of writableStores) {
       await isAsBefore();
     });
 
-    test("with texts that have a meaning in other languages is stored literally, also in names", async () => {
+    test("with texts that have a meaning in SQL, YAML, JSON or HTML is stored literally, also in names", async () => {
       const writes = hostileTexts.map((text) => ({
         method: "POST",
         path: "/consumers",
@@ -204,7 +204,7 @@ for (const store of writableStores) {
       await isAsBefore();
     });
 
-    test("with a forged offset finds no more than a page, or is refused", async () => {
+    test("with a forged offset gets a page of entities, or is refused", async () => {
       const { offset } = Object(ok(await ask("GET", "/tags?size=1")));
       const page = Object(ok(await ask("GET", "/snis?size=1")));
       const offsets = [
@@ -236,7 +236,7 @@ for (const store of writableStores) {
       await isAsBefore();
     });
 
-    test("of 5 MB is accepted if it is valid, and refused with each error otherwise", async () => {
+    test("of 5 MB is accepted if it is valid, and refused if one of its writes is invalid", async () => {
       const routes = Array.from({ length: 25 }, (_, index) => largestRoute(index));
       const text = JSON.stringify({ writes: routes.map(routeOf) });
       assert.ok(text.length > 5_000_000, `${text.length}`);
@@ -263,7 +263,7 @@ for (const store of writableStores) {
       await isAsBefore();
     });
 
-    test("with an error in one of many writes writes no entity", async () => {
+    test("with an error in one write of a batch changes no entity", async () => {
       const good = Array.from({ length: 20 }, (_, index) => serviceOf(`good-${index}`));
       const faults: readonly object[] = [
         { method: "POST", path: "/services", body: { name: "base", host: "a" } },
@@ -282,7 +282,7 @@ for (const store of writableStores) {
       await isAsBefore();
     });
 
-    test("of two concurrent writers gives a name to one of them", async () => {
+    test("of four concurrent clients that claim the same name is accepted from exactly one of them", async () => {
       for (const [path, json, fault] of races) {
         const replies = await Promise.all(Array.from({ length: 4 }, () => ask("POST", path, { json })));
         const won = replies.filter(({ status }) => status === 201);
@@ -296,7 +296,7 @@ for (const store of writableStores) {
       await isAsBefore();
     });
 
-    test("of two concurrent batches with the same name writes one batch completely, and no entity of the other batch", async () => {
+    test("in two concurrent batches that claim the same name is stored completely from one batch, and not at all from the other", async () => {
       const of = (who: string) => [
         ...Array.from({ length: 5 }, (_, index) => serviceOf(`${who}-${index}`)),
         { method: "POST", path: "/services", body: { name: "wanted", host: who } },
@@ -340,7 +340,7 @@ for (const store of writableStores) {
   });
 }
 
-/** Concurrent writes of four clients, with a member that only one of them can have. */
+/** Writes of which only one can succeed when four clients send them at once, with the `fields` of a refusal. */
 const races: readonly (readonly [path: string, body: object, fault: object])[] = [
   ["/services", { name: "one", host: "a" }, { name: "one" }],
   ["/routes", { name: "one", paths: ["/one"] }, { name: "one" }],
@@ -368,7 +368,10 @@ interface Making {
   readonly place: Place;
 }
 
-/** Creates an entity with SQL in a member, checks that it is stored unchanged, and removes it. */
+/**
+ * Creates an entity with SQL in a member, checks that the member is stored unchanged, and removes the entity. A refusal
+ * must be a schema violation.
+ */
 async function keepsOrRefuses(ask: Ask, { path, body, place }: Making): Promise<void> {
   const what = `${path} ${place.join(".")}`;
   const made = await ask("POST", path, { json: merged(body, bodyWith(place, sql)) });
@@ -383,7 +386,7 @@ async function keepsOrRefuses(ask: Ask, { path, body, place }: Making): Promise<
   ok(await ask("DELETE", `${path}/${id}`));
 }
 
-/** One level is enough: a config is the only record that both may have. */
+/** Merges two bodies and their `config`, the only record that both may have. */
 function merged(body: object, added: unknown): object {
   const both = { ...body, ...Object(added) };
   if ("config" in body && "config" in Object(added)) both.config = { ...Object(body.config), ...Object(added).config };

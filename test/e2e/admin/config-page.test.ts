@@ -9,7 +9,7 @@ import { startProcess, temporaryFolder } from "../../../tools/process/index.ts";
 const page = readFileSync(join(root, "docs/how-to/convert-import-and-export.md"), "utf8");
 const shown = [...page.matchAll(/^```console\n(.*?)^```$/gms)].map(([, lines = ""]) => lines).join("");
 
-test("the commands of the page print what the page shows", async (context) => {
+test("the commands of convert-import-and-export.md print what the page shows", async (context) => {
   const folder = temporaryFolder("page");
   context.after(() => folder.remove());
   const commands = shown.split("\n").flatMap((line) => (line.startsWith("$ ") ? [line.slice(2)] : []));

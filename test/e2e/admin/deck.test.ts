@@ -9,7 +9,7 @@ import { certificateId, everyKind, nextDay } from "./every-kind.ts";
 import { countEntities, empty, fileOfSize, type KongFile, ordered, plugin, rateLimits } from "./kong-file.ts";
 import { type RunningStore, writableStores } from "./stores.ts";
 
-/** Services of the large file, which has seven entities for each. */
+/** The number of services in the large file, which has seven entities per service. */
 const large = 1000;
 
 for (const store of writableStores) {
@@ -65,7 +65,7 @@ for (const store of writableStores) {
     });
 
     for (const [what, config] of rateLimits) {
-      test(`a file with ${what} of rate-limiting causes no difference once it is synced`, async () => {
+      test(`a file whose rate-limiting has ${what} causes no difference once it is synced`, async () => {
         const dumped: KongFile = { ...empty, plugins: [plugin("rate-limiting", config)] };
         assert.deepEqual((await deck.change("sync", dumped)).created, ["plugin rate-limiting (global)"]);
         assert.deepEqual(await deck.change("diff", dumped), nothing);
@@ -119,7 +119,7 @@ for (const store of writableStores) {
       );
     });
 
-    test("with --select-tag entities without the tag are not changed", async () => {
+    test("with --select-tag, entities without the tag are not changed", async () => {
       await deck.change("sync", file);
       const tag = ["--select-tag", "team-b"];
       const services = [{ name: "b", host: "b.test", routes: [{ name: "b", paths: ["/b"] }] }];

@@ -34,7 +34,7 @@ export interface Deck {
 
 export const nothing: Changes = { created: [], updated: [], deleted: [] };
 
-/** Caches the YAML of files, because writing a large file as YAML takes us as long as decK takes to read it. */
+/** Caches the YAML of files, because generating the YAML of a large file takes as long as decK takes to read it. */
 const texts = new WeakMap<KongFile, string>();
 
 function textOf(file: KongFile): string {
@@ -47,7 +47,7 @@ function textOf(file: KongFile): string {
 export function createDeck(admin: string, folder: string): Deck {
   mkdirSync(folder, { recursive: true });
   let runs = 0;
-  /** decK's output for a large file exceeds the kept process output: it goes into a file. */
+  /** stdout goes into a file, because decK prints more for a large file than `startProcess` keeps. */
   async function run(args: readonly string[], file?: KongFile): Promise<Run> {
     const base = join(folder, `${++runs}`);
     if (file !== undefined) writeFileSync(`${base}.yaml`, textOf(file));

@@ -1,9 +1,9 @@
-/** A small file with every kind of entity and every way for one to refer to another, and the same file after changes. */
+/** A small file with every kind of entity and every kind of reference between entities, and the same file after changes. */
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { type Entity, type KongFile, plugin } from "./kong-file.ts";
 
-/** The port to which the service `users` sends its requests. */
 export interface EveryKind {
+  /** The port to which the service `users` sends its requests. */
   readonly upstreamPort: number;
 }
 
@@ -12,7 +12,7 @@ const authority = await makeAuthority();
 const pair = await authority.issue({ name: "example.test", sans: ["example.test"], usage: "server" });
 const later = await authority.issue({ name: "example.test", sans: ["example.test"], usage: "server" });
 
-/** No member has its default, so that a dump without defaults is the same. */
+/** No member except `enabled` of plugins has its default value, so that a dump without defaults equals the file. */
 export function everyKind({ upstreamPort }: EveryKind): KongFile {
   return {
     _format_version: "3.0",

@@ -58,7 +58,7 @@ const stores: readonly FullStore[] = [
   },
 ];
 
-/** Maximum writes until an embedded database needs another page. */
+/** Maximum number of writes until an embedded database needs another page. */
 const MOST = 2000;
 
 for (const { name, size, settings, told, isDatabase } of stores) {

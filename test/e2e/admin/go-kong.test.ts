@@ -1,4 +1,4 @@
-/** Every step of the program in test/clients/go-kong is a test, for each store that can be written to. */
+/** Every step of the program in test/clients/go-kong is a test, for each store that the admin API can write to. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { startProcess } from "../../../tools/process/index.ts";
@@ -12,7 +12,7 @@ interface Step {
 }
 
 for (const store of writableStores) {
-  // The steps are known once the program has run; a test must be declared before its file ends.
+  // The program runs first, because tests must be declared while this file is loaded, and its output names the steps.
   const running = await store.start();
   const program = await startProcess(await tool("go-kong"), [running.admin], { name: "go-kong" });
   const exit = await program.ended();

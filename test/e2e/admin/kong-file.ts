@@ -36,21 +36,27 @@ const redis = {
 };
 const former = Object.fromEntries(Object.entries(redis).map(([name, value]) => [`redis_${name}`, value]));
 
-/** Configs of rate-limiting in files dumped from Kong 3.8 and 3.9 (both spellings), from older and from newer versions. */
+/**
+ * Configs of rate-limiting in files dumped from Kong 3.8 and 3.9 (both spellings), from older versions (the deprecated
+ * spelling) and from newer versions (the current spelling).
+ */
 export const rateLimits: readonly (readonly [what: string, config: object])[] = [
-  ["both spellings", { minute: 5, policy: "redis", redis, ...former }],
-  ["both spellings and no Redis", { minute: 5, redis: { port: 6379 }, redis_host: null, redis_port: 6379 }],
-  ["the deprecated spelling", { minute: 5, policy: "redis", ...former }],
-  ["one deprecated member", { minute: 5, policy: "redis", redis_host: "redis.example.test" }],
-  ["the current spelling", { minute: 5, policy: "redis", redis }],
+  ["both spellings of its Redis fields", { minute: 5, policy: "redis", redis, ...former }],
+  [
+    "both spellings of its Redis fields without a host",
+    { minute: 5, redis: { port: 6379 }, redis_host: null, redis_port: 6379 },
+  ],
+  ["the deprecated spelling of its Redis fields", { minute: 5, policy: "redis", ...former }],
+  ["one deprecated Redis field", { minute: 5, policy: "redis", redis_host: "redis.example.test" }],
+  ["the current spelling of its Redis fields", { minute: 5, policy: "redis", redis }],
 ];
 
 const list = <T>(length: number, make: (index: number) => T): readonly T[] =>
   Array.from({ length }, (_, index) => make(index));
 
 /**
- * A file of one shape in any size: two routes and three plugins a service, and half as many consumers with a key as
- * services. A thousand services make 7,000 entities.
+ * A file with any number of services: two routes and three plugins per service, and half as many consumers, each with a
+ * key, as services. A thousand services make 7,000 entities.
  */
 export function fileOfSize(services: number): KongFile {
   return {

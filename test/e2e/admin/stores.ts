@@ -9,9 +9,9 @@ import type { Chosen, Env } from "../../../tools/start/processes.ts";
 import { freeAddresses } from "../../product/free-addresses.ts";
 
 export interface RunningStore {
-  /** Address of the admin listener, http. */
+  /** http:// URL of the admin listener. */
   readonly admin: string;
-  /** Address of a node's proxy, http. */
+  /** http:// URL of a node's proxy. */
   readonly proxy: string;
   stop(): Promise<void>;
 }

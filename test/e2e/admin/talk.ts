@@ -5,7 +5,7 @@ import { type Reply, type RequestOptions, requestAt } from "../../../gateway/src
 
 export type Ask = (method: string, path: string, asking?: RequestOptions) => Promise<Reply>;
 
-/** @param admin the address of the listener, http. */
+/** @param admin http:// URL of the listener. */
 export const talkTo = (admin: string): Ask => requestAt(Number(new URL(admin).port));
 
 /** Many writes as one request. */
@@ -19,7 +19,7 @@ export async function sendAndLeave(
   const { hostname, port, host } = new URL(admin);
   const socket = connect(Number(port), hostname);
   socket.on("error", () => {
-    // The other side may end the connection first.
+    // The server may end the connection first.
   });
   await once(socket, "connect");
   const head = `${method} ${path} HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;

@@ -8,7 +8,7 @@ import { release } from "./helm.ts";
 const admin = `http://${release}-admin.${namespace}.svc.cluster.local:8001`;
 const own = `system:serviceaccount:${namespace}:${release}-admin`;
 
-/** Two accounts of another team; one may create Services of ours and nothing else. */
+/** Two accounts of another team; `deployer` may only create Services in the release's namespace. */
 const accounts = `
 apiVersion: v1
 kind: ServiceAccount

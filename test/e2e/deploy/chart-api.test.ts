@@ -48,7 +48,7 @@ describe("the charts on an API server", () => {
     assert.equal(await plane.kubectl(["get", "deploy,secret,service", "-n", "sluice", "-o", "name"]), "");
   });
 
-  test("the chart sluice-crds is refused if `sluice-operator crds apply` created the CRDs, until they are handed over", async () => {
+  test("the chart sluice-crds is refused if `sluice-operator crds apply` created the CRDs, until they are handed over to Helm", async () => {
     const { code: applied, said } = await crdsApply();
     assert.equal(applied, 0, said);
     const { code, stderr } = await install(charts.crds, ["sluice-crds", "-n", "sluice"]);
@@ -95,7 +95,7 @@ describe("the charts on an API server", () => {
   });
 
   for (const name of cases)
-    test(`the API server would store ${name}`, async () => {
+    test(`the API server accepts all objects of golden ${name}`, async () => {
       const args = [release, "-n", "sluice", "-f", valuesOf(name), "--dry-run=server", ...withoutForeign];
       const { code, stderr } = await install(charts.sluice, args);
       assert.equal(code, 0, stderr);
@@ -123,7 +123,7 @@ describe("the charts on an API server", () => {
   });
 });
 
-/** The faults that kubeconform finds, as its lines. */
+/** The lines in which kubeconform reports errors; empty if there are none. */
 async function conform(objects: readonly Rendered[], folder: string): Promise<string> {
   const program = await tool("kubeconform");
   const args = ["-strict", "-skip", foreign, "-schema-location", schemaLocation(folder), "-"];
@@ -138,7 +138,7 @@ interface PodSpec {
   readonly volumes?: readonly object[];
 }
 
-/** An object with a pod template; with `volumeClaimTemplates` a StatefulSet. */
+/** The spec of an object with a pod template. Only a StatefulSet has `volumeClaimTemplates`. */
 interface Maker {
   readonly template?: { readonly spec: PodSpec };
   readonly volumeClaimTemplates?: readonly { readonly metadata: { readonly name: string } }[];
@@ -149,7 +149,7 @@ function podOf({ kind, metadata: { name }, spec }: Rendered): readonly object[] 
   const { template, volumeClaimTemplates = [] } = (spec ?? {}) as Maker;
   const pod = kind === "Pod" ? (spec as PodSpec) : template?.spec;
   if (pod === undefined) return [];
-  // The API server would look for the accounts that the chart makes.
+  // The API server would refuse the pod, because the service account that the chart creates does not exist.
   const { serviceAccountName: _, volumes = [], ...rest } = pod;
   const claimed = volumeClaimTemplates.map(({ metadata }) => ({ name: metadata.name, emptyDir: {} }));
   const metadata = { name, namespace: "sluice" };

@@ -1,4 +1,4 @@
-/** Upgrades that fail: the reported reasons, and the traffic that continues meanwhile. */
+/** Upgrades that fail: the reported reasons, and traffic, which continues during them. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isDeepStrictEqual } from "node:util";

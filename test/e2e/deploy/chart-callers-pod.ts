@@ -1,4 +1,4 @@
-/** A pod in another namespace whose programs use the gateway by its Service. */
+/** A pod in another namespace whose programs use the gateway through its Service. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Cluster } from "../../../tools/cluster/pods/cluster.ts";
@@ -22,17 +22,17 @@ export interface Callers {
     init?: { method?: string; headers?: Readonly<Record<string, string>>; body?: string },
   ): Promise<Answer>;
   /**
-   * Makes the gateway forward the path /slow to the pod's upstream. It answers with the address of its client, after 300 ms
-   * or the number of milliseconds in the query parameter `takes`.
+   * Makes the gateway forward the path /slow to the pod's upstream. The upstream answers with the address of its client,
+   * after 300 ms or the number of milliseconds in the query parameter `takes`.
    */
   serve(): Promise<unknown>;
   /** Sends requests from the pod until the returned function is called; `seen` lists those that its upstream received. */
   load(options: LoadOptions): Promise<() => Promise<LoadReport & { readonly seen: readonly Seen[] }>>;
-  /** Subscribers in the pod until the returned function is called. Each has received an event. */
+  /** Runs subscribers in the pod until the returned function is called. Resolves when each has received an event. */
   followers(options: FollowersOptions): Promise<() => Promise<FollowersReport>>;
 }
 
-/** A slow upstream behind the gateway, by the resources of its own team. */
+/** Resources in the pod's namespace that forward requests from the gateway to the pod's slow upstream. */
 const slow = `
 apiVersion: sluice.dev/v1alpha1
 kind: Service
@@ -47,7 +47,7 @@ spec: { serviceRef: { name: slow }, paths: [/slow] }
 
 const files = ["chart-callers.ts", "chart-followers.ts", "load.ts"];
 
-/** Node in this image runs the sources without a build. */
+/** Node.js in this image runs the TypeScript sources without a build. */
 const objects = (image: string) => [
   { apiVersion: "v1", kind: "Namespace", metadata: { name: callersNamespace } },
   {
@@ -95,7 +95,7 @@ export async function startCallers(cluster: Cluster, image: string): Promise<Cal
   await cluster.kubectl(["apply", "--server-side", "-f", "-"], list);
   const inTheirs = ["--namespace", callersNamespace];
   await cluster.kubectl([...inTheirs, "wait", "pod/callers", "--for=condition=Ready", "--timeout=60s"]);
-  // By the pod's address, because its Service may have no endpoints yet.
+  // The commands go to the pod's address, because the Service only has the port of the upstream.
   const address = await cluster.kubectl([...inTheirs, "get", "pod/callers", "-o", "jsonpath={.status.podIP}"]);
   const { port } = await cluster.forward(address, 8080);
   async function act<Result>(name: string, options: object = {}): Promise<Result> {

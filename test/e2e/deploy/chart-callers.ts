@@ -1,12 +1,12 @@
 /**
  * The program of the callers' pod: port 8080 receives the test's commands, and port 8081 is an upstream that delays its
- * responses. It runs in a pod, so it imports nothing from the repository.
+ * responses. It runs in a pod, so it imports only files that chart-callers-pod.ts mounts there.
  */
 import { createServer, type IncomingMessage } from "node:http";
 import { type Followers, startFollowers } from "./chart-followers.ts";
 import { type Load, startLoad } from "./load.ts";
 
-/** A request that came to the upstream. */
+/** A request that the upstream received. */
 export interface Seen {
   /** The request's header `x-request-id`. */
   readonly id: string;
@@ -16,7 +16,7 @@ export interface Seen {
   answered: boolean;
 }
 
-/** Milliseconds that the upstream takes for an answer, unless the query says `takes`. */
+/** Milliseconds that the upstream takes for a response, unless the query parameter `takes` sets them. */
 const usually = 300;
 
 const loads: Load[] = [];

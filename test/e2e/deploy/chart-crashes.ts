@@ -6,13 +6,13 @@ import { minutes, proxy, type Scene } from "./chart-scene.ts";
 import { release } from "./helm.ts";
 import { keptAtATime } from "./load.ts";
 
-/** A process of a node: its id inside, and its pod's address. */
+/** The process of a gateway node: its pid in the Kubernetes node, and its pod's address. */
 interface NodeProcess {
   readonly id: string;
   readonly address: string;
 }
 
-/** The nodes' processes, with their ids inside the pods. */
+/** The processes of all gateway nodes. */
 async function nodes({ cluster }: Scene): Promise<readonly NodeProcess[]> {
   const script = `
     import { readdirSync, readFileSync } from "node:fs";
@@ -26,7 +26,7 @@ async function nodes({ cluster }: Scene): Promise<readonly NodeProcess[]> {
   return JSON.parse(stdout);
 }
 
-/** Waits until `count` nodes run, and no killed node is among them. */
+/** Waits until `count` nodes run, not counting the killed processes. */
 const started = (scene: Scene, count: number, killed: readonly NodeProcess[]) =>
   waitFor(async () => (await nodes(scene)).filter(({ id }) => killed.every((one) => one.id !== id)).length === count, {
     what: "the kubelet to restart the killed container",
@@ -35,7 +35,7 @@ const started = (scene: Scene, count: number, killed: readonly NodeProcess[]) =>
   });
 
 export function killedNode(scene: () => Scene): void {
-  test("when a node is killed with -9, only its requests in flight fail, and its subscribers reconnect", async (t) => {
+  test("when a node is killed with SIGKILL, only its requests in flight fail, and its subscribers reconnect", async (t) => {
     const { cluster, callers, consumer, statusOf } = scene();
     await callers.serve();
     await waitFor(async () => (await statusOf("/slow")) === 200, { what: "the slow upstream to be served" });
@@ -63,19 +63,19 @@ export function killedNode(scene: () => Scene): void {
     const cut = seen.filter(({ from, answered }) => from === killed.address && !answered);
     const again = followers.filter(({ ends }) => ends.length > 0);
     t.diagnostic(
-      `${statuses["200"]} requests were answered, ${failed.length} failed (${JSON.stringify(failures)}), ${cut.length} of the ` +
-        `killed node's were at the upstream; ${refused.length} connections were refused and ${repeated.length} kept ones ended ` +
-        `before anything was answered: those requests were sent again; ${again.length} of ${followers.length} followers were ` +
-        `cut off, ${notCreated.length} users were not created`,
+      `${statuses["200"]} requests were answered, ${failed.length} failed (${JSON.stringify(failures)}); ${cut.length} requests ` +
+        `of the killed node were at the upstream; ${refused.length} connections were refused, and ${repeated.length} kept-alive ` +
+        `connections ended before any byte of a response: those requests were sent again; ${again.length} of ` +
+        `${followers.length} followers were cut off, ${notCreated.length} users were not created`,
     );
     assert.deepEqual(Object.keys(statuses), ["200"]);
     assert.ok(cut.length > 0, "no request was in flight");
     for (const id of failed)
       assert.ok(
         seen.every(({ id: other, from }) => other !== id || from === killed.address),
-        `request ${id} failed, which was not under way in the killed node`,
+        `request ${id} failed, although it was not in flight in the killed node`,
       );
-    // Each request that the killed node cut has failed at its client or was sent again.
+    // Each request that was cut when the node was killed either failed at its client or was sent again.
     for (const { id } of cut)
       assert.ok(failed.includes(id) || repeated.includes(id), `request ${id} was cut, and its client was not told`);
     // Only requests on the kept-alive connections that broke when the node died may be repeated, at most one for each.
@@ -87,7 +87,7 @@ export function killedNode(scene: () => Scene): void {
           [killed.address, 1, true],
           `${id} came again`,
         );
-    // Users are created one at a time.
+    // Users are created one at a time, so at most one creation was in flight.
     assert.ok(notCreated.length <= 1, notCreated.join("\n"));
     assert.ok(again.length > 0 && again.length < followers.length, `${again.length} followers were cut off`);
     for (const one of followers)
@@ -99,9 +99,12 @@ export function killedNode(scene: () => Scene): void {
   });
 }
 
-/** Leaves the cluster without an API server: after its return parts of Kubernetes wait for up to half a minute. */
+/**
+ * Must be last, because it leaves the cluster without an API server: after a restart of the API server, parts of
+ * Kubernetes wait for up to half a minute before they connect again.
+ */
 export function awayFromEverybody(scene: () => Scene): void {
-  test("a node that restarts while operator and API server are unreachable serves its saved document", async () => {
+  test("nodes that restart while operator and API server are unreachable serve their saved documents", async () => {
     const { cluster, kubectl, statusOf } = scene();
     await kubectl("scale", `deployment/${release}-operator`, "--replicas=0");
     await kubectl("wait", "--for=delete", "pod", "-l", "app.kubernetes.io/component=operator", "--timeout=1m");
@@ -110,7 +113,7 @@ export function awayFromEverybody(scene: () => Scene): void {
     assert.equal(killed.length, 2);
     await cluster.run("kill", ["-9", ...killed.map(({ id }) => id)]);
     await started(scene(), 2, killed);
-    // A node without a document would not ask for a key. Ten requests in a row reach both nodes.
+    // A node without a document would not answer 401. Ten consecutive requests reach both nodes.
     let inARow = 0;
     const asked = async () => {
       inARow = (await statusOf("/users/healthz").catch(() => 0)) === 401 ? inARow + 1 : 0;

@@ -1,6 +1,6 @@
 /**
- * Subscribers of the user API that reconnect when their connection ends, and a writer of users. Runs in a pod: imports
- * nothing of the repository.
+ * Subscribers of the user API that reconnect when their connection ends, and a writer of users. This file runs in a pod,
+ * so it imports nothing from the repository.
  */
 import { Agent, request } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
@@ -19,7 +19,7 @@ export interface FollowerReport {
   readonly connections: number;
   /** Connections that were not opened, and errors instead of events. */
   readonly faults: readonly string[];
-  /** Codes and reasons with which sockets were closed. */
+  /** Close codes and reasons of sockets, and how streams ended. */
   readonly ends: readonly string[];
   /** Users that only the list contained, after a connection had ended. */
   readonly caughtUp: number;
@@ -39,7 +39,7 @@ export interface FollowersReport {
 }
 
 export interface Followers {
-  /** Creates one more user, waits until all subscribers have received it (10 s at most), and ends. */
+  /** Creates one more user, waits until all subscribers have received it (10 s at most), and ends the subscriptions. */
   stop(): Promise<FollowersReport>;
 }
 
@@ -52,7 +52,7 @@ export async function startFollowers({ url, headers, each }: FollowersOptions): 
   const ended = new AbortController();
   const { signal } = ended;
 
-  /** On a new connection: HTTP clients do not retry a mutation by themselves. */
+  /** Uses a new connection: a kept-alive one may be closed by a stopping node, and a mutation cannot be sent again. */
   async function execute<Data>(query: string): Promise<Data> {
     const { status, text } = await post(url, headers, JSON.stringify({ query }));
     const answer = JSON.parse(text);
@@ -147,7 +147,7 @@ export async function startFollowers({ url, headers, each }: FollowersOptions): 
   })();
   if (!(await until(() => all.every(({ started }) => started())))) {
     const reports = all.map(({ report }) => report());
-    throw new Error(`not all followers were told of something: ${JSON.stringify({ failures, reports })}`);
+    throw new Error(`not all followers received an event: ${JSON.stringify({ failures, reports })}`);
   }
   return {
     async stop() {
@@ -171,7 +171,7 @@ async function until(condition: () => boolean): Promise<boolean> {
 
 const ownConnection = new Agent({ keepAlive: false });
 
-/** A refused connection has sent nothing: another one is tried. */
+/** Tries again while connections are refused: nothing has been sent on a refused connection. */
 async function post(url: string, headers: FollowersOptions["headers"], body: string): ReturnType<typeof postOnce> {
   try {
     return await postOnce(url, headers, body);

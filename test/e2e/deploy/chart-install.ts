@@ -29,7 +29,7 @@ export function installation(scene: () => Scene): void {
     assert.doesNotMatch(log, /FAILED/);
   });
 
-  test("an applied Route is served, and the webhook refuses an invalid Route at once", async () => {
+  test("an applied Route is served, and the webhook refuses an invalid Plugin", async () => {
     const { cluster, statusOf } = scene();
     const resources = `
 apiVersion: sluice.dev/v1alpha1
@@ -50,7 +50,7 @@ kind: Plugin
 metadata: { name: faulty }
 spec: { plugin: cors, config: { orgins: ["*"] }, targetRefs: [{ kind: Service, name: theirs }] }
 `;
-    // The API server calls the webhook once it has the authority.
+    // The API server can call the webhook only after the operator has added the authority of its certificate.
     await waitFor(
       () =>
         cluster
@@ -116,7 +116,7 @@ export function removal(scene: () => Scene): void {
   const volumeName = () =>
     scene().kubectl("get", "pvc", `data-${release}-postgres-0`, "-o", "jsonpath={.spec.volumeName}");
 
-  test("uninstall removes all objects of the release, and keeps the CRDs and the users' resources", async () => {
+  test("uninstall removes the release's workloads, Services and rights, and keeps the CRDs and the users' resources", async () => {
     const { helm, kubectl } = scene();
     await helm("uninstall", release, "--wait", "--timeout=3m");
     const kinds = "deployments,statefulsets,pods,services,serviceaccounts,roles,rolebindings,networkpolicies";

@@ -8,13 +8,12 @@ export type Loaded = Awaited<ReturnType<Awaited<ReturnType<Scene["callers"]["loa
 export const wordsOf = ({ statuses, slowest, failures, failedFrom, refused, repeated, connections }: Loaded): string =>
   `${JSON.stringify(statuses)} answered within ${slowest} ms, ${JSON.stringify(failures)} failed` +
   `${failedFrom ? ` that were sent from ${failedFrom.join(" to ")}` : ""}, ${refused.length} connections were refused; ` +
-  `${connections} connections were kept, of which ${repeated.length} ended under a request before any byte of its answer: ` +
-  "that was sent again";
+  `${repeated.length} of ${connections} kept-alive connections ended before any byte of a response: ` +
+  "those requests were sent again";
 
 /**
- * A node that stops closes each of its connections once; at most one request per connection is affected.
- *
- * @param meanwhile Added to the message of a failure, such as: without a leader, nodes learn of no new or removed pod
+ * Asserts that every request was answered 200. A node that stops closes each of its connections once, so at most one
+ * request per connection is sent again.
  */
 export function allAnswered(load: Loaded, { connectionsEnded, meanwhile }: AllAnsweredOptions): void {
   const { statuses, failures, refused, repeated } = load;
@@ -25,15 +24,20 @@ export function allAnswered(load: Loaded, { connectionsEnded, meanwhile }: AllAn
 }
 
 interface AllAnsweredOptions {
+  /** The maximum number of kept-alive connections that stopping nodes have closed. */
   readonly connectionsEnded: number;
+  /** Added to the message of a failure: what happened during the load, such as the operator's log. */
   readonly meanwhile: string;
 }
 
-/** The retried request had not been read, so it may be sent again, whatever its method (RFC 9110, 9.2.2). */
+/**
+ * Asserts that the upstream received each request once. A request may be sent again only if the node had not read it;
+ * then its method does not matter (RFC 9110, 9.2.2).
+ */
 export function eachSeenOnce({ statuses, repeated }: Loaded, seen: readonly { readonly id: string }[]): void {
   const byId = Map.groupBy(seen, ({ id }) => id);
   const twice = [...byId].filter(([, all]) => all.length > 1);
-  assert.deepEqual(twice, [], `came more than once; sent again were ${repeated}`);
+  assert.deepEqual(twice, [], `requests came more than once; the client sent again: ${repeated}`);
   assert.equal(byId.size, statuses["200"]);
 }
 

@@ -19,14 +19,14 @@ interface Monitor extends Rendered {
   };
 }
 
-/** The output of `kubectl get endpointslices`. */
+/** An item in the output of `kubectl get endpointslices`. */
 interface Slice {
   readonly ports: readonly { readonly name: string; readonly port: number }[] | null;
   readonly endpoints: readonly { readonly addresses: readonly string[] }[] | null;
 }
 
 export function metricsTests(scene: () => Scene): void {
-  test("another pod reads the metrics of every pod, by the ports that the ServiceMonitors name", async () => {
+  test("another pod can read the metrics of every pod at the ports that the ServiceMonitors name", async () => {
     const { kubectl, callers, podsOf } = scene();
     const rendered = await render({ values: ["--set", "monitoring.serviceMonitors.enabled=true"] });
     const monitors = rendered.filter((object): object is Monitor => object.kind === "ServiceMonitor");

@@ -30,7 +30,8 @@ describe("Helm on a cluster with pods", () => {
   installation(scene);
   pastedBlocks(scene);
   adminTests(scene);
-  // Kubernetes restarts a killed container later each time: scaling down removes that pod.
+  // Kubernetes delays each further restart of a container for longer, so `rollouts`, which replaces all nodes' pods,
+  // follows at once.
   killedNode(scene);
   rollouts(scene);
   metricsTests(scene);

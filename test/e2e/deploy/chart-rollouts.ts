@@ -9,7 +9,7 @@ import { keptAtATime } from "./load.ts";
 
 const endpoint = `${proxy}/users/graphql`;
 const query = `${endpoint}?query=${encodeURIComponent("{ users(first: 1) { id } }")}`;
-/** An upstream that reports the requests it received. Each path to it has a request in flight most of the time. */
+/** The URL of an upstream that reports the requests it received. Each takes 100 ms, so that some are always in flight. */
 const recording = `${proxy}/slow?takes=100`;
 
 interface Change {
@@ -21,7 +21,10 @@ interface Change {
   readonly make: (connect: () => Promise<void>) => Promise<void>;
 }
 
-/** The conditions during a change: requests are answered, users are created, and subscribers receive them. */
+/**
+ * Makes a change under load. Asserts that every request is answered, all users are created, and every subscriber
+ * receives them.
+ */
 async function undisturbed(
   scene: Scene,
   t: TestContext,
@@ -52,14 +55,14 @@ async function undisturbed(
   t.diagnostic(`queries: ${wordsOf(queries)}`);
   t.diagnostic(`recorded requests: ${wordsOf(recorded)}`);
   t.diagnostic(
-    `${written} users created; ${followers.length} followers came again ${sum((one) => one.ends.length)} times, ` +
+    `${written} users created; ${followers.length} followers reconnected ${sum((one) => one.ends.length)} times, ` +
       `caught up on ${sum((one) => one.caughtUp)} users and missed ${sum((one) => one.missed)}`,
   );
   const meanwhile = await scene.kubectl("logs", `deployment/${release}-operator`, "--tail=5", "--timestamps");
   for (const load of [queries, recorded])
     allAnswered(load, {
       connectionsEnded: nodesLess * keptAtATime,
-      meanwhile: `the operator said last:\n${meanwhile}`,
+      meanwhile: `the operator's last log lines:\n${meanwhile}`,
     });
   eachSeenOnce(recorded, recorded.seen);
   assert.deepEqual(failures, []);
@@ -89,7 +92,7 @@ export function rollouts(scene: () => Scene): void {
       interval: 500,
     });
 
-  test("during a simultaneous rollout of gateway, operator and user API no query fails, and every subscription resumes", {
+  test("during a simultaneous rollout of gateway, operator and user API, no query fails, and every subscription resumes", {
     timeout: 4 * minutes,
   }, async (t) => {
     const { kubectl } = scene();
@@ -108,7 +111,7 @@ export function rollouts(scene: () => Scene): void {
     );
   });
 
-  test("from one node to five and back to two no query fails, and every subscription resumes", {
+  test("while the gateway scales from one node to five and then to two, no query fails, and every subscription resumes", {
     timeout: 4 * minutes,
   }, async (t) => {
     const { kubectl } = scene();
@@ -129,7 +132,7 @@ export function rollouts(scene: () => Scene): void {
       cameAgain.some((times) => times > 0),
       "no subscriber was disconnected",
     );
-    // The user API's old pods still exist, with their logs.
+    // The user API's pods were not replaced, so their logs are complete.
     eachSeenOnce(queries, await answeredByUsers(scene(), queries));
   });
 }

@@ -11,7 +11,7 @@ export const namespace = "sluice";
 export const proxy = `http://${release}-gateway.${namespace}.svc.cluster.local`;
 export const minutes = 60_000;
 
-/** Values for a trial with all parts, and images that are on the node. */
+/** Values for a trial with all parts, and images that are on the Kubernetes node. */
 const trial = [
   ["postgres.enabled", "true"],
   ["postgres.image.repository", "sluice/test-postgres"],
@@ -31,7 +31,7 @@ export interface Scene {
   readonly cluster: Cluster;
   /** A pod of another namespace: client, subscriber and upstream. */
   readonly callers: Callers;
-  /** In the release's namespace, as the administrator. */
+  /** Runs kubectl in the release's namespace as the administrator; resolves to stdout. */
   kubectl(...args: readonly string[]): Promise<string>;
   /** Resolves to stdout; the error of a failed command includes the pods' logs. */
   helm(...args: readonly string[]): Promise<string>;
@@ -45,7 +45,7 @@ export interface Scene {
   secret(name: string, key: string): Promise<string>;
   /** The header that the user API's route requires. */
   consumer(): Promise<{ readonly apikey: string }>;
-  /** The status of a request to the proxy's Service, from the node. */
+  /** The status of a request to the proxy's Service, sent from the Kubernetes node. */
   statusOf(path: string, headers?: Readonly<Record<string, string>>): Promise<number>;
   end(): Promise<void>;
 }

@@ -18,16 +18,16 @@ if (process.argv.includes("--write")) {
 } else {
   for (const name of cases)
     test(`golden ${name}: ${titleOf(name)}`, async () => {
-      assert.ok(existsSync(goldenOf(name)), "there is no golden: node test/e2e/deploy/chart.test.ts --write");
+      assert.ok(existsSync(goldenOf(name)), "the golden is missing: node test/e2e/deploy/chart.test.ts --write");
       const text = await goldenText(name, byDefault);
       assert.equal(
         text,
         readFileSync(goldenOf(name), "utf8"),
-        "on purpose? node test/e2e/deploy/chart.test.ts --write",
+        "if this change is intended: node test/e2e/deploy/chart.test.ts --write",
       );
     });
 
-  test("no golden remains of removed values", () => {
+  test("every golden has a file of values", () => {
     const outputs = readdirSync(folder).filter((file) => file.endsWith(".out.yaml"));
     assert.deepEqual(outputs.sort(), cases.map((name) => `${name}.out.yaml`).sort());
   });
@@ -38,7 +38,7 @@ if (process.argv.includes("--write")) {
       assert.equal(code, 0, stdout + stderr);
     });
 
-  describe("invalid values", refusedValues);
+  describe("values and release names", refusedValues);
 
   test("Secrets differ in every release", async () => {
     const secretsOf = (objects: readonly Rendered[]) => objects.filter(({ kind }) => kind === "Secret");
@@ -48,7 +48,7 @@ if (process.argv.includes("--write")) {
       assert.notDeepEqual(data, second[index]?.data, metadata.name);
   });
 
-  test("a digest replaces the tag, after the registry", async () => {
+  test("the digest of an image replaces its tag, also with a registry", async () => {
     const digest = `sha256:${"0".repeat(64)}`;
     const values = ["--set", `image.registry=images.example.com,operator.image.digest=${digest}`];
     const operator = (await render({ values })).find(
@@ -58,7 +58,7 @@ if (process.argv.includes("--write")) {
   });
 
   for (const name of cases)
-    test(`${name}: only the pods of the operator and the admin API have a Kubernetes token`, async () => {
+    test(`golden ${name}: only the pods of the operator and the admin API have a Kubernetes token`, async () => {
       const pods = (await renderCase(name)).flatMap(podsIn);
       assert.ok(pods.length > 0);
       for (const { owner, spec } of pods) {
@@ -67,19 +67,19 @@ if (process.argv.includes("--write")) {
       }
     });
 
-  test("with namespaces there are no cluster-scoped objects", async () => {
+  test("golden namespaced: no object is cluster-scoped", async () => {
     const unscoped = (await renderCase("namespaced")).filter(({ metadata }) => metadata.namespace === undefined);
     assert.deepEqual(unscoped, []);
   });
 
-  test("in production every pod has a NetworkPolicy", async () => {
+  test("golden production: every pod has a NetworkPolicy", async () => {
     const objects = await renderCase("production");
     const policies = objects.filter(({ kind }) => kind === "NetworkPolicy").map(({ metadata }) => metadata.name);
     assert.deepEqual([...new Set(objects.flatMap(podsIn).map(({ owner }) => owner))].sort(), policies.sort());
   });
 
   for (const [what, values, expected] of [
-    ["NetworkPolicies that are off", [], /^Every pod of the cluster can connect to every part/m],
+    ["disabled NetworkPolicies", [], /^Every pod of the cluster can connect to every part/m],
     [
       "the Secrets that the admin API can read, with Roles alone",
       ["namespaces={shop}"],
@@ -99,7 +99,7 @@ if (process.argv.includes("--write")) {
     });
 
   for (const name of cases.filter((one) => one !== "namespaced"))
-    test(`${name}: the admin API has no right to the operator's own Secrets`, async () => {
+    test(`golden ${name}: the admin API has no right to the operator's own Secrets`, async () => {
       const roles = (await renderCase(name)).filter(({ kind }) => /^(Cluster)?Role$/.test(kind));
       const placesOf = (isMeant: (role: Rendered, names: string) => boolean) =>
         roles.flatMap((role) =>
@@ -123,7 +123,7 @@ if (process.argv.includes("--write")) {
     ["operator-role.yaml", "operator", 3],
     ["admin-role.yaml", "admin", 2],
   ] as const)
-    test(`the ${object}'s rights are those of ${file}, without wildcards`, async () => {
+    test(`golden production: the rights of sluice-${object} come from ${file}, and have no wildcards`, async () => {
       const roles = (await renderCase("production")).filter(
         ({ kind, metadata }) => /^(Cluster)?Role$/.test(kind) && metadata.name.endsWith(`${release}-${object}`),
       );

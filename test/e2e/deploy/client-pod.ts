@@ -62,7 +62,7 @@ export async function startClient(cluster: Cluster, image: string): Promise<Clie
   };
 }
 
-// The next three functions run in the pod, as text: they use nothing outside of themselves.
+// The source text of the next three functions is sent to the pod, so they use nothing outside of themselves.
 
 /** Not `fetch`, which always sends the URL's host as the Host header. */
 async function send(url: string, { body, ...init }: { body?: string }): Promise<GraphqlAnswer> {

@@ -23,13 +23,13 @@ const podNames = async () => {
   return names.split(" ").toSorted();
 };
 
-test("has one Ready node of the documented Kubernetes version", async () => {
+test("the cluster has one Ready node of the documented Kubernetes version", async () => {
   const versions = "jsonpath={range .items[*]}{.metadata.name} {.status.nodeInfo.kubeletVersion}{'\\n'}{end}";
   assert.equal(await cluster.kubectl(["get", "nodes", "-o", versions]), "node v1.36.3\n");
   await cluster.kubectl(["wait", "--for=condition=Ready", "node/node", "--timeout=5s"]);
 });
 
-test("has two pods answer under the name of their Service, and keeps their logs", async () => {
+test("two pods answer under the name of their Service, and their logs can be read", async () => {
   await cluster.kubectl(["apply", "--server-side", "-f", "-"], manifests);
   await rolledOut();
   const { code, stdout, stderr } = await cluster.run(process.execPath, program(askPods(2)));
@@ -40,7 +40,7 @@ test("has two pods answer under the name of their Service, and keeps their logs"
   for (const name of names) assert.match(await cluster.kubectl(["logs", name]), /TXT IN who\./);
 });
 
-test("enforces the limits of pods", async () => {
+test("the control group of a pod has the pod's memory limit", async () => {
   const [name = ""] = await podNames();
   const uid = await cluster.kubectl(["get", "pod", name, "-o", "jsonpath={.metadata.uid}"]);
   const find = ["/sys/fs/cgroup/memory", "-path", `*/pod${uid}/memory.limit_in_bytes`];
@@ -48,11 +48,11 @@ test("enforces the limits of pods", async () => {
   assert.equal(stdout.trim(), String(128 * 1024 * 1024));
 });
 
-test("gives a claim one of its volumes", async () => {
+test("a volume claim is bound to one of the cluster's volumes", async () => {
   await cluster.kubectl(["wait", "--for=jsonpath={.status.phase}=Bound", "pvc/who", "--timeout=60s"]);
 });
 
-test("reports a missing image instead of waiting for it", async () => {
+test("a missing image is reported as the reason why its pod waits, and a missing archive is refused", async () => {
   await cluster.kubectl(["run", "absent", "--image=sluice.test/absent:1"]);
   const reason = "jsonpath={.status.containerStatuses[0].state.waiting.reason}";
   await waitFor(
@@ -67,7 +67,7 @@ test("reports a missing image instead of waiting for it", async () => {
   await assert.rejects(cluster.importImage("absent.tar"), /absent\.tar/);
 });
 
-test("replaces pods under load without a request that fails", async () => {
+test("pods are replaced under load without a failed request", async () => {
   const before = await podNames();
   const load = await cluster.start(process.execPath, program(requestUntilStopped), { name: "load", ready: /asking/ });
   await cluster.kubectl(["rollout", "restart", "deployment/who"]);
@@ -88,7 +88,7 @@ test("replaces pods under load without a request that fails", async () => {
   );
 });
 
-test("is reached from this machine by a port", async () => {
+test("this machine reaches Services by a forwarded port, and the API server by a kubeconfig for outside", async () => {
   const way = await cluster.forward("who.default.svc.cluster.local", 80);
   const answers = Array.from({ length: 20 }, async () => (await fetch(`http://127.0.0.1:${way.port}/health`)).text());
   assert.deepEqual([...new Set(await Promise.all(answers))], ["OK"]);
@@ -109,7 +109,7 @@ test("is reached from this machine by a port", async () => {
   assert.equal(kubectl.stdout, "service/who\n");
 });
 
-test("lets a user do what RBAC grants, and writes an audit log", async () => {
+test("a user may do only what RBAC grants, and the audit log contains the user's requests", async () => {
   const config = await cluster.kubeconfigFor("reader", ["readers"]);
   const asReader = (...args: string[]) => cluster.kubectl([`--kubeconfig=${config}`, ...args]);
   await assert.rejects(asReader("get", "pods"), /User "reader" cannot list resource "pods"/);
@@ -122,7 +122,7 @@ test("lets a user do what RBAC grants, and writes an audit log", async () => {
   assert.deepEqual([statuses[0], statuses.at(-1)], ["list default 403", "list default 200"]);
 });
 
-test("has pods that answer while the API server is stopped, and works again when the API server is back", async () => {
+test("pods answer while the API server is stopped, and the cluster works again when the API server is back", async () => {
   await cluster.stopComponent("api-server");
   await assert.rejects(cluster.kubectl(["get", "pods", "--request-timeout=1s"]), /refused/);
   const { code, stderr } = await cluster.run(process.execPath, program(askPods(2)));
@@ -133,7 +133,7 @@ test("has pods that answer while the API server is stopped, and works again when
   await rolledOut();
 });
 
-test("reports which process has died, leaves no process or file, and does not affect another cluster", async () => {
+test("a cluster reports which of its processes has died, leaves no process or file, and does not affect another cluster", async () => {
   const other = await startCluster();
   try {
     assert.equal((await other.kubectl(["get", "deployments", "-o", "name"])).trim(), "");
@@ -149,7 +149,7 @@ test("reports which process has died, leaves no process or file, and does not af
   assert.equal((await cluster.run(process.execPath, program(askPods(3)))).code, 0);
 });
 
-test("reports why the cluster does not get ready, and keeps the logs", async () => {
+test("a cluster that cannot start reports the reason, and keeps its logs", async () => {
   const broken = startCluster({ images: [import.meta.filename] });
   const error = await broken.then(
     () => assert.fail("a source file was imported as an image"),

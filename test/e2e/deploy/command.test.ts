@@ -8,7 +8,7 @@ import { leftBehind } from "./left-behind.ts";
 
 const root = join(import.meta.dirname, "../../..");
 
-test("prints commands for outside and inside, has Sluice's images, and stops on Ctrl-C without a trace", async () => {
+test("`npm run cluster -- --pods` prints commands for outside and inside, has Sluice's images, and leaves nothing after Ctrl-C", async () => {
   const work = temporaryFolder("pods-command");
   after(() => work.remove());
   const command = await startProcess("npm", ["run", "cluster", "--", "--pods"], {
@@ -16,7 +16,7 @@ test("prints commands for outside and inside, has Sluice's images, and stops on 
     cwd: root,
     env: { SLUICE_WORK: work.path },
     ready: /Ctrl-C ends the cluster; nothing is kept\./,
-    // Images are built in this folder.
+    // The time includes the build of Sluice's images.
     timeout: 240_000,
   });
   after(() => command.exit() ?? command.kill9());

@@ -35,7 +35,7 @@ async function deploy(args: readonly string[], env: Readonly<Record<string, stri
   return { code, output: command.output() };
 }
 
-test("the README's commands install the CRDs, find nothing to change, and keep them when the stack is destroyed", async () => {
+test("the README's commands install the CRDs, then find nothing to change, and the CRDs remain when the stack is destroyed", async () => {
   // A copy, as in a clone: Pulumi writes into the folder.
   const clone = join(folder.path, "clone");
   for (const name of ["pulumi", "charts", "crds"]) {
@@ -73,7 +73,7 @@ test("the README's commands install the CRDs, find nothing to change, and keep t
   );
 });
 
-test("without a passphrase, a stack or a cluster it reports what is missing", async () => {
+test("without a passphrase, a stack or a cluster, `npm run deploy` reports what is missing", async () => {
   const none = await deploy(["dev"], { KUBECONFIG: plane.kubeconfig, PULUMI_CONFIG_PASSPHRASE: undefined });
   assert.deepEqual([none.code, none.output.split(":")[0]], [1, "PULUMI_CONFIG_PASSPHRASE is not set"]);
   const unnamed = await deploy([], { KUBECONFIG: plane.kubeconfig });
@@ -94,14 +94,14 @@ test("without a passphrase, a stack or a cluster it reports what is missing", as
   assert.match(down.output, /no cluster answers where .*nowhere\.kubeconfig says: /);
 });
 
-test("a user without rights gets every missing verb", async () => {
+test("the error for a user without rights lists every missing verb", async () => {
   const { code, output } = await deploy(["dev"], { KUBECONFIG: await plane.kubeconfigFor("somebody") });
   assert.equal(code, 1);
   assert.match(output, /the cluster does not allow you to do what a stack does:\n {2}create namespaces\n/);
   assert.match(output, / {2}create deployments\.apps in the namespace sluice-dev\n/);
 });
 
-test("without KUBECONFIG it starts a cluster of one node, does not change the user's own state, and stops on Ctrl-C", async () => {
+test("without KUBECONFIG, `npm run deploy` starts a one-node cluster, does not change the user's own state, and stops on Ctrl-C", async () => {
   const backend = join(folder.path, "backend");
   mkdirSync(backend);
   const command = await startProcess(process.execPath, [join(root, "tools/deploy/main.ts"), "dev", "--preview"], {

@@ -20,7 +20,7 @@ before(async () => {
 
 after(() => folder.remove());
 
-/** Runs commands in the folder that `npm run deploy` printed, and answers their prompts. */
+/** Runs commands in the project's folder, as on the page, and sends the answer to their prompt. */
 async function type(commands: string, answer = ""): Promise<void> {
   const { folder: cwd, env } = project;
   const shell = spawn("sh", ["-e", "-c", commands], { cwd, env: { ...process.env, ...env } });
@@ -41,7 +41,7 @@ async function configOf(stack: string): Promise<Readonly<Record<string, Entry>>>
   return JSON.parse(output.slice(output.indexOf("{")));
 }
 
-test("production: the stack is created with the values that the commands set, and keeps the requested values as secrets", async () => {
+test('the commands in the section "Production" configure a stack, and store the values that they prompt for as secrets', async () => {
   const blocks = blocksOf(page, "Production");
   assert.equal(blocks.at(-1), "pulumi up\n");
   const secrets = { databaseUrl: "postgres://users:s3cretword@db.example/users", redisPassword: "an0therword" };
@@ -57,12 +57,12 @@ test("production: the stack is created with the values that the commands set, an
   assert.partialDeepStrictEqual(config["sluice:redis"]?.objectValue, { host: "redis.internal", tls: true });
   assert.partialDeepStrictEqual(config["sluice:userApi"]?.objectValue, { route: { hosts: ["users.example.com"] } });
   assert.deepEqual(config["sluice:image"]?.objectValue, { registry: "images.example.com" });
-  // The second run finds the results of the first one.
+  // The first block can be run again, although its results exist.
   await type(blocks[0] ?? "");
 });
 
-test("a change: the command sets one of many values", async () => {
-  // `npm run deploy -- dev` has done the same before.
+test('the command in the section "Change it" sets one value and keeps the others', async () => {
+  // On the page, `npm run deploy -- dev` has already created the stack.
   await type("pulumi stack select --create dev");
   const [block = ""] = blocksOf(page, "Change it");
   const [line = "", ...others] = block.split("\n");

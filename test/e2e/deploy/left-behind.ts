@@ -3,7 +3,10 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 
-/** A line for each process, mount, control group and file of the cluster with this state folder. Empty when it is gone. */
+/**
+ * A line for each process, mount, control group and file of the cluster with this state folder. Empty when nothing of
+ * the cluster is left.
+ */
 export function leftBehind(folder: string): readonly string[] {
   const name = basename(folder).replace(/^.*-/, "");
   const group = `/sluice-${name}`;

@@ -1,4 +1,4 @@
-/** The load of the rollouts' tests: the errors that it counts as failures, and those that it retries. */
+/** The load of the rollout tests: the errors that it counts as failures, and those after which it sends a request again. */
 import assert from "node:assert/strict";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { test } from "node:test";
@@ -18,14 +18,14 @@ type Serve = (socket: Socket, asked: Asked) => void;
 const ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 const answer: Serve = (socket) => socket.write(ok);
 
-/** Load on a server with this handler, until it has received 60 requests. */
+/** Runs the load on a server with this handler until the server has received 60 requests. */
 async function load(serve: Serve): Promise<LoadReport & { readonly seen: readonly Asked[] }> {
   const seen: Asked[] = [];
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     let count = 0;
     sockets.add(socket);
-    // The load sends a request in one piece.
+    // The load sends each request in one piece, so a chunk is a whole request.
     socket
       .on("error", () => {})
       .on("data", (head) => {
@@ -47,13 +47,13 @@ async function load(serve: Serve): Promise<LoadReport & { readonly seen: readonl
   }
 }
 
-/** Serves the third request of each kept connection like this, and answers all others. */
+/** Handles the third request of each kept-alive connection with `serve`, and answers all others. */
 const third =
   (serve: Serve): Serve =>
   (socket, asked) =>
     (asked.kept && asked.count === 3 ? serve : answer)(socket, asked);
 
-test("repeats a request once if a kept connection ends without a byte of a response, and reports each such request", async () => {
+test("the load repeats a request once if a kept-alive connection ends without a byte of a response, and reports each such request", async () => {
   const cut: string[] = [];
   const { statuses, failures, repeated, connections, seen } = await load(
     third((socket, { id }) => {
@@ -71,28 +71,28 @@ test("repeats a request once if a kept connection ends without a byte of a respo
 });
 
 const faults: Readonly<Record<string, readonly [Serve, RegExp]>> = {
-  "silence on a kept connection": [third(() => {}), /^no answer within 0.2 s$/],
-  "the end of a kept connection within the head of a response": [
+  "silence on a kept-alive connection": [third(() => {}), /^no answer within 0.2 s$/],
+  "the end of a kept-alive connection within the head of a response": [
     third((socket) => socket.end(ok.slice(0, 20))),
     /^socket hang up$/,
   ],
-  "the end of a kept connection within the body of a response": [
+  "the end of a kept-alive connection within the body of a response": [
     third((socket) => socket.end(ok.slice(0, -1))),
     /^aborted$/,
   ],
   "a malformed response": [third((socket) => socket.end("none\r\n\r\n")), /^Parse Error/],
-  "a connection that ends before its first response": [
+  "the end of a kept-alive connection before its first response": [
     (socket, asked) => (asked.count === 1 && asked.kept ? socket.destroy() : answer(socket, asked)),
     /^socket hang up$|ECONNRESET/,
   ],
-  "an end on a connection that is not kept": [
+  "the end of a connection without keep-alive": [
     (socket, asked) => (asked.kept ? answer(socket, asked) : socket.destroy()),
     /^socket hang up$|ECONNRESET/,
   ],
 };
 
 for (const [what, [serve, words]] of Object.entries(faults))
-  test(`counts as a failure, and does not repeat the request: ${what}`, async () => {
+  test(`the load counts ${what} as a failure, and does not repeat the request`, async () => {
     const { failures, failed, repeated, seen } = await load(serve);
     assert.ok(failed.length > 0, "nothing failed");
     for (const failure of Object.keys(failures)) assert.match(failure, words);
@@ -100,7 +100,7 @@ for (const [what, [serve, words]] of Object.entries(faults))
     assert.equal(new Set(seen.map(({ id }) => id)).size, seen.length, "a request came twice");
   });
 
-test("a second end is a failure: a repeated request is not sent a third time", async () => {
+test("a repeated request whose connection also ends counts as a failure, and is not sent a third time", async () => {
   const cut = new Set<string>();
   const { failed, repeated, seen } = await load((socket, asked) => {
     if (!cut.has(asked.id) && !(asked.kept && asked.count === 3)) return answer(socket, asked);
@@ -112,7 +112,7 @@ test("a second end is a failure: a repeated request is not sent a third time", a
   for (const id of cut) assert.equal(seen.filter((one) => one.id === id).length, 2);
 });
 
-test("records refused connections, and retries until a connection is accepted", async () => {
+test("the load records refused connections, and retries until a connection is accepted", async () => {
   const port = await freePort();
   const { stop } = startLoad({ url: `http://127.0.0.1:${port}`, headers: {}, every: 5 });
   const server = createServer((socket) => socket.on("error", () => {}).on("data", () => socket.end(ok)));

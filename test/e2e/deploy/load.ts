@@ -1,6 +1,6 @@
 /**
- * Sends requests to one address until it is stopped: some on new connections, some on kept ones. Runs in a pod: imports
- * nothing of the repository.
+ * Sends requests to one address until it is stopped: some on new connections, some on kept-alive ones. This file runs in
+ * a pod, so it imports nothing from the repository.
  */
 import { Agent, type ClientRequest, request } from "node:http";
 import type { Socket } from "node:net";
@@ -23,18 +23,18 @@ export interface LoadReport {
   readonly failures: Readonly<Record<string, number>>;
   /** Ids of the requests that failed. */
   readonly failed: readonly string[];
-  /** Times at which the first and the last failed request were sent (ISO 8601). Empty: nothing failed. */
+  /** Times at which the first and the last failed request were sent (ISO 8601). Undefined: no request failed. */
   readonly failedFrom?: readonly [first: string, last: string];
-  /** Milliseconds of the slowest answered request. */
+  /** Duration of the slowest answered request in milliseconds. */
   readonly slowest: number;
   /**
-   * Times at which a Service's endpoint refused the connection, in milliseconds since the start. Nothing was sent: another
-   * connection is tried.
+   * Times at which a connection was refused, in milliseconds since the start. Nothing had been sent, so the request is
+   * tried on another connection.
    */
   readonly refused: readonly number[];
   /**
-   * Ids of the requests whose kept connection ended before the first byte of the response. They are retried once, on a
-   * new connection. Only the server knows whether it had read them.
+   * Ids of the requests whose kept-alive connection ended before the first byte of the response. They are sent again
+   * once, on a new connection. Only the server knows whether it had read them.
    */
   readonly repeated: readonly string[];
   /** The number of connections opened for keep-alive. */
@@ -46,7 +46,7 @@ export interface Load {
   stop(): Promise<LoadReport>;
 }
 
-/** The maximum of kept connections. */
+/** Maximum number of kept-alive connections at a time. */
 export const keptAtATime = 4;
 
 /** Error codes of a connection that the other side has closed. */
@@ -96,7 +96,9 @@ export function startLoad({ url, headers, every = 20, patience = 10_000 }: LoadO
         else if (mayRepeat) repeated.push(id);
         else return reject(error);
         if (performance.now() - stopped > patience)
-          return reject(new Error(`no connection was accepted again: ${error.message}`));
+          return reject(
+            new Error(`still no response ${patience / 1000} s after the end of the load: ${error.message}`),
+          );
         pause(every).then(() => ask(isRefused ? agent : own, id).then(resolve, reject));
       });
       asked.end();

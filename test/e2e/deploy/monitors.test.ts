@@ -36,9 +36,9 @@ const monitors = async (values: readonly string[]): Promise<readonly Rendered[]>
   (await render({ values })).filter(({ kind }) => kind === "ServiceMonitor");
 
 for (const [what, values, count] of [
-  ["alone", monitored, 3],
+  ["with default values", monitored, 3],
   ["with labels by which Prometheus selects them", labelled, 3],
-  ["that are scraped twice a second", frequent, 3],
+  ["with an interval of 500 ms", frequent, 3],
   ["without a user API", small, 2],
 ] as const)
   test(`the API server accepts the chart's ServiceMonitors ${what}`, async () => {

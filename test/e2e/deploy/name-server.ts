@@ -3,7 +3,7 @@ import { dnsImage } from "../../../tools/cluster/pods/images.ts";
 
 const selector = { app: "who" };
 
-// TXT of any name is the pod's name; /health answers OK over HTTP.
+// The TXT record of every name is the pod's name; /health answers OK over HTTP.
 const corefile = `.:5353 {
   log
   health
@@ -38,7 +38,7 @@ export const manifests = JSON.stringify({
                 args: ["-conf", "/etc/who/Corefile"],
                 env: [{ name: "POD", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } }],
                 readinessProbe: { httpGet: { path: "/health", port: 8080 }, periodSeconds: 1 },
-                // The removed endpoint reaches the nodes after the pod receives its TERM signal.
+                // The pod must serve for a while, because nodes learn of its removal later than the pod itself.
                 lifecycle: { preStop: { sleep: { seconds: 3 } } },
                 resources: { limits: { cpu: "500m", memory: "128Mi" } },
                 securityContext: {
@@ -82,7 +82,7 @@ export const askPods = (count: number): string => `
   const names = new Set();
   const end = performance.now() + 20_000;
   while (names.size < ${count} && performance.now() < end) {
-    // Each resolver has its own socket, for which a pod is chosen again.
+    // Each resolver has its own socket, and a pod is chosen for each socket.
     const resolver = new Resolver({ timeout: 1_000, tries: 1 });
     resolver.setServers([address]);
     try {
@@ -95,7 +95,10 @@ export const askPods = (count: number): string => `
   }
   console.log([...names].sort().join("\\n"));`;
 
-/** A Node program for the cluster: sends requests one by one on new connections until TERM, and prints their number. */
+/**
+ * A Node program for the cluster: sends requests one by one on new connections until SIGTERM, and prints the number of
+ * responses by status.
+ */
 export const requestUntilStopped = `
   import { get } from "node:http";
   let ended = false;

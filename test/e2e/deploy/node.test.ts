@@ -18,7 +18,7 @@ before(async () => {
 });
 after(() => node?.end());
 
-test("has its own network, host name and processes", async () => {
+test("a node has its own network, host name and processes", async () => {
   const seen = async (script: string) => (await node.run("sh", ["-c", script])).stdout.trim().split("\n");
   assert.deepEqual(await seen("hostname"), ["node"]);
   assert.deepEqual(await seen("ip -4 -oneline address | awk '{ print $2, $4 }'"), [
@@ -33,7 +33,7 @@ test("has its own network, host name and processes", async () => {
   assert.match(stderr, /unreachable/);
 });
 
-test("cannot change the machine, except the folder of temporary files", async () => {
+test("a node cannot change the machine, except the folder of temporary files", async () => {
   const write = (path: string) => node.run("sh", ["-c", `echo x > ${path}`]);
   // The clone itself may be in that folder.
   const clone = relative(tmpdir(), root).startsWith("..") ? [join(root, "sluice-probe")] : [];
@@ -48,27 +48,27 @@ test("cannot change the machine, except the folder of temporary files", async ()
   assert.equal(readFileSync(join(node.folder, "home/probe"), "utf8"), "x\n");
 });
 
-test("runs commands in the caller's folder, with their input, output, exit code and environment", async () => {
+test("a node runs commands in the caller's folder, with their input, output, exit code and environment", async () => {
   const script = "pwd; cat; echo $WORD $HOME >&2; exit 7";
   const answer = await node.run("sh", ["-c", script], { cwd: root, input: "in\n", env: { WORD: "there" } });
   assert.deepEqual(answer, { code: 7, stdout: `${root}\nin\n`, stderr: `there ${node.folder}/home\n` });
 });
 
-test("passes signals to a command, and its exit status to the caller", async () => {
+test("a node passes signals to a command, and the command's exit status to the caller", async () => {
   const script = "trap 'echo bye; exit 3' TERM; echo ready; while :; do sleep 0.05; done";
   const started = await node.start("sh", ["-c", script], { name: "a patient command", ready: /ready/ });
   assert.deepEqual(await started.stop(), { code: 3, signal: null });
   assert.match(started.output(), /bye/);
 });
 
-test("kills a command that runs too long, with its last output in the error", async () => {
+test("a node kills a command that runs too long, and the error contains the command's last output", async () => {
   const endless = node.run("sh", ["-c", "echo so far; sleep 1000"], { timeout: 300 });
   await assert.rejects(endless, /sleep 1000: still running after 0\.3 s\nso far/);
   const { stdout } = await node.run("ps", ["-e", "-o", "args="]);
   assert.doesNotMatch(stdout, /^sleep 1000/m);
 });
 
-test("removes the files of a killed run", async () => {
+test("everything that a killed run has left is removed, and a running node is not affected", async () => {
   const script = `
     import { startNode } from "${join(root, "tools/cluster/pods/node.ts")}";
     import { writeFileSync } from "node:fs";
@@ -82,12 +82,12 @@ test("removes the files of a killed run", async () => {
   assert.notDeepEqual(leftBehind(folder), []);
   await run.kill9();
   await removeLeftovers();
-  // The cluster's own reaper works at the same time.
+  // The reaper of the killed run (tools/process) removes its leftovers at the same time.
   await waitFor(() => leftBehind(folder).length === 0, { what: "all leftovers to be removed" });
   assert.deepEqual((await node.run("true", [])).code, 0, "a running node was mistaken for a leftover");
 });
 
-test("leaves no files when it ends", async () => {
+test("a node leaves no process, mount, control group or file when it ends", async () => {
   const ended = await startNode(await tool("pause"), prepare);
   await ended.start("sleep", ["1000"], { name: "sleep" });
   assert.notDeepEqual(leftBehind(ended.folder), []);
@@ -96,7 +96,7 @@ test("leaves no files when it ends", async () => {
   await assert.rejects(ended.run("true", []), /the node has ended/);
 });
 
-test("refuses a user other than root, and an unknown option, in one sentence", async () => {
+test("`npm run cluster` refuses a user other than root, and an unknown option, in one sentence", async () => {
   const command = await startProcess(process.execPath, [join(root, "tools/cluster/main.ts"), "--pods"], {
     name: "npm run cluster -- --pods",
     user: { uid: 65_534, gid: 65_534 },

@@ -16,13 +16,13 @@ export function blocksOf(page: string, section: string): readonly string[] {
 export interface Pasted {
   readonly page: string;
   readonly section: string;
-  /** Shell lines before the block, in place of steps that the suite has done in another way. */
+  /** Shell lines before the block, instead of steps that the suite has done in another way. */
   readonly setUp: string;
   /** Where the block is pasted. Default: the suite's own folder. */
   readonly cwd?: string;
 }
 
-/** Runs the only block of a section as written; commands that need a listener wait for it. */
+/** Runs the only block of a section as written, and checks that its last request is answered with users. */
 export async function answersWhenPasted(cluster: Cluster, { page, section, setUp, cwd }: Pasted): Promise<void> {
   const [block = "", ...more] = blocksOf(page, section);
   assert.deepEqual([block.includes("port-forward"), more], [true, []]);

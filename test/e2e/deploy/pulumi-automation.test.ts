@@ -47,8 +47,9 @@ after(async () => {
 });
 
 /**
- * A Pulumi installation without the Node.js language host: programs that run inside the test process need none, and the only
- * version published as a Go module (3.60) does not start policy packs. Later versions start them with the same command.
+ * A Pulumi installation without the Node.js language host: programs that run inside the test process need none, and its
+ * only version published as a Go module (3.60) does not start policy packs. The script written here starts them with the
+ * command of later versions.
  */
 async function installation(): Promise<string> {
   const root = join(folder.path, "pulumi");
@@ -118,7 +119,7 @@ const containerOf = (image: string) => ({
 
 const policyPacks = [policyPack];
 
-test("a user that may not create a program's objects gets the verb and the kind, and nothing is created", async () => {
+test("the error for a user that may not create a program's objects contains the verb and the kind, and nothing is created", async () => {
   const { envVars } = shop.workspace;
   shop.workspace.program = programOf({ limited: true, tag: "1" });
   shop.workspace.envVars = { ...envVars, KUBECONFIG: await plane.kubeconfigFor("somebody") };
@@ -129,7 +130,7 @@ test("a user that may not create a program's objects gets the verb and the kind,
   assert.deepEqual([begun, pending], [[], []]);
 });
 
-test("the policy pack refuses exactly the objects that break a rule, in a preview and in an up", async () => {
+test("the policy pack refuses an object that violates a rule, in a preview and in an up", async () => {
   shop.workspace.program = programOf({ limited: true, tag: "latest" });
   const refused =
     /\[mandatory\] +fixed-images +\(kubernetes:batch\/v1:CronJob: report\)[\s\S]*container report: .* the tag latest/;
@@ -139,7 +140,7 @@ test("the policy pack refuses exactly the objects that break a rule, in a previe
   await assert.rejects(plane.kubectl(["get", "cronjob/report", "--namespace=shop"]), /not found/);
 });
 
-test("the next `pulumi up` without the error continues, and marks the secrets among the outputs", async () => {
+test("the next `pulumi up` without the violation continues, and marks the secrets among the outputs", async () => {
   shop.workspace.program = programOf({ limited: true, tag: "1" });
   const { summary, outputs, stdout } = await shop.up({ policyPacks });
   assert.equal(summary.result, "succeeded");
@@ -150,7 +151,7 @@ test("the next `pulumi up` without the error continues, and marks the secrets am
   await shop.preview({ policyPacks, expectNoChanges: true });
 });
 
-test("a Route without Plugins is reported, and refused if the pack's config enforces it", async () => {
+test("a Route without Plugins is reported, and refused if the pack's config makes the rule mandatory", async () => {
   shop.workspace.program = programOf({ limited: false, tag: "1" });
   const told = await shop.preview({ policyPacks });
   assert.match(told.stdout, /\[advisory\] +no-bare-routes[\s\S]*Route orders: no Plugin acts on it/);

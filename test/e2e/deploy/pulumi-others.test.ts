@@ -1,7 +1,7 @@
 /**
  * Stacks beside objects of other owners, with the real engine, provider and Helm on a control plane without pods: an
- * object with the name of one of the stack's is neither taken over nor deleted, and the stack's own leftovers are used
- * again.
+ * existing object with the name of an object of the stack is neither taken over nor deleted, and the stack's own
+ * leftovers are used again.
  */
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
@@ -45,7 +45,7 @@ async function refused(stack: string): Promise<string> {
   return faults;
 }
 
-test("CRDs of kubectl and of the chart are not changed", async () => {
+test("CRDs that kubectl or the chart created are not changed", async () => {
   await selectStack(project, "crds");
   const crds = join(import.meta.dirname, "../../../crds");
   await plane.kubectl(["apply", "--filename", crds]);
@@ -53,9 +53,9 @@ test("CRDs of kubectl and of the chart are not changed", async () => {
     await refused("crds"),
     /CustomResourceDefinition routes\.sluice\.dev already exists, created with kubectl\n/,
   );
-  // The first request for a kind starts its storage and may be told to retry. If the API server's cleanup of a deleted
-  // CRD is that request, it retries with an outdated copy, expects an event after the conflict, and continues after
-  // five minutes.
+  // The first request for a kind starts its storage and may be told to retry. Each kind is requested here, so that this
+  // first request is not the API server's own cleanup of the deleted CRD: the cleanup would retry with an outdated copy,
+  // get a conflict, and continue only after five minutes.
   const kinds = readdirSync(crds).filter((file) => file.endsWith(".sluice.dev.yaml"));
   await plane.kubectl(["get", kinds.map((file) => file.replace(".yaml", "")).join(","), "--all-namespaces"]);
   await plane.kubectl(["delete", "--filename", crds]);
@@ -90,7 +90,7 @@ test("a namespace of another stack, or of no stack, is neither taken over nor de
   assert.equal(left, "Active Active");
 });
 
-test("a Helm release with the same name stays Helm's in a shared namespace", async () => {
+test("objects of a Helm release with the same name are not taken over in a shared namespace", async () => {
   const installed = await helm(["install", "sluice", charts.sluice, "--namespace=shop"], plane.kubeconfig);
   assert.equal(installed.code, 0, installed.stderr);
   await configure("qa", { namespace: "shop", ownNamespace: "false" });
@@ -105,12 +105,12 @@ test("a Helm release with the same name stays Helm's in a shared namespace", asy
   }
   const { code, stderr } = await helm(["uninstall", "sluice", "--namespace=shop"], plane.kubeconfig);
   assert.equal(code, 0, stderr);
-  // Helm keeps the keys, with their namespace.
+  // Helm keeps the Secrets with the keys, and their namespace.
   assert.ok((await refused("qa")).includes("the Namespace shop-sluice-keys belongs to Helm's release sluice"));
   await plane.kubectl(["delete", "namespace", "shop-sluice-keys"]);
 });
 
-test("a password that a volume contains outlives the stack, and the next stack uses it", async () => {
+test("the password of a database with a volume outlives the stack, and the next stack uses it", async () => {
   const database = { "postgres.enabled": "true", "postgres.persistence.enabled": "true" };
   await configure("qa", { namespace: "shop", ownNamespace: "false", timeout: "1s", ...database });
   const password = () =>

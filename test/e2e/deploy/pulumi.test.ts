@@ -83,7 +83,7 @@ async function configure(stack: string, values: Texts, secrets: Texts = {}): Pro
 
 const inDev = (...args: readonly string[]) => cluster.kubectl(["--namespace=sluice-dev", ...args]);
 
-/** The pods of a stack, which must all be Ready. */
+/** The component of each pod of a stack. Fails unless all pods are Ready. */
 async function readyPods(namespace: string): Promise<readonly string[]> {
   const { items } = JSON.parse(await cluster.kubectl(["get", "pods", `--namespace=${namespace}`, "--output=json"]));
   for (const { metadata, status } of items) {
@@ -95,7 +95,7 @@ async function readyPods(namespace: string): Promise<readonly string[]> {
   });
 }
 
-test("npm run deploy installs the CRDs and dev in an empty cluster: every pod is Ready, and the first request is answered", async (t) => {
+test("`npm run deploy` installs the CRDs and the stack dev in an empty cluster: every pod is Ready, and the first request is answered", async (t) => {
   const began = performance.now();
   const command = await startProcess(process.execPath, [join(root, "tools/deploy/main.ts"), "dev"], {
     name: "npm run deploy",
@@ -122,7 +122,7 @@ test("npm run deploy installs the CRDs and dev in an empty cluster: every pod is
   assert.equal(namespace.metadata.labels["pod-security.kubernetes.io/enforce"], "restricted");
 });
 
-test("the commands of the page's section, Use it, are answered by the user API when they are pasted at once", async () => {
+test('the commands in the section "Use it" of deploy-with-pulumi.md work when they are pasted at once', async () => {
   const { PATH, KUBECONFIG: _outside, ...env } = project.env;
   const settings = Object.entries({ ...env, PATH: `${PATH}:$PATH` }).map(
     ([name, value]) => `export ${name}="${value}"`,
@@ -131,13 +131,13 @@ test("the commands of the page's section, Use it, are answered by the user API w
   await answersWhenPasted(cluster, { page: "deploy-with-pulumi.md", section: "Use it", setUp, cwd: folder.path });
 });
 
-test("a second preview finds nothing to change, also after a refresh", async () => {
+test("a preview after the deployment finds nothing to change, also after a refresh", async () => {
   await pulumi("preview", "--expect-no-changes", "--stack", "dev");
   await pulumi("refresh", "--yes", "--expect-no-changes", "--stack", "dev");
   await pulumi("preview", "--expect-no-changes", "--stack", "dev");
 });
 
-test("another pod queries, changes and subscribes through the gateway's Service", async () => {
+test("another pod sends queries, mutations and subscriptions through the gateway's Service", async () => {
   const created = await client.send(
     url,
     graphql('mutation { createUser(name: "Zoe", email: "zoe@example.org") { name } }'),
@@ -154,7 +154,7 @@ test("another pod queries, changes and subscribes through the gateway's Service"
   assert.deepEqual(event, { data: { userCreated: { name: "Live" } } });
 });
 
-test("requests without a key are answered 401, and pages of other origins by CORS", async () => {
+test("requests without a key are answered 401, and CORS allows pages of other origins", async () => {
   const { status } = await client.send(url, { ...graphql("{ users { name } }"), headers: json });
   assert.equal(status, 401);
   const preflight = await client.send(url, {
@@ -185,7 +185,7 @@ test("a changed limit takes effect without a restart, and a request beyond it is
   await waitFor(open, { what: "the higher limit", timeout: 30_000, interval: 500 });
 });
 
-/** Name and generation of each custom resource of dev. */
+/** Kind, name, uid and generation of each custom resource of dev. */
 async function customResources(): Promise<readonly string[]> {
   const kinds = ["services", "routes", "plugins", "consumers"].map((kind) => `${kind}.sluice.dev`).join(",");
   const { items } = JSON.parse(await inDev("get", kinds, "--output=json"));
@@ -195,7 +195,7 @@ async function customResources(): Promise<readonly string[]> {
   );
 }
 
-test("an operator that does not start and a port in use are reported; the next `pulumi up` starts the new operator, and requests are answered all the time", async () => {
+test("an operator that does not start and a port in use are reported; the next `pulumi up` starts the new operator, and no request fails in that time", async () => {
   const before = await customResources();
   assert.equal(before.length, 7);
   const name = "docker.io/sluice/operator";
@@ -274,7 +274,7 @@ test("changes by kubectl are found by refresh and reverted by `pulumi up`", asyn
 test("prod is deployed beside dev with external servers, although the first run was killed halfway", async () => {
   await startServers(cluster);
   await selectStack(project, "prod");
-  // The stack's nodes request more processors than this machine has.
+  // By default, the stack's pods request more CPU than this machine has.
   const cpu = { "gateway.resources.requests.cpu": "100m", "userApi.resources.requests.cpu": "100m" };
   await configure("prod", { ...servers.config, ...cpu }, servers.secrets);
   const inProd = (...args: readonly string[]) => cluster.kubectl(["--namespace=sluice-prod", ...args]);
@@ -329,7 +329,7 @@ test("staging runs beside dev in its own namespace, and destroying dev removes a
 
 const lines = (text: string): number => text.trim().split("\n").length;
 
-/** Differences on two cores without a registry: one replica each, from the images on the node. */
+/** Config for a machine with two cores and without a registry: one replica each, with the images on the Kubernetes node. */
 const small = {
   "gateway.replicas": "1",
   "userApi.replicas": "1",

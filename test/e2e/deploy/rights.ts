@@ -1,4 +1,4 @@
-/** The release's accounts use every right that they are granted, according to the real cluster's audit log. */
+/** The release's accounts use all rights that they are granted, and no others, according to the cluster's audit log. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { referenceGrantCrd } from "../../../tools/cluster/reference-grants.ts";
@@ -13,11 +13,11 @@ import { type Grant, grantsIn, type Rule, refused, unused } from "../operator/gr
 import { minutes, namespace, type Scene } from "./chart-scene.ts";
 import { release } from "./helm.ts";
 
-/** Parts with a token. */
+/** The parts with a Kubernetes token. */
 const parts = ["operator", "admin"] as const;
 type Part = (typeof parts)[number];
 
-/** Rights that this suite does not use, with the reasons. An entry that is used is an error as well. */
+/** Rights that this suite does not use, with the reasons. The test also fails for an entry that is used. */
 const rare: Readonly<Record<Part, Readonly<Record<string, string>>>> = {
   operator: {},
   admin: {},
@@ -35,12 +35,12 @@ interface Pod {
   };
 }
 
-/** The name that the chart gives the namespace. */
+/** The chart's default for the namespace of the Secrets that only the operator may read. */
 const privateNamespace = `${namespace}-${release}-keys`;
 
 const userOf = (account: string) => `system:serviceaccount:${namespace}:${account}`;
 
-/** For an installed release: checks all its requests so far, and leaves the release unchanged. */
+/** Requires an installed release. Checks all its requests so far, and leaves the release unchanged. */
 export function rightsTests(scene: () => Scene): void {
   const labels = (part: string) => `app.kubernetes.io/instance=${release},app.kubernetes.io/component=${part}`;
 
@@ -85,7 +85,7 @@ export function rightsTests(scene: () => Scene): void {
     async () => {
       const { cluster, kubectl } = scene();
       const here = await place();
-      // A kind without a CRD cannot be watched.
+      // The operator uses its rights to ReferenceGrants only if their CRD exists.
       await cluster.kubectl(["apply", "--server-side", "-f", "-"], JSON.stringify(referenceGrantCrd));
       await runAllOperatorOperations(here);
       await runAllAdminOperations(here);

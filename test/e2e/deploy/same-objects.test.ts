@@ -24,7 +24,7 @@ const cases: Readonly<Record<string, ReleaseArgs["values"]>> = {
   "resources without a class": { class: "edge", classlessNamespaces: ["shop", "2", "shop"] },
   "named namespaces": { namespaces: ["shop", "bank"], class: "shops" },
   "a selector of namespaces": { namespaceSelector: "team in (a,b)", class: "teams" },
-  "its own databases": {
+  "the release's own databases": {
     postgres: { enabled: true, persistence: { enabled: true, size: "2Gi", storageClassName: "fast" } },
     redis: { enabled: true },
     userApi: { replicas: 2, route: { enabled: true } },
@@ -70,7 +70,7 @@ for (const [name, values] of Object.entries(cases)) {
     compare({ name: "edge", namespace: "sluice", values }));
 }
 
-/** Words that YAML reads as strings only in quotes, wherever a name may be one. */
+/** Words that YAML reads as strings only in quotes. Each is used for every value that may be such a word. */
 const words = ["2", "2024", "0x1", "1e3", "true", "on", "no", "y", "null"];
 
 for (const word of words) {
@@ -98,7 +98,7 @@ for (const word of words) {
     monitoring: { serviceMonitors: { enabled: true, labels: { a: word } }, dashboards: { labels: { a: word } } },
     networkPolicies: { enabled: true },
   };
-  // The name of a Service, and therefore the name of the release, begins with a letter.
+  // The name of a Service, and therefore the name of the release, must begin with a letter.
   const name = /^[a-z]/.test(word) ? word : `a${word}`;
   test(`chart and Pulumi create the same objects: names that are ${word}`, async () => {
     const databases = { postgres: other, redis: { host: word, ...other } };

@@ -59,7 +59,7 @@ export async function pulumiObjects(args: ReleaseArgs): Promise<Objects> {
  * - the label that names the managing tool (`app.kubernetes.io/managed-by`);
  * - annotations that only Helm or only Pulumi reads (`helm.sh/…`, `pulumi.com/…`);
  * - the pod of `helm test` and its NetworkPolicy: Pulumi has no such command;
- * - entries of Secrets, which are random: their names must be the same.
+ * - the values of Secrets, which are random; the names of their entries must be equal.
  */
 function compared(objects: readonly KubernetesObject[]): Objects {
   const kept = objects.filter(({ metadata }) => metadata.labels?.["app.kubernetes.io/component"] !== "test");
@@ -82,7 +82,7 @@ function normalized(object: KubernetesObject): unknown {
   });
 }
 
-/** Pods carry the label too. */
+/** Also removes the label from pod templates. */
 function withoutManager(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutManager);
   if (typeof value !== "object" || value === null) return value;

@@ -1,4 +1,4 @@
-/** The operator loses its token or a verb while it runs. */
+/** The operator's token is replaced while it runs, and the operator starts without one of its verbs. */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -28,7 +28,7 @@ async function issue(secret: string): Promise<void> {
   writeFileSync(tokenFile, token, { mode: 0o600 });
 }
 
-test("a rotated token file, after which the old token is invalid", async () => {
+test("the operator continues with the new token of its file after the old token has become invalid", async () => {
   const { kubectl } = scene.plane;
   await kubectl(["create", "serviceaccount", "sluice-operator"]);
   for (const [kind, ...where] of [["clusterrolebinding"], ["rolebinding", "-n", "default"]] as const) {
@@ -56,8 +56,8 @@ test("a rotated token file, after which the old token is invalid", async () => {
       },
     });
     const [, ...later] = api.asked.filter(({ status }) => status === 401);
-    assert.ok(later.length <= 10, `${later.length + 1} times with the old one`);
-    // ReferenceGrants have no CRD here: requests for them are answered 404 at any time, whatever the token.
+    assert.ok(later.length <= 10, `${later.length + 1} requests with the old token`);
+    // ReferenceGrants have no CRD here, so requests for them are answered 404 even with a valid token.
     const told = ({ path, status }: Asked) => status !== undefined && !path.includes("/referencegrants?");
     const last = api.asked.findLast(told)?.status ?? 0;
     assert.ok(last >= 200 && last < 300, `${last}`);
@@ -138,7 +138,7 @@ interface Rule {
 
 for (const { verb, group, resource, role, seen, serves } of lacking) {
   const what = group ? `${resource}.${group}` : resource;
-  test(`may not ${verb} ${what}: the operator logs the missing right, and continues once the right is granted`, () =>
+  test(`without the right to ${verb} ${what}, the operator logs what is missing, and continues once the right is granted`, () =>
     round(scene, {
       async fault(change) {
         const { kubectl } = scene.plane;

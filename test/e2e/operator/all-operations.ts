@@ -10,7 +10,7 @@ export interface Place {
   kubectl(args: readonly string[], input?: string): Promise<string>;
   /** The last lines of the operator's log. */
   operatorTail(): string | Promise<string>;
-  /** Stops the operator gracefully and starts it again. */
+  /** Stops the operator gracefully, calls `between`, and starts the operator again. */
   restartOperator(between: () => Promise<void>): Promise<void>;
   /** A request to the admin listener; resolves to the response's status and body. */
   admin(
@@ -53,8 +53,8 @@ function resources({ namespace }: Place): readonly object[] {
 }
 
 /**
- * Errors that neither a schema nor the webhook can detect. The resources' name sorts after "good", so that the invalid ones
- * lose: if two resources created in the same second claim the same name, the first one by its own name wins.
+ * Errors that neither a schema nor the webhook can detect. If two resources created in the same second claim one entity
+ * name, the one whose metadata.name sorts first wins: "invalid" sorts after "good", so that the invalid ones lose.
  */
 function invalid({ namespace }: Place): readonly object[] {
   const one = (kind: string, spec: object) => ({
@@ -75,7 +75,7 @@ function invalid({ namespace }: Place): readonly object[] {
 
 const list = (items: readonly object[]) => JSON.stringify({ apiVersion: "v1", kind: "List", items });
 
-/** Statuses, Events (also a repeated one), and members of the document that are added and removed. */
+/** Makes the operator write statuses and Events (one repeatedly), and add and remove parts of the saved document. */
 export async function runAllOperatorOperations(place: Place): Promise<void> {
   const { namespace, kubectl } = place;
   const inPlace = (...args: readonly string[]) => kubectl(["-n", namespace, ...args]);
@@ -95,7 +95,7 @@ export async function runAllOperatorOperations(place: Place): Promise<void> {
   await waitFor(told, { what: "an Event of each kind", timeout: 60_000, interval: 200 });
   await waitFor(
     async () => {
-      // Removes the condition, as if it had never been written.
+      // Removes the conditions, as if they had never been written.
       const forget = () =>
         inPlace(
           "patch",
@@ -121,7 +121,7 @@ export async function runAllOperatorOperations(place: Place): Promise<void> {
     what: "parts of the document",
     timeout: 30_000,
   }).catch(async (cause: unknown) => {
-    throw new Error(`no part of the document is saved; the end of the operator.s log:\n${await place.operatorTail()}`, {
+    throw new Error(`no part of the document is saved; the end of the operator's log:\n${await place.operatorTail()}`, {
       cause,
     });
   });
@@ -146,7 +146,7 @@ export async function privateSecrets({ kubectl, privateNamespace }: Place): Prom
   return names.split(" ").filter((name) => name.startsWith("sluice-"));
 }
 
-/** The operator's Secrets where version 0.1 kept them: in the home namespace, which the admin API reads. */
+/** Moves the operator's Secrets to where version 0.1 kept them: to the home namespace, which the admin API reads. */
 async function asOfBefore(place: Place): Promise<void> {
   const { namespace, privateNamespace, kubectl } = place;
   if (privateNamespace === namespace) return;
@@ -169,7 +169,7 @@ const made: readonly (readonly [path: string, body: object])[] = [
   ["/certificates", { cert: pair.certificate, key: pair.key, snis: ["by-admin.test"] }],
 ];
 
-/** Creates, changes and removes every kind; a finalizer delays the removal, so that its wait is tested. */
+/** Creates, changes and removes every kind. A finalizer delays each removal, so that the admin API has to wait for it. */
 export async function runAllAdminOperations({ namespace, kubectl, admin }: Place): Promise<void> {
   const gone: string[] = [];
   for (const [path, body] of made) {
@@ -216,6 +216,6 @@ interface Item {
   };
 }
 
-/** The name in the form of kubectl. */
+/** The resource and its name, in the form that kubectl expects. */
 const nameOf = ({ kind, metadata: { name } }: Item): string =>
   kind === "Secret" ? `secret/${name}` : `${kind.toLowerCase()}s.sluice.dev/${name}`;

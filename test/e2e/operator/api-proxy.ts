@@ -36,7 +36,7 @@ export interface ApiProxy {
   spoil(answer: ((asked: Asked) => Answer | undefined) | null): void;
   /** Cuts all open responses, including watches. */
   cut(): void;
-  /** Open connections fall silent without being closed: no byte, no end. New requests are passed on. */
+  /** Sends nothing more on open responses, and does not end them. New requests are passed on. */
   silence(): void;
   /** Stops listening: open connections are cut, and new ones are refused. */
   leave(): Promise<void>;
@@ -46,7 +46,7 @@ export interface ApiProxy {
 }
 
 export interface ApiProxyOptions {
-  /** The credentials of the proxy's requests: the kubeconfig's user, or the caller's own. Default "its own". */
+  /** Credentials with which requests are passed on: those of the kubeconfig ("its own", the default), or the caller's. */
   readonly identity?: "its own" | "callers";
 }
 
@@ -68,7 +68,7 @@ export async function startApiProxy(kubeconfig: string, options: ApiProxyOptions
     const outgoing = request(`${server}${incoming.url}`, options, (answered) => {
       one.status = answered.statusCode;
       response.writeHead(answered.statusCode ?? 502, answered.headers);
-      // A watch without events is open too.
+      // Sends the head at once, so that a watch without events is open for the operator too.
       response.flushHeaders();
       flowing.set(response, answered);
       answered.on("error", () => response.destroy());

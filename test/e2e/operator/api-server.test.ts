@@ -17,14 +17,14 @@ after(() => scene?.close());
 const ofRoutes = ({ path }: Asked) => /^\/apis\/sluice\.dev\/v1alpha1\/routes\?/.test(path);
 const isWatch = ({ path }: Asked) => path.includes("watch=true");
 const isList = (asked: Asked) => asked.method === "GET" && ofRoutes(asked) && !isWatch(asked);
-/** Less than the 75 s after which a silent watch is replaced for that alone, of which some have passed. */
+/** Milliseconds. Less than what is left of the 75 s after which a silent watch is reopened in any case. */
 const SOON = 30_000;
-const unavailable = { status: 503, body: "the way is barred" } as const;
+const unavailable = { status: 503, body: "unavailable" } as const;
 
-test("without a fault the changes give the reference for all faults", () =>
+test("without a fault, all changes take effect, with the final state that the tests with faults expect", () =>
   round(scene, { fault: (change) => change(), least: 5 }));
 
-test("the API server restarted", () =>
+test("changes after a restart of the API server take effect", () =>
   round(scene, {
     async fault(change) {
       await scene.plane.restartApiServer();
@@ -32,7 +32,7 @@ test("the API server restarted", () =>
     },
   }));
 
-test("etcd compacted while the operator was cut off: its watches are too old, and it lists at once", async () => {
+test("after etcd was compacted while the operator was cut off, the operator's watches are too old, and it lists again", async () => {
   const before = scene.api.asked.length;
   await round(scene, {
     async fault(change) {
@@ -40,7 +40,7 @@ test("etcd compacted while the operator was cut off: its watches are too old, an
       scene.api.cut();
       await change();
       await scene.plane.compact();
-      // The API server's watch cache starts again, after changes that the operator has not seen.
+      // After the restart, the API server's watch cache does not contain the changes that the operator has not seen.
       await scene.plane.restartApiServer();
       scene.api.spoil(null);
     },
@@ -51,7 +51,7 @@ test("etcd compacted while the operator was cut off: its watches are too old, an
   assert.ok(own.slice(expired).some(isList));
 });
 
-test("an API server that answers 429 for five seconds: it receives no requests before Retry-After", async () => {
+test("an API server that answers 429 for five seconds receives no request before Retry-After has passed", async () => {
   const before = scene.api.asked.length;
   await round(scene, {
     async fault(change) {
@@ -66,12 +66,12 @@ test("an API server that answers 429 for five seconds: it receives no requests b
   });
   const refused = scene.api.asked.slice(before).filter(({ status }) => status === 429);
   const perPath = Object.values(Object.groupBy(refused, ({ method, path }) => `${method} ${path.replace(/\?.*/, "")}`));
-  // Two watches of Secrets use the same path.
+  // Twice as many are allowed, because two watches of Secrets use the same path.
   for (const asked of perPath) assert.ok((asked?.length ?? 0) <= 2 * 8, `${asked?.length} times ${asked?.[0]?.path}`);
   assert.ok((await scene.operator.metric("rest_client_requests_total", 'code="429"')) > 0);
 });
 
-test("a list that takes five seconds: nothing is published before it arrives", async () => {
+test("while one list takes five seconds, nothing is published before it has arrived", async () => {
   await round(scene, {
     async fault(change) {
       await scene.operator.process.kill9();
@@ -94,11 +94,11 @@ test("a list that takes five seconds: nothing is published before it arrives", a
   });
 });
 
-test("a CRD deleted and created again: its resources were deleted with it, and those that are applied again are served", async () => {
+test("after a CRD was deleted with its resources and created again, resources that are applied again are served", async () => {
   const { kubectl } = scene.plane;
   const crd = new URL("../../../crds/routes.sluice.dev.yaml", import.meta.url).pathname;
   await round(scene, {
-    // Objects deleted through the API server are gone.
+    // The deletion of the Routes takes effect on the nodes, so requests may fail until the Routes are applied again.
     loaded: [],
     async fault(change) {
       const routes = await kubectl(["get", "routes.sluice.dev", "-o", "json"]);
@@ -119,7 +119,7 @@ test("a CRD deleted and created again: its resources were deleted with it, and t
   });
 });
 
-test("a network that drops everything for 12 s and leaves watches without events: the operator stops leading, and reopens its watches as soon as it leads again", () =>
+test("while the network drops everything, the operator stops leading, and it reopens its silent watches as soon as it leads again", () =>
   round(scene, {
     async fault(change) {
       scene.api.spoil(() => "silence");

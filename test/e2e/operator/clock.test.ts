@@ -30,7 +30,7 @@ for (const [what, off] of [
   ["fast", MINUTES],
   ["slow", -MINUTES],
 ] as const) {
-  test(`operator and node started with clocks that are ten minutes ${what}`, () =>
+  test(`changes take effect if operator and node start with clocks that are ten minutes ${what}`, () =>
     round(scene, {
       loaded: [0],
       async fault(change) {
@@ -38,7 +38,7 @@ for (const [what, off] of [
         set(off);
         await Promise.all([scene.operator.start(), scene.nodes[1].start()]);
         await change();
-        // The timestamps of later writes show the wrong clock; without them the fault was not injected.
+        // The renewal's timestamp proves that the operator uses the wrong clock.
         await waitFor(
           async () => {
             const renewed = ["get", "lease", "sluice-operator", "-o", "jsonpath={.spec.renewTime}"];
@@ -50,7 +50,7 @@ for (const [what, off] of [
       },
     }));
 
-  test(`clocks that become ten minutes ${what} suddenly: no status reports a change`, async () => {
+  test(`clocks that suddenly become ten minutes ${what} cause no status write`, async () => {
     set(0);
     await round(scene, {
       async fault(change) {
@@ -69,7 +69,7 @@ for (const [what, off] of [
     });
   });
 
-  test(`a node dies while the operator's clock becomes ten minutes ${what}: no wait takes longer than otherwise`, async () => {
+  test(`if a node dies and the operator's clock becomes ten minutes ${what}, no wait takes longer than otherwise`, async () => {
     set(0);
     await round(scene, {
       loaded: [0],

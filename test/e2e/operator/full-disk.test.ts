@@ -43,7 +43,7 @@ test("a node with a full disk keeps serving, logs the failed write once, and sav
   await round(scene, {
     async fault(change) {
       fill();
-      // Longer than the rest of the file's last page.
+      // More than fits into the free part of the file's last page.
       const paths = Array.from({ length: 16 }, (_, at) => `/${"long".repeat(100)}/${at}`);
       const long = route("long", { serviceRef: { name: "echo" }, paths }) as Resource;
       await scene.client.apply("Route", long, { manager: "test" });

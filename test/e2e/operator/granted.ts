@@ -22,16 +22,17 @@ export interface Grant {
   readonly namespace?: string;
 }
 
-/** Sections for the home namespace, and for that of the Secrets that only the operator reads. */
+/** Sections of rules for the home namespace. */
 const ofHome = ["home", "push", "moved"];
+/** Sections of rules for the namespace of the Secrets that only the operator reads. */
 const ofPrivate = ["private", "privatePush"];
 const files = new URL("../../../charts/sluice/files/", import.meta.url);
 
 /**
  * The grants of a component's rules.
  *
- * @param sections The sections that the account has. @param home The home namespace. @param own The namespace of the
- * Secrets that only the operator reads.
+ * @param sections The sections that the account has.
+ * @param namespaces `home` is the home namespace, `own` the namespace of the Secrets that only the operator reads.
  */
 export function grantsOf(
   part: "operator" | "admin",

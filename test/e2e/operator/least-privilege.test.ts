@@ -231,7 +231,7 @@ test("the admin API's account may not read the signing keys of certificates or t
 
 test("accounts with only Roles in a namespace use all rights that the Roles grant, and request no other rights", async () => {
   await plane.kubectl(["create", "namespace", "team"]);
-  // The configuration belongs to the home namespace of the other Sluice.
+  // The configuration belongs to the operator of the previous tests. An operator without a ClusterRole has no webhook.
   await plane.kubectl(["delete", "validatingwebhookconfiguration", "sluice-webhook"]);
   const settings = { SLUICE_NAMESPACES: "team" };
   const place = await placeOf(
@@ -247,7 +247,7 @@ test("accounts with only Roles in a namespace use all rights that the Roles gran
   await runAllAdminOperations(place);
   const operator = of(`system:serviceaccount:team:${users.operator}`);
   const admin = of(`system:serviceaccount:team:${users.admin}`);
-  // Without a ClusterRole there is no webhook, and the webhook's Secret is never created.
+  // Without a webhook, the webhook's Secret is never created.
   const team = { home: "team", own: "team" };
   const grants = grantsOf("operator", ["cluster", "home", "private"], team).filter(
     ({ names }) => !names?.includes("sluice-webhook"),

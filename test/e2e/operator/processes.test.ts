@@ -26,7 +26,7 @@ after(async () => {
   await falseNode?.close();
 });
 
-/** A push on a newly opened connection cannot be distinguished from its handshake, so another one follows. */
+/** Causes pushes until the process is killed: a PushLine cannot tell the first push on a connection from the handshake. */
 const untilKilled = (process: Process) =>
   waitFor(
     async () => {
@@ -41,7 +41,7 @@ const isReady = (status: string) =>
   waitFor(async () => (await get(`${status}/status/ready`)).status === 200, { what: "the node to be ready" });
 
 for (const bytes of [0, 400]) {
-  test(`the operator killed with -9 after it had sent ${bytes} bytes of a push`, () =>
+  test(`changes take effect although the operator was killed with SIGKILL after it had sent ${bytes} bytes of a push`, () =>
     round(scene, {
       async fault(change) {
         const { process } = scene.operator;
@@ -54,7 +54,7 @@ for (const bytes of [0, 400]) {
 }
 
 for (const after of [0, 5, 20]) {
-  test(`a node killed with -9 ${after} ms after it got a push`, () =>
+  test(`changes take effect although a node was killed with SIGKILL ${after} ms after it got a push`, () =>
     round(scene, {
       loaded: [0],
       async fault(change) {
@@ -80,11 +80,11 @@ const lies: readonly (readonly [what: string, answer: FalseNode["answer"]])[] = 
   ["half a response", { body: '{"node":"', cut: true }],
 ];
 for (const [what, answer] of lies)
-  test(`a node that answers ${what} is reported by name, and delays no other node`, async () => {
+  test(`a node that answers with ${what} is reported with its address, and delays no other node`, async () => {
     await round(scene, {
       async fault(change) {
         falseNode.answer = answer;
-        await waitFor(() => falseNode.asked(answer), { what: "the operator to poll it" });
+        await waitFor(() => falseNode.asked(answer), { what: "the operator to poll the false node" });
         await change();
       },
     });

@@ -6,13 +6,13 @@ export interface PushLine {
   readonly url: string;
   /**
    * Calls back once, after this number of bytes of a push from the operator; a poll is smaller and does not count.
-   * Further bytes are forwarded after the callback returns.
+   * Further bytes are forwarded after the callback has returned, and its promise has resolved.
    */
   atNextPush(bytes: number, then: () => unknown): void;
   close(): void;
 }
 
-/** More than a poll needs: a TLS record with the head of a GET. */
+/** Bytes. More than a poll needs, which is one TLS record with the head of a GET. */
 const LOOK = 400;
 /** Changes of direction before the handshake and a first poll are complete. */
 const OPENING = 4;

@@ -48,7 +48,7 @@ export interface RoundOptions {
   readonly loaded?: readonly (0 | 1)[];
   /** Milliseconds from the fault's end to the final state. Default 60,000, because other work may share the machine. */
   readonly within?: number;
-  /** The minimum of requests to each node meanwhile. Default 21; a round without a fault is short. */
+  /** Minimum number of requests to each loaded node during the round. Default 21; a round without a fault is shorter. */
   readonly least?: number;
 }
 
@@ -90,11 +90,11 @@ async function change(scene: Scene): Promise<void> {
 
 let nudges = 0;
 
-/** One more push, by a change without an observable effect. */
+/** Causes one more push by a change without an observable effect. */
 export const nudge = (scene: Scene): Promise<void> =>
   write(scene, route("edited", { serviceRef, paths: ["/edited-2"], tags: [`nudge-${++nudges}`] }));
 
-/** Status of the response; 0: none. */
+/** Status of the response; 0: no response. */
 const ask = (url: string): Promise<number> =>
   get(url).then(
     ({ status }) => status,
@@ -172,7 +172,7 @@ export async function agreed(scene: Scene, timeout: number): Promise<void> {
 }
 
 /**
- * Makes the changes during the fault. Fails when a request was lost, a status was false, or the final state differs.
+ * Makes the changes during the fault. Fails if a request failed, a status was false, or the final state is wrong.
  */
 export async function round(
   scene: Scene,

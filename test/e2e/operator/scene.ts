@@ -84,7 +84,7 @@ export interface SceneOptions {
   readonly operator?: Env;
   /** Settings of the second node. */
   readonly second?: Env;
-  /** Flags of Node for the operator and the second node. */
+  /** Flags of Node.js for the operator and the second node. */
   readonly flags?: readonly string[];
 }
 

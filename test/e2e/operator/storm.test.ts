@@ -20,7 +20,10 @@ after(() => scene?.close());
 const name = (at: number) => `many-${at}`;
 const routes = "/apis/sluice.dev/v1alpha1/namespaces/default/routes";
 
-/** Creates the Routes in groups, and deletes them by one request, which the API server executes as fast as it can. */
+/**
+ * Creates the Routes with concurrent requests, and deletes them with one request, which the API server executes as fast
+ * as it can.
+ */
 function storm() {
   const api = connectApi(scene.plane.kubeconfig);
   return {
@@ -47,7 +50,7 @@ function storm() {
   };
 }
 
-test("5,000 deletes among other changes: the remaining resources are served, and no deleted resource is served", async () => {
+test("after 5,000 deletions at once and other changes, the remaining resources are served, and no deleted resource is served", async () => {
   const { make, remove, close } = storm();
   after(close);
   await round(scene, {

@@ -1,4 +1,4 @@
-/** Redis is down for half a minute: longer than every retry and timeout involved. */
+/** Redis is down for half a minute, which is longer than every retry and timeout involved. */
 import { afterEach, test } from "node:test";
 import { startPostgres } from "../../../tools/programs/postgres.ts";
 import { startRedis } from "../../../tools/programs/redis.ts";

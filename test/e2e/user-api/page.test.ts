@@ -14,14 +14,14 @@ const page = readFileSync(join(root, "docs/how-to/pass-the-consumer-identity.md"
 const consoles = [...page.matchAll(/^```console\n(.*?)^```$/gms)].map(([, lines = ""]) => lines);
 const shown = consoles.filter((block) => block.startsWith("$ ")).join("");
 
-test("the commands of the page print what the page shows", async (context) => {
+test("the commands of pass-the-consumer-identity.md print what the page shows", async (context) => {
   const folder = temporaryFolder("page");
   context.after(() => folder.remove());
   await refuseTakenPorts(standardAddresses);
   const main = (workspace: string) => `exec '${process.execPath}' '${join(root, workspace, "src/main.ts")}'`;
   const script = [
     "exec 2>&1",
-    // In the background of a shell a function runs in a process of its own, which becomes the command.
+    // The shell runs a background function in a process of its own, which `exec` replaces with the command.
     `sluice() { ${main("gateway")} "$@"; }`,
     `sluice-user-api() { ${main("user-api")} "$@"; }`,
     "trap 'kill $(jobs -p); wait' EXIT",
@@ -37,12 +37,12 @@ test("the commands of the page print what the page shows", async (context) => {
   assert.deepEqual(shell.output().trim().split("\n"), printed);
 });
 
-/** The output of the last commands: one line each. */
+/** The output of the page's GraphQL requests, one line each. The page's other commands print nothing. */
 const printed = [...shown.matchAll(/^\$ curl .*localhost:(?:4000|8000)\/\S*graphql .*\n(.*)$/gm)].map(
   ([, line = ""]) => line,
 );
 
-test("the resources of the page are accepted, and the header comes from the Secret", () => {
+test("the operator accepts the resources of pass-the-consumer-identity.md, and reads the upstream header from the Secret", () => {
   const [service = ""] = [...page.matchAll(/^```yaml\n(apiVersion.*?)^```$/gms)].map(([, text]) => text);
   const metadata = { namespace: "default", creationTimestamp: "2026-01-01T00:00:01Z" };
   const labels = { "sluice.dev/credential": "upstream-header" };

@@ -93,7 +93,7 @@ const cases: readonly (readonly [
   ]),
 ];
 
-/** The review of `kubectl auth can-i` as an object, so that one kubectl can send all of them. */
+/** The review that `kubectl auth can-i` sends, as an object, so that one kubectl command can send all reviews. */
 function review([, , verb, what, namespace]: (typeof cases)[number]): object {
   const [name = "", subresource] = what.split("/");
   const [resourceName, ...group] = name.split(".");
@@ -113,7 +113,7 @@ for (const user of ["operator", "admin"] as const) {
   });
 }
 
-test("the operator writes conditions and cannot change a spec with them", async () => {
+test("the operator may write conditions, and cannot change a spec with such a write", async () => {
   await plane.kubectl(["create", "-f", "-"], JSON.stringify(service("kept", 4000)));
   const condition = {
     type: "Accepted",

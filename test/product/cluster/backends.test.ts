@@ -21,7 +21,7 @@ const upstreams = new Map<string, Upstream>();
 for (const name of ["one", "two"]) upstreams.set(name, await startUpstream(name, host));
 after(() => Promise.all([...upstreams.values()].map((upstream) => upstream.close())));
 
-/** A slice of the Service `shop` with one endpoint for each of these upstreams; an EndpointSlice has one port. */
+/** A slice of the Service `shop` with one upstream. Each upstream has its own slice, because a slice has one port. */
 function slice(name: string, ready = true): object {
   return {
     apiVersion: "discovery.k8s.io/v1",
@@ -54,14 +54,14 @@ const answeredBy = (expected: Record<string, number>, what: string) =>
     { what },
   );
 
-test("a Service whose core Service is missing has a condition, and its route answers 503 meanwhile", async () => {
+test("a Service whose core Service is missing has a condition, and its route answers 503", async () => {
   await suite.apply(resource("Service", "shop", { backendRef: { name: "shop", port: 80 } }), route("shop"));
   await suite.plane.kubectl(["wait", "--for=condition=ResolvedRefs=False", "--timeout=60s", "gwsvc/shop"]);
   assert.match(await suite.condition("gwsvc/shop", "ResolvedRefs"), /^False BackendNotFound .*shop/);
   await waitFor(async () => (await get(url)).status === 503, { what: "the route to answer 503" });
 });
 
-test("requests are sent in turn to all addresses of the core Service", async () => {
+test("requests are distributed evenly among all addresses of the core Service", async () => {
   const core = {
     apiVersion: "v1",
     kind: "Service",
@@ -70,13 +70,13 @@ test("requests are sent in turn to all addresses of the core Service", async () 
   };
   await suite.apply(core, slice("one"), slice("two"));
   await suite.programmed("gwsvc/shop", "gwroute/shop");
-  await answeredBy({ one: 5, two: 5 }, "both upstreams to be asked in turn");
+  await answeredBy({ one: 5, two: 5 }, "both upstreams to receive half of the requests");
 });
 
 test("an address that is not ready gets no requests, and no request is lost when an address becomes unready and ready", async () => {
   const loads = await underLoad([url], async () => {
     await suite.apply(slice("two", false));
-    await answeredBy({ one: 10 }, "only the ready upstream to be asked");
+    await answeredBy({ one: 10 }, "only the ready upstream to receive requests");
     await suite.apply(slice("two"));
     await waitFor(async () => (await answering(10)).two !== undefined, {
       what: "the second upstream to receive requests again",
@@ -85,10 +85,10 @@ test("an address that is not ready gets no requests, and no request is lost when
   assert.deepEqual(loads[url]?.failures, []);
 });
 
-test("added and removed endpoints cause no status write", async () => {
+test("an endpoint that becomes unready causes no status write", async () => {
   const version = () => suite.plane.kubectl(["get", "gwsvc/shop", "-o", "jsonpath={.metadata.resourceVersion}"]);
   const before = await version();
   await suite.apply(slice("one", false));
-  await answeredBy({ two: 10 }, "only the second upstream to be asked");
+  await answeredBy({ two: 10 }, "only the second upstream to receive requests");
   assert.equal(await version(), before);
 });

@@ -43,7 +43,7 @@ test("kubectl get shows which resources have errors, and why", async () => {
   assert.match(rows, /^same-b .* False +False .* matches the same requests/m);
 });
 
-test("a missing object is used without a further change when it is created", async () => {
+test("a missing Service is used as soon as it is created, without a change to its Route", async () => {
   await suite.apply(service("lost", upstream.port));
   await suite.programmed("gwroute/lost");
   for (const node of nodes) assert.equal((await get(`${node}/lost`)).status, 200);

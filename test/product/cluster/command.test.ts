@@ -8,7 +8,7 @@ import { readTour, typeInShell } from "../printed-tour.ts";
 
 const root = new URL("../../..", import.meta.url).pathname;
 
-test("prints a kubeconfig and three commands that work as described, and stops on Ctrl-C", async () => {
+test("`npm run cluster` prints a kubeconfig and three commands that work as described, and stops on Ctrl-C", async () => {
   const work = temporaryFolder("cluster-command");
   after(() => work.remove());
   const chosen = await freeAddresses();

@@ -22,7 +22,7 @@ interface Outcome {
   readonly err: readonly string[];
 }
 
-/** Runs the command in this process; the command line is tested below. */
+/** Runs `crds apply` in this process. */
 async function apply(kubeconfig = plane.kubeconfig): Promise<Outcome> {
   const [out, err]: [string[], string[]] = [[], []];
   const code = await crdsCommand(["apply"], {
@@ -36,6 +36,7 @@ async function apply(kubeconfig = plane.kubeconfig): Promise<Outcome> {
   return { code, out, err };
 }
 
+/** Runs the command line. */
 function run(args: readonly string[]): Promise<Outcome> {
   const env = { PATH: process.env.PATH, KUBECONFIG: plane.kubeconfig };
   const lines = (text: string) => text.split("\n").filter((line) => line !== "");
@@ -50,7 +51,7 @@ const names = ["certificates", "upstreams", "services", "routes", "consumers", "
   (plural) => `${plural}.sluice.dev`,
 );
 
-/** Changes the first entry of `versions` in the Routes' CRD, like another version of Sluice would. */
+/** Changes the first entry of `versions` in the CRD of Routes, as another version of Sluice would. */
 async function patchRoutes(
   ...operations: readonly { readonly op: string; readonly path: string; readonly value?: unknown }[]
 ) {
@@ -117,13 +118,13 @@ test("a newer definition is not downgraded: the fields that would be lost are na
   assert.equal((await apply()).code, 0);
 });
 
-test("a user that may not write definitions gets the missing verb", async () => {
+test("the error for a user without rights to definitions contains the missing verb", async () => {
   const { code, err } = await apply(await plane.kubeconfigFor("nobody"));
   assert.equal(code, 1);
   assert.match(err.join("\n"), /User "nobody" cannot get resource "customresourcedefinitions"/);
 });
 
-test("print writes the definitions that apply would apply", async () => {
+test("print writes the definitions that apply applies", async () => {
   const { code, out } = await run(["crds", "print"]);
   assert.equal(code, 0);
   const printed = parseAllDocuments(out.join("\n")).map((document) => document.toJS());
@@ -134,7 +135,7 @@ test("print writes the definitions that apply would apply", async () => {
   assert.match(await plane.kubectl(["diff", "--server-side", "--force-conflicts", "-f", "-"], out.join("\n")), /^$/);
 });
 
-test("an unknown command lists the commands", async () => {
+test("an unknown command is refused with a reference to --help", async () => {
   const { code, err } = await run(["frobnicate"]);
   assert.equal(code, 2);
   assert.match(err.join("\n"), /unknown command 'frobnicate'\nTry 'sluice-operator --help'/);

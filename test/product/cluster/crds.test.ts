@@ -59,16 +59,16 @@ for (const [kind, rows] of Object.entries(tables) as [Kind, readonly Row[]][]) {
   });
 }
 
-test("every kind's table has rows of accepted and of refused specs", () => {
+test("every kind's table has at least ten rows of accepted and of refused specs each, and no row twice", () => {
   for (const [kind, rows] of Object.entries(tables)) {
     const accepted = rows.filter(([, , refusal]) => refusal === null).length;
     assert.ok(accepted >= 10 && rows.length - accepted >= 10, `${kind}: ${accepted} of ${rows.length}`);
     const names = rows.map(([what, , refusal]) => `${what} ${refusal === null}`);
-    assert.equal(new Set(names).size, names.length, `${kind}: a row stands there twice`);
+    assert.equal(new Set(names).size, names.length, `${kind}: a row occurs twice`);
   }
 });
 
-test("a status in an applied resource is ignored", async () => {
+test("the status in a resource that kubectl creates is ignored", async () => {
   const conditions = [{ type: "Programmed", status: "True", reason: "Made", message: "up" }];
   const made = { ...resource("Service", "made-up", { url: "http://users:4000" }), status: { conditions } };
   await plane.kubectl(["create", "-f", "-"], JSON.stringify(made));
@@ -145,7 +145,7 @@ describe("kubectl get", () => {
       assert.match(after.at(-1)?.join(" ") ?? "", /^Age \d+s$/);
     });
 
-  test("lists every kind by the category, and shows errors with -o wide", async () => {
+  test("lists every kind by the category sluice, and shows errors with -o wide", async () => {
     const listed = await plane.kubectl(["get", "sluice", "-o", "name"]);
     for (const kind of Object.keys(shown))
       assert.match(listed, new RegExp(`^${kind.toLowerCase()}\\.sluice\\.dev/shown$`, "m"));
@@ -157,6 +157,6 @@ describe("kubectl get", () => {
   });
 });
 
-test("kubectl explain describes every member", async () => {
+test("kubectl explain describes the members of a spec", async () => {
   assert.match(await plane.kubectl(["explain", "routes.sluice.dev.spec.stripPath"]), /FIELD: stripPath <boolean>/);
 });

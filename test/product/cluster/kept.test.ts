@@ -72,7 +72,7 @@ test("the acknowledged document is saved in parts of bounded size, without a rea
   assert.ok(parts.every(({ binaryData }) => binaryData.content.length < 1_400_000));
 });
 
-test("a replaced key is used without a restart, and all data is encrypted again", async () => {
+test("a replaced encryption key is used without a restart, and all data is encrypted again", async () => {
   const before = (await manifest()).parts;
   const secret = JSON.parse(await kubectl(["get", "secret", "sluice-operator-document", "-o", "json"]));
   const data = JSON.stringify({ data: { key: Buffer.alloc(32, 7).toString("base64") } });

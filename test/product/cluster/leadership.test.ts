@@ -29,14 +29,14 @@ const operators: Operator[] = [{ listen: chosen.operator, process: suite.part("o
 const upstream = await startUpstream("echo");
 after(() => upstream.close());
 
-/** The terms that each node was seen to run, as reported by the operators. */
+/** The latest term that each node was seen to run, as reported by the operators. */
 const terms = new Map<string, number>();
 async function told({ listen }: Operator): Promise<Told> {
   const status = (await get(`http://${listen}/status`)).body as Told;
   for (const { address, term } of status.nodes) {
     if (term === undefined) continue;
     const seen = terms.get(address) ?? 0;
-    // A view is half a second old at most; a former term must not reappear after that.
+    // An operator's view of a node may be half a second old, so an earlier term may be reported, but only for so long.
     if (term < seen) assert.ok((await again(listen, address)) >= seen, `${address} went back from term ${seen}`);
     terms.set(address, Math.max(seen, term));
   }
@@ -73,7 +73,7 @@ before(async () => {
 });
 after(() => Promise.all(operators.map(({ process }) => process.stop())));
 
-/** The leading operator and the following one. */
+/** Waits until exactly one operator leads and all nodes run its term, and tells the leader from the other operator. */
 async function roles(): Promise<{ readonly leader: Operator; readonly other: Operator; readonly term: number }> {
   return waitFor(
     async () => {
@@ -127,7 +127,7 @@ test("one of two operators leads, and the other operator follows and is ready", 
   assert.deepEqual(gauges, ["1", "0"]);
 });
 
-test("the leader shut down gracefully: a change takes effect within 3 s, and statuses are written", async () => {
+test("after the leader is shut down gracefully, a change takes effect within 3 s, and statuses are written", async () => {
   const { leader, other, term } = await roles();
   await withoutLoss(async () => {
     const ended = performance.now();
@@ -141,7 +141,7 @@ test("the leader shut down gracefully: a change takes effect within 3 s, and sta
   await begin(leader);
 });
 
-test("the leader killed with -9: a change takes effect within 20 s", async () => {
+test("after the leader is killed with SIGKILL, a change takes effect within 20 s", async () => {
   const { leader, other, term } = await roles();
   await withoutLoss(async () => {
     const killed = performance.now();
@@ -154,7 +154,7 @@ test("the leader killed with -9: a change takes effect within 20 s", async () =>
   await begin(leader);
 });
 
-test("a leader that is suspended for long and resumes is a follower, and no node accepts its pushes", async () => {
+test("a leader that resumes after a long suspension is a follower, and no node accepts its pushes", async () => {
   const { leader, other, term } = await roles();
   leader.process.signal("SIGSTOP");
   try {
@@ -173,7 +173,7 @@ test("a leader that is suspended for long and resumes is a follower, and no node
   assert.doesNotMatch(leader.process.output().slice(-5000), /"level":50/);
 });
 
-test("a Lease that another holder overwrote: the leader stops, and an operator leads again once that Lease has expired", async () => {
+test("after another holder has overwritten the Lease, the leader stops, and an operator leads again once that Lease has expired", async () => {
   const { term } = await roles();
   const stolen = { spec: { holderIdentity: "thief", leaseTransitions: term + 5, leaseDurationSeconds: 5 } };
   await kubectl(["patch", "lease", "sluice-operator", "--type=merge", "-p", JSON.stringify(stolen)]);
@@ -184,7 +184,7 @@ test("a Lease that another holder overwrote: the leader stops, and an operator l
   assert.equal((await roles()).term, term + 6);
 });
 
-test("a deleted Lease has no effect: the next term is above the last term of the nodes", async () => {
+test("after the Lease is deleted, changes still take effect, and the next term is above the last term of the nodes", async () => {
   const { term } = await roles();
   await kubectl(["delete", "lease", "sluice-operator"]);
   await add("after-deletion");

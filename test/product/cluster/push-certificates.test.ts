@@ -43,9 +43,13 @@ async function textsOf(name: string): Promise<Texts | null> {
   return found && Object.fromEntries(decoded);
 }
 
-/** Simulates the kubelet: reads the Secret and swaps the mounted files. A deleted Secret changes nothing. */
 const mount = join(folder.path, "mount");
+/** The mounted entries as JSON; empty until the first `sync`. */
 let mounted = "";
+/**
+ * Simulates the kubelet: reads the Secret and swaps the mounted files. A deleted Secret changes nothing. Resolves to
+ * whether files are mounted.
+ */
 async function sync(): Promise<boolean> {
   const texts = await textsOf("sluice-push");
   if (texts && JSON.stringify(texts) !== mounted) {
@@ -71,7 +75,7 @@ before(async () => {
     SLUICE_PUSH_SECRET: "sluice-push",
     SLUICE_PUSH_OVERLAP: "4s",
   };
-  // Nodes cannot start without the mounted files.
+  // Nodes cannot start without the mounted files, so an operator creates the Secret first.
   const maker = await operatorOf("maker", settings);
   await waitFor(sync, { what: "the nodes' Secret", timeout: 20_000 });
   await maker.process.stop();
@@ -120,7 +124,7 @@ const isSignedBy = (texts: Texts | null, entry: string, authority: X509Certifica
   authority !== undefined && certificatesIn(texts?.[entry])[0]?.verify(authority.publicKey) === true;
 
 let changes = 0;
-/** Makes changes and checks that both nodes serve them, for the duration of the work. */
+/** Makes changes until the work ends. Checks that both nodes serve them, and that no request and no push fails. */
 async function underChanges(work: () => Promise<unknown>): Promise<void> {
   const before = changes;
   let done = false;
@@ -176,7 +180,7 @@ test("renewed certificates are used by nodes and operators without a restart or 
   assert.deepEqual(pids(), started);
 });
 
-/** Requests a node with a certificate: the status, or the connection's error. */
+/** Sends a request to a node with a client certificate. Resolves to the response's status, or the connection's error. */
 async function asked(node: SceneNode | undefined, pair: { readonly cert: string; readonly key: string }) {
   const ca = (await textsOf("sluice-push"))?.["ca.crt"] ?? "";
   const dispatcher = new Agent({ connect: { ...pair, ca, servername: "sluice-gateway" } });
@@ -267,7 +271,7 @@ test("unknown clients are refused, and so is a node that claims to be the operat
   }
 });
 
-test("the other operator continues with the same certificates", async () => {
+test("when the leader stops, the other operator continues with the same certificates", async () => {
   const before = await textsOf("sluice-push-authority");
   const status = await Promise.all(operators.map(async (operator) => ({ operator, ...(await operator.status()) })));
   const leader = status.find(({ term }) => term !== null);

@@ -18,7 +18,7 @@ const nodes = [
 ] as const;
 const users = "{ users { name } }";
 
-test("kubectl applies the samples, and every kind becomes Programmed", async () => {
+test("kubectl applies the samples, and every resource becomes Programmed", async () => {
   const applied = await kubectl(["apply", "-f", suite.samples]);
   assert.equal(applied.match(/ created$/gm)?.length, 8, applied);
   for (const kind of ["gwsvc", "gwroute", "gwplugin", "gwconsumer"]) {
@@ -42,7 +42,7 @@ const keys = [
 ] as const;
 for (const [name, proxy] of nodes) {
   for (const [what, key, status, expected] of keys) {
-    test(`the ${name} node answers a request with ${what} with ${status}`, async () => {
+    test(`the ${name} node answers ${status} to a request with ${what}`, async () => {
       const answer = await ask(proxy, { query: users, ...(key ? { key } : {}) });
       const { request_id, ...body } = answer.body as Record<string, unknown>;
       assert.deepEqual([answer.status, body], [status, expected]);
@@ -66,12 +66,12 @@ test("a node exports its request counts for Prometheus", async () => {
   }
 });
 
-test("the 61st request of a minute is answered 429, and the other node continues", async () => {
+test("the 61st request of a minute is answered 429, and the other node still answers 200", async () => {
   await suite.apply(...consumer("limited", "limited-key"));
   await suite.programmed("gwconsumer/limited");
   const once = (proxy: string) => ask(proxy, { query: users, key: "limited-key" });
   await waitFor(async () => (await once(chosen.proxy2)).status === 200, { what: "the new key to work" });
-  // The window is a calendar minute: all requests must fall into one.
+  // The window is a calendar minute, and all requests must fall into the same one.
   await waitFor(() => new Date().getUTCSeconds() < 40, {
     what: "a time at least 20 s before the end of a minute",
     timeout: 21_000,

@@ -1,4 +1,4 @@
-/** The sample policies for tenants, on the real API server: resources that each accepts and refuses. */
+/** The sample policies for tenants, on the real API server: resources that they accept and refuse. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { type Api, connectApi } from "../../../tools/cluster/api.ts";
@@ -20,26 +20,31 @@ const rows: readonly Row[] = [
   ["a host in another case and with a port", "Route", host("Shop.Example.com:8443"), null],
   ["a name below a wildcard", "Route", host("a.b.shop.example.com"), null],
   ["the wildcard itself", "Route", host("*.shop.example.com"), null],
-  ["no hosts", "Route", { paths: shop.paths }, /spec\.hosts: set the hosts that the route answers for/],
+  ["a Route without hosts", "Route", { paths: shop.paths }, /spec\.hosts: set the hosts that the route answers for/],
   ["an empty list of hosts", "Route", host(), /spec\.hosts: set the hosts/],
   [
-    "another namespace's host beside its own",
+    "a host of another namespace in addition to its own",
     "Route",
     host("shop.example.com", "bank.example.com"),
     /the namespace team may not answer for bank\.example\.com; its annotation sluice\.dev\/hosts allows shop\.example\.com, \*\.shop/,
   ],
   ["a wider wildcard", "Route", host("*.example.com"), /may not answer for \*\.example\.com/],
-  ["a wildcard at the end", "Route", host("shop.*"), /may not answer for shop\.\*/],
+  ["a wildcard at the end of a host", "Route", host("shop.*"), /may not answer for shop\.\*/],
   ["a name that only ends in the tenant's host", "Route", host("evilshop.example.com"), /may not answer for evilshop/],
   ["another tenant's server name", "Route", { ...shop, snis: ["bank.example.com"] }, /may not answer for bank/],
   ["a certificate for a name of the tenant", "Certificate", { ...tls, snis: [{ name: "shop.example.com" }] }, null],
-  ["a certificate for no name", "Certificate", tls, null],
+  ["a certificate without server names", "Certificate", tls, null],
   ["a certificate for another tenant's name", "Certificate", { ...tls, snis: [{ name: "bank.example.com" }] }, /bank/],
 
   ["the allowed path itself", "Route", path("/shop/"), null],
   ["two paths below those that are allowed", "Route", path("/shop/a", "/api/shop/b"), null],
-  ["no paths", "Route", { hosts: shop.hosts }, /spec\.paths: set the paths that the route answers/],
-  ["all paths", "Route", path("/"), /the namespace team may not answer \/; its annotation sluice\.dev\/paths allows/],
+  ["a Route without paths", "Route", { hosts: shop.hosts }, /spec\.paths: set the paths that the route answers/],
+  [
+    "the path /, which matches all paths",
+    "Route",
+    path("/"),
+    /the namespace team may not answer \/; its annotation sluice\.dev\/paths allows/,
+  ],
   ["a path that only begins like the tenant's path", "Route", path("/shopping"), /may not answer \/shopping/],
   ["an encoded path traversal", "Route", path("/shop/%2e%2e/bank"), /may not answer \/shop\/%2e%2e\/bank/],
   ["a regular expression", "Route", path("~/shop/(a|b)"), /regular expressions are not for tenants/],
@@ -74,8 +79,8 @@ const post = (api: Api, kind: Kind, body: ReturnType<typeof object>, query = "")
 const messageOf = (body: unknown): string => String(Object(body).message);
 
 let plane: ControlPlane;
-/** The administrator, and Ann, who may write all of our kinds in every namespace. */
 let admin: Api;
+/** The client of Ann, who may write Routes, Certificates and Plugins in every namespace. */
 let ann: Api;
 before(async () => {
   plane = await startControlPlane();
@@ -132,7 +137,7 @@ describe("a tenant's namespace", () => {
       else assert.equal(status, 201, messageOf(body));
     });
 
-  test("without annotations may claim no hosts", async () => {
+  test("refuses all hosts and paths if it has no annotations", async () => {
     const named = await create(ann, "Certificate", { ...tls, snis: [{ name: "shop.example.com" }] }, "bare");
     assert.match(messageOf(named.body), /may not answer for shop\.example\.com; .* allows none/);
     // Both policies refuse the Route, and the API server reports either of them.
@@ -140,12 +145,12 @@ describe("a tenant's namespace", () => {
     assert.match(messageOf(body), /may not answer (for shop\.example\.com|\/shop\/a); .* allows none/);
   });
 
-  test("without granted plugins may use no plugin; the administrator may use all plugins", async () => {
+  test("refuses every plugin if none is granted, except from the administrator", async () => {
     assert.equal((await create(ann, "Plugin", { plugin: "cors" }, "bare")).status, 403);
     assert.equal((await create(admin, "Plugin", { plugin: "cors" }, "bare")).status, 201);
   });
 
-  test("may label and delete resources that were stored before the policies, but not write the specs of these resources", async () => {
+  test("lets a tenant label and delete resources that were stored before the policies, but not change their specs", async () => {
     const at = "/apis/sluice.dev/v1alpha1/namespaces/team/routes/old";
     const patch = (body: object) =>
       ann.ask({ method: "PATCH", path: at, body, contentType: "application/merge-patch+json" });

@@ -43,7 +43,7 @@ async function restarted(part: PartName): Promise<void> {
   await process.waitForOutput(/ is up"/, { timeout: 20_000 });
 }
 
-test("the operator killed with -9 and restarted: no request is lost, and changes in the meantime are served afterwards", async () => {
+test("when the operator is killed with SIGKILL and restarted, no request is lost, and changes made in the meantime are served", async () => {
   const loads = await bothUnderLoad(async () => {
     await suite.kill9("operator");
     await suite.apply(route("added", { serviceRef: { name: "echo" } }));
@@ -65,7 +65,7 @@ test("a route deleted while the operator was down is removed afterwards, and no 
   nothingLost(loads);
 });
 
-test("the API server restarted in the middle: no request is lost, and changes continue to arrive", async () => {
+test("when the API server restarts, no request is lost, and later changes take effect", async () => {
   const loads = await bothUnderLoad(async () => {
     await suite.plane.restartApiServer();
     await suite.apply(route("after-restart", { serviceRef: { name: "echo" } }));
@@ -75,7 +75,7 @@ test("the API server restarted in the middle: no request is lost, and changes co
   nothingLost(loads);
 });
 
-test("a node killed with -9 has its document before it is ready, and the other node loses no request", async () => {
+test("after SIGKILL and a restart, a node has its document before it is ready, and the other node loses no request", async () => {
   const loads = await underLoad([`${first}/echo`], async () => {
     await suite.kill9("gateway-2");
     await suite.apply(route("without-second", { serviceRef: { name: "echo" } }));
@@ -95,7 +95,7 @@ test("a node killed with -9 has its document before it is ready, and the other n
   nothingLost(loads);
 });
 
-test("a node without an operator never becomes ready", async () => {
+test("a node that starts without an operator is not ready until an operator runs", async () => {
   await suite.kill9("operator");
   await suite.kill9("gateway-2");
   await suite.start("gateway-2");
@@ -107,7 +107,7 @@ test("a node without an operator never becomes ready", async () => {
   await waitFor(async () => (await ready()).status === 200, { what: "the node to be ready", timeout: 20_000 });
 });
 
-test("a route edited 50 times under load: no request fails, and both nodes serve the last edit", async () => {
+test("while a route is edited 50 times under load, no request fails, and both nodes serve the last edit", async () => {
   const loads = await bothUnderLoad(async () => {
     for (let edit = 1; edit <= 50; edit++) {
       const patch = JSON.stringify({ spec: { paths: ["/echo", `/edit-${edit}`] } });
@@ -119,7 +119,7 @@ test("a route edited 50 times under load: no request fails, and both nodes serve
   assert.equal((await get(`${first}/edit-49`)).status, 404);
 });
 
-test("the admin listener killed with -9 and restarted writes as before", async () => {
+test("after SIGKILL and a restart, the admin listener writes as before", async () => {
   await suite.kill9("admin");
   await restarted("admin");
   const form = new URLSearchParams({ name: "by-admin", "paths[]": "/by-admin" });

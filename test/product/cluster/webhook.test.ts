@@ -72,7 +72,7 @@ before(async () => {
   await plane.kubectl(["apply", "--server-side", "-f", new URL("crds", root).pathname]);
   await plane.kubectl(["apply", "--server-side", "-f", "-"], roleManifests("default"));
   await plane.kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
-  // Stored without validation: by an older version, or while the operator was down.
+  // A resource may have been stored without validation, by an older version or while the operator was down.
   await waitFor(async () => (await create("old", invalid)).status === 201, { what: "a route to be stored" });
   replicas = [await startReplica(), await startReplica()];
   await plane.kubectl(["apply", "-f", "-"], JSON.stringify(configuration(replicas[0]?.address.port ?? 0)));
@@ -90,7 +90,7 @@ const patch = (routeName: string, body: object, contentType = SPEC_PATCH) =>
   api.ask({ method: "PATCH", path: `${routes}/${routeName}`, body, contentType });
 const messageOf = (body: unknown): string => String(Object(body).message);
 
-/** The API server reads webhook configurations by a watch, with a delay. */
+/** Waits until an invalid resource is refused: the API server reads webhook configurations by a watch, with a delay. */
 const refused = (what: string) =>
   waitFor(async () => (await create("tried", invalid, "?dryRun=All")).status === 422, { what });
 
@@ -122,7 +122,7 @@ describe("kubectl apply", { concurrency: false }, () => {
     );
   });
 
-  test("reports errors in a plugin's config, which the API server does not know", async () => {
+  test("gets the errors in a plugin's config, whose schema the API server does not know", async () => {
     const plugin = resource("Plugin", "cors", { plugin: "cors", config: { max_age: "long", orgins: ["*"] } });
     const { status, body } = await api.ask({
       method: "POST",
@@ -147,11 +147,11 @@ describe("kubectl apply", { concurrency: false }, () => {
     assert.equal((await patch("good", { spec: invalid })).status, 422);
   });
 
-  test("is not called for the class of another installation", async () => {
+  test("stores a resource of another installation's class without a call of the webhook", async () => {
     assert.equal((await create("foreign", { ...invalid, class: "other" })).status, 201);
   });
 
-  test("does not call the webhook for a status", async () => {
+  test("stores the status of an invalid resource without a call of the webhook", async () => {
     const conditions = [
       { type: "Accepted", status: "True", reason: "Made", message: "", lastTransitionTime: "2026-01-01T00:00:00Z" },
     ];
@@ -164,7 +164,7 @@ describe("kubectl apply", { concurrency: false }, () => {
     assert.equal(status, 200);
   });
 
-  test("may label, finalize and delete resources that were stored before the webhook, but not change these into invalid resources", async () => {
+  test("may label, finalize and delete invalid resources that were stored before the webhook, but not change their specs to other invalid ones", async () => {
     assert.equal(
       (await patch("old", { metadata: { labels: { a: "b" }, finalizers: ["example.org/wait"] } })).status,
       200,
@@ -181,7 +181,7 @@ describe("the webhook's certificate", { concurrency: false }, () => {
     for (const replica of replicas) await waitFor(() => isTrusted(replica), { what: "a replica to be trusted" });
   });
 
-  test("is replaced when its Secret is lost: all replicas present a new certificate, and the API server trusts this certificate", async () => {
+  test("is replaced when its Secret is lost: all replicas present a new certificate, which the API server trusts", async () => {
     const before = await bundle();
     await plane.kubectl(["delete", "secret", name]);
     await waitFor(async () => (await bundle()) !== before, { what: "another authority in the configuration" });
@@ -196,7 +196,7 @@ describe("the webhook's certificate", { concurrency: false }, () => {
     await refused("the webhook to be asked again");
   });
 
-  test("is not lost when the configuration is applied again without the authority", async () => {
+  test("stays trusted when the configuration is applied again without the authority", async () => {
     const before = await bundle();
     await plane.kubectl(
       ["apply", "--server-side", "--force-conflicts", "-f", "-"],
@@ -205,7 +205,7 @@ describe("the webhook's certificate", { concurrency: false }, () => {
     assert.equal(await bundle(), before);
   });
 
-  test("writes no private key to a log", () => {
+  test("has a private key that is in no log line", () => {
     assert.ok(lines.length > 0);
     assert.doesNotMatch(lines.join(""), /PRIVATE KEY/);
   });

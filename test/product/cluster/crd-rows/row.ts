@@ -11,7 +11,7 @@ interface Limits {
   readonly to: number;
 }
 
-/** A number at its bounds and beyond them. */
+/** A number at both of its bounds, and one beyond each. */
 export function numbers(what: string, { from, to }: Required<Limits>, spec: (value: number) => object): readonly Row[] {
   return [
     [`${what} ${from}`, spec(from), null],
@@ -21,16 +21,20 @@ export function numbers(what: string, { from, to }: Required<Limits>, spec: (val
   ];
 }
 
-/** A text of the maximum length, a longer one, and where there is a minimum a shorter one. */
+/** A string of the maximum length, a longer one, and an empty one if there is a minimum length. */
 export function lengths(what: string, { from = 0, to }: Limits, spec: (text: string) => object): readonly Row[] {
   return [
-    [`${what} of ${to} characters`, spec("a".repeat(to)), null],
-    [`${what} of ${to + 1} characters`, spec("a".repeat(to + 1)), new RegExp(`Too long: may not be more than ${to}`)],
+    [`${to} characters for the ${what}`, spec("a".repeat(to)), null],
+    [
+      `${to + 1} characters for the ${what}`,
+      spec("a".repeat(to + 1)),
+      new RegExp(`Too long: may not be more than ${to}`),
+    ],
     ...(from > 0 ? [[`an empty ${what}`, spec(""), new RegExp(`at least ${from} chars long`)] satisfies Row] : []),
   ];
 }
 
-/** A list of the maximum length, a longer one, and where there is a minimum an empty one. */
+/** A list of the maximum length, a longer one, and an empty one if there is a minimum length. */
 export function counts(what: string, { from = 0, to }: Limits, spec: (count: number) => object): readonly Row[] {
   return [
     [`${to} ${what}`, spec(to), null],
@@ -39,7 +43,7 @@ export function counts(what: string, { from = 0, to }: Limits, spec: (count: num
   ];
 }
 
-/** Each of the words, and an invalid word. */
+/** Each of the known values, and an unknown one. */
 export function words(
   what: string,
   known: readonly (string | number)[],
@@ -48,37 +52,37 @@ export function words(
   const other = typeof known[0] === "number" ? 999 : "nothing";
   return [
     ...known.map((word): Row => [`${what} ${word}`, spec(word), null]),
-    [`${what} ${other}`, spec(other), /Unsupported value/],
+    [`an unknown ${what}`, spec(other), /Unsupported value/],
   ];
 }
 
-/** `count` different texts. */
+/** `count` different strings. */
 export const texts = (count: number): readonly string[] => Array.from({ length: count }, (_, index) => `t${index}`);
 
 /** The name of another resource, with the rules of every reference. */
 export function references(what: string, spec: (ref: object) => object): readonly Row[] {
   return [
-    [`${what} of 253 characters`, spec({ name: "a".repeat(253) }), null],
-    [`${what} of 254 characters`, spec({ name: "a".repeat(254) }), /Too long/],
-    [`${what} with dots`, spec({ name: "a.b-1.c" }), null],
-    [`${what} with capitals`, spec({ name: "Users" }), /should match/],
-    [`${what} that ends in a hyphen`, spec({ name: "users-" }), /should match/],
+    [`${what} whose name has 253 characters`, spec({ name: "a".repeat(253) }), null],
+    [`${what} whose name has 254 characters`, spec({ name: "a".repeat(254) }), /Too long/],
+    [`${what} whose name has dots`, spec({ name: "a.b-1.c" }), null],
+    [`${what} whose name has capitals`, spec({ name: "Users" }), /should match/],
+    [`${what} whose name ends in a hyphen`, spec({ name: "users-" }), /should match/],
     [`${what} without a name`, spec({}), /name: Required value/],
-    [`${what} of another namespace`, spec({ name: "a", namespace: "team-1" }), null],
-    [`${what} of a namespace with dots`, spec({ name: "a", namespace: "a.b" }), /namespace.*should match/],
+    [`${what} in another namespace`, spec({ name: "a", namespace: "team-1" }), null],
+    [`${what} in a namespace with dots`, spec({ name: "a", namespace: "a.b" }), /namespace.*should match/],
     [`${what} with an unknown member`, spec({ name: "a", group: "b" }), /unknown field/],
   ];
 }
 
 /** Members that all kinds share, with a valid spec. */
 export const common = (spec: object): readonly Row[] => [
-  ["name, id, tags and class", { ...spec, name: "a.b", id: uuid, tags: ["a", "b c"], class: "other" }, null],
+  ["a name, an id, tags and a class", { ...spec, name: "a.b", id: uuid, tags: ["a", "b c"], class: "other" }, null],
   ...lengths("name", { to: 256 }, (name) => ({ ...spec, name })),
   ["an id in capitals", { ...spec, id: uuid.toUpperCase() }, null],
-  ["an id that is no UUID", { ...spec, id: "users" }, /spec\.id/],
+  ["an id that is not a UUID", { ...spec, id: "users" }, /spec\.id/],
   ...counts("tags", { to: 64 }, (count) => ({ ...spec, tags: texts(count) })),
   ...lengths("tag", { from: 1, to: 128 }, (tag) => ({ ...spec, tags: [tag] })),
-  ["tags as text", { ...spec, tags: "a" }, /spec\.tags.*must be of type array/],
+  ["a string instead of a list of tags", { ...spec, tags: "a" }, /spec\.tags.*must be of type array/],
   ...lengths("class", { from: 1, to: 63 }, (name) => ({ ...spec, class: name })),
   ["a class with capitals", { ...spec, class: "Sluice" }, /spec\.class/],
   ["a class that ends in a hyphen", { ...spec, class: "sluice-" }, /spec\.class/],

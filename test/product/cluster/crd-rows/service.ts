@@ -27,14 +27,14 @@ export const service: readonly Row[] = [
   ["a url with a space in its host", { url: "http:// users" }, /must have the form/],
   ["a url of 2048 characters", { url: `http://a/${"b".repeat(2039)}` }, null],
   ["a url of 2049 characters", { url: `http://a/${"b".repeat(2040)}` }, /Too long/],
-  ["a url of grpc", { url: "grpcs://users:443" }, null],
-  ["a url of ftp", { url: "ftp://users" }, /the protocol must be http, https, grpc or grpcs/],
-  ["a url of tcp", { url: "tcp://users:1" }, /the protocol must be/],
-  ["a url of grpc with a path", { url: "grpc://users/a" }, /cannot have a path: the path of a call names its method/],
+  ["a grpcs url", { url: "grpcs://users:443" }, null],
+  ["an ftp url", { url: "ftp://users" }, /the protocol must be http, https, grpc or grpcs/],
+  ["a tcp url", { url: "tcp://users:1" }, /the protocol must be/],
+  ["a grpc url with a path", { url: "grpc://users/a" }, /cannot have a path: the path of a call names its method/],
 
   ...lengths("host", { from: 1, to: 255 }, (host) => ({ host })),
   ...numbers("port", { from: 0, to: 65_535 }, (port) => ({ host: "users", port })),
-  ["a port as text", { host: "users", port: "80" }, /spec\.port: Invalid value: "string".*must be of type integer/],
+  ["a port as a string", { host: "users", port: "80" }, /spec\.port: Invalid value: "string".*must be of type integer/],
   ["a port with a fraction", { host: "users", port: 80.5 }, /spec\.port/],
   ["a path of 4096 characters", { host: "users", path: `/${"a".repeat(4095)}` }, null],
   ["a path of 4097 characters", { host: "users", path: `/${"a".repeat(4096)}` }, /Too long/],
@@ -52,20 +52,20 @@ export const service: readonly Row[] = [
     numbers(member, { from: 1, to: 2_147_483_646 }, (value) => ({ ...url, [member]: value })),
   ),
   ...numbers("retries", { from: 0, to: 32_767 }, (retries) => ({ ...url, retries })),
-  ["the admin API's spelling", { ...url, connect_timeout: 1 }, /unknown field "spec\.connect_timeout"/],
-  ["enabled as text", { ...url, enabled: "no" }, /spec\.enabled.*must be of type boolean/],
-  ["a disabled Service", { ...url, enabled: false }, null],
+  ["a member in the admin API's spelling", { ...url, connect_timeout: 1 }, /unknown field "spec\.connect_timeout"/],
+  ["enabled as a string", { ...url, enabled: "no" }, /spec\.enabled.*must be of type boolean/],
+  ["enabled false", { ...url, enabled: false }, null],
 
   ...references("a backend", (ref) => ({ backendRef: { port: 80, ...ref } })).filter(
-    // Names of core Services are DNS labels: shorter, and without dots.
+    // Without the rows for long names and dots: names of core Services are DNS labels, which are shorter and have no dots.
     ([what]) => !/characters|dots$/.test(what) || /namespace/.test(what),
   ),
-  ...lengths("backend", { from: 1, to: 63 }, (name) => ({ backendRef: { name, port: 80 } })),
+  ...lengths("name of a backend", { from: 1, to: 63 }, (name) => ({ backendRef: { name, port: 80 } })),
   ["a backend whose name begins with a digit", { backendRef: { name: "1a", port: 80 } }, /should match/],
   ["a backend without port", { backendRef: { name: "a" } }, /spec\.backendRef\.port: Required value/],
   ...numbers("a backend's port", { from: 1, to: 65_535 }, (port) => ({ backendRef: { name: "a", port } })),
 
-  ["a client certificate by https url", { url: "https://users", clientCertificateRef: { name: "client" } }, null],
+  ["a client certificate for an https url", { url: "https://users", clientCertificateRef: { name: "client" } }, null],
   ["a client certificate for grpcs", { host: "a", protocol: "grpcs", clientCertificateRef: { name: "client" } }, null],
   ...references("a client certificate", (clientCertificateRef) => ({ ...secure, clientCertificateRef })),
   [
@@ -90,7 +90,7 @@ export const service: readonly Row[] = [
     { ...url, upstreamHeaders: [{ name: "X-A" }] },
     /exactly one of value and secretRef/,
   ],
-  ["a header twice", { ...url, upstreamHeaders: [header("X-A"), header("X-A")] }, /Duplicate value/],
+  ["the same header twice", { ...url, upstreamHeaders: [header("X-A"), header("X-A")] }, /Duplicate value/],
   [
     "a header without a name",
     { ...url, upstreamHeaders: [{ value: "a" }] },

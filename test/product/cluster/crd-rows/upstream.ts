@@ -2,7 +2,7 @@ import { common, counts, lengths, numbers, type Row, references, texts, uuid, wo
 
 const places = ["hashOn", "hashFallback"] as const;
 const sources = ["none", "consumer", "ip", "header", "cookie", "path", "query_arg", "uri_capture"] as const;
-/** The additional members of a hash source. */
+/** The members that the hash sources require. */
 const details = {
   hashOnHeader: "x-a",
   hashOnCookie: "c",
@@ -18,13 +18,13 @@ const passive = (member: object) => ({ healthchecks: { passive: member } });
 export const upstream: readonly Row[] = [
   ...common({}),
   ["a name and targets", { name: "users.internal", targets: [{ target: "10.0.0.1:80" }, { target: "a" }] }, null],
-  ["only its resource's name", {}, null],
+  ["no member", {}, null],
   ["a target with all members", { targets: [{ target: "[::1]:80", weight: 0, id: uuid, tags: ["a"] }] }, null],
-  ["a target twice", { targets: [{ target: "a" }, { target: "a" }] }, /spec\.targets\[1\]: Duplicate value/],
+  ["the same target twice", { targets: [{ target: "a" }, { target: "a" }] }, /spec\.targets\[1\]: Duplicate value/],
   ["a target with a path", { targets: [{ target: "http://a/b" }] }, /spec\.targets\[0\]\.target/],
   ["a target without address", { targets: [{ weight: 1 }] }, /spec\.targets\[0\]\.target: Required value/],
-  ["a target whose id is no UUID", { targets: [{ target: "a", id: "1" }] }, /targets\[0\]\.id/],
-  ["targets as texts", { targets: ["a"] }, /spec\.targets\[0\].*must be of type object/],
+  ["a target whose id is not a UUID", { targets: [{ target: "a", id: "1" }] }, /targets\[0\]\.id/],
+  ["strings as targets", { targets: ["a"] }, /spec\.targets\[0\].*must be of type object/],
   ...lengths("target", { from: 1, to: 260 }, (target) => ({ targets: [{ target }] })),
   ...numbers("weight", { from: 0, to: 65_535 }, (weight) => ({ targets: [{ target: "a", weight }] })),
   ...counts("targets", { to: 1024 }, (count) => ({ targets: texts(count).map((target) => ({ target })) })),
@@ -39,7 +39,7 @@ export const upstream: readonly Row[] = [
     hashFallback: word,
   })),
   ["a hash on a header", { algorithm: "consistent-hashing", hashOn: "header", hashOnHeader: "x-user" }, null],
-  ["a header twice, with different names", { ...details, hashOn: "header", hashFallback: "header" }, null],
+  ["different headers for hashOn and hashFallback", { ...details, hashOn: "header", hashFallback: "header" }, null],
   ...places.flatMap((place): readonly Row[] =>
     (
       [
@@ -54,18 +54,22 @@ export const upstream: readonly Row[] = [
       new RegExp(`${place} ${source} requires ${detail}`),
     ]),
   ),
-  ["a fallback from nothing", { hashFallback: "ip" }, /hashFallback requires a hashOn other than none and cookie/],
-  ["a fallback from a cookie", { ...details, hashOn: "cookie", hashFallback: "ip" }, /hashFallback requires a hashOn/],
+  ["hashFallback without hashOn", { hashFallback: "ip" }, /hashFallback requires a hashOn other than none and cookie/],
+  [
+    "hashFallback for hashOn cookie",
+    { ...details, hashOn: "cookie", hashFallback: "ip" },
+    /hashFallback requires a hashOn/,
+  ],
   ...["consumer", "ip", "path"].map(
     (source): Row => [
-      `a fallback from ${source} to the same`,
+      `hashOn ${source} and hashFallback ${source}`,
       { hashOn: source, hashFallback: source },
       /hashFallback must differ from hashOn/,
     ],
   ),
   ...["Header", "QueryArg", "UriCapture"].map(
     (detail): Row => [
-      `hashOn${detail} and hashFallback${detail} of one name`,
+      `the same value for hashOn${detail} and hashFallback${detail}`,
       { [`hashOn${detail}`]: "a", [`hashFallback${detail}`]: "a" },
       new RegExp(`hashOn${detail} and hashFallback${detail} must be distinct`),
     ],
@@ -73,12 +77,12 @@ export const upstream: readonly Row[] = [
   ...Object.keys(details).flatMap((member) => lengths(member, { from: 1, to: 256 }, (text) => ({ [member]: text }))),
   ...numbers("slots", { from: 10, to: 65_536 }, (slots) => ({ slots })),
   ...lengths("hostHeader", { from: 1, to: 260 }, (hostHeader) => ({ hostHeader })),
-  ["useSrvName as text", { useSrvName: "no" }, /must be of type boolean/],
+  ["useSrvName as a string", { useSrvName: "no" }, /must be of type boolean/],
   ...references("a client certificate", (clientCertificateRef) => ({ clientCertificateRef })),
-  ["a certificate by its id", { client_certificate: { id: uuid } }, /unknown field/],
+  ["client_certificate, the member of the admin API", { client_certificate: { id: uuid } }, /unknown field/],
 
   ["health checks", active({ httpPath: "/up", headers: { "x-a": ["b"] }, healthy: { interval: 0.5 } }), null],
-  ["Kong's spelling inside", active({ http_path: "/" }), /unknown field/],
+  ["health checks in Kong's spelling", active({ http_path: "/" }), /unknown field/],
   ...numbers("threshold", { from: 0, to: 100 }, (threshold) => ({ healthchecks: { threshold } })),
   ...words("active type", ["tcp", "http", "https", "grpc", "grpcs"], (type) => active({ type })),
   ...words("passive type", ["tcp", "http", "https", "grpc", "grpcs"], (type) => passive({ type })),
@@ -95,5 +99,5 @@ export const upstream: readonly Row[] = [
     ...numbers(`active ${member}`, { from: 0, to: 255 }, (value) => active({ unhealthy: { [member]: value } })),
     ...numbers(`passive ${member}`, { from: 0, to: 255 }, (value) => passive({ unhealthy: { [member]: value } })),
   ]),
-  ["an interval of passive checks", passive({ healthy: { interval: 1 } }), /unknown field/],
+  ["an interval for passive checks", passive({ healthy: { interval: 1 } }), /unknown field/],
 ];
