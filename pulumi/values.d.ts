@@ -88,7 +88,7 @@ export interface Values {
     };
     /** Seconds for which a terminating pod still accepts requests, until it is removed from the endpoints of all Services. */
     readonly endSeconds: number;
-    /** Seconds after that for which requests in flight and tunnels (WebSocket) may continue. */
+    /** Seconds after endSeconds for which requests in flight and tunnels (WebSocket) may continue. */
     readonly drainSeconds: number;
     readonly keptDocument: {
       /** Whether a node saves the last pushed document on a volume of its own, and serves it after a start without an operator. */
@@ -179,7 +179,7 @@ export interface Values {
     readonly existingSecret: string;
     /** Seconds for which a terminating pod still accepts requests, until it is removed from the endpoints of all Services. */
     readonly endSeconds: number;
-    /** Seconds after that for which requests in flight and WebSockets may continue. */
+    /** Seconds after endSeconds for which requests in flight and WebSockets may continue. */
     readonly drainSeconds: number;
     readonly route: {
       /** Whether to create a route through the gateway: custom resources Service, Route, Consumer, and the Plugins key-auth, rate-limiting, cors and prometheus. */
@@ -242,9 +242,9 @@ export interface Values {
     readonly enabled: boolean;
     /** Host of a Redis server, instead of the chart's server. Empty: none. */
     readonly host: string;
-    /** Port of that server. */
+    /** Port of the server of `host`. */
     readonly port: number;
-    /** Whether connections to that server use TLS. */
+    /** Whether connections to the server of `host` use TLS. */
     readonly tls: boolean;
     /** Secret whose entry `password` (letters and digits) is the Redis password; it needs the label sluice.dev/credential. Empty: the chart creates one for its own server, and no password is sent to the server of `host`. */
     readonly existingSecret: string;

@@ -138,7 +138,7 @@ export const operatorSettings = defineSettings({
     variable: "SLUICE_PUSH_TLS_KEY",
     kind: "text",
     default: null,
-    description: "PEM file of that certificate's key.",
+    description: "PEM file of the private key of SLUICE_PUSH_TLS_CERT.",
   },
   pushAuthority: {
     variable: "SLUICE_PUSH_TLS_CA",

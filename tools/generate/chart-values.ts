@@ -163,6 +163,10 @@ export function chartValueFiles(): readonly GeneratedFile[] {
   return [
     { path: "charts/sluice/values.schema.json", content: printJson(schema) },
     { path: "pulumi/values.d.ts", content: valuesType(schema) },
-    markdown("docs/reference/chart-values.md", `# Values of the chart\n\n${intro}\n\n${table(values)}`),
+    markdown(
+      "docs/reference/chart-values.md",
+      `# Values of the chart\n\n${intro}\n\n${table(values)}`,
+      "charts/sluice/values.yaml",
+    ),
   ];
 }

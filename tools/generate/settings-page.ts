@@ -28,5 +28,6 @@ export function settingsPage(): GeneratedFile {
       `An empty variable counts as unset. If an unknown variable begins with \`SLUICE_\`, the process exits with an ` +
       `error, because the name is probably misspelt. Each command lists its settings with \`--help\`. ` +
       `The README of the user API lists [its settings](../../user-api/README.md).\n\n${sections.join("\n")}`,
+    "gateway/src/settings and operator/src/settings.ts",
   );
 }

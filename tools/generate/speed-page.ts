@@ -25,8 +25,8 @@ built as Go modules. A proxy that cannot be started is left out, and the results
 - The load generator (wrk, 64 persistent connections), the proxy and the upstream (nginx) share the machine. Therefore compare
   CPU per request rather than throughput: user and system time of the proxy's process tree, from \`/proc\`, divided by the
   number of answered requests.
-- In every round each proxy is measured once, one after the other; the first round is a warm-up and does not count. A ratio
-  is the median of the rounds' ratios.
+- In every round the proxies are measured once each, one after the other; the first round is a warm-up and does not count. A
+  ratio is the median of the rounds' ratios. A ratio that names no other figure compares CPU per request.
 - A bound is the project's target for a figure. A missed bound is marked;
   [where the time goes](../explanation/where-the-time-goes.md) gives the reason.
 

@@ -10,8 +10,12 @@ const patterns = (description: string) =>
 
 const schema = record(
   {
-    allow: patterns("Clients that are allowed, even if another rule refuses them. Default: none."),
-    deny: patterns("Clients that are refused in addition to well-known bots. Default: none."),
+    allow: patterns(
+      "Regular expressions. A User-Agent that matches one is allowed, even if another rule refuses it. Default: none.",
+    ),
+    deny: patterns(
+      "Regular expressions. A User-Agent that matches one is refused, in addition to well-known bots. Default: none.",
+    ),
   },
   { description: "Refuses requests of well-known bots with 403, by their User-Agent header." },
 );

@@ -29,7 +29,7 @@ export const accessSettings = defineSettings({
     variable: "SLUICE_ADMIN_TLS_KEY",
     kind: "text",
     default: null,
-    description: "PEM file of that certificate's key.",
+    description: "PEM file of the private key of SLUICE_ADMIN_TLS_CERT.",
   },
   tlsAuthority: {
     variable: "SLUICE_ADMIN_TLS_CA",

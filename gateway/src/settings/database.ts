@@ -39,13 +39,13 @@ export const databaseSettings = defineSettings({
     default: 5000,
     description: "Timeout of a connection attempt and of a statement.",
   },
-  pgUser: { variable: "SLUICE_PG_USER", kind: "text", default: "sluice", description: "User for Postgres." },
+  pgUser: { variable: "SLUICE_PG_USER", kind: "text", default: "sluice", description: "User of the Postgres server." },
   pgPassword: {
     variable: "SLUICE_PG_PASSWORD",
     kind: "text",
     default: null,
     secret: true,
-    description: "Password of that user.",
+    description: "Password of the user SLUICE_PG_USER.",
   },
   pgDatabase: { variable: "SLUICE_PG_DATABASE", kind: "text", default: "sluice", description: "Name of the database." },
   pgSchema: {

@@ -32,14 +32,14 @@ export const upstreamSchema = record(
       default: "none",
     }),
     hash_fallback: choice(sources, {
-      description: "The part of the request that is hashed if the request has no value for the first one.",
+      description: "The part of the request that is hashed instead if the request does not contain the part to hash.",
       default: "none",
     }),
     hash_on_header: headerName("The header to hash, for hashing by header."),
     hash_fallback_header: headerName("The header to hash, for the fallback to a header."),
     hash_on_cookie: word("The cookie to hash, for hashing by cookie or the fallback. Clients without it get one."),
     hash_on_cookie_path: text({
-      description: "The Path attribute of that cookie.",
+      description: "The Path attribute of the cookie that clients get for hashing.",
       rule: "path",
       default: "/",
       maxLength: 4096,
