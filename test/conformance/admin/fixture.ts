@@ -1,4 +1,4 @@
-/** The entities that exist when a table begins: one of each, called `base`, with as many references as possible. */
+/** The entities that exist before the first row of a table: one of each, named `base` or `base.example`. */
 import { deriveId } from "@sluice/model";
 import { first } from "../../../tools/programs/pairs.ts";
 

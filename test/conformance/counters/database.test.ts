@@ -72,7 +72,7 @@ it("a database that does not answer is queried by one request at a time, and rep
   assert.deepEqual(refused.map(({ status }) => status).join(), "rejected,rejected,rejected");
   assert.ok(asked <= 2, `asked ${asked} times`);
   answers = true;
-  await until(async () => (await take().catch(() => null))?.admitted === true, "it is back");
+  await until(async () => (await take().catch(() => null))?.admitted === true, "the database is back");
   assert.deepEqual(told, [
     "rate limits cannot be counted: the database cannot be reached",
     "rate limits are counted again: the database is back",

@@ -62,7 +62,7 @@ describe("every counter in Redis", () => {
       await admin.flushall();
       const counters = new RedisCounters({ warn: silent, connect });
       await counters.take([counter(), counter()], configWith({}, sync_rate));
-      await until(async () => (await admin.dbsize()) === 2, "both stand in Redis");
+      await until(async () => (await admin.dbsize()) === 2, "both counters are in Redis");
       for (const key of await admin.keys("*")) {
         const left = await admin.pttl(key);
         assert.ok(left > 50_000 && left <= 61_000, `${key}: ${left}`);
@@ -111,7 +111,7 @@ describe("Redis counters of concurrent requests", () => {
       const counters = new RedisCounters({ warn: silent, connect });
       try {
         await client.cluster("ADDSLOTSRANGE", 0, 16383);
-        await until(async () => /cluster_state:ok/.test(String(await client.cluster("INFO"))), "the cluster is there");
+        await until(async () => /cluster_state:ok/.test(String(await client.cluster("INFO"))), "the cluster is ready");
         const config = configWith({ port: cluster.port }, sync_rate);
         for (const round of [1, 2]) {
           const taken = await Promise.all([0, 1, 2, 3].map((n) => counters.take([named(`n${n}`)], config)));
@@ -148,7 +148,10 @@ describe("Redis counters of several nodes", () => {
     const one = counter({ limit: 1000 });
     const config = configWith({}, 0.05);
     for (let sent = 0; sent < 10; sent += 1) await here.take([one], config);
-    await until(async () => ((await there.take([one], config)).counts[0] ?? 0) > 10, "the other's ten are known");
+    await until(
+      async () => ((await there.take([one], config)).counts[0] ?? 0) > 10,
+      "the ten requests of the other node are counted",
+    );
     await Promise.all([here.close(), there.close()]);
   });
 
@@ -210,10 +213,10 @@ describe("connections to Redis", () => {
     const config = configWith();
     await counters.take([counter()], config);
     await redis.stop();
-    await until(async () => warnings.length === 1, "the loss is told");
+    await until(async () => warnings.length === 1, "the loss is reported");
     await assert.rejects(Promise.resolve(counters.take([counter()], config)));
     await redis.restart();
-    await until(async () => warnings.length === 2, "the return is told");
+    await until(async () => warnings.length === 2, "the return is reported");
     assert.equal((await counters.take([counter()], config)).admitted, true);
     assert.deepEqual(warnings, [
       "rate limits cannot be counted: Redis cannot be reached",

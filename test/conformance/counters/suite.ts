@@ -31,7 +31,7 @@ export function counter(members: Partial<Counter> = {}): Counter {
 export async function until(isSo: () => Promise<boolean>, what: string): Promise<void> {
   const deadline = Date.now() + 10_000;
   while (!(await isSo())) {
-    assert.ok(Date.now() < deadline, `not so after ten seconds: ${what}`);
+    assert.ok(Date.now() < deadline, `this is not true after ten seconds: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

@@ -106,7 +106,7 @@ test("an embedded database writes a checkpoint after writes, and no checkpoint w
       before = await checkpoint();
     }
     const [row] = await database.query("select reltuples::int as rows from pg_class where relname = 'things'");
-    assert.ok(Number(row?.rows) > 0, "it has been vacuumed");
+    assert.ok(Number(row?.rows) > 0, "the table has been vacuumed");
     let looks = 0;
     await waitFor(() => ++looks === 5, { what: "five checks" });
     assert.equal(await checkpoint(), before);

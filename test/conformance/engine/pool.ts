@@ -75,7 +75,7 @@ const PATIENCE = 10_000;
 /** Sends requests until one response satisfies the test. */
 export async function sendUntil(port: number, wanted: (received: Received) => boolean): Promise<void> {
   const deadline = performance.now() + PATIENCE;
-  while (!wanted(await send(port))) assert.ok(performance.now() < deadline, "no response was the expected one");
+  while (!wanted(await send(port))) assert.ok(performance.now() < deadline, "no response met the condition");
 }
 
 /** Waits until a condition holds, checking it after each turn of the event loop. */

@@ -24,7 +24,7 @@ for (const direction of ["requests", "responses"] as const) {
   const counts = [...stricter].toSorted(([, a], [, b]) => b - a).map(([name, count]) => `${name} ${count}`);
   const seconds = ((performance.now() - began) / 1000).toFixed(1);
   console.log(`${direction}: ${cases} cases with seed ${seed} in ${seconds} s`);
-  console.log(`  ${agreed} messages taken by both alike; stricter than Node: ${counts.join(", ")}`);
+  console.log(`  ${agreed} messages accepted by both with equal results; stricter than Node: ${counts.join(", ")}`);
 }
 const idle = Object.keys(stricterThanNode).filter((name) => !used.has(name));
 if (idle.length > 0) console.log(`rules that no case needed: ${idle.join(", ")}`);

@@ -17,7 +17,7 @@ export const conditions: Table = {
       sends: { etag: /^"[0-9a-f]{16}"$/ },
     },
     {
-      does: "by id recognizes an ETag that was read by name",
+      does: "applies to an entity by id with an ETag that was read by name",
       ask: `GET /services/${ids.service}`,
       headers: noneMatch("{first}"),
       status: 304,
