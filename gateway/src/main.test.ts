@@ -54,7 +54,7 @@ const runs: readonly [string, number, RegExp, Readonly<Record<string, string>>?]
   ...(["start", "gateway"] as const).map((words): [string, number, RegExp, Readonly<Record<string, string>>] => [
     words,
     1,
-    // Errors are printed and not logged in addition.
+    // Errors are only printed: no log line repeats them.
     /^sluice: the declarative file is invalid, [^\n]*\n(?:\/\S+package\.json:\d+:\d+: [^\n]*\n)+$/,
     { SLUICE_STORE: "file", SLUICE_SOURCE: "file", SLUICE_FILE: join(root, "package.json") },
   ]),
@@ -79,7 +79,7 @@ async function run(context: TestContext, words: string, env: Readonly<Record<str
 }
 
 for (const [words, code, output, env = {}] of runs) {
-  test(`sluice ${words} ends with ${code}: ${output.source}`, { timeout: 30_000 }, async (context) => {
+  test(`'${`sluice ${words}`.trim()}' exits with ${code} and prints ${output.source}`, { timeout: 30_000 }, async (context) => {
     const ended = await run(context, words, env);
     assert.match(ended.output, output);
     assert.deepEqual([ended.code, ended.written], [code, []]);

@@ -4,8 +4,8 @@
  *
  * The young generation has two fixed semi-spaces of 8 MB. A proxy creates garbage with every request: with V8's small
  * initial size, collections used a fifth of the CPU; with 4 MB they used three times as much as with 8 MB, and 16 MB
- * was no better than 8 MB. Without a maximum, V8 grows it to 32 MB while a document is applied, because all of that
- * survives, and never shrinks it.
+ * was no better than 8 MB. Without a maximum, V8 grows the semi-spaces to 32 MB while a document is applied, because
+ * all of its objects survive, and never shrinks them.
  *
  * Threads share two malloc arenas: with one arena per thread, memory that V8's compilers used stays in every arena
  * (about 10 MB with one worker, 20 MB with several).
@@ -22,15 +22,15 @@ interface Listed {
 
 const commands: Readonly<Record<string, Listed>> = {
   start: {
-    summary: "a node and the admin API in one process, over a database or a declarative file",
+    summary: "runs a node and the admin API in one process, over a database or a declarative file",
     load: async () => (await import("./commands/start.ts")).startCommand,
   },
   gateway: {
-    summary: "a node: serves clients' requests, configured by the operator, a database or a file",
+    summary: "runs a node, which the operator, a database or a file configures",
     load: async () => (await import("./commands/gateway.ts")).gatewayCommand,
   },
   admin: {
-    summary: "the admin listener: Kong's admin API, over custom resources, a database or a file",
+    summary: "runs the admin listener: Kong's admin API, over custom resources, a database or a file",
     load: async () => (await import("./commands/admin.ts")).adminCommand,
   },
   migrations: {

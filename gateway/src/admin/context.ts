@@ -23,7 +23,7 @@ export interface HealthChange {
 /** Sets the health in the node of this process; resolves to an error message, undefined on success. */
 export type SetHealth = (change: HealthChange) => Promise<string | undefined>;
 
-/** The headers of the response to a write. */
+/** Returns the warning headers for the response to a write with these effects. */
 export type WarningHeaders = (effects: readonly Effect[]) => Promise<Readonly<Record<string, string>>>;
 
 export interface AdminContext extends Pick<OpenedStore, "store" | "fleet" | "hash"> {

@@ -15,7 +15,7 @@ interface Step {
   readonly path: string;
   readonly form: string;
   readonly has: object;
-  /** Kinds for which the response waited. */
+  /** Kinds of the resources that the response waited for. */
   readonly waitsFor: string;
 }
 

@@ -24,9 +24,9 @@ export interface Admin {
 }
 
 /**
- * Listens at once: while entities cannot be read yet, requests wait some seconds and are then answered 500.
+ * Listens at once: while entities cannot be read yet, requests wait some seconds and are then answered with 500.
  *
- * @throws SettingsError for an address that other machines can reach, if callers need no authentication.
+ * @throws SettingsError when the access settings are invalid, or would let other machines in without authentication.
  */
 export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const { settings, opened, proxies = [], log } = options;
@@ -34,7 +34,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const access = await openAccess(settings, log);
   const { store, fleet, hash } = opened;
   const closing = new AbortController();
-  // One listener per waiting write.
+  // Each waiting write adds a listener.
   setMaxListeners(0, closing.signal);
   let address = listen;
   const { reasonToRefuse } = createGuard({ allowedUpstreams, ownListeners: [listen, ...proxies] });

@@ -1,4 +1,4 @@
-/** Input that never becomes a request. */
+/** Requests that the listener does not read to their end. */
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
@@ -26,14 +26,14 @@ describe("a request that cannot be read", () => {
     return { status: Number(answer.slice(9, 12)), body: JSON.parse(answer.slice(answer.indexOf("\r\n\r\n") + 4)) };
   };
 
-  test("has an unknown method: Kong's message, not that of the server", async () => {
+  test("gets Kong's message, not that of the server, if its method is unknown", async () => {
     assert.deepEqual(await send("FOO /services HTTP/1.1\r\nHost: localhost\r\n\r\n"), {
       status: 405,
       body: { message: "Method not allowed" },
     });
   });
 
-  test("has a body that is far too large: a client that sends all of it before reading gets a response", async () => {
+  test("gets a response if its body is too large, even if the client sends all of it before reading", async () => {
     const socket = connect(admin.address.port, "127.0.0.1");
     const length = 11 * 1024 * 1024;
     socket.write(
@@ -49,7 +49,7 @@ describe("a request that cannot be read", () => {
     assert.match(answer, /"message":"Payload too large"/);
   });
 
-  test("is not HTTP", async () => {
+  test("gets an error message if it is not HTTP", async () => {
     assert.deepEqual(await send("\x16\x03\x01\r\n\r\n"), {
       status: 400,
       body: { message: "the request is not HTTP" },

@@ -52,7 +52,7 @@ export function createListener(context: AdminContext, { access, closing }: Admin
     frameworkErrors: (_error, request, reply) => answerError(badRequest("the URL is not well-formed"), request, reply),
   });
   for (const method of httpMethods) {
-    // A method that no route supports is answered like any other wrong method.
+    // Added so that a method that no route supports is answered like any other wrong method.
     if (!app.supportedMethods.includes(method) && method !== "CONNECT") app.addHttpMethod(method, { hasBody: true });
   }
   app.removeAllContentTypeParsers();
@@ -100,7 +100,7 @@ export function createListener(context: AdminContext, { access, closing }: Admin
     });
   }
 
-  /** One route for all methods, because a wrong method is answered 405 instead of 404. */
+  /** One route for all methods, because a wrong method is answered with 405 instead of 404. */
   function serve(url: string, handlers: MethodHandlers): void {
     const allowed = METHODS.filter((method) => method === "OPTIONS" || handlers[readAs(method)])
       .sort()

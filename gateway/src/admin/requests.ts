@@ -36,8 +36,9 @@ export interface EntityRequest {
   readonly path: string;
   readonly query: Query;
   /**
-   * `plugin` is the plugin whose config a form changes if the form does not name one. @throws HttpError when the body
-   * cannot be decoded.
+   * `plugin` is the plugin whose config a form changes if the form does not name one.
+   *
+   * @throws HttpError when the body cannot be decoded.
    */
   readonly body: (hint?: { readonly plugin?: string }) => RawMembers;
   readonly preconditions: Preconditions;
@@ -85,6 +86,6 @@ export interface EntityOperations {
 export interface PrepareOptions {
   /** The entity to change or replace. */
   readonly before: Entity | null;
-  /** Members that the body leaves out stay as they are. */
+  /** Whether members that the body leaves out stay as they are. */
   readonly isPartial: boolean;
 }

@@ -4,7 +4,7 @@ import type { ListOptions, Lookup, OpenedStore, Store, StoreWriteOptions, Write,
 import { createTables, findInTables, listFromTables, write } from "../stores/tables/index.ts";
 
 export interface TestingStore extends OpenedStore {
-  /** Faults for the next writes, one each, returned before the writes are examined. */
+  /** One for each of the next writes, before it is examined: a fault to return, or a function to call. */
   readonly refuse: (WriteFault | (() => Promise<void>))[];
   /** All write calls, including plans. */
   readonly written: { readonly writes: readonly Write[]; readonly options: StoreWriteOptions }[];

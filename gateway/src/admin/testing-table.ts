@@ -30,7 +30,7 @@ export const ids = {
   unknown: "99999999-9999-4999-8999-999999999999",
 } as const;
 
-/** One entity of each kind, named `base` and related to each other where possible; the key is `base-key`. */
+/** A service, its route and plugin, and a consumer, all named `base`; the consumer has the key `base-key`. */
 const fixture: readonly (readonly [string, object])[] = [
   ["/services", { name: "base", host: "base.example" }],
   ["/services/base/routes", { name: "base", paths: ["/base"] }],

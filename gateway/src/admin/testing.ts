@@ -47,7 +47,7 @@ export const served: WaitResponse = {
 
 export const silentLog: Log = { info() {}, warn() {}, error() {} };
 
-/** Settings for a listener on any free loopback port, whose writes wait for no nodes. */
+/** Settings for a listener on any free loopback port, whose writes wait for nodes for at most 1 ms. */
 export function testingSettings(env: Readonly<Record<string, string>> = {}): AdminSettings {
   const { value, violations } = readSettings(adminSettings, {
     SLUICE_ADMIN_LISTEN: "127.0.0.1:0",
@@ -134,7 +134,7 @@ function send(port: number, asked: RequestOptions & { method: string; path: stri
         });
       },
     );
-    // A refused body may close the connection while it is being sent; the response counts.
+    // The listener may close the connection while a refused body is sent: after the response, errors have no effect.
     outgoing.on("error", reject);
     outgoing.end(body);
   });

@@ -8,7 +8,7 @@ import { defineCommand } from "./command.ts";
 export const adminCommand = defineCommand({
   usage: `usage: sluice admin
 
-The admin listener: Kong's admin API, over custom resources, a database or a file.
+Runs the admin listener: Kong's admin API, over custom resources, a database or a file.
 `,
   settings: adminSettings,
   async run({ settings, log }) {

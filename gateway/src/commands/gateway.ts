@@ -6,7 +6,7 @@ import { defineCommand } from "./command.ts";
 export const gatewayCommand = defineCommand({
   usage: `usage: sluice gateway
 
-A node: serves clients' requests, configured by the operator, a database or a file.
+Runs a node, which serves clients' requests. The operator, a database or a file configures it.
 `,
   settings: gatewaySettings,
   async run({ settings, log }) {

@@ -45,7 +45,7 @@ async function run(line: string, { migrations = [old], answer, env = {} }: More 
 const both = { migrations: [old, change] };
 const needs = "database needs bootstrapping; run 'sluice migrations bootstrap'";
 
-test("the commands of Kong's migrations, with Kong's exit codes, from an empty to an upgraded database", async () => {
+test("the subcommands bootstrap, upgrade and reset a database, with Kong's messages and exit codes", async () => {
   const steps: readonly (readonly [line: string, answer: string, more?: More])[] = [
     ["list", `3 | ${needs}`],
     [
@@ -85,7 +85,7 @@ test("the commands of Kong's migrations, with Kong's exit codes, from an empty t
 test("unusable settings and databases are reported in one line", async () => {
   const table: readonly (readonly [Record<string, string>, RegExp])[] = [
     [{ SLUICE_DATABASE: "oracle" }, /^1 \| SLUICE_DATABASE: expected one of: embedded, postgres, not 'oracle'$/],
-    [{ SLUICE_PG_SCHEMA: 'x"; drop' }, /^1 \| SLUICE_PG_SCHEMA: lower-case letters, digits and _, not/],
+    [{ SLUICE_PG_SCHEMA: 'x"; drop' }, /^1 \| SLUICE_PG_SCHEMA: expected lower-case letters, digits and _, not/],
     [
       { SLUICE_DATABASE: "postgres", SLUICE_PG_PORT: "1" },
       /^1 \| the database at 127.0.0.1:1 does not answer: .*ECONN/,

@@ -30,8 +30,8 @@ export interface MigrationsCommand {
 }
 
 /**
- * Milliseconds for one statement, because some statements rewrite a table. Also the limit for waiting on another
- * process's migrations.
+ * Milliseconds for one statement. Some statements rewrite a table, and the first one waits until the migrations of a
+ * concurrent process have ended.
  */
 const TIMEOUT = 60_000;
 
@@ -43,7 +43,7 @@ interface MigrationStep {
   readonly run: (database: Database, migrations?: readonly Migration[]) => Promise<MigrationResult>;
   readonly none: string;
   readonly done: string;
-  /** Printed while these migrations remain. */
+  /** Printed if such migrations remain. */
   readonly left?: { readonly which: "pending" | "available"; readonly message: string };
 }
 

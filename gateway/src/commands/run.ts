@@ -80,7 +80,7 @@ interface SystemError extends Error {
 function explain(error: SystemError, settings: Values, declarations: Declarations): string {
   if (error.code === "EADDRINUSE") {
     const taken = Object.keys(declarations).find((name) => (settings[name] as Partial<Address>)?.port === error.port);
-    const variable = taken === undefined ? "another address" : declarations[taken]?.variable;
+    const variable = taken === undefined ? "the setting of its address" : declarations[taken]?.variable;
     return `port ${error.port} is in use: stop the process that listens there, or choose another with ${variable}`;
   }
   const [, missing] = error.message.match(/^Cannot find package '([^']+)'/) ?? [];

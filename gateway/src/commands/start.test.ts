@@ -161,7 +161,7 @@ for (const [what, envOf] of forms) {
   });
 }
 
-test("changes a target's health through the admin API", async (context) => {
+test("one process sets the health of a target through its admin API", async (context) => {
   const text = `${empty}upstreams:\n- name: up\n  healthchecks: {passive: {unhealthy: {http_failures: 1}}}\n  targets:\n  - target: 127.0.0.1:1\n`;
   const { admin } = await start(context, { SLUICE_STORE: "file", SLUICE_FILE: fileIn(context, text) });
   const health = async () => JSON.parse((await send(`${admin}/upstreams/up/health`)).text).data[0].health;
@@ -171,7 +171,7 @@ test("changes a target's health through the admin API", async (context) => {
   assert.equal(await health(), "UNHEALTHY");
 });
 
-test("reports the addresses of the proxy listeners, as Kong does", async (context) => {
+test("one process reports the addresses of its proxy listeners in the admin API, as Kong does", async (context) => {
   const { admin, proxy } = await start(context, { SLUICE_STORE: "file", SLUICE_FILE: fileIn(context, empty) });
   const { configuration } = JSON.parse((await send(`${admin}/`)).text);
   const { hostname: ip, port, host } = new URL(proxy);
@@ -179,7 +179,7 @@ test("reports the addresses of the proxy listeners, as Kong does", async (contex
   assert.deepEqual(configuration.proxy_listen, [host]);
 });
 
-test("a file is read-only by default, as Kong's is", async (context) => {
+test("a file is read-only by default, as in Kong", async (context) => {
   const file = fileIn(context, empty);
   const { admin } = await start(context, { SLUICE_STORE: "file", SLUICE_FILE: file });
   const { status, text } = await send(`${admin}/services`, { name: "a", url: "http://up" });

@@ -13,7 +13,7 @@ import type { NodeStatusSource, Source, SourceLog } from "../sources/source.ts";
 import type { OpenedStore } from "../stores/store.ts";
 import { defineCommand } from "./command.ts";
 
-/** The store that both parts use: the node reads it, and the admin listener writes it. */
+/** The one store of the process: the node reads it, and the admin listener writes it. */
 interface Shared extends OpenedStore {
   source(node: NodeStatusSource): Source;
   /** Runs one statement of a database, for rate-limiting with policy `cluster`. */
@@ -32,7 +32,7 @@ async function share(settings: StartSettings, log: SourceLog): Promise<Shared> {
 export const startCommand = defineCommand({
   usage: `usage: sluice start
 
-A node and the admin API in one process, over a database or a declarative file.
+Runs a node and the admin API in one process, over a database or a declarative file.
 `,
   settings: startSettings,
   async run({ settings, log }) {

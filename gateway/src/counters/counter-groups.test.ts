@@ -5,7 +5,7 @@ import { BoundedGroups, CounterGroup } from "./counter-groups.ts";
 
 const NAMES = Array.from({ length: 40 }, (_, at) => at);
 
-test("of few groups the largest group is found, and of many groups a group with at least half of the largest size", () => {
+test("among few groups the largest is found, and among many groups one with at least half the size of the largest", () => {
   const steps = fc.array(
     fc.record({ group: fc.integer({ min: 0, max: 39 }), grows: fc.integer({ min: -9, max: 20 }) }),
   );

@@ -4,8 +4,8 @@
 export class CounterGroup<Value> {
   readonly #values = new Map<string, Value>();
   /**
-   * Created at the first removal and kept at the oldest counter. A new iterator would skip every removed entry that the
-   * map still holds, about a million at the default capacity.
+   * Created at the first removal, and kept at its position. A new iterator would have to skip every removed entry that
+   * the map still holds, up to about a million at the default capacity.
    */
   #byAge: MapIterator<string> | undefined;
 
@@ -69,7 +69,7 @@ export class BoundedGroups<Value> {
     return this.#size >= this.#capacity;
   }
 
-  /** Adds a new counter to the group. When there are too many, it replaces the oldest one of the largest group. */
+  /** Adds a new counter to the group. At the capacity, it replaces the oldest counter of the largest group. */
   add(group: CounterGroup<Value>, name: string, value: Value): void {
     if (this.isFull) {
       const largest = this.largest();

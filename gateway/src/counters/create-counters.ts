@@ -13,7 +13,7 @@ export interface CountersOptions {
   readonly now?: () => number;
   /** Counters of `policy: local`; default: in this thread. */
   readonly local?: Counters;
-  /** Counters of `policy: cluster`, available in database mode only. Without them such a take rejects. */
+  /** Counters of `policy: cluster`, for the database mode only. Default: a take with this policy rejects. */
   readonly cluster?: Counters;
 }
 

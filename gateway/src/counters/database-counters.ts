@@ -1,7 +1,7 @@
 /**
  * Counters in the database, shared by all nodes: every take is one statement, so limits are exact over all nodes. While
- * the database does not respond, takes reject: the take that detects the failure after up to a second, all others at
- * once.
+ * the database does not respond, takes reject: by default, one take per second tries the database and rejects after up
+ * to a second; the others reject at once.
  */
 import { hash } from "node:crypto";
 import type { Counter, Counters, Taken, Warn } from "@sluice/plugin-sdk";
@@ -36,7 +36,7 @@ export class DatabaseCounters implements Counters {
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
   #lost = false;
-  /** In the time of performance.now(). */
+  /** While the database is lost: when the next take may try it, in the time of performance.now(). */
   #triedAgain = 0;
 
   constructor({ query, warn, tidying = 1000, patience = 1000 }: DatabaseCountersOptions) {

@@ -25,7 +25,7 @@ const destinations: readonly [string, Partial<RedisConfig>, ReturnType<typeof de
     { ...redisTest, tls: { rejectUnauthorized: true, servername: "redis.test" } },
   ],
   [
-    "by a server name",
+    "with TLS by a configured server name",
     { ssl: true, server_name: "r.test" },
     { ...redisTest, tls: { rejectUnauthorized: false, servername: "r.test" } },
   ],

@@ -32,7 +32,7 @@ type Library = Pick<typeof import("ioredis"), "Redis" | "AbstractConnector">;
 interface Connection {
   readonly client: Redis;
   readonly batch: RedisBatch;
-  /** The first attempt; later ones happen in the background. */
+  /** Resolves after the first attempt to connect; later attempts happen in the background. */
   readonly opened: Promise<unknown>;
   usedAt: number;
   readonly idleCheck: NodeJS.Timeout;
@@ -170,7 +170,7 @@ export function redisOptions(config: RedisConfig): RedisOptions {
     // The connection to an unresponsive server is closed after this time, so that later requests do not wait for it.
     ...(timeout === 0 ? {} : { connectTimeout: timeout, commandTimeout: timeout, socketTimeout: timeout }),
     lazyConnect: true,
-    // All commands of a turn of the event loop are sent together; scripts have been batched before.
+    // All commands of a turn of the event loop are sent together, except scripts: RedisBatch combines these.
     enableAutoPipelining: true,
     autoPipeliningIgnoredCommands: ["evalsha", "eval"],
     // A count that is sent twice would be wrong, and waiting for a lost server would delay the request for nothing.

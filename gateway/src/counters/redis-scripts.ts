@@ -3,7 +3,10 @@ import { hash } from "node:crypto";
 import type { Counter } from "@sluice/plugin-sdk";
 import type { Redis } from "ioredis";
 
-/** Milliseconds that a counter outlives its window, for nodes whose clocks differ. The counter's key contains the window. */
+/**
+ * Milliseconds that a counter outlives its window, for nodes whose clocks differ. This does not prolong the window: each
+ * window has a key of its own.
+ */
 const SKEW = 1000;
 
 /** The braces put the windows of one name into one slot of a Redis Cluster, so that a script may use all of them. */
@@ -71,6 +74,6 @@ export async function runScript(client: Redis, { source, sha1 }: Script, { keys,
   }
 }
 
-/** Whether the error is a Redis Cluster's for keys on different servers. */
+/** Whether the error is that of a Redis Cluster for keys in different slots. */
 export const isOfSeveralSlots = (error: unknown): boolean =>
   error instanceof Error && error.message.includes("CROSSSLOT");

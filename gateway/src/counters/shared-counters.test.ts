@@ -38,7 +38,7 @@ const THREADS = 6;
 const many = <Value>(count: number, make: (index: number) => Value) =>
   Array.from({ length: count }, (_, at) => make(at));
 
-test("threads that use one counter at the same time are admitted exactly as often as its limit, each with a different count", async () => {
+test("threads that use one counter at the same time are admitted exactly as often as its limit allows, each time with a different count", async () => {
   const memory = createCountersMemory(1024);
   const one = counter("one", { limit: 12_345 });
   const answers = (
@@ -53,15 +53,15 @@ test("threads that use one counter at the same time are admitted exactly as ofte
 });
 
 for (const [what, prepare] of [
-  ["that are unused", () => undefined],
+  ["in slots that are unused", () => undefined],
   [
-    "whose windows have ended",
+    "in slots whose windows have ended",
     (counters: SharedCounters) => {
       for (let at = 0; at < 40_000; at++) counters.take([counter(`gone ${at}`, { expires: Date.now() - 5_000 })]);
     },
   ],
 ] as const)
-  test(`threads that use counters ${what} at the same time are admitted exactly as often as each limit`, async () => {
+  test(`threads that use counters ${what} at the same time are admitted exactly as often as each limit allows`, async () => {
     const memory = createCountersMemory(16_384);
     prepare(new SharedCounters({ memory, owner: 0, now: () => Date.now() - 10_000 }));
     const wanted = many(1000, (at) => counter(`key ${at}`, { limit: 7 }));
@@ -107,7 +107,7 @@ test("threads that flood their own instance do not displace another instance's c
   assert.deepEqual(new Set(kept.map((one) => counters.take([one]).counts[0])), new Set([2]));
 });
 
-test("when all slots are in use, the counter whose window ends soonest is replaced, and longer windows continue", () => {
+test("when all slots are in use, a counter of the largest group is replaced, and counters of smaller groups continue", () => {
   const counters = new SharedCounters({ memory: createCountersMemory(32), owner: 0 });
   const long = counter("long", { period: "day", expires: expires + 1 });
   counters.take([long]);

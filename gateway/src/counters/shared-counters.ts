@@ -75,7 +75,7 @@ export class SharedCounters implements Counters {
     return { admitted: true, counts };
   }
 
-  /** The memory belongs to the node. */
+  /** Does nothing: the memory belongs to the node. */
   async close(): Promise<void> {}
 
   #find({ name, scope, period, windowStart, expires }: Counter): number {

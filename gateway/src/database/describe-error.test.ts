@@ -17,7 +17,7 @@ const faults: readonly (readonly [code: string, message: string, told: string])[
 ];
 
 for (const [code, message, advice] of faults) {
-  test(`${code} reports the database's message and a remedy`, () => {
+  test(`an error with the code ${code} is reported with the message of the database and a remedy`, () => {
     const fault = new DatabaseFault(message, { code, detail: "what a row holds", hint: "what to try" });
     assert.equal(isUnavailable(fault), true);
     assert.equal(describeDatabaseError(fault), `${prefix}${message}: ${advice}`);

@@ -8,7 +8,8 @@ export type DatabaseRow = Readonly<Record<string, unknown>>;
 /**
  * Runs statements.
  *
- * @throws DatabaseFault when the database rejects a statement. @throws DatabaseUnreachable when the outcome is unknown.
+ * @throws DatabaseFault when the database rejects a statement.
+ * @throws DatabaseUnreachable when the database does not answer: whether it ran the statement may be unknown.
  */
 export interface DatabaseConnection {
   /** Runs one statement with `$1` parameters; all values are parameters. Prepared once per connection. */
@@ -82,7 +83,7 @@ export function sqlErrorDetails(error: unknown): SqlErrorDetails | undefined {
 /**
  * BEGIN, `run`, COMMIT; or ROLLBACK when `run` rejects.
  *
- * @param isLost Whether the connection is lost, which has rolled back already.
+ * @param isLost Whether the connection is lost: no ROLLBACK is sent, because the database rolls back by itself.
  */
 export async function inTransaction<Result>(
   connection: DatabaseConnection,

@@ -3,7 +3,7 @@ import type { Database, DatabaseConnection } from "./driver.ts";
 import { migrations as all, type Migration } from "./migrations/index.ts";
 
 export interface MigrationState {
-  /** The database has no tables of Sluice. */
+  /** Whether the database has no tables of Sluice. */
   readonly needsBootstrap: boolean;
   readonly executed: readonly string[];
   /** `up` has run, `finish` has not. */
@@ -17,7 +17,7 @@ export type MigrationResult =
   | { readonly ran: readonly string[]; readonly state: MigrationState; readonly fault?: undefined }
   | { readonly fault: "needs bootstrap" | "pending"; readonly ran?: undefined; readonly state?: undefined };
 
-/** The key of the advisory lock: arbitrary, unless another program uses it on the same database. */
+/** The key of the advisory lock: an arbitrary number, which no other program should use in the same database. */
 const LOCK = 7_582_340;
 
 export async function readMigrationState(connection: DatabaseConnection, migrations = all): Promise<MigrationState> {
@@ -100,7 +100,7 @@ const FUNCTIONS = [
   ...["take_revision", "log_change", "log_truncate", "dependents", "write_one", "write_all", "take_counters"],
 ];
 
-/** Runs in one process at a time; the next process sees the results of the previous one. */
+/** Calls `run` in one process at a time; the next process sees the results of the previous one. */
 const alone = <Result>(database: Database, run: (connection: DatabaseConnection) => Promise<Result>): Promise<Result> =>
   database.transaction(async (connection) => {
     await connection.query("select pg_advisory_xact_lock($1)", [LOCK]);

@@ -5,7 +5,7 @@
 import type { DatabaseConnection } from "./driver.ts";
 import type { Revision } from "./read-changes.ts";
 
-/** Payload `<revision> <id>` when a node serves another revision; empty when a node has been removed. */
+/** Payload `<revision> <id>` when a node serves a new revision; empty when a node has been removed. */
 export const NODES_CHANNEL = "sluice_nodes";
 /** The payload is the number of a revision that was written. */
 export const CHANGES_CHANNEL = "sluice_changes";
@@ -70,6 +70,6 @@ export async function readNodes(connection: DatabaseConnection): Promise<readonl
   );
   const nodes = rows as unknown as readonly RegisteredNode[];
   const live = new Set(nodes.filter(({ silent }) => !silent).map(({ address }) => address));
-  // A node that was killed and restarted has a new id at the same address.
+  // A node that was killed and restarted has a new id at the same address: its former, silent record is left out.
   return nodes.filter(({ silent, address }) => !silent || !live.has(address));
 }

@@ -12,7 +12,7 @@ import { openPostgres } from "./postgres.ts";
 export interface OpenDatabaseOptions {
   /** Called for every broken connection to a server. */
   readonly onLost?: (reason: string) => void;
-  /** The embedded database must exist: its folder is not created. */
+  /** Whether the embedded database must exist already: its folder is then not created. */
   readonly made?: boolean;
   /** Milliseconds; overrides the setting. */
   readonly timeout?: number;
@@ -21,7 +21,7 @@ export interface OpenDatabaseOptions {
 /** @throws SettingsError for invalid settings, or when another process uses the folder. */
 export async function openDatabase(settings: DatabaseSettings, options: OpenDatabaseOptions = {}): Promise<Database> {
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(settings.pgSchema))
-    throw new SettingsError(`${names.pgSchema.variable}: lower-case letters, digits and _, not '${settings.pgSchema}'`);
+    throw new SettingsError(`${names.pgSchema.variable}: expected lower-case letters, digits and _, not '${settings.pgSchema}'`);
   if (settings.database === "embedded") {
     if (options.made && !hasDatabase(dataFolder(settings.databaseDirectory))) throw new SettingsError(NEEDS_BOOTSTRAP);
     return openEmbedded({ folder: settings.databaseDirectory, schema: settings.pgSchema }).catch((error: unknown) => {
@@ -43,7 +43,7 @@ export async function openDatabase(settings: DatabaseSettings, options: OpenData
   });
 }
 
-/** @throws SettingsError with the command to run, when the tables are not those of this version. */
+/** @throws SettingsError when the tables are missing or of an older version, or when the database cannot be reached. */
 export async function requireMigrated(database: Database): Promise<void> {
   const state = await readMigrationState(database).catch((error: unknown) => {
     throw error instanceof DatabaseUnreachable ? new SettingsError(error.message) : error;

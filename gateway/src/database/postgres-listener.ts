@@ -2,8 +2,9 @@
 import type pg from "pg";
 import type { OnNotification } from "./driver.ts";
 
-/** Milliseconds between attempts: doubled from the first to the longest, each with up to 100 % of random jitter. */
+/** Milliseconds before the first attempt to reconnect; doubled for each further one. Up to 100 % of jitter is added. */
 const FIRST = 50;
+/** The longest time between attempts in milliseconds, without jitter. */
 const LONGEST = 2500;
 
 /** @param connect Returns a new client, not yet connected. */

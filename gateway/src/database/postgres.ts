@@ -25,7 +25,8 @@ export interface PostgresOptions {
   readonly timeout?: number;
   /** Maximum connections, in addition to the one for LISTEN. Default 10. */
   readonly poolSize?: number;
-  readonly tls?: { readonly verify: boolean /** PEM text; absent: Node's own authorities. */; readonly ca?: string };
+  /** `ca` is PEM text; absent: Node's own authorities. */
+  readonly tls?: { readonly verify: boolean; readonly ca?: string };
   readonly onLost?: (reason: string) => void;
 }
 
@@ -108,7 +109,7 @@ export function openPostgres(options: PostgresOptions): Database {
 /** The name of a prepared statement in its connection: equal texts share one statement. */
 const nameOf = (text: string): string => hash("sha1", text);
 
-/** Failed attempts at several addresses give one error without a message. */
+/** If attempts at several addresses fail, their errors have the messages: the one that contains them has none. */
 function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === "") return error.errors.map(messageOf).join("; ");
   return error instanceof Error ? error.message : String(error);
@@ -128,13 +129,13 @@ function clientConfig(options: PostgresOptions): pg.ClientConfig {
     ssl: tls ? { rejectUnauthorized: tls.verify, ...(tls.ca !== undefined && { ca: tls.ca }) } : false,
     connectionTimeoutMillis: timeout,
     statement_timeout: timeout,
-    // The server enforces the statement timeout itself, unless it is gone.
+    // Longer than the statement timeout, which the server enforces itself: this is for a server that is gone.
     query_timeout: timeout + 500,
     keepAlive: true,
     types: { getTypeParser },
   };
 }
 
-/** Revisions are int8 and far below 2^53. */
+/** Reads int8 as a number: revisions are int8 and far below 2^53. */
 const getTypeParser: pg.CustomTypesConfig["getTypeParser"] = (id, format) =>
   id === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(id, format);

@@ -12,7 +12,7 @@ const defaults: readonly (readonly [Collection, member: string, value: unknown])
 ];
 
 for (const [collection, member, value] of defaults)
-  test(`${member} of ${collection} has its default if the column is null, because older nodes do not write new columns`, () => {
+  test(`the member ${member} of ${collection} has its default if the column is null, because older nodes do not write new columns`, () => {
     const read = () => (entityOfRow(collection, {}) as unknown as Record<string, unknown>)[member];
     assert.deepEqual(read(), value);
     if (Array.isArray(value)) assert.notEqual(read(), read(), "not shared between entities");

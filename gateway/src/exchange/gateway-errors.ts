@@ -8,7 +8,7 @@ export interface GatewayError {
   readonly status: number;
   readonly message: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** In Kong, nginx generates this response: without Accept its format follows Content-Type, else it is plain text. */
+  /** In Kong, nginx generates this response: without Accept, its format follows Content-Type and is plain by default. */
   readonly transport?: true;
 }
 

@@ -22,7 +22,7 @@ async function snapshotWith(...names: readonly (readonly [serverName: string, ex
 const told = (expiries: CertificateExpiries) =>
   [...expiries.served()].map(({ serverName, expires }) => `${serverName} ${expires}`).sort();
 
-test("reports when each certificate that is served now expires, and no other certificates", async () => {
+test("expiries are reported for each certificate that is served now, and for no other certificate", async () => {
   const expiries = new CertificateExpiries();
   const many = Array.from({ length: 25 }, (_, n) => [`n${n}.test`, 2_000_000_000 + n] as const);
   expiries.follow(await snapshotWith(...many));

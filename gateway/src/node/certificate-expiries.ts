@@ -1,4 +1,4 @@
-/** Expiry times of the served certificates. Parsing one takes 0.1 ms, so it is done in batches between requests. */
+/** Expiry times of the served certificates. They are parsed in batches between requests, because each takes 0.1 ms. */
 import { X509Certificate } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Certificate, differences, emptySnapshot, type Snapshot } from "@sluice/model/serving";

@@ -1,4 +1,4 @@
-/** Several hundred connections that send many requests and read no responses, against the process of a node. */
+/** Several hundred connections that send many requests and accept no response body, against the process of a node. */
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { constants } from "node:http2";
@@ -81,7 +81,7 @@ async function startNode(context: TestContext) {
   return { proxy, held, resident, busy };
 }
 
-test("a node stays within its memory limit and answers other clients while 450 connections request 57,600 responses and read none", async (context) => {
+test("a node stays within its memory limit and answers other clients while 450 connections send 57,600 requests and accept no response body", async (context) => {
   const { proxy, held, resident, busy } = await startNode(context);
   await send(proxy);
   const before = resident();

@@ -83,7 +83,7 @@ for (const [header, expected] of [
   ["x-real-ip", "1.1.1.1"],
   ["x-forwarded-for", "2.2.2.2"],
 ] as const) {
-  test(`takes the client's address from ${header} of a trusted proxy if a setting selects it`, async (context) => {
+  test(`a node takes the client's address from ${header} of a trusted proxy if a setting selects this header`, async (context) => {
     const { send } = await startNode(context, {
       service: { routes: [{ paths: ["/"] }] },
       settings: { SLUICE_TRUSTED_IPS: "127.0.0.1", SLUICE_REAL_IP_HEADER: header },
@@ -93,7 +93,7 @@ for (const [header, expected] of [
   });
 }
 
-test("a plugin for https does not apply to plain http, where a wider plugin applies", async (context) => {
+test("a plugin with protocols applies only to requests with one of these protocols", async (context) => {
   const { send } = await startNode(context, {
     service: {
       routes: [{ paths: ["/"], plugins: [{ name: "key-auth", protocols: ["https"] }] }],
@@ -158,7 +158,7 @@ test("a preflight needs no key if cors runs before key-auth, and a page can read
   assert.deepEqual([refused.status, refused.headers["access-control-allow-origin"]], [401, "*"]);
 });
 
-test("of a hundred concurrent requests exactly the limit is admitted, each with a different remaining number", async (context) => {
+test("of a hundred concurrent requests exactly as many as the limit allows are admitted, each with a different remaining number", async (context) => {
   const { send } = await startNode(context, {
     service: { routes: [{ paths: ["/"] }], plugins: [{ name: "rate-limiting", config: { year: 30 } }] },
   });
@@ -169,7 +169,7 @@ test("of a hundred concurrent requests exactly the limit is admitted, each with 
   assert.ok(answers.every(({ status }) => status === 200 || status === 429));
 });
 
-test("metrics have Kong's names if so configured, and any username; the proxy does not serve metrics", async (context) => {
+test("metrics have Kong's names if a setting selects them, and may contain any username; the proxy does not serve metrics", async (context) => {
   const strange = { username: 'q"uo\\te\n', keyauth_credentials: [{ key: "k" }] };
   const config = { status_code_metrics: true, per_consumer: true };
   const { send, metrics } = await startNode(context, {
@@ -189,7 +189,7 @@ test("metrics have Kong's names if so configured, and any username; the proxy do
   );
 });
 
-test("the health of targets is on the status listener and in the metrics, and can be set", async (context) => {
+test("the health of targets is shown on the status listener and in the metrics, and can be set", async (context) => {
   const live = await startUpstream(context, (_request, response) => response.end("live"));
   const target = `127.0.0.1:${portOf(live)}`;
   const [pool, idle] = ["7e9a1b7c-52d3-4a57-9d0f-6a0b8f6f0a01", "7e9a1b7c-52d3-4a57-9d0f-6a0b8f6f0a02"];
@@ -276,7 +276,7 @@ test("a node with several workers reports for all of them: readiness, sums, targ
 });
 
 for (const workers of ["1", "2"]) {
-  test(`reports connections to refused addresses, of upstreams, health checks and Redis, with ${workers} workers`, async (context) => {
+  test(`a node with SLUICE_WORKERS=${workers} reports the refused addresses of upstreams, health checks and Redis`, async (context) => {
     const limited = { policy: "redis", minute: 5, redis: { host: "169.254.1.1" } };
     const active = { type: "tcp", healthy: { interval: 0.02 }, unhealthy: { interval: 0.02 } };
     const targets = [{ target: "127.0.0.1:9" }, { target: "localhost:9" }];
@@ -309,7 +309,7 @@ for (const workers of ["1", "2"]) {
 }
 
 for (const workers of ["1", "2"]) {
-  test(`exports metrics of process, threads, certificates and configuration without any plugin, with ${workers} workers`, async (context) => {
+  test(`a node with SLUICE_WORKERS=${workers} exports metrics of process, threads, certificates and configuration without any plugin`, async (context) => {
     const authority = await makeAuthority();
     const expires = 2_000_000_000;
     const { certificate: cert, key } = await authority.issue({
@@ -358,7 +358,7 @@ for (const workers of ["1", "2"]) {
   });
 }
 
-test("reports that its last configuration was rejected", async (context) => {
+test("a node reports that its last configuration was rejected", async (context) => {
   const { metrics, write } = await startNode(context, { service: {} });
   const taken = async () => /^sluice_config_last_reload_successful\{.*\} (\d)$/m.exec(await metrics())?.[1];
   const since = async () =>

@@ -43,7 +43,7 @@ test("routes and plugins that begin to answer 503 are logged with their reason, 
   );
 });
 
-test("of very many unavailable routes the first routes are logged, with the number of the other routes", () => {
+test("of very many unavailable routes only the first are logged, and the others are counted", () => {
   const routes = Array.from({ length: 50 }, (_, at) => ({ id: id(at), paths: [`/${at}`], ...closed("no service") }));
   const lines = logged(emptySnapshot, documentOf(routes, []));
   assert.deepEqual([lines.length, lines.at(-1)], [21, '{"more":30} more routes and plugins answer 503']);

@@ -6,7 +6,7 @@ import { SettingsError } from "../settings/error.ts";
 import { type GatewaySettings, gatewaySettings as names } from "../settings/gateway.ts";
 import type { NodeStatusSource, Source } from "../sources/source.ts";
 
-/** A source and the parts that belong to it. */
+/** A source, and access to its database if it has one. */
 interface OpenedSource {
   readonly source: Source;
   /** Runs one statement of the source's database. */

@@ -33,7 +33,7 @@ export interface GatewayOptions {
   readonly log: Logger;
   /** The source of documents. Default: chosen by the settings. */
   readonly source?: (node: NodeStatusSource) => Source;
-  /** Runs one statement of the database, for rate-limiting with policy `cluster`. Default: the database source's. */
+  /** Runs one statement of the database, for rate-limiting with policy `cluster`. Default: that of a database source. */
   readonly query?: DatabaseQuery;
   /** Other listeners of this process; upstream addresses must not point to them. */
   readonly ownListeners?: readonly ListenAddress[];
@@ -48,8 +48,8 @@ export interface Gateway {
   /**
    * Sets the health of an upstream's target manually, on this node only, until a health check changes it.
    *
-   * @param address `host:port` of the target; null: all its addresses @returns false if the node has no such target, or
-   * the upstream has no health checks
+   * @param address `host:port` of the target; null: all its addresses.
+   * @returns False if the node has no such target, or the upstream has no health checks.
    */
   setTargetHealth(upstreamId: string, targetId: string, address: string | null, healthy: boolean): boolean;
   /** Reopens the access log after its file was moved; null when the log is not a file. */
@@ -90,7 +90,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
   });
   const watch = new ActiveHealthChecks({
     probe: createProbe({ connect: connectBehind(guard), version }),
-    onRefused: (check) => log.warn(check, "a target cannot be checked: connections to its address are refused"),
+    onRefused: (check) => log.warn(check, "a target cannot be checked: the node refuses to connect to its address"),
   });
   const expiries = new CertificateExpiries();
   let served: Snapshot = emptySnapshot;

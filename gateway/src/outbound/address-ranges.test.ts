@@ -34,7 +34,7 @@ const refused: readonly (readonly [what: string, addresses: readonly string[]])[
   ],
   ["a link-local address in IPv6 form", ["64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::1", "2002:A9FE:A9FE::1"]],
   ["an address of a cloud's metadata service in IPv6 form", ["64:ff9b::6464:64c8", "2002:a83f:8110::"]],
-  // The kernel connects to the IPv4 address, so it is that address itself, not an embedded one.
+  // The kernel connects to the IPv4 address, so these count as that address itself, not as one that embeds it.
   ["a loopback address", ["::ffff:127.0.0.1", "::ffff:7f00:1", "0:0:0:0:0:ffff:7f00:0001", "::FFFF:127.1.2.3"]],
   ["a link-local address", ["::ffff:169.254.169.254"]],
   ["an unspecified address", ["::ffff:0.0.0.0", "::ffff:0:0"]],
@@ -64,13 +64,13 @@ function spellings(groups: readonly number[]): readonly string[] {
 const group = fc.nat({ max: 0xffff });
 const ipv4 = fc.tuple(fc.nat({ max: 255 }), fc.nat({ max: 255 }), fc.nat({ max: 255 }), fc.nat({ max: 255 }));
 
-describe("addresses that configuration must not reach", () => {
+describe("the ranges that configured connections must not reach", () => {
   for (const [what, addresses] of refused) {
-    for (const address of addresses) it(`${address} is ${what}`, () => assert.equal(refusedRange(address), what));
+    for (const address of addresses) it(`contain ${address}, ${what}`, () => assert.equal(refusedRange(address), what));
   }
-  for (const address of open) it(`${address} is allowed`, () => assert.equal(refusedRange(address), null));
+  for (const address of open) it(`do not contain ${address}`, () => assert.equal(refusedRange(address), null));
 
-  it("are recognized in every spelling of an address", () => {
+  it("contain an address in every spelling or in none", () => {
     const prefixes = fc.constantFrom([0, 0, 0, 0, 0, 0xffff], [0x64, 0xff9b, 0, 0, 0, 0], [0x2002], [0xfe80], [0], []);
     fc.assert(
       fc.property(prefixes, fc.array(group, { minLength: 8, maxLength: 8 }), (prefix, rest) => {
@@ -82,7 +82,7 @@ describe("addresses that configuration must not reach", () => {
     );
   });
 
-  it("are refused behind every IPv6 prefix that embeds an IPv4 address", () => {
+  it("contain an IPv6 address exactly if they contain the IPv4 address that it embeds", () => {
     fc.assert(
       fc.property(ipv4, (bytes) => {
         const [a, b, c, d] = bytes;

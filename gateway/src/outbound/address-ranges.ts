@@ -30,7 +30,7 @@ const ranges: readonly Range[] = (
   ] as const
 ).map(([what, addresses]) => ({ what, addresses: addressSet(addresses) }));
 
-/** Why the address must not be reached; null: it may be. */
+/** Names the range because of which the address must not be reached; null: it may be reached. */
 export function refusedRange(address: string): string | null {
   const canonical = canonicalAddress(address);
   const direct = rangeOf(canonical);

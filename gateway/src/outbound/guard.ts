@@ -30,7 +30,7 @@ export interface Guard {
   check(host: string, port: number): void;
   /** A DNS lookup, for connections to the port, that omits refused addresses. */
   lookup(port: number): LookupFunction;
-  /** Why the host is refused, as far as that is known without DNS; null otherwise. */
+  /** Why the host is refused, if that is known without DNS; null otherwise. */
   reasonToRefuse(host: string, port: number): string | null;
   refused(): readonly RefusedDestination[];
 }

@@ -50,16 +50,17 @@ export const accessSettings = defineSettings({
     kind: "list",
     default: [],
     description:
-      "Origins of web pages that may use the admin API, such as https://console.example.com. Unset: pages of " +
-      "other origins are refused.",
+      "Origins of web pages that may use the admin API, such as https://console.example.com, in addition to the " +
+      "listener's own origin. Unset: no others.",
   },
   hosts: {
     variable: "SLUICE_ADMIN_HOSTS",
     kind: "list",
     default: [],
     description:
-      "Host names that the admin listener accepts in addition to its address and those of this machine. Callers " +
-      "with a token may use any name.",
+      "Host names under which the admin listener accepts requests, in addition to its listen address, to localhost " +
+      "and loopback addresses and, unless it listens on loopback, to all IP addresses. If callers must send a " +
+      "token, every name is accepted.",
   },
 });
 

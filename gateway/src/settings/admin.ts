@@ -19,7 +19,7 @@ export const adminSettings = defineSettings({
     variable: "SLUICE_STORE",
     kind: "choice",
     words: ["cluster", "directory", "database", "file"],
-    // The same default for every command: a cluster is only written to if it was named.
+    // The same default for every command: a cluster is only written to if the setting names it.
     default: "database",
     description:
       "Where the admin API stores entities: as custom resources in a cluster or in a folder (`directory`), in a " +

@@ -1,4 +1,4 @@
-/** Missing or contradictory settings; the message names the variables. */
+/** A problem with the settings, or with what they select, that the user must fix; the message says what to change. */
 export class SettingsError extends Error {
   override readonly name = "SettingsError";
 }

@@ -15,7 +15,7 @@ export const fileSettings = defineSettings({
     kind: "flag",
     default: false,
     description:
-      "Whether the admin API may write the declarative file (store `file`). By default writes are answered 405, " +
+      "Whether the admin API may write the declarative file (store `file`). By default writes are answered with 405, " +
       "as in Kong.",
   },
   unprotectWait: {

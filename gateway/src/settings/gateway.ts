@@ -90,14 +90,14 @@ export const gatewaySettings = defineSettings({
     variable: "SLUICE_CLIENT_HEADER_TIMEOUT",
     kind: "duration",
     default: 15_000,
-    description: "Time within which a request's head must arrive; otherwise the request is answered 408.",
+    description: "Time within which a request's head must arrive; otherwise the request is answered with 408.",
   },
   bodyTimeout: {
     variable: "SLUICE_CLIENT_BODY_TIMEOUT",
     kind: "duration",
     default: 60_000,
     description:
-      "Maximum pause while a client sends a body; after it the request is answered 408. With HTTP/2, time in " +
+      "Maximum pause while a client sends a body; after it the request is answered with 408. With HTTP/2, time in " +
       "which other bodies of the connection make progress does not count.",
   },
   sendTimeout: {
@@ -116,7 +116,7 @@ export const gatewaySettings = defineSettings({
     default: 240,
     description:
       "Minimum average rate of a request's body in bytes per second, while the gateway reads it; a slower " +
-      "request is answered 408. A fast period allows a slow one after it, of at most SLUICE_CLIENT_BODY_TIMEOUT. " +
+      "request is answered with 408. A fast period allows a slow one after it, of at most SLUICE_CLIENT_BODY_TIMEOUT. " +
       "0: no minimum. Does not apply to gRPC. With HTTP/2, all traffic of the connection counts for each of its " +
       "streams.",
   },

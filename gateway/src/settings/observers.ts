@@ -62,7 +62,7 @@ export function accessLogFile({ accessLog }: ObserverSettings): string | null | 
   return accessLog === "stdout" ? null : accessLog;
 }
 
-/** The URL that spans are sent to; null when tracing is off. Throws when tracing is on without an endpoint. */
+/** The URL that spans are sent to; null when tracing is off. Throws when tracing is on without a valid endpoint. */
 export function tracesUrl({ tracing, otlpEndpoint, otlpTracesEndpoint }: ObserverSettings): string | null {
   if (tracing === "off") return null;
   const { otlpEndpoint: general, otlpTracesEndpoint: special, tracing: setting } = observerSettings;

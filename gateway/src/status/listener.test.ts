@@ -62,7 +62,7 @@ test("the status has Kong's and Sluice's members", async () => {
   assert.equal((await statusBody(facts({ state: empty }))).configuration_hash, "0".repeat(32));
 });
 
-test("the listener answers status, readiness, metrics, the health of targets and 404", async () => {
+test("the status listener serves status, readiness, metrics and the health of targets, and answers other paths with 404", async () => {
   const listener = await startStatusListener(facts({ draining: () => true }), { host: "127.0.0.1", port: 0 });
   try {
     const at = (path: string) => fetch(`http://127.0.0.1:${listener.address.port}${path}`);

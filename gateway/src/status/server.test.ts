@@ -36,7 +36,7 @@ const cases: readonly (readonly [method: string, path: string, told: Told])[] = 
   ["GET", "/constructor", { status: 404, type: "application/json; charset=utf-8", text: '{"message":"Not found"}' }],
 ];
 
-test("answers on its paths, and no other method", async () => {
+test("the status server answers GET and HEAD on its paths, and all other requests with 404", async () => {
   const server = await startStatusServer(answers, { host: "127.0.0.1", port: 0 });
   try {
     for (const [method, path, told] of cases) {
@@ -47,7 +47,7 @@ test("answers on its paths, and no other method", async () => {
   }
 });
 
-test("an address in use is refused", async () => {
+test("the status server does not start on an address that is in use", async () => {
   const server = await startStatusServer(answers, { host: "127.0.0.1", port: 0 });
   try {
     await assert.rejects(startStatusServer(answers, server.address), { code: "EADDRINUSE" });

@@ -1,6 +1,6 @@
 /**
- * Answers GET on a few paths with plain node:http. That module is loaded anyway; a web framework would cost every node
- * memory for four answers.
+ * Answers GET and HEAD on a few paths with plain node:http. That module is loaded anyway; a web framework would cost
+ * every node memory for a handful of responses.
  */
 import { once } from "node:events";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
@@ -36,11 +36,11 @@ export type StatusRoutes = Readonly<
 
 export interface StatusServer {
   readonly address: { readonly host: string; readonly port: number };
-  /** Cuts off open requests. */
+  /** Closes the listener and all its connections, even those with open requests. */
   close(): Promise<void>;
 }
 
-/** Milliseconds. */
+/** Milliseconds after which an idle connection is closed. */
 const KEEP_ALIVE = 72_000;
 
 /** Rejects when the address cannot be listened on. */

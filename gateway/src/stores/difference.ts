@@ -6,7 +6,7 @@ import type { Write } from "./store.ts";
 import { entityClaimKeys } from "./tables/claims.ts";
 
 export interface DifferenceOptions {
-  /** Unix time in seconds for entities without timestamps in the document: those with 0. */
+  /** Unix time in seconds, for entities whose timestamps are 0 because the document leaves them out. */
   readonly now: number;
   /** Keeps entities that only the store has. Default: they are removed. */
   readonly keep?: boolean;
@@ -20,10 +20,11 @@ interface Step {
 
 /**
  * The minimal writes from one state to the other. Their order ensures that references exist and that no name is used
- * twice at once. Timestamps that the document leaves out are no difference: existing entities keep theirs. An entity
- * without an id in the document is matched by name. Some entities must be removed and created again
- * within the same writes, together with all entities that refer to them: those whose names form a cycle, and those to
- * be removed that hold the name of a new one.
+ * twice at once. Timestamps that the document leaves out do not count as differences: existing entities keep theirs. An
+ * entity without an id in the document is matched by name.
+ *
+ * Entities whose names form a cycle must be removed and created again, and an entity to be removed must be removed first
+ * if a new one takes its name. The same applies to all entities that refer to them.
  */
 export function writesBetween(
   before: EntityLists,

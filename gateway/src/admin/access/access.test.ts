@@ -31,7 +31,7 @@ describe("access settings", () => {
       /set one of SLUICE_ADMIN_TOKEN, .*or SLUICE_ADMIN_ACCESS=anyone; or listen on/,
     ],
     [
-      "a public IPv6 address, in the form in which it was set",
+      "a public IPv6 address, and quote it as it was set",
       { SLUICE_ADMIN_LISTEN: "[::]:8001" },
       /SLUICE_ADMIN_LISTEN is \[::\]:8001, which/,
     ],
@@ -51,7 +51,7 @@ describe("access settings", () => {
       { SLUICE_ADMIN_ACCESS: "anyone", SLUICE_ADMIN_TOKEN: token },
       /contradicts/,
     ],
-    ["Kubernetes tokens without a cluster", { SLUICE_ADMIN_KUBERNETES: "true" }, /needs SLUICE_STORE=cluster/],
+    ["Kubernetes tokens without the store that uses a cluster", { SLUICE_ADMIN_KUBERNETES: "true" }, /needs SLUICE_STORE=cluster/],
   ];
   for (const origin of ["*", "https://a.example/", "a.example", "null"]) {
     test(`refuse the origin ${origin}`, () =>

@@ -31,11 +31,11 @@ describe("the authorizer", () => {
     ["admits the token with the scheme in any case", { token }, { headers: { authorization: "bearer right" } }, 200],
     ["admits the token in Kong's header", { token }, { headers: { "kong-admin-token": "right" } }, 200],
     ["refuses the token with another scheme", { token }, { headers: { authorization: "Basic right" } }, 401],
-    ["answers GET /status without a token", { token }, { url: "/status" }, 200],
+    ["admits GET /status without a token", { token }, { url: "/status" }, 200],
     ["refuses a write to /status without a token", { token }, { url: "/status", method: "POST" }, 401],
     ["refuses GET / without a token, because it shows settings", { token }, { url: "/" }, 401],
     ["refuses an unknown URL without a token", { token }, { url: undefined }, 401],
-    ["answers OPTIONS to every browser", { token }, { method: "OPTIONS" }, 200],
+    ["admits OPTIONS without a token, for every browser", { token }, { method: "OPTIONS" }, 200],
     ["admits a valid certificate", { certificates: true }, { certified: true }, 200],
     ["refuses a request without a certificate", { certificates: true }, {}, 401],
     ["refuses a certificate if certificates are not configured", { token }, { certified: true }, 401],
@@ -46,7 +46,7 @@ describe("the authorizer", () => {
   }
 });
 
-test("the status needs no authentication, and the authorizer distinguishes callers that have authenticated or need not", async () => {
+test("the authorizer admits GET /status without authentication, and tells whether the caller is authenticated or need not be", async () => {
   const away: ClusterAuthorizer = {
     authenticate: () => Promise.reject(new Error("ECONNREFUSED")),
     isAllowed: async () => true,

@@ -23,13 +23,15 @@ export interface AuthorizationRequest {
 }
 
 /**
- * Resolves to whether the caller is authenticated, or need not be: false only for a public request.
+ * Resolves to true if the caller is authenticated, or if no authentication is configured. Resolves to false for
+ * requests that unauthenticated callers may send as well: OPTIONS, for which callers are not authenticated, and GET or
+ * HEAD of /status.
  *
  * @throws HttpError 401 or 403; StoreUnavailable when the cluster cannot be reached.
  */
 export type Authorizer = (entering: AuthorizationRequest) => Promise<boolean>;
 
-/** GET /status, for liveness probes, needs no authentication. */
+/** GET and HEAD of /status, for liveness probes, need no authentication. */
 const isPublic = ({ method, url }: AuthorizationRequest): boolean =>
   (method === "GET" || method === "HEAD") && url === "/status";
 

@@ -1,4 +1,4 @@
-/** A listener without authentication answers programs of this machine, but no web page. */
+/** A listener without authentication accepts requests of programs on this machine, but refuses those of foreign pages. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { describeTable } from "../testing-table.ts";
@@ -8,9 +8,9 @@ const host = (value: string): readonly [string, string] => ["Host", value];
 const form = "username=x";
 const foreign = /answers only for its own address/;
 
-describeTable("a request of another site", [
+describeTable("a request to a listener without authentication", [
   {
-    does: "is refused with a foreign host",
+    does: "is refused with a foreign Host",
     ask: "POST /consumers",
     form,
     headers: [host("evil.example")],
@@ -18,7 +18,7 @@ describeTable("a request of another site", [
     message: foreign,
   },
   {
-    does: "is refused with a host that only resembles the listener's",
+    does: "is refused with a Host that only resembles the listener's",
     ask: "POST /consumers",
     form,
     headers: [host("127.0.0.1.evil.example:8001")],
@@ -26,23 +26,23 @@ describeTable("a request of another site", [
     message: foreign,
   },
   {
-    does: "is refused with another machine's address",
+    does: "is refused with the address of a different machine as its Host",
     ask: "DELETE /services/base",
     headers: [host("10.0.0.1:8001")],
     status: 403,
     message: foreign,
   },
   {
-    does: "may not read keys under a foreign name",
+    does: "may not read keys with a foreign Host",
     ask: "GET /key-auths",
     headers: [host("evil.example")],
     status: 403,
     message: foreign,
   },
-  { does: "may read that the listener runs", ask: "GET /", headers: [host("evil.example")], status: 200 },
-  { does: "may read the status", ask: "GET /status", headers: [host("evil.example")], status: 200 },
+  { does: "may read the root page with a foreign Host", ask: "GET /", headers: [host("evil.example")], status: 200 },
+  { does: "may read the status with a foreign Host", ask: "GET /status", headers: [host("evil.example")], status: 200 },
   {
-    does: "is refused with a foreign origin",
+    does: "is refused with a foreign Origin",
     ask: "POST /consumers",
     form,
     headers: [["Origin", "http://evil.example"]],
@@ -50,7 +50,7 @@ describeTable("a request of another site", [
     message: "writes from the origin 'http://evil.example' are refused",
   },
   {
-    does: "is refused from another port of this machine",
+    does: "is refused from a page on a different port of this machine",
     ask: "POST /consumers",
     form,
     headers: [["Origin", "http://127.0.0.1:3000"]],
@@ -66,7 +66,7 @@ describeTable("a request of another site", [
     message: /origin 'null'/,
   },
   {
-    does: "is refused across sites",
+    does: "is refused if the browser calls it cross-site",
     ask: "POST /consumers",
     form,
     headers: [["Sec-Fetch-Site", "cross-site"]],
@@ -74,35 +74,35 @@ describeTable("a request of another site", [
     message: /another web site/,
   },
   {
-    does: "is refused across sites if it is a DELETE",
+    does: "is refused if it is a cross-site DELETE",
     ask: "DELETE /consumers/base",
     headers: [["Sec-Fetch-Site", "cross-site"]],
     status: 403,
   },
   {
-    does: "is refused before its path is checked",
+    does: "is refused for a foreign Origin before its path is checked",
     ask: "POST /nope",
     form,
     headers: [["Origin", "http://evil.example"]],
     status: 403,
   },
   {
-    does: "gets no response that another site may read",
+    does: "gets no response that a page of a foreign origin may read",
     ask: "GET /services",
     headers: [["Origin", "http://evil.example"]],
     status: 200,
     sends: { "access-control-allow-origin": undefined },
   },
-  { does: "has changed nothing", ask: "GET /consumers", status: 200, has: { data: [{ username: "base" }] } },
+  { does: "changes nothing if it is refused", ask: "GET /consumers", status: 200, has: { data: [{ username: "base" }] } },
   {
-    does: "is accepted for localhost",
+    does: "is accepted with the Host localhost",
     ask: "POST /consumers",
     form: "username=a",
     headers: [host("localhost:8001")],
     status: 201,
   },
   {
-    does: "is accepted for an IPv6 loopback address",
+    does: "is accepted with an IPv6 loopback address as its Host",
     ask: "POST /consumers",
     form: "username=b",
     headers: [host("[::1]:8001")],
@@ -127,14 +127,14 @@ describeTable("a request of another site", [
 const doors: BrowserPolicy = { listenHost: "gate.local", scheme: "http", hosts: [], origins: [], anyHost: false };
 const asked = { method: "POST", path: "/services", host: "gate.local:8001", origin: undefined, fetchSite: undefined };
 
-test("accepts the name of its listen address, and no request without a Host", () => {
+test("the browser guard accepts the name of the listen address, and refuses a missing or invalid Host", () => {
   assert.equal(browserRefusal({ ...asked, host: "Gate.local:8001" }, doors), undefined);
   assert.match(browserRefusal({ ...asked, host: undefined }, doors) ?? "", foreign);
   assert.match(browserRefusal({ ...asked, host: "" }, doors) ?? "", foreign);
   assert.match(browserRefusal({ ...asked, host: "a:b:c" }, doors) ?? "", foreign);
 });
 
-test("answers to configured names, and to IP addresses if it listens on a public address", () => {
+test("the browser guard accepts configured names, and any IP address if the listener has a public address", () => {
   const wide = { ...doors, listenHost: "0.0.0.0" };
   assert.match(browserRefusal({ ...asked, host: "sluice-admin.gate:8001" }, wide) ?? "", foreign);
   assert.equal(
@@ -146,7 +146,7 @@ test("answers to configured names, and to IP addresses if it listens on a public
   assert.equal(browserRefusal({ ...asked, host: "any.name" }, { ...wide, anyHost: true }), undefined);
 });
 
-test("allows writes from the configured origins, with their scheme", () => {
+test("the browser guard allows writes from configured origins, and from its own origin with its own scheme", () => {
   const origin = "https://console.example";
   assert.match(browserRefusal({ ...asked, origin }, doors) ?? "", /origin/);
   assert.equal(

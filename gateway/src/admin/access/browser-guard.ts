@@ -14,7 +14,7 @@ export interface BrowserHeaders {
 }
 
 const readMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
-/** These URLs are served under any host name; the status of nodes is left out for a foreign host name. */
+/** These URLs are served under any host name; for a foreign one, settings, nodes and problems are left out. */
 const publicPaths: ReadonlySet<string> = new Set(["/", "/status"]);
 
 /** The host names of the listener, and the origins of pages that may use it. */
@@ -23,7 +23,7 @@ export interface BrowserPolicy {
   readonly scheme: "http" | "https";
   readonly hosts: readonly string[];
   readonly origins: readonly string[];
-  /** Callers send a token, which no page can make a browser send: the host name does not matter. */
+  /** Whether any host name is accepted, because callers must send a token: no page can make a browser send that. */
   readonly anyHost: boolean;
 }
 
@@ -50,7 +50,7 @@ export const isForeignHost = (host: string | undefined, doors: BrowserPolicy): b
 export const isAllowedOrigin = (origin: string, origins: readonly string[]): boolean =>
   origins.some((one) => one.toLowerCase() === origin.toLowerCase());
 
-/** Unless the listener is on loopback, any IP address is accepted as host: no page has an IP address as its name. */
+/** Unless the listener is on loopback, any IP address is accepted as host: a page cannot rebind an IP address. */
 function isOwnHost(host: string | undefined, { listenHost: own, hosts }: BrowserPolicy): boolean {
   const [, bracketed, plain] = /^(?:\[([^\]]+)\]|([^:]*))(?::\d+)?$/.exec(host ?? "") ?? [];
   const name = (bracketed ?? plain ?? "").toLowerCase();
@@ -62,7 +62,7 @@ function isOwnHost(host: string | undefined, { listenHost: own, hosts }: Browser
 const isSameOrigin = (origin: string, host: string | undefined, { scheme }: BrowserPolicy): boolean =>
   host !== undefined && origin.toLowerCase() === `${scheme}://${host.toLowerCase()}`;
 
-/** Names and addresses that can only be reached from this machine. */
+/** Whether the name or address can only be reached from this machine. */
 export function isLoopbackHost(host: string): boolean {
   if (host === "localhost" || host === "::1") return true;
   return isIP(host) === 4 && host.startsWith("127.");

@@ -1,4 +1,4 @@
-/** Prepares the access settings of the listener at the start. */
+/** Checks the access settings when the listener starts, and loads the certificates that they name. */
 import { readFile } from "node:fs/promises";
 import { createSecureContext } from "node:tls";
 import type { ClusterAuthorizer, Log } from "@sluice/crds";
@@ -11,7 +11,7 @@ import { isLoopbackHost } from "./browser-guard.ts";
 export interface AdminAccess {
   readonly authorize: Authorizer;
   readonly tls: AdminTls | null;
-  /** Every authorized caller has sent a token, which no web page can make a browser do. */
+  /** Whether every authorized caller has sent a token, which no web page can make a browser do. */
   readonly requiresToken: boolean;
   close(): Promise<void>;
 }
@@ -19,7 +19,7 @@ export interface AdminAccess {
 export interface AdminTls {
   readonly cert: string;
   readonly key: string;
-  /** If set, clients are asked for certificates, and each request checks whether the client's was verified. */
+  /** If set, clients are asked for certificates, and a certificate that this authority issued authenticates requests. */
   readonly ca?: string;
 }
 
@@ -79,7 +79,7 @@ function faultIn(settings: AccessOptions): string | undefined {
   return `${names.origins.variable}: '${odd}' is not an origin: expected a scheme, a host and an optional port, such as https://console.example.com`;
 }
 
-/** In the form that browsers send: no other form would ever match. */
+/** Whether the text is an origin as browsers send it: a different spelling would never match. */
 function isOrigin(text: string): boolean {
   return URL.canParse(text) && new URL(text).origin === text.toLowerCase();
 }

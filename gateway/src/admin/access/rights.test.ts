@@ -37,12 +37,12 @@ describe("the rights that RBAC must grant", () => {
   ];
   for (const [request, rights] of table) {
     const [method = "", url = ""] = request.split(" ");
-    test(`for ${request}`, () => assert.deepEqual(told(method, url), rights));
+    test(`for ${request} are ${rights.join(", ") || "none"}`, () => assert.deepEqual(told(method, url), rights));
   }
 
   for (const request of ["GET /config", "POST /config", "GET /tags", "GET /tags/:tag", "GET /whatever-comes"]) {
     const [method = "", url = ""] = request.split(" ");
-    test(`for ${request}: to read everything, Secrets too`, () => {
+    test(`for ${request} are those to list everything, including Secrets`, () => {
       const rights = told(method, url);
       for (const resource of ["certificates", "upstreams", "services", "routes", "consumers", "plugins"])
         assert.ok(rights.includes(`list ours/${resource} in *`), resource);
@@ -51,7 +51,7 @@ describe("the rights that RBAC must grant", () => {
   }
 
   for (const url of ["/batch", "/whatever-comes"])
-    test(`for POST ${url}: to write everything`, () => {
+    test(`for POST ${url} are those to write everything, including Secrets`, () => {
       const rights = told("POST", url);
       assert.ok(rights.includes("delete ours/services in *"));
       assert.ok(rights.includes("create core/secrets in home"));

@@ -36,8 +36,8 @@ const verbs: Readonly<Record<string, readonly Verb[]>> = {
 };
 
 /**
- * URLs that concern no entity: information about the listener, and unsupported endpoints. All others need every
- * permission.
+ * URLs that need no permission, because they concern no entity: information about the listener, and unsupported
+ * endpoints. A URL that is not known here needs the permission for all resources.
  */
 const unrestrictedUrls: ReadonlySet<string> = new Set([
   "",
@@ -57,7 +57,7 @@ const unrestrictedUrls: ReadonlySet<string> = new Set([
 
 const byUrl = new Map<string, AdminEndpoint>(endpoints.map((endpoint) => [endpoint.url, endpoint]));
 
-/** @param url The matched route: `/services/:entity`; empty when there is none. */
+/** @param url The matched route, such as `/services/:entity`; empty when no route matches. */
 export function requiredRights(method: string, url: string, home: string): readonly ResourceAttributes[] {
   const reading = verbs[method] === undefined;
   const endpoint = byUrl.get(url);

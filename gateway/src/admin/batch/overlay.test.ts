@@ -28,7 +28,7 @@ async function overlayOf(...writes: readonly Write[]) {
   return overlay;
 }
 
-test("shows the entities of the store below it", async () => {
+test("an overlay shows the entities of the store below it", async () => {
   const overlay = await overlayOf();
   assert.deepEqual(await overlay.find("services", { id: shop.id }), shop);
   assert.deepEqual(await overlay.find("services", named("shop")), shop);
@@ -36,7 +36,7 @@ test("shows the entities of the store below it", async () => {
   assert.deepEqual(await overlay.list("routes", { size: 9, where }), { entities: [route], more: false });
 });
 
-test("finds an entity under its new name and not under its old one", async () => {
+test("an overlay finds an entity under its new name and not under its old one", async () => {
   const renamed = { ...shop, name: "store" };
   const overlay = await overlayOf(replace("services", renamed));
   assert.deepEqual(await overlay.find("services", named("store")), renamed);
@@ -46,19 +46,19 @@ test("finds an entity under its new name and not under its old one", async () =>
   assert.deepEqual(await overlay.find("services", named("shop")), next);
 });
 
-test("hides removed entities and their dependents", async () => {
+test("an overlay hides removed entities and their dependents", async () => {
   const overlay = await overlayOf(remove("routes", route.id));
   assert.equal(await overlay.find("routes", named("route")), null);
   assert.equal(await overlay.find("plugins", { id: plugin.id }), null);
   assert.deepEqual(await overlay.list("plugins", { size: 9 }), { entities: [], more: false });
 });
 
-test("shows an entity that was removed and created again", async () => {
+test("an overlay shows an entity that was removed and created again", async () => {
   const overlay = await overlayOf(remove("routes", route.id), create("routes", route));
   assert.deepEqual(await overlay.find("routes", { id: route.id }), route);
 });
 
-test("lists in pages, by id, the entities that refer to an entity", async () => {
+test("an overlay lists the entities that refer to an entity in pages, ordered by id", async () => {
   const more = ["b", "c"].map((name) => made("routes", { name, paths: ["/"], service: { id: shop.id } }));
   const overlay = await overlayOf(...more.map((entity) => create("routes", entity)));
   const where = { member: "service", id: shop.id };
@@ -71,7 +71,7 @@ test("lists in pages, by id, the entities that refer to an entity", async () => 
   assert.equal((await overlay.list("routes", { size: 9, where })).entities.length, 2);
 });
 
-test("distinguishes targets with the same address by their upstreams", async () => {
+test("an overlay distinguishes targets with the same address by their upstreams", async () => {
   const upstreams = ["one", "two"].map((name) => made("upstreams", { name }));
   const targets = upstreams.map(({ id }) => made("targets", { target: "a:1", upstream: { id } }));
   const overlay = await overlayOf(

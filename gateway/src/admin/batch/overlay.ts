@@ -14,7 +14,7 @@ export function createOverlay(base: EntityReader) {
     return known;
   };
 
-  /** The id last written under a name; that entity may have another name by now. */
+  /** The id last written under a name; that entity may have a different name by now. */
   const names = new Map<string, string>();
   const put = (collection: Collection, entity: Entity): void => {
     of(collection).set(entity.id, entity);
@@ -48,7 +48,7 @@ export function createOverlay(base: EntityReader) {
     return (entity && matchesLookup(entity, by) ? entity : null) as Entities[Name] | null;
   }
 
-  /** Handlers only list children of a parent; all pages are read. */
+  /** Reads all pages of the store: handlers only list the children of one parent. */
   async function list<Name extends Collection>(collection: Name, options: ListOptions): Promise<EntityPage<Name>> {
     const { size, after = "", where, tags } = options;
     const read: readonly Entity[] = await readCollection(base, collection, {

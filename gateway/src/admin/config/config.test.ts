@@ -1,4 +1,4 @@
-/** The whole configuration as one document, over a declarative file, like Kong without a database. */
+/** GET and POST /config with a declarative file: the whole configuration as one document, as in Kong without a database. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { deriveId, readYaml } from "@sluice/model";
@@ -89,7 +89,7 @@ describe("a document for a read-only file", () => {
     ["JSON", { bytes: Buffer.from(duplicates), headers: [["Content-Type", "application/json"]] }, `${twice}; ${empty}`],
   ];
   for (const [what, asking, expected] of warned) {
-    test(`reports members without effect in a header, for ${what}`, async () => {
+    test(`is loaded, and a header reports its members without effect, if it is sent as ${what}`, async () => {
       for (const query of ["?plan=1", ""]) {
         const { status, headers, body } = await post(asking, query);
         assert.equal(status, query === "" ? 201 : 200, JSON.stringify(body));
@@ -113,7 +113,7 @@ describe("a document for a read-only file", () => {
     assert.equal((await post({ json: { ...document, services: [] } }, "?check_hash=1")).status, 201);
   });
 
-  test("with errors changes nothing, and returns all of them in Kong's words", async () => {
+  test("with errors changes nothing, and all its errors are returned in Kong's words", async () => {
     await reset();
     const services = [users, { name: "users", host: "b" }, { name: "bad", port: "80" }];
     const { status, body } = await post({ json: { _format_version: "3.0", services } });
@@ -136,7 +136,7 @@ describe("a document for a read-only file", () => {
     assert.deepEqual(await names(rig, "routes"), ["users"]);
   });
 
-  test("reports its errors by entity, where that is requested", async () => {
+  test("has its errors grouped by entity if the request asks for that", async () => {
     const id = "11111111-1111-4111-8111-111111111111";
     const services = [
       {
@@ -186,20 +186,20 @@ describe("a document for a read-only file", () => {
     ["an empty body", {}, 400, "expected a declarative configuration"],
     ["an empty form", { form: "config=" }, 400, "expected a declarative configuration"],
     [
-      "an unknown content type",
+      "text/plain",
       { bytes: Buffer.from("x"), headers: [["Content-Type", "text/plain"]] },
       415,
       "Unsupported media type",
     ],
     ["an empty record", { json: {} }, 400, 'declarative config is invalid: {_format_version="required field missing"}'],
     [
-      "more than 10 MB",
+      "a body of more than 10 MB",
       { bytes: Buffer.alloc(11 * 2 ** 20, 32), headers: [["Content-Type", "text/yaml"]] },
       413,
       "Payload too large",
     ],
   ] as readonly (readonly [string, RequestOptions, number, string])[]) {
-    test(`is refused as ${what}, and the loaded configuration stays`, async () => {
+    test(`is refused if it is sent as ${what}, and the loaded configuration stays`, async () => {
       await reset();
       const reply = await post(asking);
       assert.equal(reply.status, status);
@@ -214,7 +214,7 @@ describe("a document for a read-only file", () => {
     assert.partialDeepStrictEqual(reply.body, { code: 14, flattened_errors: [] });
   });
 
-  test("is planned with dry_run=1, and refused with another value that is neither true nor false", async () => {
+  test("is only planned with dry_run=1, and refused if plan or dry_run is neither true nor false", async () => {
     await reset();
     const json = { _format_version: "3.0" };
     assert.partialDeepStrictEqual((await post({ json }, "?dry_run=1")).body, { plan: true });
@@ -223,7 +223,7 @@ describe("a document for a read-only file", () => {
     assert.equal((await rig.ask("GET", "/services/users")).status, 200);
   });
 
-  test("is planned: the response lists each changed member, and nothing is loaded", async () => {
+  test("is only planned with plan=1: the response lists each changed member, and nothing is loaded", async () => {
     await reset();
     const services = [
       { name: "users", host: "users.example", port: 81 },
@@ -276,7 +276,7 @@ describe("a document for a read-only file", () => {
   });
 });
 
-test("a document is written back to a file that may be written", async () => {
+test("a document is written back to a writable file", async () => {
   const rig = await startFileRig(first, { SLUICE_FILE_WRITABLE: "true" });
   try {
     const services = [
@@ -291,7 +291,7 @@ test("a document is written back to a file that may be written", async () => {
   }
 });
 
-test("if entities are custom resources, a document is only planned and shown", async () => {
+test("if entities are custom resources, a document can only be planned and shown", async () => {
   const rig = await startAdminRig();
   try {
     const refused = await rig.ask("POST", "/config", { json: document });

@@ -53,7 +53,7 @@ describe("a document that takes long to load", () => {
     assert.equal((await post())?.status, 201);
   });
 
-  test("is answered 504 after the time limit, and no other document is accepted until this document is loaded", async () => {
+  test("is answered with 504 after the time limit, and no other document is accepted until it is loaded", async () => {
     const { loading, post } = startLoading(1);
     await assert.rejects(post(), late);
     await assert.rejects(post(), busy);
@@ -70,7 +70,7 @@ describe("a document that takes long to load", () => {
   });
 });
 
-/** The load ends some ticks after its store. */
+/** Sends documents until one is accepted: the load ends some ticks after the store's write. */
 async function untilTaken(post: () => Promise<unknown>): Promise<void> {
   for (;;) {
     try {

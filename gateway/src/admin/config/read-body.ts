@@ -19,14 +19,14 @@ type ReadDocument =
   /** `data` is the document as written; undefined when it is not valid YAML. */
   | { readonly violations: readonly Violation[]; readonly data: unknown; readonly document?: undefined };
 
-/** A body has at most 10 MB, so it cannot contain more values than this. */
+/** More values than any real document in a body of 10 MB has. */
 const BOUNDS: JsonLimits = { depth: 100, values: 5_000_000, duplicates: true };
 const yaml: ReadonlySet<string> = new Set(["application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml"]);
 const forms: ReadonlySet<string> = new Set(["application/x-www-form-urlencoded", "multipart/form-data"]);
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** @throws HttpError 400 without a document, 415 for another content type. */
+/** @throws HttpError 400 without a document, 415 for an unsupported content type. */
 export function readConfigRequest({ headers, bytes = Buffer.alloc(0), query }: AdminRequest): ConfigRequest {
   const contentType = headers["content-type"];
   const type = mediaTypeOf(contentType);
@@ -47,8 +47,8 @@ export function readConfigRequest({ headers, bytes = Buffer.alloc(0), query }: A
 }
 
 /**
- * Kong's options as Kong reads them: the usual spellings of yes, but only `1` for the hash. A plan is also accepted as
- * dry run, as in other requests.
+ * Reads Kong's options as Kong does: `flatten_errors` accepts the usual spellings of true, `check_hash` only `1`.
+ * `dry_run` means the same as `plan`, as in other requests.
  *
  * @throws HttpError 400.
  */

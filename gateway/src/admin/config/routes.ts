@@ -8,7 +8,7 @@
  * | database | refused, as in Kong | refused, as in Kong | the changes |
  *
  * The header X-Sluice-Warning reports parts of the document without effect, such as the first of two equal keys: the
- * body of a response is Kong's and can only name entities.
+ * response body has Kong's format, in which there is no place for warnings.
  */
 import {
   collections,
@@ -35,7 +35,7 @@ import { readConfigRequest } from "./read-body.ts";
 
 export interface ConfigOptions extends Pick<AdminContext, "store" | "warnings"> {
   readonly settings: Pick<AdminSettings, "store">;
-  /** Milliseconds after which a load is answered 504. Default 30 s: Kong's clients give up after 60. */
+  /** Milliseconds after which a load is answered with 504. Default 30 000: Kong's clients give up after 60 s. */
   readonly timeout?: number;
 }
 
@@ -98,7 +98,7 @@ async function load(
 }
 
 /**
- * Makes the store's entities equal to those of the document. A write is repeated after a concurrent change; a plan is
+ * Makes the store's entities equal to those of the document. After a concurrent change, a write is retried; a plan is
  * not.
  */
 const replaceAll = (store: Store, after: EntityLists, { plan }: { readonly plan: boolean }) =>

@@ -34,13 +34,13 @@ export const certificates = (derived: EntityOperations): Partial<EntityOperation
 });
 
 interface Names {
-  /** The names if the body has none; undefined: they are unchanged. */
+  /** The names to set if the body has no `snis`; undefined: the names stay unchanged. */
   readonly unset?: readonly string[];
   /** The name in the URL. */
   readonly also?: string;
 }
 
-/** Adds to the certificate's write the writes of server names that make them equal to the list in the body. */
+/** Adds writes of server names to the write of the certificate, so that its names become those in the body. */
 async function withNames(
   call: EntityRequest,
   parent: (call: EntityRequest) => Promise<PreparedWrite>,

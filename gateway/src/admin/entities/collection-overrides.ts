@@ -27,7 +27,7 @@ const now = (): number => Math.floor(Date.now() / 1000);
 const credentials = (): Partial<EntityOperations> => ({
   prepare: (raw, how) => withLife(how.isPartial ? raw : withKey(raw, how), how.before),
 
-  /** Shows `ttl` as the remaining seconds; no member for a key without an end. */
+  /** Shows `ttl` as the remaining seconds; leaves it out for a key that does not expire. */
   async present(entity) {
     const { ttl, ...members } = entity as Credential;
     if (ttl === null) return members;
@@ -61,7 +61,10 @@ const consumers = (derived: EntityOperations): Partial<EntityOperations> => ({
   },
 });
 
-/** Kong's clients compare the response with their request, and files dumped from Kong contain both spellings. */
+/**
+ * Shows members of a plugin's config under their deprecated names too: Kong's clients compare the response with their
+ * request, and files dumped from Kong contain both spellings.
+ */
 const plugins = (): Partial<EntityOperations> => ({
   async present(entity) {
     const { config, ...members } = entity as Plugin;
@@ -92,7 +95,7 @@ const targets = (derived: EntityOperations): Partial<EntityOperations> => ({
   },
 });
 
-/** By collection: replaces members of the general operations. */
+/** The operations of each collection that replace the general ones. */
 export const collectionOverrides: Partial<
   Record<Collection, (derived: EntityOperations) => Partial<EntityOperations>>
 > = {

@@ -1,7 +1,7 @@
 /** The URLs of the admin API, derived from the table of entities (docs/reference/kong-compatibility.md#admin-api). */
 import { type Collection, collections, entities, nestedLists, references } from "@sluice/model";
 
-/** With the parameters `:entity` (the entity, the parent or the holder) and `:child`. */
+/** The URL may contain the parameters `:entity` (the entity, the parent or the holder) and `:child`. */
 export type AdminEndpoint = EntityEndpoint | ReferenceEndpoint;
 
 /** The entities of a collection, or one of them. */
@@ -26,7 +26,10 @@ const segments: Partial<Record<Collection, { readonly top: string; readonly nest
   keyauth_credentials: { top: "key-auths", nested: "key-auth" },
 };
 
-/** Kong has no such URLs: a certificate is found by server name as `/certificates/:entity`. */
+/**
+ * Collections for which Kong has no URLs of references: the certificate of a server name is found as
+ * `/certificates/:entity`, where `:entity` is the server name.
+ */
 const withoutForeign: ReadonlySet<Collection> = new Set(["snis"]);
 
 export const endpoints: readonly AdminEndpoint[] = collections.flatMap((collection): readonly AdminEndpoint[] => {
@@ -39,7 +42,7 @@ export const endpoints: readonly AdminEndpoint[] = collections.flatMap((collecti
       { kind: "one", url: `${url}/:child`, collection: child, parent },
     ];
   });
-  // Only unique within a parent: there is no lookup by name alone.
+  // Names are only unique within a parent: there is no lookup by name alone.
   if (entities[collection].within !== undefined) return nested;
   const foreign = references[collection].map(
     ({ member, to }): ReferenceEndpoint => ({

@@ -13,9 +13,9 @@ export interface UrlTarget {
   /** Members that the URL defines: id or name, and the parent. */
   readonly members: RawMembers;
   readonly by: Lookup;
-  /** The entity belongs to another parent than the one in the URL. */
+  /** Whether the entity belongs to a different parent than the one in the URL. */
   readonly hasOtherParent: boolean;
-  /** The entity whose reference is to be set to this one. */
+  /** For the URL of an unset reference: the entity whose reference must be set to the one that is created. */
   readonly holder?: { readonly collection: Collection; readonly member: string; readonly entity: Entity };
 }
 

@@ -21,7 +21,7 @@ import { deriveOperations } from "./operations.ts";
 export const METHODS = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"] as const;
 export type Method = (typeof METHODS)[number];
 
-/** A method without a handler is answered 405. HEAD is handled as GET, and OPTIONS the same way everywhere. */
+/** A method without a handler is answered with 405. HEAD is handled as GET, and OPTIONS the same way for every URL. */
 export type MethodHandlers = Partial<Record<Method, (received: AdminRequest) => Promise<AdminResponse>>>;
 
 /** A URL of the admin listener, with parameters such as `/services/:entity`. */

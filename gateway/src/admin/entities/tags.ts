@@ -45,7 +45,7 @@ function demandTag(tag: string): void {
   if (fault) throw invalidUnique("tag", fault.message);
 }
 
-/** Ordered by collection, id and tag: writes in between do not disturb this order. */
+/** Ordered by collection, id and tag: writes between two pages do not disturb this order. */
 async function* allAfter(
   store: EntityReader,
   from: TagPosition | undefined,
@@ -64,7 +64,7 @@ async function* allAfter(
   }
 }
 
-/** Includes the entity with that id: the last page may not have shown all of its tags. */
+/** The entities from the id `from` on, including that entity: the previous page may not have shown all of its tags. */
 async function* entitiesFrom(
   store: EntityReader,
   collection: Collection,

@@ -72,8 +72,8 @@ const healthy = { health: "HEALTHY", addresses: [{ ip: "10.0.0.1", port: 80, hea
 const unhealthy = { health: "UNHEALTHY", addresses: [] };
 const told = (first: object, second: object) => ({ [upstream.id]: { [one.id]: first, [two.id]: second } });
 
-describe("the health of an upstream's targets", () => {
-  test("is unhealthy if a single node cannot reach a target", () =>
+describe("the health of a target", () => {
+  test("is UNHEALTHY if a single node reports that", () =>
     withNodes([told(healthy, healthy), told(healthy, unhealthy)], async (nodes) => {
       const options = { store: await filled(), fleet: { nodes: async () => nodes }, node: "n" };
       const { body } = await ask(options, "GET", "/upstreams/:entity/health", { params });

@@ -26,7 +26,7 @@ export function healthRoutes(options: TargetHealthOptions): readonly AdminRoute[
   ];
 }
 
-/** As `/upstreams/:entity/targets`, so including targets of weight 0. */
+/** The same list as `/upstreams/:entity/targets`, which includes targets of weight 0. */
 async function listTargets({ store }: TargetHealthOptions, received: AdminRequest): Promise<AdminResponse> {
   const { targets, next } = await targetsOf(store, received);
   return { status: 200, body: { data: targets, ...next } };
@@ -56,7 +56,7 @@ interface TargetHealth {
 
 type NodeHealth = Readonly<Record<string, Readonly<Record<string, TargetHealth>>>>;
 
-/** The worst state that any node reports is the target's: one node that cannot reach it is worth knowing. */
+/** A target has the worst state that any node reports: it is worth knowing if a single node cannot reach it. */
 const WORST_FIRST = ["DNS_ERROR", "UNHEALTHY", "HEALTHY", "HEALTHCHECKS_OFF"];
 
 async function answerHealth(

@@ -103,7 +103,7 @@ export async function changeEntity(operations: EntityOperations, call: EntityReq
   };
 }
 
-/** DELETE of an entity that does not exist: 204 at the top level, 404 below a parent, as in Kong. */
+/** DELETE. If the entity does not exist, the status is 204 at the top level and 404 below a parent, as in Kong. */
 export async function removeEntity(operations: EntityOperations, call: EntityRequest): Promise<PreparedWrite> {
   const { endpoint, preconditions: conditions, store, params } = call;
   const { collection } = endpoint;
@@ -128,7 +128,7 @@ const removal = (collection: Collection, by: Lookup): PreparedWrite => ({
   isRetryable: async ({ kind }) => kind === "changed",
 });
 
-/** Seconds; for targets with milliseconds as fraction, as in Kong. */
+/** The time in seconds; as in Kong, a whole number except for targets, whose times have milliseconds. */
 export const timestampFor = (collection: Collection): number =>
   collection === "targets" ? Date.now() / 1000 : Math.floor(Date.now() / 1000);
 
@@ -147,8 +147,8 @@ function checkedEntity(call: EntityRequest, raw: RawMembers): Entity {
 }
 
 /**
- * Gives the entity an unused id, unless the request has one: an id derived from the name may belong to a renamed
- * entity, or to an equal one without a name.
+ * Gives the entity an unused id, unless the request has one. The derived id may be in use: by an entity that had the
+ * same name before it was renamed or, for an entity without a name, by an equal one.
  */
 async function withFreeId(
   { store, endpoint, takenIds: taken }: EntityRequest,

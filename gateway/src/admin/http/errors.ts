@@ -141,7 +141,7 @@ export function toHttpError(error: unknown, log: Log): HttpError {
   if (error instanceof StoreUnavailable) {
     const { message, cause } = error;
     log.error({ reason: cause instanceof Error ? cause.message : undefined }, message);
-    // Kong's clients retry after a 500 and no other status.
+    // Kong's clients retry after the status 500 only.
     const isDatabase = error instanceof DatabaseUnavailable;
     return isDatabase ? codedError(500, 8, "database error", { message }) : messageError(500, message);
   }

@@ -4,7 +4,7 @@ import { readMultipart } from "./decode-body.ts";
 
 const type = "multipart/form-data; boundary=b";
 
-test("reads values and files byte for byte", () => {
+test("a multipart form is read with every byte of its values and files", () => {
   const body =
     '--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n2\r\n' +
     '--b\r\nContent-Disposition: form-data; name="f"; filename="x.pem"\r\nContent-Type: text/plain\r\n\r\nligne é\n\r\n' +
@@ -15,13 +15,13 @@ test("reads values and files byte for byte", () => {
   ]);
 });
 
-test("is refused without a boundary, or with bytes that are not UTF-8", () => {
+test("a multipart form is refused without a boundary, or with bytes that are not UTF-8", () => {
   assert.equal(readMultipart("multipart/form-data", Buffer.from("x")), undefined);
   const bad = '--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n\xff\r\n--b--\r\n';
   assert.equal(readMultipart(type, Buffer.from(bad, "latin1")), undefined);
 });
 
-test("is read in time that does not grow with the square of its parts", () => {
+test("a multipart form with many parts is read in less than quadratic time", () => {
   const body = Buffer.from("--b\r\nx\r\n".repeat(500_000));
   const began = performance.now();
   assert.deepEqual(readMultipart(type, body), []);

@@ -8,7 +8,7 @@ interface Page {
   readonly offset?: string;
 }
 
-test("gives every entity once, page after page, with the next page's path", async () => {
+test("a list returns every entity once, page by page, with the path of the next page", async () => {
   const rig = await startAdminRig();
   try {
     const made = [];

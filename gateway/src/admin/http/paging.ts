@@ -49,12 +49,12 @@ export function decodeOffset(offset: string): Readonly<Record<string, unknown>> 
   }
 }
 
-/** Printable ASCII and all other characters from U+0080, without `,` and `/`. */
+/** Printable ASCII without `,` and `/`, and all characters from U+0080. */
 const word = "[ -+\\-.0-~\\u0080-\\u{10ffff}]+";
 const EVERY = new RegExp(`^${word}(?:,${word})*,?$`, "u");
 const SOME = new RegExp(`^${word}(?:/${word})*/?$`, "u");
 
-/** `a,b`: all of them; `a/b`: any of them; undefined: no filter. @throws HttpError 400. */
+/** `a,b` demands all of the tags, `a/b` any of them; undefined: no filter. @throws HttpError 400. */
 export function tagFilterOf(query: Query): TagFilter | undefined {
   const text = query.get("tags");
   if (text === null) return undefined;

@@ -28,10 +28,10 @@ const includes = (tags: EntityTags, tag: string | null): boolean =>
   tag !== null && (tags === "*" || tags.includes(tag));
 
 /**
- * For writes.
+ * Checks the preconditions of a write.
  *
- * @param tagOf Returns the current ETag; null: the entity does not exist. Only called if there is a condition. @throws
- * HttpError 412.
+ * @param tagOf Returns the current ETag; null: the entity does not exist. Only called if there is a condition.
+ * @throws HttpError 412.
  */
 export async function requirePreconditions(
   { match, noneMatch }: Preconditions,
@@ -48,7 +48,7 @@ export async function requirePreconditions(
   }
 }
 
-/** For reads: the client has the current version already. */
+/** For reads: whether the client already has the current version. */
 export const isNotModified = ({ noneMatch }: Preconditions, tag: string): boolean =>
   noneMatch !== undefined && includes(noneMatch, tag);
 

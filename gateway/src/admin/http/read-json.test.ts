@@ -5,7 +5,7 @@ import { readJson } from "./read-json.ts";
 
 const bounds = { depth: 4, values: 20 };
 
-test("reads what JSON.parse reads", () => {
+test("readJson reads what JSON.parse reads", () => {
   fc.assert(
     fc.property(fc.json({ maxDepth: 3 }), (text) => {
       assert.deepEqual(readJson(text, { depth: 100, values: 10_000 }), { value: JSON.parse(text) });
@@ -25,8 +25,8 @@ const refused: readonly (readonly [text: string, fault: unknown])[] = [
   [`[${"1,".repeat(30)}1]`, { values: 20 }],
 ];
 for (const [text, fault] of refused)
-  test(`refuses ${text.slice(0, 40)}`, () => assert.deepEqual(readJson(text, bounds), { fault }));
+  test(`readJson refuses '${text.slice(0, 40)}'`, () => assert.deepEqual(readJson(text, bounds), { fault }));
 
 const taken = ['{"a":{"a":1},"b":"a"}', '[{"a":1},{"a":2}]', '{"a":"\\\\","b":"{\\"a\\":1,"}', '["a","a"]', '"a"'];
 for (const text of taken)
-  test(`accepts ${text}`, () => assert.deepEqual(readJson(text, bounds), { value: JSON.parse(text) }));
+  test(`readJson accepts ${text}`, () => assert.deepEqual(readJson(text, bounds), { value: JSON.parse(text) }));

@@ -12,7 +12,7 @@ export type JsonResult =
 
 export interface JsonLimits {
   readonly depth: number;
-  /** Total number of values. */
+  /** Maximum number of values, counted by opening brackets and commas. */
   readonly values: number;
   /** The last of duplicate names counts, as in a declarative file. Default: duplicates are rejected. */
   readonly duplicates?: true;
@@ -26,7 +26,7 @@ export function readJson(text: string, { depth, values, duplicates }: JsonLimits
   } catch {
     return { fault: "unparsable" };
   }
-  // The text is valid JSON: from here on only names and brackets matter.
+  // The text is valid JSON: from here on only names, brackets and commas matter.
   const open: (Set<string> | null)[] = [];
   let count = 0;
   for (let at = 0; at < text.length; at++) {

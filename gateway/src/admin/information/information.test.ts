@@ -1,4 +1,4 @@
-/** Information about the listener, over a writable file and over a read-only one. */
+/** Information about the listener, with a read-only file and with a writable one. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { pluginNames } from "@sluice/model";
@@ -59,7 +59,7 @@ const filling: Readonly<Record<string, string>> = {
 
 type Told = Record<string, Record<string, unknown>>;
 
-describe("information endpoints of the listener", () => {
+describe("the information of the admin listener", () => {
   let rig: FileRig;
   const told = async (path: string) => (await rig.ask("GET", path)).body as Told;
   before(async () => {
@@ -67,7 +67,7 @@ describe("information endpoints of the listener", () => {
   });
   after(() => rig.close());
 
-  test("returns Kong's release, the available plugins, the plugins in use, and database off for a read-only file", async () => {
+  test("contains Kong's release, the available plugins, the plugins in use, and database off for a read-only file", async () => {
     const { version, edition, plugins, configuration, node_id, sluice } = await told("/");
     assert.deepEqual([version, edition], ["3.9.1", "community"]);
     assert.deepEqual(Object.keys(plugins?.available_on_server ?? {}), [...pluginNames()]);
@@ -77,14 +77,14 @@ describe("information endpoints of the listener", () => {
     assert.partialDeepStrictEqual(sluice, { product: "Sluice", version: "1.2.3", store: "file" });
   });
 
-  test("shows a hash of the configuration, and no database", async () => {
+  test("contains a hash of the configuration, and no database for a read-only file", async () => {
     const status = await told("/status");
     assert.match(String(status.configuration_hash), /^[0-9a-f]{32}$/);
     assert.notEqual(status.configuration_hash, "0".repeat(32));
     assert.equal(status.database, undefined);
   });
 
-  test("lists its URLs by segments", async () => {
+  test("lists the URLs, sorted segment by segment", async () => {
     const { data } = (await told("/endpoints")) as unknown as { data: string[] };
     for (const url of [
       "/",
@@ -98,7 +98,7 @@ describe("information endpoints of the listener", () => {
     assert.equal(new Set(data).size, data.length);
   });
 
-  test("answers every listed URL with every method that the listener allows for this URL", async (context) => {
+  test("lists only URLs that are found with every method that they allow", async (context) => {
     const full = await startFileRig(everything, { SLUICE_ADMIN_TOKEN: "" });
     context.after(() => full.close());
     const { body } = await full.ask("GET", "/endpoints");
@@ -116,7 +116,7 @@ describe("information endpoints of the listener", () => {
     assert.deepEqual(lost, []);
   });
 
-  test("does not list features that only Kong has", async () => {
+  test("does not list URLs of features that only Kong has", async () => {
     const { data } = (await told("/endpoints")) as unknown as { data: string[] };
     for (const url of [
       "/acls",
@@ -128,18 +128,18 @@ describe("information endpoints of the listener", () => {
       assert.ok(!data.includes(url), url);
   });
 
-  test("lists its plugins, and answers requests for timers and the log level", async () => {
+  test("lists the plugins, and includes timers and the log level", async () => {
     assert.deepEqual(await told("/plugins/enabled"), { enabled_plugins: [...pluginNames()].sort() });
     assert.partialDeepStrictEqual(await told("/timers"), { worker: { count: 1 } });
     assert.deepEqual(await told("/debug/node/log-level"), { message: "log level: info" });
   });
 
   for (const path of ["/workspaces", "/rbac", "/licenses", "/event-hooks", "/default/kong"]) {
-    test(`answers 404 for ${path}`, async () => assert.equal((await rig.ask("GET", path)).status, 404));
+    test(`does not exist at ${path}, which only Kong Enterprise has`, async () => assert.equal((await rig.ask("GET", path)).status, 404));
   }
 });
 
-test("masks secrets, and reports that a writable file can be written", async () => {
+test("the admin listener masks secrets, and reports a writable file as a database that can be reached", async () => {
   const rig = await startFileRig('_format_version: "3.0"\n', {
     SLUICE_ADMIN_TOKEN: "s3cret-token",
     SLUICE_FILE_WRITABLE: "true",

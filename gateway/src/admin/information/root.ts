@@ -56,7 +56,7 @@ const listenerOf = ({ host, port, tls }: ProxyAddress) => ({ ip: host, port, ssl
 const spelled = ({ host, port, tls }: ProxyAddress): string =>
   `${host.includes(":") ? `[${host}]` : host}:${port}${tls ? " ssl" : ""}`;
 
-/** By environment variable; secrets are masked, as in Kong. */
+/** The settings by environment variable; secrets are masked, as in Kong. */
 function shownSettings(settings: AdminSettings): Readonly<Record<string, unknown>> {
   const values: Readonly<Record<string, unknown>> = settings;
   const declared: readonly (readonly [string, Declaration])[] = Object.entries(adminSettings);
@@ -68,12 +68,12 @@ function shownSettings(settings: AdminSettings): Readonly<Record<string, unknown
   );
 }
 
-/** Milliseconds: the caller wants to know whether the listener runs, even if the store does not respond. */
+/** Milliseconds to wait for the store: the response shows that the listener runs, even if the store does not respond. */
 const PATIENCE = 1000;
 
 /**
- * Names of the plugins that the store's entities use, sorted; empty while nothing can be read. A store with a problem may still be readable: after a broken watch, custom
- * resources are served as last seen.
+ * Names of the plugins that the store's entities use, sorted; empty while nothing can be read. A store with a problem
+ * may still be readable: after a broken watch, custom resources are served as last seen.
  */
 export async function pluginsInUse(store: Store, patience = PATIENCE): Promise<readonly string[]> {
   const late = Promise.withResolvers<readonly []>();

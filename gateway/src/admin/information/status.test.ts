@@ -53,7 +53,7 @@ test("a folder that is moved away is reported as unreachable, with the reason, u
 const plain = ["database", "memory", "server"];
 const recognised = ["edition", "tagline", "version"];
 
-test("GET / returns settings, addresses and the process under the listener's own name only", async () => {
+test("GET / returns settings, addresses and the process only under the listener's own host name", async () => {
   const rig = await startAdminRig();
   after(() => rig.close());
   const told = async (host: string) => (await rig.ask("GET", "/", { headers: [["Host", host]] })).body as object;
@@ -61,7 +61,7 @@ test("GET / returns settings, addresses and the process under the listener's own
   assert.partialDeepStrictEqual(await told("localhost:8001"), { configuration: { role: "traditional" } });
 });
 
-test("nodes, addresses and reasons are returned under the listener's own name only", async () => {
+test("GET /status returns nodes, addresses and problems only under the listener's own host name", async () => {
   const rig = await startAdminRig();
   after(() => rig.close());
   const members = async (host: string) => {
@@ -73,7 +73,7 @@ test("nodes, addresses and reasons are returned under the listener's own name on
   assert.deepEqual(await members("localhost:8001"), [...plain, "sluice"]);
 });
 
-test("nodes, addresses and reasons are shown to authenticated callers, where authentication is required", async () => {
+test("GET /status returns nodes, addresses and problems only to authenticated callers if a token is configured", async () => {
   const token = "0123456789abcdef0123456789abcdef";
   const rig = await startAdminRig({ SLUICE_ADMIN_TOKEN: token });
   after(() => rig.close());

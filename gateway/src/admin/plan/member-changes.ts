@@ -21,7 +21,7 @@ const secrets: { readonly [Name in Collection]?: readonly string[] } = {
   services: ["upstream_headers"],
 };
 
-/** Both versions are complete, so a default is never a change. */
+/** The members that differ. Both versions must be complete, so that a default is never a change. */
 export const changesBetween = (collection: Collection, before: object, after: object): readonly MemberChange[] =>
   difference(before as Members, after as Members, "")
     .filter(({ member }) => !derivedMembers.has(member))
@@ -54,7 +54,10 @@ const isPlain = (value: unknown): value is Members =>
 
 const identity: ReadonlySet<string> = new Set(["id", "created_at", "name", "username"]);
 
-/** Values that differ from the defaults, as a flat record. Id and name are shown separately. */
+/**
+ * Members that differ from the defaults, as a flat record. Left out are id and creation time and, except for plugins,
+ * the name: it is shown separately.
+ */
 export function setMembers(collection: Collection, entity: object): Members {
   const defaults = defaultsOf(entities[collection].schema);
   const { name } = entity as { readonly name?: unknown };

@@ -48,7 +48,7 @@ describe("a plan", () => {
     });
   });
 
-  test("shows each member that differs, lists as a whole", async () => {
+  test("shows each member that differs, and a changed list as a whole", async () => {
     const next = made("services", { name: "shop", host: "shop", port: 81, tags: ["a"] });
     assert.deepEqual((await planBetween({ services: [shop] }, { services: [next] })).changed, [
       {
@@ -112,7 +112,7 @@ describe("a plan of routes", () => {
     assert.deepEqual(await rerouted([], [special]), [["PUT sample.example.com/", null, "special"]]);
   });
 
-  test("shows that a route's requests are sent to another service", async () => {
+  test("shows that a route's requests are sent to a different service", async () => {
     const other = made("services", { name: "other", host: "other" });
     const moved = { ...wide, service: { id: other.id } };
     const services = [shop, other];
@@ -123,7 +123,7 @@ describe("a plan of routes", () => {
     });
   });
 
-  test("makes no samples for regular expressions, and returns the number of other samples", async () => {
+  test("makes no samples for regular expressions, and returns the number of samples", async () => {
     const regex = route("regex", { paths: ["~/a/\\d+"] });
     const { requests } = await planBetween({ services: [shop] }, { services: [shop], routes: [regex, wide] });
     assert.equal(requests?.sampled, 2);

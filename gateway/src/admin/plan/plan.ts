@@ -6,7 +6,7 @@
  * | created | entities, with the members that differ from their defaults |
  * | changed | entities, with `{ member, before, after }` for each member that differs |
  * | deleted | entities, with dependents that are removed too |
- * | requests | sample requests that another route would answer |
+ * | requests | sample requests that a different route or service would answer |
  */
 import { type Collection, type Entity, entityNameOf, type Route, type Service } from "@sluice/model";
 import { readPages } from "../../stores/read-all.ts";
@@ -103,7 +103,7 @@ export async function planOfWrites(store: EntityReader, effects: readonly Effect
   return { ...summary, requests: reroutedRequests({ routes, services }, after, changed as Route[]) };
 }
 
-/** Above this number of routes, no requests are sampled. */
+/** Above about this number of routes, or of services, no requests are sampled. */
 const MAX_READ = 20_000;
 
 async function readUpTo<One extends Entity>(store: EntityReader, collection: Collection): Promise<One[] | undefined> {

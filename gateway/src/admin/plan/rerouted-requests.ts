@@ -1,4 +1,7 @@
-/** Finds sample requests that another route would answer, by matching them with the router before and after. */
+/**
+ * Finds sample requests that a different route or service would answer, by matching them with the router before and
+ * after.
+ */
 import type { Route, Service } from "@sluice/model";
 import { Router } from "../../compile/router/router.ts";
 
@@ -19,7 +22,7 @@ export interface ReroutedRequests {
     readonly before: MatchedRoute;
     readonly after: MatchedRoute;
   }[];
-  /** There are more routes or changes than were examined. */
+  /** Whether there may be more changes: more routes than were sampled, or more changes than are listed. */
   readonly incomplete: boolean;
 }
 
@@ -75,10 +78,13 @@ function matchWith({ routes, services }: Routing): (request: SampleRequest) => M
   };
 }
 
-/** Maximum values of each attribute's list. */
+/** Maximum number of values that are taken from each attribute's list. */
 const MAX_EACH = 4;
 
-/** Requests that a route should match. Routes with regular expressions get no samples for these: matching text is not generated. */
+/**
+ * Requests that a route should match. There is none for a path that is a regular expression, or for a route whose
+ * headers are matched by one: no matching text is generated.
+ */
 function sampleRequestsFor(route: Route): readonly SampleRequest[] {
   const hosts = valuesOrNull(route.hosts).map((host) => host?.replace("*", "sample") ?? "sample.invalid");
   const paths = valuesOrNull(route.paths).flatMap((path) =>
@@ -103,7 +109,7 @@ function sampleRequestsFor(route: Route): readonly SampleRequest[] {
   ];
 }
 
-/** At least one: null if the route does not restrict the attribute. */
+/** At least one value: null if the route does not restrict the attribute. */
 const valuesOrNull = (values: readonly string[] | null): readonly (string | null)[] =>
   values === null || values.length === 0 ? [null] : values.slice(0, MAX_EACH);
 

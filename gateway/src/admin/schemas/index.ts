@@ -1,4 +1,4 @@
-/** Schemas of entities and plugins in Kong's format, derived from Sluice's: decK fills in their defaults. */
+/** Schemas of entities and plugins in Kong's format, derived from Sluice's: decK takes defaults from them. */
 import { type Collection, entities, type PluginFacts, pluginNamed, type SchemaNode, schemaNodeAt } from "@sluice/model";
 import type { KongCheck } from "@sluice/plugin-sdk";
 import { entityChecks } from "./checks.ts";
@@ -50,7 +50,7 @@ export function kongPluginSchema(plugin: string): KongSchema | null {
 
 const isKey = (collection: Collection, name: string): boolean => collection === "keyauth_credentials" && name === "key";
 
-/** A member whose form depends on another member: a plugin's config. */
+/** Whether the form of the member depends on another member, as that of a plugin's config does. */
 const isOpen = ({ type, properties, additionalProperties }: SchemaNode): boolean =>
   type === "object" && !properties && additionalProperties === undefined;
 
@@ -113,7 +113,7 @@ function elementOf(node: SchemaNode): KongField {
 
 function bounds(node: SchemaNode): KongField {
   const { minimum, maximum, exclusiveMinimum, minLength, maxLength, minItems, maxItems } = node;
-  // Kong's strings are non-empty unless the schema allows it.
+  // In Kong's schemas, strings are non-empty by default: a minimum length of 1 is left out.
   const [least, most] = [minLength === 1 ? minItems : (minLength ?? minItems), maxLength ?? maxItems];
   return {
     ...(minimum !== undefined && maximum !== undefined && { between: [minimum, maximum] }),

@@ -83,7 +83,7 @@ test("every schema uses only Kong's types, at every level", () => {
   for (const plugin of pluginNames()) checkFields(kongPluginSchema(plugin)?.fields ?? []);
 });
 
-test("shows uniqueness, generation, references and bounds", () => {
+test("a schema shows which members are unique or generated, references, and bounds", () => {
   const { fields, shorthand_fields } = entitySchema("services");
   assert.partialDeepStrictEqual(fieldIn(fields, "name"), { type: "string", unique: true });
   assert.partialDeepStrictEqual(fieldIn(fields, "id"), { type: "string", uuid: true, auto: true });
@@ -111,16 +111,16 @@ test("shows uniqueness, generation, references and bounds", () => {
 
 const valid = { message: "schema validation successful" };
 
-describeTable("schemas over HTTP", [
+describeTable("the admin API for schemas", [
   {
-    does: "returns the schema of an entity",
+    does: "returns the schema of a kind of entity",
     ask: "GET /schemas/consumers",
     status: 200,
     has: { entity_checks: [{ at_least_one_of: ["custom_id", "username"] }] },
   },
   { does: "shows empty lists as lists", ask: "GET /schemas/snis", status: 200, has: { entity_checks: [] } },
   {
-    does: "has no schema for an unknown entity",
+    does: "has no schema for an unknown kind of entity",
     ask: "GET /schemas/vaults",
     status: 404,
     body: { message: "No entity named 'vaults'" },
@@ -195,12 +195,12 @@ describeTable("schemas over HTTP", [
     has: { code: 2, fields: { config: { policy: "expected one of: local, redis (cluster needs the database mode)" } } },
   },
   {
-    does: "answers 404 when it validates an unknown entity",
+    does: "answers with 404 to the validation of an unknown kind of entity",
     ask: "POST /schemas/vaults/validate",
     json: {},
     status: 404,
     body: { message: "No entity named 'vaults'" },
   },
   { does: "writes nothing when it validates", ask: "GET /services?size=1000", status: 200, has: { next: null } },
-  { does: "answers 405 to other methods of validation", ask: "PUT /schemas/services/validate", status: 405 },
+  { does: "answers with 405 to a validation that is not a POST", ask: "PUT /schemas/services/validate", status: 405 },
 ]);

@@ -49,7 +49,7 @@ describe("concurrent writers", () => {
     assert.partialDeepStrictEqual(body, { port: 81, retries: 1 });
   });
 
-  test("do not replace another writer's change when they send If-Match", async () => {
+  test("do not overwrite the change of another writer when they send If-Match", async () => {
     const { headers } = await ask("GET", "/services/shop");
     const condition = [["If-Match", String(headers.etag)]] as const;
     store.refuse.push(async () => {
@@ -94,7 +94,7 @@ describe("concurrent writers", () => {
     assert.notEqual((body as { id: string }).id, id);
   });
 
-  test("recompute a batch after a conflict", async () => {
+  test("have a batch prepared again after a conflict", async () => {
     store.refuse.push(async () => {
       await ask("PATCH", "/services/shop", { json: { retries: 1 } });
     });
@@ -108,7 +108,7 @@ describe("concurrent writers", () => {
     assert.partialDeepStrictEqual((await ask("GET", "/services/shop")).body, { port: 81, retries: 1 });
   });
 
-  test("apply each write of a batch once, and all of them together", async () => {
+  test("have each write of a batch applied once, and all of them together", async () => {
     const writes = Array.from({ length: 300 }, (_, index) => ({
       method: "PUT",
       path: `/services/s${index}`,
@@ -134,7 +134,7 @@ describe("concurrent writers", () => {
     ["POST /services/shop/routes", "cannot create 'routes' entities when not using a database"],
   ];
   for (const [line, message] of refused) {
-    test(`get Kong's message that nothing can be written: ${line.split(" ")[0]} ${message}`, async () => {
+    test(`get Kong's message from a read-only store for ${line}: ${message}`, async () => {
       store.refuse.push({ kind: "read-only" });
       const [method = "", path = ""] = line.split(" ");
       const { status, body } = await ask(method, path, { json: bodyFor(path) });
@@ -142,7 +142,7 @@ describe("concurrent writers", () => {
     });
   }
 
-  test("do not force the store to do anything that the writers did not request", async () => {
+  test("do not force the store to do anything that they did not request", async () => {
     await ask("PATCH", "/services/shop", { json: { port: 82 } });
     await ask("PATCH", "/services/shop?force=1", { json: { port: 83 } });
     assert.deepEqual(
@@ -154,7 +154,7 @@ describe("concurrent writers", () => {
     );
   });
 
-  test("get the field manager of the member that they would change, and its path", async () => {
+  test("get the managers and the paths of the fields that they cannot change", async () => {
     const owners = [
       { manager: "argocd", field: "spec.port" },
       { manager: "kubectl", field: "spec.host" },

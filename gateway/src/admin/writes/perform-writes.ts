@@ -18,8 +18,9 @@ const ATTEMPTS = 24;
 /**
  * Prepares writes and carries out all or none; prepares them again from the current state if another client was faster.
  *
- * @param workOut Called with the ids that the store reported as in use. @param told Maps the fault of one write to the
- * error of its request. @throws HttpError.
+ * @param workOut Called with the ids that the store reported as in use.
+ * @param told Maps the fault of one write to the error of its request.
+ * @throws HttpError.
  */
 export async function performWrites<One extends WriteStep>(
   store: Store,
@@ -40,7 +41,7 @@ export async function performWrites<One extends WriteStep>(
     }
     const { fault, index } = outcome;
     const step = steps.flatMap((one) => one.writes.map(() => one))[index];
-    if (!step) throw new TypeError(`the store reports the fault of a write ${index} that it was not given`);
+    if (!step) throw new TypeError(`the store reports a fault of write ${index}, which it was not given`);
     if (fault.kind === "primary-key") taken.add(fault.id);
     if (attempt < ATTEMPTS && (await step.isRetryable(fault))) continue;
     throw told(writeFaultError(fault, step.attempt), step);

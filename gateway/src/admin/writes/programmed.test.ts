@@ -1,4 +1,4 @@
-/** The headers of a response about the nodes, and start and stop of the listener. */
+/** The response headers that report on the nodes, and the start and stop of the listener. */
 import assert from "node:assert/strict";
 import { mkdir, rm } from "node:fs/promises";
 import { describe, test } from "node:test";
@@ -41,7 +41,7 @@ describe("the response to a write", () => {
     ],
   ];
   for (const [when, answer, headers] of table) {
-    test(`reports when ${when}`, () =>
+    test(`reports that ${when}`, () =>
       assert.deepEqual(programmedHeaders(answer && { ...served, ...answer }), headers));
   }
 

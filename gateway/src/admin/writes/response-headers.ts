@@ -10,8 +10,8 @@ import type { EntityReader } from "../requests.ts";
 export const WARNING_HEADER = "X-Sluice-Warning";
 
 /**
- * `X-Sluice-Warning` when nodes refuse to connect to an entity's address. A header, because Kong's clients reject
- * unknown members.
+ * Returns `X-Sluice-Warning` when nodes refuse to connect to an entity's address. The warning is in a header, because
+ * Kong's clients reject unknown members in the body.
  */
 export function createWarnings(store: EntityReader, reasonToRefuse: ReasonToRefuse): WarningHeaders {
   async function warningOf({ collection, after }: Effect): Promise<string | null> {
@@ -91,5 +91,5 @@ export function programmedHeaders(answer: WaitResponse | null): Readonly<Record<
 
 const MAX_VALUE = 512;
 
-/** Messages may contain user input: characters other than visible ASCII are not allowed in a header. */
+/** Messages may contain user input: the text is cut, and all but printable ASCII is replaced, to be a valid header. */
 export const safeHeaderValue = (text: string): string => text.replace(/[^\x20-\x7e]+/g, "?").slice(0, MAX_VALUE);

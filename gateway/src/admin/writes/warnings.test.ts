@@ -14,39 +14,39 @@ const service = (host: string, port = 80) => ({ host, port });
 
 const warned: readonly (readonly [what: string, method: string, path: string, json: object, warning: RegExp])[] = [
   [
-    "a service on loopback",
+    "a write of a service on loopback",
     "PUT",
     "/services/a",
     service("127.0.0.1", 4000),
     /^nodes refuse to connect to the service a: 127\.0\.0\.1:4000 is a loopback address, which no entry of SLUICE_ALLOWED_UPSTREAMS allows$/,
   ],
   [
-    "a service on localhost",
+    "a write of a service on localhost",
     "PUT",
     "/services/b",
     service("localhost"),
     /localhost is this machine: 127\.0\.0\.1:80 is a l/,
   ],
-  ["a service on a name below localhost", "PUT", "/services/c", service("api.localhost"), /SLUICE_ALLOWED_UPSTREAMS/],
-  ["a service by its url", "PUT", "/services/d", { url: "http://169.254.169.254/latest" }, /a link-local address/],
+  ["a write of a service on a name below localhost", "PUT", "/services/c", service("api.localhost"), /SLUICE_ALLOWED_UPSTREAMS/],
+  ["a write of a service by its url", "PUT", "/services/d", { url: "http://169.254.169.254/latest" }, /a link-local address/],
   ["a change of a service", "PATCH", "/services/a", service("127.0.0.2"), /127\.0\.0\.2:80/],
-  ["a plan", "PATCH", "/services/a?dry_run=1", service("127.0.0.3"), /127\.0\.0\.3:80/],
+  ["a plan of a change", "PATCH", "/services/a?dry_run=1", service("127.0.0.3"), /127\.0\.0\.3:80/],
   [
-    "a target",
+    "a write of a target",
     "POST",
     "/upstreams/pool/targets",
     { target: "127.0.0.1:8080" },
     /^nodes refuse .* target 127\.0\.0\.1:8080: /,
   ],
   [
-    "the Redis of a plugin",
+    "a write of a plugin that uses Redis",
     "POST",
     "/plugins",
     { name: "rate-limiting", config: { minute: 1, policy: "redis", redis: { host: "127.0.0.1" } } },
     /^nodes refuse to connect to the Redis of the plugin rate-limiting: 127\.0\.0\.1:6379 /,
   ],
   [
-    "several in a batch",
+    "a batch of several services",
     "POST",
     "/batch",
     {
@@ -57,10 +57,10 @@ const warned: readonly (readonly [what: string, method: string, path: string, js
 ];
 
 const silent: readonly (readonly [what: string, method: string, path: string, json: object])[] = [
-  ["a service on another address", "PUT", "/services/e", service("10.0.0.1")],
+  ["a service on an address that is not local", "PUT", "/services/e", service("10.0.0.1")],
   ["a host name that needs DNS", "PUT", "/services/f", service("localhost.example")],
   ["a service whose host is the name of an upstream", "PUT", "/services/g", service("localhost")],
-  ["a target on another address", "POST", "/upstreams/pool/targets", { target: "10.0.0.1:8080" }],
+  ["a target on an address that is not local", "POST", "/upstreams/pool/targets", { target: "10.0.0.1:8080" }],
   [
     "a Redis that is not used",
     "POST",
@@ -70,11 +70,11 @@ const silent: readonly (readonly [what: string, method: string, path: string, js
   ["a route", "PUT", "/routes/r", { hosts: ["localhost"] }],
 ];
 
-describe("the response to a write", () => {
+describe("the response", () => {
   before(() => rig.ask("PUT", "/upstreams/pool", { json: {} }));
 
   for (const [what, method, path, json, warning] of warned) {
-    test(`warns of ${what} that nodes will refuse to connect to, and names the setting`, async () => {
+    test(`to ${what} warns that nodes will refuse to connect`, async () => {
       const reply = await rig.ask(method, path, { json });
       assert.ok(reply.status === 200 || reply.status === 201, JSON.stringify(reply.body));
       assert.match(String(warningOf(reply)), warning);
@@ -88,7 +88,7 @@ describe("the response to a write", () => {
     }
   });
 
-  describe("of writes that nodes can serve", () => {
+  describe("to a write that nodes can serve", () => {
     before(() => rig.ask("PUT", "/upstreams/localhost", { json: {} }));
 
     for (const [what, method, path, json] of silent) {

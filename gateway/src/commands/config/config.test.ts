@@ -76,7 +76,7 @@ const uncommented: readonly (readonly [what: string, uncomment: RegExp])[] = [
 ];
 
 for (const [what, uncomment] of uncommented) {
-  test(`the example of init is a configuration before and after ${what}`, async (context) => {
+  test(`the example of init is a valid configuration before and after ${what}`, async (context) => {
     const { config, read, path } = desk(context);
     assert.equal(await config("init a.yml"), "a.yml is written\n");
     assert.equal(await config("parse a.yml"), "parse successful\n");
@@ -87,7 +87,7 @@ for (const [what, uncomment] of uncommented) {
   });
 }
 
-test("the command in the example of init parses the file that contains it, whatever its name is", async (context) => {
+test("the command in the example of init parses the file that contains it, whatever the file is called", async (context) => {
   const { config, path } = desk(context);
   const names = ["kong.yml", "my gateway.yml", "it's.yml", "-a.yml"];
   for (const name of names) assert.equal(await config(["init", "--", name]), `${name} is written\n`);
@@ -110,7 +110,7 @@ test("init and export never overwrite a file", async (context) => {
 });
 
 for (const words of ["import a.yml", "export b.yml"]) {
-  test(`refuses a missing folder of resources as an error of the settings: ${words}`, async (context) => {
+  test(`config ${words} reports a missing folder of resources, or a file in its place, as an error of the settings`, async (context) => {
     const { config, path } = desk(context, { "a.yml": kong });
     for (const [directory, said] of [
       [path("nowhere"), "the folder does not exist"],
@@ -165,12 +165,12 @@ const misuses: readonly (readonly [words: string, told: string])[] = [
 ];
 
 for (const [words, told] of misuses) {
-  test(`config ${words}: ${told}`, async (context) => {
+  test(`the result of '${`config ${words}`.trim()}' is: ${told}`, async (context) => {
     assert.equal(await desk(context).config(words), told);
   });
 }
 
-test("a file whose name looks like an option is given after --", async (context) => {
+test("a file whose name looks like an option can be given after --", async (context) => {
   const { config, read } = desk(context);
   assert.equal(await config("init -- --a.yml"), "--a.yml is written\n");
   assert.match(read("--a.yml"), /_format_version/);
@@ -215,7 +215,7 @@ test("import creates and changes entities, prints their number, and deletes noth
   assert.equal(loadText(read("c.yml")).value?.snapshot.hash, loadText(read("store.yml")).value?.snapshot.hash);
 });
 
-test("import into a folder of resources ends when the marks of its batch are removed from them", async (context) => {
+test("import into a folder of resources removes the marks of its batch from them before it ends", async (context) => {
   const { config, path } = desk(context, { "a.yml": kong });
   mkdirSync(path("resources"));
   const env = { SLUICE_STORE: "directory", SLUICE_DIRECTORY: path("resources") };
@@ -238,7 +238,7 @@ test("import writes nothing if the store refuses an entity, and reports its posi
   const before = read("a.yml");
   assert.equal(
     await config("import b.yml", env),
-    "refused:\nb.yml is not imported, nothing was written:\n" +
+    "refused:\nb.yml is not imported, and nothing was written:\n" +
       "b.yml:5:3: services[1]: the store has another entity with the same name",
   );
   assert.equal(

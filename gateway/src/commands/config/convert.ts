@@ -1,4 +1,4 @@
-/** `sluice config convert`: between Kong's declarative file and custom resources. */
+/** `sluice config convert`: converts between Kong's declarative file and custom resources. */
 import { stat } from "node:fs/promises";
 import { describeViolation } from "@sluice/model";
 import { declarativeText } from "../../stores/file/export.ts";

@@ -1,4 +1,4 @@
-/** Translates custom resources to entities, each with the resource that it comes from. Pure. */
+/** Translates custom resources to entities. Each error names the resource that caused it. Pure. */
 import {
   type CheckedTranslation,
   classOf,
@@ -67,7 +67,7 @@ const keyOf = ({ apiVersion, kind, metadata: { namespace, name } }: Resource): s
 
 type Translated = { readonly resource: Resource; readonly item: CheckedTranslation };
 
-/** Errors that only appear across resources: duplicate names. */
+/** Checks all entities together: errors such as duplicate names only appear across resources. */
 function together(found: ReadonlyMap<Collection, readonly Translated[]>): ReadResources {
   const lists = Object.fromEntries(
     collections.map((name) => [name, (found.get(name) ?? []).map(({ item }) => plain(item.entity))]),

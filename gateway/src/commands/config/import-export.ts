@@ -1,4 +1,4 @@
-/** `sluice config import` and `export`: between a declarative file and a store. */
+/** `sluice config import` and `export`: copy entities between a declarative file and a store. */
 import { collections, describeViolation, entities, entityNameOf, type LoadedText } from "@sluice/model";
 import { writesBetween } from "../../stores/difference.ts";
 import { declarativeText } from "../../stores/file/export.ts";
@@ -53,7 +53,7 @@ function refusal(file: string, { loaded, fault, write }: Refusal): CommandError 
   const faults = sentences.map((message) =>
     path ? describeViolation({ path, message, position: loaded.positionOf(path) }) : message,
   );
-  return new CommandError(`${file} is not imported, nothing was written:`, faults);
+  return new CommandError(`${file} is not imported, and nothing was written:`, faults);
 }
 
 /** The entity's path in the file: found by its id, or by its name if the store assigned the id. */

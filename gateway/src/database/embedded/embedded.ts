@@ -19,7 +19,7 @@ export interface EmbeddedOptions {
   /** The folder of the files; created if missing. Unset: in memory, and the data ends with the process. */
   readonly folder?: string;
   readonly schema?: string;
-  /** Milliseconds between checks whether maintenance is needed. */
+  /** Milliseconds between checks whether maintenance is needed. Default 60,000. */
   readonly upkeep?: number;
 }
 
@@ -70,7 +70,7 @@ export async function openEmbedded({
     else one?.reject(faultOf(said));
   }
 
-  /** In Postgres' errors, the path of a file is relative to the folder. */
+  /** The message also names the folder, because the paths of files in Postgres' errors are relative to it. */
   function faultOf({ failure, facts }: Extract<EmbeddedReply, { failure: string }>): Error {
     const place = folder === undefined ? "" : ` (in ${folder})`;
     if (facts) return new DatabaseFault(isServerState(facts.code) ? `${failure}${place}` : failure, facts);
@@ -165,13 +165,13 @@ export async function openEmbedded({
 
 /** Milliseconds between checks. */
 const INTERVAL = 60_000;
-/** After this number of checks that found writes, a vacuum runs too: it takes longer. */
+/** Of this number of checks that find writes, only one also runs a vacuum, because it takes longer. */
 const VACUUM = 10;
 
 /**
  * The background work of a Postgres server that PGlite does not do: without checkpoints the write-ahead log grows
- * without limit, and without vacuum the tables do. Returns the function that stops it. `connection` must keep these statements out of
- * open transactions.
+ * without limit, and without vacuum the tables do. Returns the function that stops it. `connection` must keep these
+ * statements out of open transactions.
  */
 function startMaintenance(connection: DatabaseConnection, interval = INTERVAL): () => void {
   let kept: unknown;
@@ -192,7 +192,7 @@ function startMaintenance(connection: DatabaseConnection, interval = INTERVAL): 
     if (working) return;
     working = true;
     round()
-      // The database has closed: its users get the error.
+      // The database has failed or closed: other callers get the error.
       .catch(() => undefined)
       .finally(() => {
         working = false;

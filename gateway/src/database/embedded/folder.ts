@@ -1,4 +1,4 @@
-/** The folder of the embedded database: `data` holds its files, `lock` is the lock. One process at a time. */
+/** The folder of the embedded database: `data` holds its files, `lock` lets only one process at a time use it. */
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { acquireFileLock } from "../file-lock.ts";

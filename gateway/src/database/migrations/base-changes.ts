@@ -8,9 +8,9 @@ export const baseChanges = `
 create table revision (
   one boolean primary key default true check (one),
   number bigint not null,
-  -- The log is complete after this number; who has an older one must read everything.
+  -- The log is complete after this number; a node with an older one must read everything.
   complete_after bigint not null,
-  -- Another one after a reset: numbers begin again then.
+  -- A reset creates a new one, because numbers begin again after it.
   epoch uuid not null
 );
 insert into revision (number, complete_after, epoch) values (0, 0, gen_random_uuid());
@@ -81,7 +81,7 @@ end $$;
 create unlogged table nodes (
   id text primary key,
   address text not null,
-  -- Base URL of the status listener; null: others cannot reach it.
+  -- Base URL of the status listener; null: other machines cannot reach it.
   status text,
   version text not null,
   revision bigint not null,

@@ -4,7 +4,7 @@
  */
 export const baseCounters = `
 create unlogged table counters (
-  -- The beginning of the SHA-256 of what tells counters apart: names may be longer than an index takes.
+  -- The first 128 bits of the SHA-256 of period, window and name: a name may be too long for an index.
   key uuid primary key,
   count bigint not null,
   -- Unix milliseconds.

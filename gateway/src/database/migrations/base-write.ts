@@ -15,7 +15,7 @@
  * {"fault": {"index", "code", "constraint", "table", "message"}} and nothing is written then.
  */
 export const baseWrite = `
--- What goes along when a row is removed, by the foreign keys that say so.
+-- The rows that are removed together with a row, because their foreign keys cascade.
 create function dependents(parent text, parent_id uuid) returns table (collection text, entity jsonb)
 language plpgsql stable as $$
 declare

@@ -4,7 +4,10 @@ import { baseCounters } from "./base-counters.ts";
 import { baseTables } from "./base-tables.ts";
 import { baseWrite, writeAllFunction } from "./base-write.ts";
 
-/** One schema migration. Never change a merged one: databases that ran it keep its result, and its name marks it as run. */
+/**
+ * One schema migration. Never change a merged one: it does not run again in databases that have its name in the table
+ * `migrations`.
+ */
 export interface Migration {
   /** Sorts after the previous migrations: `001_what_it_does`. */
   readonly name: string;

@@ -11,7 +11,7 @@ export interface RevisionWait {
   awaitRevision(revision: number, timeout: number): Promise<WaitResponse | null>;
   /** Reports the revision that a node of this process serves, which is faster than through the database. */
   served(node: string, revision: number): void;
-  /** Pending waits resolve to null. */
+  /** Ends all waits: they resolve to null. */
   close(): void;
 }
 
@@ -53,7 +53,7 @@ export function createRevisionWait(database: Database): RevisionWait {
     }
   }
 
-  /** One query at a time for all waits; a wait that begins during a query is answered by the next one. */
+  /** Runs one query at a time for all waits; a wait that begins during a query is answered by the next query. */
   async function look(): Promise<void> {
     again = true;
     if (looking) return;
@@ -91,7 +91,7 @@ export function createRevisionWait(database: Database): RevisionWait {
     tell();
   }
 
-  /** Retried by the next wait. Until then, waits only poll. */
+  /** Starts to listen for notifications. The next wait retries a failed attempt; until then, waits only poll. */
   function listen(): void {
     listening ??= database.listen(NODES_CHANNEL, hear).catch(() => {
       listening = undefined;

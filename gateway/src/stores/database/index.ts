@@ -54,8 +54,9 @@ export function createDatabaseStore(database: Database, awaitRevision: RevisionW
 const MOST = 64;
 
 /**
- * The database serializes writers anyway; together they need one statement, one commit and one notification to the
- * nodes. When one of them is rejected, nothing was written: each is then done separately.
+ * Carries out several writes together: the database serializes writers anyway, and together they need one statement,
+ * one commit and one notification to the nodes. If one of them is rejected, nothing has been written, and each is done
+ * separately.
  */
 async function writeGroup(database: Database, group: readonly (readonly Write[])[]) {
   const together = group.length > 1 ? await writeAll(database, group.flat(), false) : undefined;

@@ -24,9 +24,9 @@ export interface NodeAddress {
   readonly status: () => Address;
 }
 
-/** @throws SettingsError for an invalid setting, or for missing tables: with the command to run. */
+/** @throws SettingsError for an invalid setting, or for missing tables; the message then names the command to run. */
 export async function shareDatabase(settings: DatabaseSettings, log: SourceLog): Promise<SharedDatabase> {
-  const onLost = (reason: string) => log.warn({ reason }, "a connection was lost");
+  const onLost = (reason: string) => log.warn({ reason }, "a connection to the database was lost");
   const database = await openDatabase(settings, { onLost, made: true });
   try {
     await requireMigrated(database);
@@ -91,7 +91,7 @@ function fleetOf(database: Database): Fleet {
   };
 }
 
-/** A loopback address of another machine cannot be reached from here. */
+/** The URL of the node's status listener; null if it is a loopback address of another machine. */
 function reachable({ address, status }: Pick<RegisteredNode, "address" | "status">): string | null {
   if (status === null || !LOOPBACK.test(new URL(status).hostname.replace(/^\[|\]$/g, ""))) return status;
   return address.startsWith(`${hostname()}:`) ? status : null;

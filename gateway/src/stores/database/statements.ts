@@ -12,7 +12,7 @@ export interface Statement {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** The database refuses to compare a uuid with other text; here such text is an id without an entity. */
+/** The database refuses to compare a uuid with text that is not one; such text counts as an id that no entity has. */
 export const isUuid = (text: string): boolean => UUID.test(text);
 
 /** The database can hold neither NUL nor lone surrogates: no entity has such a value. */

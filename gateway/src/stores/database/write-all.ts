@@ -24,7 +24,7 @@ class RollBack extends Error {
   }
 }
 
-/** @throws DatabaseFault for missing tables, DatabaseUnreachable. */
+/** @throws DatabaseFault if tables are missing; DatabaseUnreachable if the database does not answer. */
 export async function writeAll(database: Database, writes: readonly Write[], plan: boolean): Promise<WriteAllResult> {
   const unstorable = firstUnstorable(writes);
   if (unstorable) return unstorable;

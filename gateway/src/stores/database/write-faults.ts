@@ -12,7 +12,7 @@ export interface DatabaseFaultRow {
   readonly message: string;
 }
 
-/** The names of constraints contain the members (migrations/base-tables.ts). */
+/** Finds the members of a violated constraint in its name (migrations/base-tables.ts). */
 export function databaseWriteFault(told: DatabaseFaultRow, write: Write): WriteFault {
   const { collection } = write;
   const { singular } = entities[collection];

@@ -4,7 +4,7 @@ import type { Effect } from "../store.ts";
 import { editedItem, idIn, newItem, referenceText } from "./spell.ts";
 import { type FileNode, type FileTree, type Members, type NodeParent, nodeKey, rootNode } from "./tree.ts";
 
-/** Entities that have no meaning without their parent and are written inside it. */
+/** Collections whose entities have no meaning without their parent, and are written inside it. */
 const alwaysNested: ReadonlySet<Collection> = new Set(["snis", "targets", "keyauth_credentials"]);
 
 /** Top-level nodes whose text must be written again. */
@@ -99,7 +99,7 @@ function detach(tree: FileTree, node: FileNode): void {
   node.parent = null;
 }
 
-/** References by the old name are changed to the new one. */
+/** Changes references by the old name to the new one. */
 function renameReferences(tree: FileTree, touched: TouchedNodes, { collection, entity }: FileNode): void {
   for (const node of tree.nodes.values()) {
     for (const { member, to } of references[node.collection]) {
