@@ -79,7 +79,9 @@ async function run(context: TestContext, words: string, env: Readonly<Record<str
 }
 
 for (const [words, code, output, env = {}] of runs) {
-  test(`'${`sluice ${words}`.trim()}' exits with ${code} and prints ${output.source}`, { timeout: 30_000 }, async (context) => {
+  test(`'${`sluice ${words}`.trim()}' exits with ${code} and prints ${output.source}`, {
+    timeout: 30_000,
+  }, async (context) => {
     const ended = await run(context, words, env);
     assert.match(ended.output, output);
     assert.deepEqual([ended.code, ended.written], [code, []]);

@@ -199,12 +199,12 @@ export interface ResourceClient {
     },
   ): Promise<void>;
   /**
-   * Runs exclusively under this name across all processes, in turn. In a cluster this is a Lease of this name. Rejects
-   * when another process holds it for too long.
+   * Calls `run` while holding the mutex of this name, which only one process at a time can hold. In a cluster the mutex
+   * is a Lease of this name. Rejects when other processes hold it for too long.
    */
   withMutex<Result>(
     of: { readonly namespace: string; readonly name: string },
-    run: (turn: MutexHold) => Promise<Result>,
+    run: (hold: MutexHold) => Promise<Result>,
   ): Promise<Result>;
   close(): Promise<void>;
 }

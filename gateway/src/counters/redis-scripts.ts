@@ -4,8 +4,8 @@ import type { Counter } from "@sluice/plugin-sdk";
 import type { Redis } from "ioredis";
 
 /**
- * Milliseconds that a counter outlives its window, for nodes whose clocks differ. This does not prolong the window: each
- * window has a key of its own.
+ * Milliseconds that a counter outlives its window, for nodes whose clocks differ. This does not prolong the window:
+ * each window has a key of its own.
  */
 const SKEW = 1000;
 

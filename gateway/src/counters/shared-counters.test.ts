@@ -53,7 +53,7 @@ test("threads that use one counter at the same time are admitted exactly as ofte
 });
 
 for (const [what, prepare] of [
-  ["in slots that are unused", () => undefined],
+  ["in unused slots", () => undefined],
   [
     "in slots whose windows have ended",
     (counters: SharedCounters) => {
@@ -61,7 +61,7 @@ for (const [what, prepare] of [
     },
   ],
 ] as const)
-  test(`threads that use counters ${what} at the same time are admitted exactly as often as each limit allows`, async () => {
+  test(`threads that compete for counters ${what} are admitted exactly as often as each limit allows`, async () => {
     const memory = createCountersMemory(16_384);
     prepare(new SharedCounters({ memory, owner: 0, now: () => Date.now() - 10_000 }));
     const wanted = many(1000, (at) => counter(`key ${at}`, { limit: 7 }));

@@ -21,7 +21,9 @@ export interface OpenDatabaseOptions {
 /** @throws SettingsError for invalid settings, or when another process uses the folder. */
 export async function openDatabase(settings: DatabaseSettings, options: OpenDatabaseOptions = {}): Promise<Database> {
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(settings.pgSchema))
-    throw new SettingsError(`${names.pgSchema.variable}: expected lower-case letters, digits and _, not '${settings.pgSchema}'`);
+    throw new SettingsError(
+      `${names.pgSchema.variable}: expected lower-case letters, digits and _, not '${settings.pgSchema}'`,
+    );
   if (settings.database === "embedded") {
     if (options.made && !hasDatabase(dataFolder(settings.databaseDirectory))) throw new SettingsError(NEEDS_BOOTSTRAP);
     return openEmbedded({ folder: settings.databaseDirectory, schema: settings.pgSchema }).catch((error: unknown) => {

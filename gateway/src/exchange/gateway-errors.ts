@@ -8,7 +8,9 @@ export interface GatewayError {
   readonly status: number;
   readonly message: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** In Kong, nginx generates this response: without Accept, its format follows Content-Type and is plain by default. */
+  /**
+   * In Kong, nginx generates this response: without Accept, its format follows Content-Type and is plain by default.
+   */
   readonly transport?: true;
 }
 

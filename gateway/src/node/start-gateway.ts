@@ -33,7 +33,9 @@ export interface GatewayOptions {
   readonly log: Logger;
   /** The source of documents. Default: chosen by the settings. */
   readonly source?: (node: NodeStatusSource) => Source;
-  /** Runs one statement of the database, for rate-limiting with policy `cluster`. Default: that of a database source. */
+  /**
+   * Runs one statement of the database, for rate-limiting with policy `cluster`. Default: that of a database source.
+   */
   readonly query?: DatabaseQuery;
   /** Other listeners of this process; upstream addresses must not point to them. */
   readonly ownListeners?: readonly ListenAddress[];

@@ -41,7 +41,7 @@ export const adminSettings = defineSettings({
     variable: "SLUICE_HOME_NAMESPACE",
     kind: "text",
     default: "default",
-    description: "Namespace in which the admin API creates resources.",
+    description: "Namespace in which the admin API creates resources that refer to no resource in another namespace.",
   },
   class: {
     variable: "SLUICE_CLASS",

@@ -116,9 +116,9 @@ export const gatewaySettings = defineSettings({
     default: 240,
     description:
       "Minimum average rate of a request's body in bytes per second, while the gateway reads it; a slower " +
-      "request is answered with 408. A fast period allows a slow one after it, of at most SLUICE_CLIENT_BODY_TIMEOUT. " +
-      "0: no minimum. Does not apply to gRPC. With HTTP/2, all traffic of the connection counts for each of its " +
-      "streams.",
+      "request is answered with 408. A fast period allows a slow one after it, of at most " +
+      "SLUICE_CLIENT_BODY_TIMEOUT. 0: no minimum. Does not apply to gRPC. With HTTP/2, all traffic of the connection " +
+      "counts for each of its streams.",
   },
   sendMinRate: {
     variable: "SLUICE_SEND_MIN_RATE",

@@ -23,8 +23,8 @@ interface Step {
  * twice at once. Timestamps that the document leaves out do not count as differences: existing entities keep theirs. An
  * entity without an id in the document is matched by name.
  *
- * Entities whose names form a cycle must be removed and created again, and an entity to be removed must be removed first
- * if a new one takes its name. The same applies to all entities that refer to them.
+ * Entities whose names form a cycle must be removed and created again, and an entity to be removed must be removed
+ * first if a new one takes its name. The same applies to all entities that refer to them.
  */
 export function writesBetween(
   before: EntityLists,
@@ -162,8 +162,8 @@ type References = Readonly<Record<string, { readonly id: string } | null>>;
 
 /**
  * The entities of `after`; those with derived ids get the ids of their counterparts in `before`. A document may leave
- * ids out: they then follow from names. A store may hold the same entity under another id, such as a random one from its
- * creation; the document then means that entity.
+ * ids out: they then follow from names. A store may hold the same entity under another id, such as a random one from
+ * its creation; the document then means that entity.
  */
 function adoptIds(before: EntityLists, after: EntityLists): EntityLists {
   const renamed = new Map<string, string>();

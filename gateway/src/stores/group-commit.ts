@@ -1,4 +1,4 @@
-/** Group commit: writes that come while others are being committed are committed together after these. */
+/** Group commit: writes that arrive while others are being committed are committed together after them. */
 import type { Write } from "./store.ts";
 
 interface Waiting<Outcome> {
@@ -6,7 +6,7 @@ interface Waiting<Outcome> {
   readonly resolve: (outcome: Outcome | Promise<Outcome>) => void;
 }
 
-/** A single write starts at once; an error of `commit` rejects all writes of the group. */
+/** A write is committed at once if no commit is under way. An error of `commit` rejects all writes of the group. */
 export interface GroupCommitOptions<Outcome> {
   /** Does each of the lists completely or not at all; resolves to their outcomes. */
   readonly commit: (group: readonly (readonly Write[])[]) => Promise<readonly (Outcome | Promise<Outcome>)[]>;

@@ -28,7 +28,7 @@ export interface TagFilter {
 
 export interface EntityPage<Name extends Collection> {
   readonly entities: readonly Entities[Name][];
-  /** There are more: continue with `after` set to the last id. */
+  /** Whether there are more entities: continue with `after` set to the last id. */
   readonly more: boolean;
 }
 
@@ -46,8 +46,8 @@ export type Write =
   /** Replaces the entity with this id. With `etag`, only if the entity is unchanged since it was read (`etagOf`). */
   | { readonly op: "replace"; readonly collection: Collection; readonly entity: Entity; readonly etag?: string }
   /**
-   * Removes an entity together with its dependents (`onDelete` in the references); a dependent that forbids the removal
-   * is a fault. A missing entity is not a fault. Also removes invalid entities that are neither found nor listed, such
+   * Removes an entity together with its dependents (`onDelete` in the references). A dependent that forbids the removal
+   * causes a fault; a missing entity does not. Also removes invalid entities that are neither found nor listed, such
    * as a route whose service was removed outside the store: otherwise its name would stay in use forever.
    */
   | { readonly op: "remove"; readonly collection: Collection; readonly by: Lookup; readonly etag?: string };
@@ -75,7 +75,7 @@ export interface StoreWriteOptions {
   readonly whole?: boolean;
 }
 
-/** Why a write was rejected. Nothing has been written then. */
+/** Why a write was rejected; nothing has been written. */
 export type WriteFault =
   | { readonly kind: "primary-key"; readonly id: string }
   /** Another entity has these values: `{ name: "users" }`. */
@@ -124,7 +124,7 @@ export interface Store {
   find<Name extends Collection>(collection: Name, by: Lookup): Promise<Entities[Name] | null>;
   /** Does all writes in order, each seeing the earlier ones, or none of the writes. */
   write(writes: readonly Write[], options?: StoreWriteOptions): Promise<WriteOutcome>;
-  /** Entities are in a database (`database` of the model's CheckOptions). Default: no. */
+  /** Whether entities are in a database (`database` of the model's CheckOptions). Default: false. */
   readonly database?: boolean;
   /** The parts that cannot be read at present, with the reasons; empty without a problem. */
   unready(): readonly string[];
@@ -158,6 +158,6 @@ export interface OpenedStore {
   readonly fleet: Fleet;
   /** Hash of the served configuration, if it is one document (file); null before the first document. */
   readonly hash?: () => string | null;
-  /** Pending waits for nodes resolve to null. */
+  /** Closes the store. Pending waits for nodes resolve to null. */
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /** System errors, which contain no secrets: callers may see why a read or write failed. */
 
-/** By the code of Node's error. */
+/** Advice by the code of Node's error. */
 const advices: Readonly<Record<string, string>> = {
   ENOSPC: "free space on this disk",
   EDQUOT: "free space, or raise the quota",

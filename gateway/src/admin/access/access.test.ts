@@ -51,7 +51,11 @@ describe("access settings", () => {
       { SLUICE_ADMIN_ACCESS: "anyone", SLUICE_ADMIN_TOKEN: token },
       /contradicts/,
     ],
-    ["Kubernetes tokens without the store that uses a cluster", { SLUICE_ADMIN_KUBERNETES: "true" }, /needs SLUICE_STORE=cluster/],
+    [
+      "Kubernetes tokens without the store that uses a cluster",
+      { SLUICE_ADMIN_KUBERNETES: "true" },
+      /needs SLUICE_STORE=cluster/,
+    ],
   ];
   for (const origin of ["*", "https://a.example/", "a.example", "null"]) {
     test(`refuse the origin ${origin}`, () =>

@@ -46,7 +46,7 @@ describe("the authorizer", () => {
   }
 });
 
-test("the authorizer admits GET /status without authentication, and tells whether the caller is authenticated or need not be", async () => {
+test("the authorizer admits GET /status without authentication, and reports whether the caller is authenticated or needs no authentication", async () => {
   const away: ClusterAuthorizer = {
     authenticate: () => Promise.reject(new Error("ECONNREFUSED")),
     isAllowed: async () => true,

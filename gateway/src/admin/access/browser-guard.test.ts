@@ -1,4 +1,6 @@
-/** A listener without authentication accepts requests of programs on this machine, but refuses those of foreign pages. */
+/**
+ * A listener without authentication accepts requests of programs on this machine, but refuses those of foreign pages.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { describeTable } from "../testing-table.ts";
@@ -93,7 +95,12 @@ describeTable("a request to a listener without authentication", [
     status: 200,
     sends: { "access-control-allow-origin": undefined },
   },
-  { does: "changes nothing if it is refused", ask: "GET /consumers", status: 200, has: { data: [{ username: "base" }] } },
+  {
+    does: "changes nothing if it is refused",
+    ask: "GET /consumers",
+    status: 200,
+    has: { data: [{ username: "base" }] },
+  },
   {
     does: "is accepted with the Host localhost",
     ask: "POST /consumers",

@@ -19,7 +19,9 @@ export interface AdminAccess {
 export interface AdminTls {
   readonly cert: string;
   readonly key: string;
-  /** If set, clients are asked for certificates, and a certificate that this authority issued authenticates requests. */
+  /**
+   * If set, clients are asked for certificates, and a certificate that this authority issued authenticates requests.
+   */
   readonly ca?: string;
 }
 

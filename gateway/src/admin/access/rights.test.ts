@@ -37,7 +37,8 @@ describe("the rights that RBAC must grant", () => {
   ];
   for (const [request, rights] of table) {
     const [method = "", url = ""] = request.split(" ");
-    test(`for ${request} are ${rights.join(", ") || "none"}`, () => assert.deepEqual(told(method, url), rights));
+    test(`for ${url === "" ? "a URL without a route" : request} are ${rights.join(", ") || "none"}`, () =>
+      assert.deepEqual(told(method, url), rights));
   }
 
   for (const request of ["GET /config", "POST /config", "GET /tags", "GET /tags/:tag", "GET /whatever-comes"]) {

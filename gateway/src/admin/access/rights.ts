@@ -3,7 +3,8 @@
  *
  * Keys and certificates are in Secrets of the home namespace and are shown in clear text, so reading them requires
  * permission for those Secrets too. Entities may be in any namespace, so reading and changing requires permission in
- * all namespaces. New resources are created in the home namespace.
+ * all namespaces. Creating requires permission in the home namespace, where new resources are created unless they refer
+ * to a resource in a different namespace.
  */
 import type { ResourceAttributes } from "@sluice/crds";
 import type { Collection } from "@sluice/model";
@@ -37,7 +38,7 @@ const verbs: Readonly<Record<string, readonly Verb[]>> = {
 
 /**
  * URLs that need no permission, because they concern no entity: information about the listener, and unsupported
- * endpoints. A URL that is not known here needs the permission for all resources.
+ * endpoints. All other URLs need permission: for their collection or, if they belong to none, for all resources.
  */
 const unrestrictedUrls: ReadonlySet<string> = new Set([
   "",

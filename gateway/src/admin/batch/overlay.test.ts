@@ -58,7 +58,7 @@ test("an overlay shows an entity that was removed and created again", async () =
   assert.deepEqual(await overlay.find("routes", { id: route.id }), route);
 });
 
-test("an overlay lists the entities that refer to an entity in pages, ordered by id", async () => {
+test("an overlay lists the entities with a certain reference, in pages ordered by id", async () => {
   const more = ["b", "c"].map((name) => made("routes", { name, paths: ["/"], service: { id: shop.id } }));
   const overlay = await overlayOf(...more.map((entity) => create("routes", entity)));
   const where = { member: "service", id: shop.id };

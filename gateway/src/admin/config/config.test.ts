@@ -1,4 +1,6 @@
-/** GET and POST /config with a declarative file: the whole configuration as one document, as in Kong without a database. */
+/**
+ * GET and POST /config with a declarative file: the whole configuration as one document, as in Kong without a database.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { deriveId, readYaml } from "@sluice/model";

@@ -35,7 +35,7 @@ import { readConfigRequest } from "./read-body.ts";
 
 export interface ConfigOptions extends Pick<AdminContext, "store" | "warnings"> {
   readonly settings: Pick<AdminSettings, "store">;
-  /** Milliseconds after which a load is answered with 504. Default 30 000: Kong's clients give up after 60 s. */
+  /** Milliseconds after which a load is answered with 504. Default 30,000: Kong's clients give up after 60 s. */
   readonly timeout?: number;
 }
 

@@ -161,7 +161,9 @@ async function withFreeId(
   return isTaken ? { ...entity, id: randomUUID() } : entity;
 }
 
-/** Replaces references by a unique name with references by id. @throws HttpError 400 with all names that do not exist. */
+/**
+ * Replaces references by a unique name with references by id. @throws HttpError 400 with all names that do not exist.
+ */
 async function resolveReferences(raw: RawMembers, { store, endpoint }: EntityRequest): Promise<RawMembers> {
   const resolved: Record<string, { readonly id: string }> = {};
   const unresolved = [];

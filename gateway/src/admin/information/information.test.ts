@@ -135,7 +135,8 @@ describe("the information of the admin listener", () => {
   });
 
   for (const path of ["/workspaces", "/rbac", "/licenses", "/event-hooks", "/default/kong"]) {
-    test(`does not exist at ${path}, which only Kong Enterprise has`, async () => assert.equal((await rig.ask("GET", path)).status, 404));
+    test(`does not exist at ${path}, which only Kong Enterprise has`, async () =>
+      assert.equal((await rig.ask("GET", path)).status, 404));
   }
 });
 

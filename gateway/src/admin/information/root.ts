@@ -68,7 +68,9 @@ function shownSettings(settings: AdminSettings): Readonly<Record<string, unknown
   );
 }
 
-/** Milliseconds to wait for the store: the response shows that the listener runs, even if the store does not respond. */
+/**
+ * Milliseconds to wait for the store: the response shows that the listener runs, even if the store does not respond.
+ */
 const PATIENCE = 1000;
 
 /**

@@ -27,8 +27,20 @@ const warned: readonly (readonly [what: string, method: string, path: string, js
     service("localhost"),
     /localhost is this machine: 127\.0\.0\.1:80 is a l/,
   ],
-  ["a write of a service on a name below localhost", "PUT", "/services/c", service("api.localhost"), /SLUICE_ALLOWED_UPSTREAMS/],
-  ["a write of a service by its url", "PUT", "/services/d", { url: "http://169.254.169.254/latest" }, /a link-local address/],
+  [
+    "a write of a service on a name below localhost",
+    "PUT",
+    "/services/c",
+    service("api.localhost"),
+    /SLUICE_ALLOWED_UPSTREAMS/,
+  ],
+  [
+    "a write of a service by its url",
+    "PUT",
+    "/services/d",
+    { url: "http://169.254.169.254/latest" },
+    /a link-local address/,
+  ],
   ["a change of a service", "PATCH", "/services/a", service("127.0.0.2"), /127\.0\.0\.2:80/],
   ["a plan of a change", "PATCH", "/services/a?dry_run=1", service("127.0.0.3"), /127\.0\.0\.3:80/],
   [

@@ -97,7 +97,7 @@ declare
   sentence text;
 begin
   perform from revision for update;
-  -- Keys whose time is over are gone; another one may take their place.
+  -- Expired keys are removed, so that the same key can be created again.
   delete from keyauth_credentials where ttl is not null and ${ended};
   begin
     for write in select value from jsonb_array_elements(writes) loop

@@ -65,19 +65,19 @@ const edits: readonly [string, string, (store: Store) => Promise<unknown>, strin
     `# mine\n${head}services: # all\n  # first\n  - url: http://up/x # where\n    name: a\n\n  # second\n  - name: b\n    url: 'http://up/b'\n    retries: 1\n# end\n`,
   ],
   [
-    "a url if one of its parts changes",
+    "a url to single members if one of its parts changes",
     `${head}services:\n- name: a\n  url: http://up/x\n`,
     (store) => change(store, "services", "a", { port: 81 }),
     `${head}services:\n- name: a\n  host: up\n  port: 81\n  path: /x\n`,
   ],
   [
-    "the last of two equal lists, and drops the first of two equal keys in the written text",
+    "the last of two lists with equal names, and drops the first of two equal keys in the item that it writes",
     `${head}services: # old\n- {name: a, host: old}\nservices:\n- name: a\n  host: old\n  host: up\n- name: b\n  host: x\n  host: y\n`,
     (store) => change(store, "services", "a", { retries: 1 }),
     `${head}services: # old\n- {name: a, host: old}\nservices:\n- name: a\n  host: up\n  retries: 1\n- name: b\n  host: x\n  host: y\n`,
   ],
   [
-    "equal keys in flow style, which the write changes to block style first",
+    "a file in flow style with equal keys to block style without them",
     `{_format_version: "3.0", services: [{name: z, host: z}], services: [{name: a, host: old, host: up}]}\n`,
     (store) => change(store, "services", "a", { retries: 1 }),
     `${head}services:\n  - name: a\n    host: up\n    retries: 1\n`,
@@ -96,7 +96,7 @@ const edits: readonly [string, string, (store: Store) => Promise<unknown>, strin
     `${head}services:\n- {name: z, host: up, id: 8d5ff0ab-36fc-5dbe-94c9-2e5ca2ac8d1f}\nroutes:\n- name: r\n  paths: [/]\n  service: z # this\nplugins:\n- name: cors\n  service: z\n`,
   ],
   [
-    "a list, to insert a nested list of an entity",
+    "an item, to insert a nested list with a new entity",
     `${head}consumers:\n  - username: bob\n`,
     async (store) => {
       const bob = await store.find("consumers", { member: "username", value: "bob" });
@@ -106,7 +106,7 @@ const edits: readonly [string, string, (store: Store) => Promise<unknown>, strin
     `${head}consumers:\n  - username: bob\n    keyauth_credentials:\n      - key: k\n`,
   ],
   [
-    "a list that becomes empty",
+    "a list to an empty list, and drops the comment of its last item",
     `${head}services:\n# of a\n- name: a\n  host: up\n# of nobody\n`,
     (store) => store.write([{ op: "remove", collection: "services", by: { member: "name", value: "a" } }]),
     `${head}services:\n# of nobody\n`,
@@ -130,7 +130,7 @@ test("JSON stays JSON, indented as it was", async (context) => {
   assert.equal(text(), `${JSON.stringify(after, null, 4)}\n`);
 });
 
-test("refuses to write by default", async (context) => {
+test("a read-only file is not written, but a write to it can be planned", async (context) => {
   const { store, text } = await open(context, head, { writable: false });
   const write: Write = { op: "create", collection: "services", entity: entity("services", { name: "a", host: "b" }) };
   assert.deepEqual(await store.write([write]), { fault: { kind: "read-only" }, index: 0 });
@@ -138,7 +138,7 @@ test("refuses to write by default", async (context) => {
   assert.equal(text(), head);
 });
 
-test("refuses to write an invalid file, and reports the position of the error", async (context) => {
+test("an invalid file is not written, and the position of its error is reported", async (context) => {
   const { store, file } = await open(context, head);
   writeFileSync(file, `${head}services: [\n`);
   const write: Write = { op: "create", collection: "services", entity: entity("services", { name: "a", host: "b" }) };
@@ -149,7 +149,7 @@ test("refuses to write an invalid file, and reports the position of the error", 
   });
 });
 
-test("keeps changes that another writer has saved in the meantime", async (context) => {
+test("a write keeps changes that another writer has saved in the meantime", async (context) => {
   const { store, file, text } = await open(context, head);
   writeFileSync(file, `${head}# theirs\nservices:\n- {name: theirs, host: up}\n`);
   const mine: Write = { op: "create", collection: "services", entity: entity("services", { name: "a", host: "b" }) };
@@ -158,26 +158,26 @@ test("keeps changes that another writer has saved in the meantime", async (conte
 });
 
 for (const [what, text, reason] of [
-  ["a file of an older format, which has another syntax", '_format_version: "2.1"\n', /format 2\.1/],
+  ["a file of an older format, which has a different syntax", '_format_version: "2.1"\n', /format 2\.1/],
   [
     "decK's own file, whose tags and defaults would be written out",
     `${head}_info: {select_tags: [a]}\n`,
-    /decK's own, with _info/,
+    /has the member _info, which is decK's own/,
   ],
   [
     "decK's own file, whose shared configs would be written out",
     `${head}_plugin_configs: {}\n`,
-    /with _plugin_configs/,
+    /has the member _plugin_configs/,
   ],
 ] as const) {
-  test(`refuses to write ${what}`, async (context) => {
+  test(`a write is refused for ${what}`, async (context) => {
     const { store } = await open(context, text);
     const write: Write = { op: "create", collection: "services", entity: entity("services", { name: "a", host: "b" }) };
     await assert.rejects(store.write([write]), reason);
   });
 }
 
-test("does not show an entity that only nodes refuse, and accepts entities that concurrent writes create", async (context) => {
+test("concurrent writes create their entities, and the node serves all of them", async (context) => {
   const { store, snapshot } = await open(context, `${head}services:\n- {name: a, host: up}\n`);
   const [one, two] = ["one", "two"].map((name) => entity("services", { name, host: "b" }));
   const outcomes = await Promise.all(

@@ -44,10 +44,12 @@ export function createFileStore({ file, source, writable, programmed }: FileStor
     return state;
   }
 
-  /** Reading a large file again for each reader during a write would leave no time for writes. */
+  /**
+   * The tables for readers. Loading a large file again for each reader during a write would leave no time for writes.
+   */
   const tables = (): Tables => (shown && shown.text === source.content()?.text ? shown : current()).tables;
 
-  /** Everything that queued up in the meantime is written at once: the disk is slower than the writers. */
+  /** All writes that arrive during a write are written together after it: the disk is slower than the writers. */
   const commit = createGroupCommit({ commit: (group) => source.exclusively(() => write(group)), most: Infinity });
 
   async function write(batch: readonly (readonly Write[])[]): Promise<readonly WriteOutcome[]> {
@@ -73,7 +75,9 @@ export function createFileStore({ file, source, writable, programmed }: FileStor
     }
     const deck = ["_info", "_plugin_configs"].find((member) => tree.head.has(member));
     if (deck !== undefined) {
-      throw new StoreUnavailable(`the declarative file is decK's own, with ${deck}: it can only be read`);
+      throw new StoreUnavailable(
+        `the declarative file has the member ${deck}, which is decK's own: such a file can only be read`,
+      );
     }
     const print = before.print ?? createPrinter(tree, before.text);
     const touched: TouchedNodes = new Set();

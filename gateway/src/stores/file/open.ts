@@ -17,7 +17,7 @@ import { createFileStore } from "./index.ts";
 /** A file for a node and an admin listener in one process. */
 export interface SharedFile extends OpenedStore {
   /**
-   * Must be started before the first read or write.
+   * Returns the source of the file, which must be started before the first read or write.
    *
    * @param node The node that serves the writes; null: none is known.
    */
@@ -73,7 +73,7 @@ export async function openFile(settings: FileSettings, log: SourceLog): Promise<
   };
 }
 
-/** The lock is beside the file itself, even if the path is a symbolic link. */
+/** The lock file is in the folder of the file itself, even if the path is a symbolic link. */
 async function lockFile(path: string): Promise<() => void> {
   const file = realpathSync(path);
   const release = acquireFileLock(join(dirname(file), `.${basename(file)}.lock`));

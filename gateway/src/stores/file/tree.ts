@@ -8,7 +8,7 @@ export type Members = Readonly<Record<string, unknown>>;
 export interface FileNode {
   readonly collection: Collection;
   entity: Entity;
-  /** Further content of Sluice's own `_sluice` member. */
+  /** The value of the member `_sluice`, which is not part of the entity. */
   readonly extras: object | undefined;
   /** As written, without the lists of nested entities. */
   members: Members;
@@ -26,7 +26,7 @@ export interface FileTree {
   /** All members of the file in order; lists of entities only by name. */
   readonly head: Map<string, unknown>;
   readonly top: Readonly<Record<Collection, FileNode[]>>;
-  /** By `keyOf`. */
+  /** By `nodeKey`. */
   readonly nodes: Map<string, FileNode>;
 }
 

@@ -47,7 +47,7 @@ async function scene(options: Partial<TestingClusterOptions> & { readonly proces
 const create = (collection: Collection, one: Entity): Write => ({ op: "create", collection, entity: one });
 const remove = (collection: Collection, of: string): Write => ({ op: "remove", collection, by: { id: of } });
 
-test("carries out independent writes concurrently, with one call each", async () => {
+test("independent writes are carried out concurrently, with one call each", async () => {
   const { cluster, store, stop } = await scene();
   const writes = Array.from({ length: 9 }, (_, index) => create("services", service(index, `s${index}`)));
   const outcomes = await Promise.all(writes.map((one) => store.write([one])));
@@ -60,7 +60,7 @@ test("carries out independent writes concurrently, with one call each", async ()
   stop();
 });
 
-test("lets a write wait for the writes that it depends on, and uses their results", async () => {
+test("a write waits for the writes that it depends on, and uses their results", async () => {
   const refuse = { yes: false };
   const { store, stop } = await scene({
     before: ({ name }) => {
@@ -131,7 +131,7 @@ function isReachable(taken: readonly (readonly Write[])[], from: Tables, wanted:
   });
 }
 
-test("lets a write that removes a missing entity wait for a write that creates the entity", async () => {
+test("two writes that each remove what the other creates do not both find nothing to remove", async () => {
   const { store, stop } = await scene();
   const asked = [
     [remove("consumers", id(3, 1)), create("services", service(2, "a"))],
@@ -147,7 +147,7 @@ test("lets a write that removes a missing entity wait for a write that creates t
   stop();
 });
 
-test("gives the same result as the writes in some sequence, and assigns no name twice", () =>
+test("concurrent writes have the same result as in some sequence, and no name is assigned twice", () =>
   fc.assert(
     fc.asyncProperty(
       fc.array(fc.array(one, { minLength: 1, maxLength: 2 }), { minLength: 2, maxLength: 7 }),
@@ -160,7 +160,7 @@ test("gives the same result as the writes in some sequence, and assigns no name 
           asked.map(async (writes, index) => (stores[index % processes] as ResourceStore).write(writes)),
         );
         for (const store of stores) await store.settled();
-        // Another process reads the actual resources, independent of the writers' state.
+        // Another process reads the actual resources, independently of the writers' state.
         const fresh = createResourceStore({
           client: cluster.client(),
           homeNamespace: "home",

@@ -24,9 +24,9 @@ import { createWriteQueue, footprintOf, type QueuedWork } from "./write-queue.ts
 
 export interface ResourceStoreOptions {
   readonly client: ResourceClient;
-  /** The namespace of Secrets, and of resources without references. */
+  /** The namespace of Secrets, and of new resources that refer to no other resource. */
   readonly homeNamespace: string;
-  /** Other namespaces to read. Default: all. */
+  /** The namespaces to read in addition. Default: all. */
   readonly namespaces?: readonly string[];
   readonly class: string;
   readonly log: Log;
@@ -34,7 +34,9 @@ export interface ResourceStoreOptions {
   readonly awaitNodes: (written: readonly WrittenResource[], timeout: number) => Promise<WaitResponse | null>;
   /** Ends the watches. The caller closes the client. */
   readonly signal: AbortSignal;
-  /** Milliseconds after which a start removes an unreferenced Secret of the admin listener. Default one minute. */
+  /**
+   * The age in milliseconds from which the start removes unreferenced Secrets of the admin listener. Default 60,000.
+   */
   readonly orphanAge?: number;
 }
 
@@ -68,7 +70,7 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
   let built: ResourceView | undefined;
   /** Keys that have changed since the last view. */
   const news = new Set<string>();
-  /** False while there may be an unfinished batch of another writer. */
+  /** False while there may be an unfinished batch of another process, or of a failed write. */
   let isMended = false;
   const live = followResources({
     client: options.client,
@@ -153,7 +155,9 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
     };
   }
 
-  /** True if the write must be planned again. A batch is finished after its answer, and before other work. */
+  /**
+   * Resolves to whether the write must be planned again. A batch is finished after its answer, and before other work.
+   */
   async function carried(asked: PendingWrite, plan: ResourceWritePlan): Promise<boolean> {
     try {
       // Until the batch is done: if it fails and cannot be undone, its marks may remain.
@@ -190,7 +194,9 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
     });
   }
 
-  /** Never rejects: remaining marks and Secrets are cleaned up by the next turn, or by the next start. */
+  /**
+   * Never rejects: marks that remain are removed when the mutex is held next, Secrets that remain at the next start.
+   */
   async function end(
     { unused }: ResourceWritePlan,
     batch: readonly MarkedMember[],
@@ -209,19 +215,19 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
     }
   }
 
-  /** Writes by other processes since our last turn are read before anything is planned. */
-  const withMutex = (run: (turn: MutexHold) => Promise<void>): Promise<void> =>
+  /** Writes by other processes since the mutex was last held here are read before anything is planned. */
+  const withMutex = (run: (hold: MutexHold) => Promise<void>): Promise<void> =>
     client
-      .withMutex({ namespace: homeNamespace, name: ADMIN_MANAGER }, async (turn) => {
+      .withMutex({ namespace: homeNamespace, name: ADMIN_MANAGER }, async (hold) => {
         await view();
-        if (turn.othersMayHaveWritten || !isMended) await mend();
-        await run(turn);
+        if (hold.othersMayHaveWritten || !isMended) await mend();
+        await run(hold);
       })
       .catch((error: unknown) => (error instanceof StoreUnavailable ? Promise.reject(error) : throwUnavailable(error)));
 
   const line = createWriteQueue<PendingWrite>({ withMutex, plan: workOn, refuse: ({ fail }, error) => fail(error) });
 
-  void removeOrphanedSecrets({ client, homeNamespace, orphanAge, log, signal, view, inTurn: withMutex });
+  void removeOrphanedSecrets({ client, homeNamespace, orphanAge, log, signal, view, withMutex });
 
   return {
     list: async (collection, filter) =>

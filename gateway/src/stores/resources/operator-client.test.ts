@@ -13,7 +13,7 @@ const good: WaitResponse = {
 };
 const written = Array.from({ length: 250 }, (_, index) => ({ kind: "Plugin", namespace: "a", name: `${index}` }));
 
-test("waits for more than a hundred resources in several requests", async () => {
+test("a wait for more than a hundred resources sends several requests", async () => {
   const asked: number[] = [];
   const answer = await awaitNodes(written, 1, async ({ resources }) => {
     asked.push(resources.length);

@@ -48,7 +48,7 @@ export function createOperatorClient({ url, log, signal }: OperatorClientOptions
     } catch (error) {
       const { message, cause } = error as Error;
       const reason = cause instanceof Error ? `${message}: ${cause.message}` : message;
-      if (!signal.aborted) log.warn({ url, path, reason }, "the operator does not answer");
+      if (!signal.aborted) log.warn({ url, path, reason }, "the operator gave no valid response");
       return null;
     } finally {
       clearTimeout(timer);

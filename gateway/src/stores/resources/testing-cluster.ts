@@ -13,7 +13,7 @@ export interface TestingCluster {
 }
 
 export interface TestingClusterOptions {
-  /** Turns of the event loop that a call takes, and a watch event. */
+  /** The number of turns of the event loop that a call, or a watch event, takes. */
   readonly delay: () => number;
   /** Called when a call has arrived; an error that it throws is the error of the call. */
   readonly before?: (call: { readonly op: "apply" | "remove"; readonly kind: Kind; readonly name: string }) => void;

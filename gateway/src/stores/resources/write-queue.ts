@@ -13,12 +13,12 @@ export interface QueuedWork {
   readonly footprint: WriteFootprint;
   readonly isExclusive: boolean;
   /** Carries out the write; true: its plan was outdated, and the write stays first in the queue. Never rejects. */
-  start(turn: MutexHold): Promise<boolean>;
+  start(hold: MutexHold): Promise<boolean>;
 }
 
 export interface WriteQueueOptions<Item> {
-  /** Runs while no other process writes; rejects when the lock is not acquired, or the resources cannot be read. */
-  readonly withMutex: (run: (turn: MutexHold) => Promise<void>) => Promise<void>;
+  /** Holds the mutex during `run`; rejects when the mutex cannot be acquired, or the resources cannot be read. */
+  readonly withMutex: (run: (hold: MutexHold) => Promise<void>) => Promise<void>;
   /** Null: the write has been answered already. */
   readonly plan: (item: Item) => Promise<QueuedWork | null>;
   /** Answers a write that cannot be planned. */
@@ -32,31 +32,31 @@ export interface ResourceWriteQueue<Item> {
 }
 
 const MAX_CONCURRENT_WRITES = 16;
-/** Milliseconds after which other processes get a turn, even if writes are waiting here. */
-const MAX_TURN = 2000;
+/** Milliseconds after which the mutex is released for other processes, even if writes are waiting here. */
+const MAX_HOLD = 2000;
 
 export function createWriteQueue<Item>({ withMutex, plan, refuse }: WriteQueueOptions<Item>): ResourceWriteQueue<Item> {
   const items: Item[] = [];
-  let turns = 0;
+  let holds = 0;
   let last: Promise<unknown> = Promise.resolve();
   let wake = (): void => {};
 
   function begin(): void {
-    turns++;
+    holds++;
     last = withMutex(serve)
       .catch((error: unknown) => {
         for (const item of items.splice(0)) refuse(item, error);
       })
       .finally(() => {
-        turns--;
-        // Writes that arrived while the turn ended.
-        if (turns === 0 && items.length > 0) begin();
+        holds--;
+        // Writes may have arrived while the mutex was released.
+        if (holds === 0 && items.length > 0) begin();
       });
   }
 
-  async function serve(turn: MutexHold): Promise<void> {
-    const until = performance.now() + MAX_TURN;
-    const isOpen = (): boolean => performance.now() < until && turn.isHeld?.() !== false;
+  async function serve(hold: MutexHold): Promise<void> {
+    const until = performance.now() + MAX_HOLD;
+    const isOpen = (): boolean => performance.now() < until && hold.isHeld?.() !== false;
     const under = new Set<QueuedWork>();
     const mayGo = ({ isExclusive: isAlone, footprint }: Pick<QueuedWork, "isExclusive" | "footprint">): boolean =>
       isAlone
@@ -93,7 +93,7 @@ export function createWriteQueue<Item>({ withMutex, plan, refuse }: WriteQueueOp
 
     function go(item: Item, work: QueuedWork): void {
       under.add(work);
-      void work.start(turn).then((isStale) => {
+      void work.start(hold).then((isStale) => {
         if (isStale) items.unshift(item);
         under.delete(work);
         wake();
@@ -108,8 +108,8 @@ export function createWriteQueue<Item>({ withMutex, plan, refuse }: WriteQueueOp
       if (under.size > 0) await woken;
       else if (items.length === 0) return;
       else if (!isOpen()) {
-        // Requested before this turn ends: the code that yields to other processes must know that more writes are
-        // waiting.
+        // Requested before the mutex is released: the code that yields it to other processes must know that more
+        // writes are waiting.
         begin();
         return;
       }
@@ -119,22 +119,22 @@ export function createWriteQueue<Item>({ withMutex, plan, refuse }: WriteQueueOp
   return {
     add(item) {
       items.push(item);
-      if (turns === 0) begin();
+      if (holds === 0) begin();
       else wake();
     },
     async empty() {
-      while (turns > 0) await last;
+      while (holds > 0) await last;
     },
   };
 }
 
-/** Keys of entities, of their claims, and of resources. */
+/** What a write concerns: keys of entities, of their claims, and of resources. */
 interface WriteFootprint {
   /** Keys of the entities and resources that the write creates, changes or removes. */
   readonly takes: ReadonlySet<string>;
   /**
-   * Keys of entities and resources that must exist and remain for the write, or be missing if the write removes
-   * something that is missing already.
+   * Keys of entities and resources that must exist and remain for the write, or must stay missing because the write
+   * removes an entity that is missing already.
    */
   readonly needs: ReadonlySet<string>;
 }
@@ -157,7 +157,7 @@ export function footprintOf(
       if (id) needs.add(claimKey(to, { id }));
     }
   }
-  // The removal of a missing entity has no effect: without this, a write that creates the entity could run meanwhile.
+  // The removal of a missing entity has no effect: without this, a write that creates it could run at the same time.
   for (const one of writes) if (one.op === "remove") needs.add(claimKey(one.collection, claimOf(one.by)));
   for (const { kind, resource } of steps) takes.add(refKey({ kind, ...resource.metadata }));
   for (const secret of [...secrets, ...unused]) takes.add(refKey({ kind: "Secret", ...secret.metadata }));

@@ -62,8 +62,12 @@ export interface ReflectorOptions {
   readonly reconnect?: () => AbortSignal;
 }
 
-/** Delays between attempts, like client-go's reflector: 0.8 s, doubling to 30 s, each up to twice as long by jitter. */
+/**
+ * Milliseconds before the first retry, as in client-go's reflector. The delay doubles with each further retry, and
+ * jitter makes it up to twice as long.
+ */
 const firstBackoff = 800;
+/** The longest delay between attempts in milliseconds, including jitter. */
 const longestBackoff = 30_000;
 const pageSize = 500;
 const watchSeconds = 300;

@@ -40,7 +40,7 @@ export type ApplyPlanResult =
   | {
       readonly fault: WriteFault;
       readonly index: number;
-      /** The resource as planned that another writer has changed since: a new plan may succeed. */
+      /** The planned resource, if another writer has changed it since: a new plan may succeed. */
       readonly stale?: MarkedMember;
     };
 
@@ -70,7 +70,7 @@ export async function applyPlan(
   }
 }
 
-/** A step that failed, with its fault. */
+/** A step that failed; `cause` is its error. */
 class StepError extends Error {
   readonly step: ResourceStep;
   constructor(step: ResourceStep, cause: unknown) {
@@ -90,7 +90,7 @@ async function applySingle(client: ResourceClient, step: ResourceStep) {
 }
 
 /**
- * The first resource of the batch is the record, which at the end is marked complete. Undoing a batch changes the
+ * One resource of the batch, its record, is written first and marked complete at the end. Undoing a batch changes the
  * record first; after that the batch can no longer be marked complete, however late the writer's calls arrive.
  */
 async function applyBatch(client: ResourceClient, steps: readonly ResourceStep[]) {
@@ -131,7 +131,8 @@ async function applyBatch(client: ResourceClient, steps: readonly ResourceStep[]
   const awaits = batch.map((one) => writtenRecord(one.kind, one.resource));
   const { generation: _, ...last } = writtenRecord(kind, resource);
   const { resourceVersion } = resource.metadata;
-  // The mark of completion does not change the generation; but versions in a directory have no order.
+  // The mark of completion only changes the resourceVersion. In a directory, where versions have no order, it is
+  // ignored.
   return { awaits: hasOrderedVersion(resource.metadata) ? [...awaits, { ...last, resourceVersion }] : awaits, batch };
 }
 
@@ -251,7 +252,7 @@ const UNDONE = "undone";
  * Writes the decision about a batch into its record, unless another process has decided before: the first decision
  * counts.
  *
- * @returns the record after that; null: the record is gone, or belongs to no batch.
+ * @returns The record after that; null: the record is gone, or no longer belongs to the batch.
  */
 function decideBatch(client: ResourceClient, member: MarkedMember, decision: string): Promise<Resource | null> {
   const { resource } = member;
@@ -265,7 +266,7 @@ function decideBatch(client: ResourceClient, member: MarkedMember, decision: str
 
 const annotationOf = ({ metadata }: Resource, name: string): string | undefined => metadata.annotations?.[name];
 
-/** Restores all resources of a batch; true: the batch was complete after all, and stays. */
+/** Restores all resources of a batch. Resolves to true if the batch was complete after all: it then stays. */
 export async function undoBatch(client: ResourceClient, batch: readonly MarkedMember[]): Promise<boolean> {
   const record = batch.find(({ resource }) => annotationOf(resource, BATCH_COMPLETE) !== undefined);
   const decided = record && (await decideBatch(client, record, UNDONE));
@@ -280,7 +281,7 @@ export async function undoBatch(client: ResourceClient, batch: readonly MarkedMe
 const removeMarks = (client: ResourceClient, member: MarkedMember): Promise<Resource> =>
   changeResource(client, member, { annotations: {}, without: BATCH_ANNOTATIONS });
 
-/** A resource's name derives from the entity's name, or from its id if it has none. */
+/** The fault if the resource exists: its name derives from the entity's name, or from the id if it has no name. */
 function alreadyExists(step: ResourceStep): WriteFault {
   if (step.op !== "create") return changedFault(step.kind, step.resource.metadata.name);
   const { collection } = kinds[step.kind];
@@ -291,7 +292,9 @@ function alreadyExists(step: ResourceStep): WriteFault {
     : { kind: "primary-key", id: step.entity.id };
 }
 
-/** Waits for all calls that have begun, then throws the first error. */
+/**
+ * Calls `run` for all items. After an error, it starts no more calls, waits for those under way, and throws the error.
+ */
 export async function inParallel<Item>(items: readonly Item[], run: (item: Item) => Promise<unknown>): Promise<void> {
   const left = [...items];
   const errors: unknown[] = [];

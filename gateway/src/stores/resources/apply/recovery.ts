@@ -5,8 +5,8 @@ import { groupByBatch, isBatchComplete, type ResourceView } from "../view/build-
 import { finishMember, inParallel, type MarkedMember, undoBatch } from "./apply-plan.ts";
 
 /**
- * The record that marks the batch as complete comes last: as long as it exists, the batch cannot be mistaken for an
- * incomplete one.
+ * Removes the marks of a complete batch, and the resources that the batch removes. The record comes last: as long as it
+ * marks the batch as complete, the batch cannot be mistaken for an incomplete one.
  */
 export async function finishBatch(client: ResourceClient, batch: readonly MarkedMember[]): Promise<void> {
   const isLast = ({ resource }: MarkedMember) => resource.metadata.annotations?.[BATCH_COMPLETE] !== undefined;
@@ -18,8 +18,8 @@ export async function finishBatch(client: ResourceClient, batch: readonly Marked
 }
 
 /**
- * Recovers batches of dead writers: complete ones are finished, others are undone. Only under the lock, because a
- * running writer has batches too. Resolves to whether there were any.
+ * Recovers batches of dead writers: complete ones are finished, others are undone. The caller must hold the mutex,
+ * because a running writer has batches too. Resolves to whether there were any.
  */
 export async function recoverBatches(
   client: ResourceClient,
@@ -30,7 +30,7 @@ export async function recoverBatches(
     const complete = isBatchComplete(batch);
     log.warn(
       { batch: first?.mark.id, resources: batch.length, of: first?.mark.size },
-      `a writer that died left an incomplete batch: it is ${complete ? "completed" : "undone"}`,
+      `a writer that died left an unfinished batch: it is ${complete ? "finished" : "undone"}`,
     );
     if (complete || (await undoBatch(client, batch))) await finishBatch(client, batch);
   }
@@ -44,21 +44,21 @@ interface OrphanOptions {
   readonly log: Log;
   readonly signal: AbortSignal;
   readonly view: () => Promise<ResourceView>;
-  readonly inTurn: (run: () => Promise<void>) => Promise<void>;
+  readonly withMutex: (run: () => Promise<void>) => Promise<void>;
 }
 
 /**
  * Removes Secrets of the admin listener that no resource refers to and that belong to no pending write. Never rejects.
  */
 export async function removeOrphanedSecrets(options: OrphanOptions): Promise<void> {
-  const { client, orphanAge, log, signal, view, inTurn } = options;
+  const { client, orphanAge, log, signal, view, withMutex } = options;
   const find = async () =>
     unusedSecrets((await view()).resources, options).filter(
       ({ metadata }) => Date.parse(metadata.creationTimestamp ?? "") < Date.now() - orphanAge,
     );
   try {
     if ((await find()).length === 0 || signal.aborted) return;
-    await inTurn(async () => {
+    await withMutex(async () => {
       for (const secret of await find()) {
         const { uid, name } = secret.metadata;
         await client.remove(refOfSecret(secret), uid === undefined ? {} : { uid });
@@ -66,6 +66,6 @@ export async function removeOrphanedSecrets(options: OrphanOptions): Promise<voi
       }
     });
   } catch (error) {
-    if (!signal.aborted) log.warn({ err: error }, "cannot search for unreferenced Secrets");
+    if (!signal.aborted) log.warn({ err: error }, "unreferenced Secrets cannot be found or removed");
   }
 }

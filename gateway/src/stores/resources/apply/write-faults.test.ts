@@ -41,10 +41,11 @@ const causes: readonly (readonly [what: string, cause: unknown, told: string])[]
 ];
 
 for (const [what, cause, told] of causes) {
-  test(`reports ${what}`, () => assert.throws(() => throwUnavailable(cause), { message: prefix + told, cause }));
+  test(`the message for ${what} is: ${told}`, () =>
+    assert.throws(() => throwUnavailable(cause), { message: prefix + told, cause }));
 }
 
-test("reports the start of a long response", () => {
+test("the message for a long response contains only its start", () => {
   const page = new ApiServerError(502, { message: "x".repeat(10_000) });
   assert.throws(
     () => throwUnavailable(page),

@@ -11,7 +11,7 @@ export const refusedFault = (message: string): WriteFault => ({
 
 export const changedFault = (kind: Kind, name: string): WriteFault => ({
   kind: "changed",
-  message: `the ${kind} ${name} was changed in the meantime: try again`,
+  message: `the ${kind} ${name} was changed in the meantime`,
 });
 
 /** Translates an error of the client; `exists` is the fault for a resource that exists already. */
@@ -32,7 +32,7 @@ export function toWriteFault(
   }
 }
 
-/** Maximum characters of a message: a proxy before the API server may respond with a whole page. */
+/** Maximum characters of a message: a proxy in front of the API server may respond with a whole page. */
 const LONGEST = 300;
 
 export function throwUnavailable(cause: unknown): never {

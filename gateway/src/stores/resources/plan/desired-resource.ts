@@ -174,8 +174,8 @@ function withList(
 }
 
 /**
- * A user's own resource gets no name and no id that follow from it anyway: otherwise it would differ from the copy that
- * the user keeps elsewhere.
+ * Leaves out name and id where they follow from a resource that a user wrote without them: otherwise the resource would
+ * differ from the copy that the user keeps elsewhere.
  */
 function withStableIdentity(made: Resource, { id, entity, held, homeNamespace }: DesiredResourceOptions): Members {
   const spec = made.spec ?? {};

@@ -31,7 +31,7 @@ const before = resource(
 );
 const wanted = (spec: Fields, more: object = {}) => ({ spec, annotations: {}, ...more });
 
-test("applies changed fields and fields that Sluice applied before, but no unchanged fields of other managers", () => {
+test("the admin API applies changed fields and fields that it applied before, but no unchanged fields of other managers", () => {
   const { ours, owners, managedFields } = divideByOwner(
     "Service",
     before,
@@ -42,7 +42,7 @@ test("applies changed fields and fields that Sluice applied before, but no uncha
   assert.deepEqual([owners, managedFields], [[], undefined]);
 });
 
-test("names the manager of each field that would change or be removed", () => {
+test("the manager of each field that would change or be removed is named", () => {
   const { owners, managedFields } = divideByOwner("Service", before, wanted({ host: "b", port: 80 }));
   assert.deepEqual(owners, [
     { manager: "gitops", field: ".spec.tags" },
@@ -57,13 +57,13 @@ test("names the manager of each field that would change or be removed", () => {
   ]);
 });
 
-test("returns the fields with which the change can be undone", () => {
+test("the fields with which the change can be undone are returned", () => {
   const { undo } = divideByOwner("Service", before, wanted({ host: "b", port: 81 }));
   assert.deepEqual(undo.spec, { host: "a", port: 80, retries: 1, tags: ["a"] });
   assert.deepEqual(undo.metadata.annotations, { mine: "1" });
 });
 
-test("adds annotations, removes Sluice's own annotations, and keeps annotations of other managers", () => {
+test("the admin API adds annotations, removes its own annotations, and does not apply those of other managers", () => {
   const { ours } = divideByOwner(
     "Service",
     before,
@@ -72,7 +72,7 @@ test("adds annotations, removes Sluice's own annotations, and keeps annotations 
   assert.deepEqual(ours.metadata.annotations, { new: "2" });
 });
 
-test("identifies items of lists by the keys that the schema names", () => {
+test("items of lists are identified by the keys that the schema names", () => {
   const pool = resource(
     { name: "pool", targets: [{ target: "a:80", weight: 1 }, { target: "b:80" }] },
     entry("gitops", {
@@ -102,7 +102,7 @@ test("identifies items of lists by the keys that the schema names", () => {
   );
 });
 
-test("owns single members inside records", () => {
+test("the members of a record may have different managers", () => {
   const limit = resource(
     { plugin: "rate-limiting", config: { minute: 5, redis: { host: "a", port: 1 } } },
     entry("gitops", { "f:plugin": {}, "f:config": { ".": {}, "f:minute": {}, "f:redis": { "f:host": {} } } }),
@@ -113,7 +113,7 @@ test("owns single members inside records", () => {
   assert.deepEqual([ours.spec, owners], [{ config: { redis: { port: 2 } } }, []]);
 });
 
-test("treats all fields as Sluice's own if there are no managers", () => {
+test("all fields count as those of the admin API if there are no managers", () => {
   const file = resource({ host: "a", retries: 1 });
   const { ours, owners, managedFields } = divideByOwner("Service", file, wanted({ host: "a", readTimeout: 5 }));
   assert.deepEqual(ours.spec, { host: "a", readTimeout: 5 });
@@ -121,6 +121,6 @@ test("treats all fields as Sluice's own if there are no managers", () => {
   assert.deepEqual([owners, managedFields, otherOwners(file)], [[], undefined, []]);
 });
 
-test("lists other managers of the spec, but not writers of the status", () => {
+test("other managers are those of the spec, but not writers of the status", () => {
   assert.deepEqual(otherOwners(before), [{ manager: "gitops", field: ".spec" }]);
 });

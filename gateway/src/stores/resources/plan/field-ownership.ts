@@ -27,7 +27,9 @@ export interface OwnershipDivision {
   readonly undo: Pick<Resource, "metadata" | "spec">;
   /** Other managers whose fields would change. */
   readonly owners: readonly FieldOwner[];
-  /** The managedFields after taking over: fields of other managers are not removed by leaving them out of an apply. */
+  /**
+   * The managedFields after taking over the fields to remove: otherwise, leaving them out of an apply would keep them.
+   */
   readonly managedFields?: ManagedFields;
 }
 
@@ -113,8 +115,8 @@ function ownersOf(entries: readonly Entry[], key: string): readonly FieldOwner[]
 const pathOf = (key: string): FieldPath => JSON.parse(key);
 
 /**
- * Whether a field would remain although our apply leaves it out: because another manager owns it, or this manager by
- * another operation than apply.
+ * Whether a field would remain although our apply leaves it out: because another manager owns it, or this manager by a
+ * different operation than apply.
  */
 const isHeld = (resource: Resource, key: string): boolean =>
   entriesOf(resource).some((entry) => entry !== applyEntry(resource) && fieldsOf(entry, "f:spec").has(key));

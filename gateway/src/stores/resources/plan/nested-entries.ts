@@ -1,4 +1,4 @@
-/** Entities that are entries in the resource of another one: keys, targets and SNIs. */
+/** Entities that are entries in the resource of another entity: keys, targets and SNIs. */
 import { kindOfCollection, type Resource, type ResourceCollection } from "@sluice/crds";
 import { type Collection, type Entity, type ResourceKind, referencedId, resourceKinds } from "@sluice/model";
 import type { Tables } from "../../tables/index.ts";
@@ -35,7 +35,7 @@ interface EntryChange {
   readonly parentId: string;
   readonly view: ResourceView;
   readonly next: Tables;
-  /** Invalid entries that are removed, by `claimKey` of their ids. */
+  /** `<collection> <id>` of the removed entities: an invalid entry is only removed if it is one of them. */
   readonly removed: ReadonlySet<string>;
   readonly write: (entity: Entity, before: unknown) => unknown;
 }

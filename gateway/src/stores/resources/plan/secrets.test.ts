@@ -23,7 +23,7 @@ const consumer = (namespace: string, ref: object) =>
 
 /** The resources that refer to the Secret `key` of the home namespace, and whether it is in use. */
 const cases: readonly (readonly [string, readonly Resource[], boolean])[] = [
-  ["nobody", [], false],
+  ["no resource", [], false],
   ["a Consumer of the home namespace", [consumer("home", { name: "key" })], true],
   [
     "a Consumer of another namespace that names the Secret's namespace",

@@ -73,7 +73,7 @@ export function planWrites(view: ResourceView, writes: readonly Write[], options
   return { effects: written.effects, steps, secrets, unused: newlyUnused(view, after, options) };
 }
 
-/** Most writes leave no Secret unreferenced, and finding other references means a scan of all resources. */
+/** Scans all resources only if the write drops a reference to a Secret, which few writes do. */
 function newlyUnused(
   { resources }: ResourceView,
   after: ReadonlyMap<Resource, Resource["spec"] | null>,
@@ -96,7 +96,7 @@ interface TouchedResource {
   readonly id: string;
   /** Undefined: the resource does not exist yet. */
   readonly held: EntityInResource | undefined;
-  /** Whether the resource is removed: an invalid entity is removed with its resource. */
+  /** Whether the entity of the resource is invalid and is removed: its resource is then removed with it. */
   readonly goes: boolean;
 }
 
@@ -172,7 +172,9 @@ const ownedFault = (kind: ResourceKind, { metadata }: Resource, owners: Ownershi
   owners,
 });
 
-/** A renamed entity keeps the name of its resource: a new entity with the old name gets another one. */
+/**
+ * A renamed entity keeps the name of its resource, so a new entity with the old name needs a different resource name.
+ */
 function withFreeName(
   resource: Resource,
   { kind, id, view }: { kind: ResourceKind; id: string; view: ResourceView },

@@ -39,7 +39,7 @@ export interface LiveResources {
 export interface LiveResourcesOptions {
   readonly client: ResourceClient;
   readonly homeNamespace: string;
-  /** Other namespaces to read; all when empty. */
+  /** The namespaces to read in addition to the home namespace; all when empty. */
   readonly namespaces: readonly string[];
   readonly class: string;
   readonly log: Log;
@@ -161,7 +161,8 @@ export async function caughtUpCondition(
   ).catch(throwUnavailable);
   const isThere = (kind: ViewedKind, [key, { metadata }]: readonly [string, Resource]) => {
     const { generation, ...version } = { kind, ...metadata };
-    // Batch annotations do not change the generation; but versions in a directory have no order.
+    // Batch annotations do not change the generation, so versions are compared. Those of a directory have no order:
+    // there the generation is compared instead.
     return reflectsWrite(resources[kind].get(key), {
       ...version,
       ...(!hasOrderedVersion(version) && generation && { generation }),

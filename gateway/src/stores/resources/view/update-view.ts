@@ -46,7 +46,7 @@ export function updateView(before: ResourceView, changed: ReadonlySet<string>, c
   }
   // Removed entities first: a new one may have the same name.
   for (const key of news.keys()) draft.drop(key);
-  // A conflict between two claims depends on age and on all other claims, so the view is rebuilt.
+  // The outcome of a conflict between two claims depends on age and on all other claims, so the view is rebuilt.
   for (const [key, part] of news) if (part && !draft.put(key, part)) return buildResourceView(resources, context);
   return draft.finish();
 }
