@@ -109,7 +109,7 @@ export function openPostgres(options: PostgresOptions): Database {
 /** The name of a prepared statement in its connection: equal texts share one statement. */
 const nameOf = (text: string): string => hash("sha1", text);
 
-/** If attempts at several addresses fail, their errors have the messages: the one that contains them has none. */
+/** The message of an error. If attempts at several addresses fail, only the errors inside the error have messages. */
 function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === "") return error.errors.map(messageOf).join("; ");
   return error instanceof Error ? error.message : String(error);

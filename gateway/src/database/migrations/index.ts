@@ -28,8 +28,7 @@ export const migrations: readonly Migration[] = [
   { name: "001_upstream_headers", up: "alter table services add column upstream_headers jsonb;" },
   {
     // `created_at` is truncated to whole seconds, so a key must end one second later than `created_at + ttl` to live
-    // for
-    // its full `ttl`.
+    // for its full `ttl`.
     name: "002_key_end",
     up: writeAllFunction("create or replace", "created_at + ttl <= extract(epoch from clock_timestamp()) - 1"),
   },
