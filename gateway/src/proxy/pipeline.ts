@@ -3,7 +3,7 @@
  *
  *     open (match) -> access (checks, plugins) -> a direct response or a forward plan -> respond -> finish (log)
  *
- * It is synchronous as long as no plugin is asynchronous.
+ * It is synchronous unless a plugin is asynchronous.
  */
 
 import type { DirectResponse } from "@sluice/plugin-sdk";
@@ -92,7 +92,7 @@ export class Pipeline {
     return { exchange };
   }
 
-  /** Runs checks and plugins. Never throws or rejects: a bug answers 500 and is logged with its cause. */
+  /** Runs checks and plugins. Never throws or rejects: a bug is answered with 500 and logged with its cause. */
   access(exchange: LiveExchange): AccessResult | Promise<AccessResult> {
     const { route } = exchange;
     const unavailable = route._sluice?.unavailable;
@@ -250,7 +250,9 @@ export class Pipeline {
   }
 }
 
-/** After an interim status (1xx, RFC 9110 section 15.2) the client would wait for the final response. */
+/**
+ * Replaces an interim status (1xx, RFC 9110 section 15.2), after which the client would wait for the final response.
+ */
 const finalResponse = (response: DirectResponse): DirectResponse =>
   response.status >= FIRST_FINAL_STATUS
     ? response

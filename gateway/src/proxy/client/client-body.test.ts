@@ -16,7 +16,7 @@ function sink(): BodySink & { readonly got: string[] } {
   };
 }
 
-test("keeps data that arrives between two attempts for the second, with its end", () => {
+test("a client body keeps the data and the end that arrive between two attempts for the second attempt", () => {
   const body = new ClientBody(null, () => {});
   const [first, second] = [sink(), sink()];
   body.forwardTo(first);
@@ -30,7 +30,7 @@ test("keeps data that arrives between two attempts for the second, with its end"
   assert.deepEqual(first.got, []);
 });
 
-test("requests more data again when the second attempt begins", () => {
+test("a client body requests more data again when the second attempt begins", () => {
   let asked = 0;
   const body = new ClientBody(null, () => asked++);
   body.forwardTo(sink());
@@ -39,7 +39,7 @@ test("requests more data again when the second attempt begins", () => {
   assert.deepEqual([asked, body.wanted], [2, true]);
 });
 
-test("holds no data when the body is dropped or replaced", () => {
+test("a client body holds no data after it was dropped or replaced", () => {
   const body = new ClientBody(null, () => {});
   body.replace(Buffer.from("other"));
   body.hold();

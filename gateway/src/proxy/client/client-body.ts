@@ -4,7 +4,7 @@
  */
 import { ByteView } from "../sockets/byte-view.ts";
 
-/** The client disconnected or sent a malformed body: the rest does not arrive, and no response is expected. */
+/** The rest of the body will not arrive, because the connection or stream of its client was closed. */
 export class BodyLostError extends Error {
   override readonly name = "BodyLostError";
 
@@ -16,9 +16,11 @@ export class BodyLostError extends Error {
 /** Consumer of a body. */
 export interface BodySink {
   take(view: ByteView): void;
-  /** Called after all pieces of one read. Returns false when `take` must wait for `ClientBody.drained`. */
+  /**
+   * Called after all pieces of one read. Returns false if no more may be passed to `take` before `ClientBody.drained`.
+   */
   send(): boolean;
-  /** The body is complete. Trailers are lines in wire format; "" when there are none. */
+  /** Called when the body is complete. Trailers are lines in wire format; "" when there are none. */
   finish(trailers: string): void;
 }
 
@@ -54,7 +56,7 @@ export class ClientBody {
     return this.#whole === null ? this.#declared : this.#whole.length;
   }
 
-  /** True once a byte may have reached an upstream: no other upstream can be tried then. */
+  /** True once a byte may have reached an upstream: from then on, no other upstream can be tried. */
   get begun(): boolean {
     return this.#begun;
   }
@@ -64,7 +66,10 @@ export class ClientBody {
     return this.#use !== "held" && !this.#blocked;
   }
 
-  /** Whether reading has begun: a client that expects 100 Continue then has to receive it. */
+  /**
+   * Whether a plugin or an upstream reads the body, or it is discarded. A client that waits for 100 Continue must get
+   * it.
+   */
   get isRead(): boolean {
     return this.#use !== "held";
   }
@@ -78,7 +83,9 @@ export class ClientBody {
     return this.#whole;
   }
 
-  /** The complete body; null when longer than `limit` bytes. The body is still forwarded. Rejects with BodyLostError. */
+  /**
+   * Returns the complete body; null when longer than `limit` bytes. It is still forwarded. Rejects with BodyLostError.
+   */
   async read(limit: number): Promise<Buffer | null> {
     if (this.#whole === null) {
       if ((this.#declared ?? 0) > limit || this.#seen.length > 0) return null;
@@ -87,7 +94,7 @@ export class ClientBody {
     return this.#whole !== null && this.#whole.length <= limit ? this.#whole : null;
   }
 
-  /** Forwards other bytes instead. The rest of the client's body is discarded. */
+  /** Sets the bytes to forward instead of the client's body. The rest of the client's body is discarded. */
   replace(body: Buffer): void {
     this.#whole = body;
     this.#seen = [];
@@ -108,7 +115,7 @@ export class ClientBody {
     else if (this.wanted) this.#onWanted();
   }
 
-  /** The sink failed before it received data: pieces that arrive now are kept for the next sink. */
+  /** Detaches a sink that failed before it received data. Pieces that arrive from now on are kept for the next sink. */
   hold(): void {
     if (this.#use !== "forwarded") return;
     this.#use = "held";
@@ -116,7 +123,7 @@ export class ClientBody {
     this.#blocked = false;
   }
 
-  /** The sink accepts data again. */
+  /** Called when the sink accepts data again. */
   drained(): void {
     this.#blocked = false;
     if (!this.#ended) this.#onWanted();
@@ -136,7 +143,7 @@ export class ClientBody {
     else if (this.#use !== "dropped") this.#seen.push(view.keep());
   }
 
-  /** All pieces of one read have been passed on. */
+  /** Called when all pieces of one read have been passed to `take`. */
   flush(): void {
     if (this.#sink?.send() === false) this.#blocked = true;
   }
@@ -152,7 +159,7 @@ export class ClientBody {
     this.#sink?.finish(trailers);
   }
 
-  /** The client disconnected: the rest of the body will not arrive. */
+  /** Called when the client has disconnected: the rest of the body will not arrive. */
   lose(): void {
     this.#lost = true;
     this.#sink = null;

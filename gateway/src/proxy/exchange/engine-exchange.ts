@@ -1,6 +1,6 @@
 /**
- * One exchange between a client and an upstream: applies the pipeline's decisions. Subclasses write to a client, and
- * open the call of the upstream.
+ * One exchange between a client and an upstream: applies the pipeline's decisions. Subclasses write to the client, and
+ * open the call to the upstream.
  */
 import type { DirectResponse } from "@sluice/plugin-sdk";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
@@ -19,15 +19,15 @@ export interface EngineExchangeContext {
 /** The upstream side of an exchange. */
 interface Call {
   start(): void;
-  /** The client accepts data again. */
+  /** Called when the client accepts data again. */
   resume(): void;
-  /** The response is not wanted any more. */
+  /** Cancels the request, because its response is no longer wanted. */
   abort(): void;
 }
 
 const NO_CONTENT = 204;
 const NOT_MODIFIED = 304;
-/** nginx's status for a client that disconnected before its response; visible to plugins only. */
+/** nginx's status for a client that disconnected before its response. It is logged and counted, but never sent. */
 const CLIENT_CLOSED = 499;
 
 export abstract class EngineExchange<Context extends EngineExchangeContext, UpstreamCall extends Call> {
@@ -44,11 +44,11 @@ export abstract class EngineExchange<Context extends EngineExchangeContext, Upst
   }
 
   protected abstract callTo(forward: ForwardPlan): UpstreamCall;
-  /** Writes a complete response. `finish` follows. */
+  /** Writes a complete response. `finish` is called once it has been written. */
   protected abstract writeOwn(response: GatewayResponse): void;
   /** Breaks off the response, so that the client cannot mistake it for a complete one. */
   protected abstract breakOff(reason: string): void;
-  /** The response has been written. The client may still be sending. */
+  /** Called when the response has been written. The client may still be sending. */
   protected abstract onFinished(): void;
 
   protected startCall(call: UpstreamCall): void {
@@ -66,7 +66,7 @@ export abstract class EngineExchange<Context extends EngineExchangeContext, Upst
     return this.#isOver;
   }
 
-  /** The client disconnected. */
+  /** Called when the client has disconnected. */
   abort(): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -76,7 +76,7 @@ export abstract class EngineExchange<Context extends EngineExchangeContext, Upst
     this.context.pipeline.finish(this.exchange);
   }
 
-  /** The client's body is malformed or does not arrive. */
+  /** Called when the client's body is malformed or does not arrive. */
   reject(fault: GatewayErrorName): void {
     if (this.#isOver) return;
     this.call?.abort();
@@ -84,7 +84,7 @@ export abstract class EngineExchange<Context extends EngineExchangeContext, Upst
     else this.#answer(fault);
   }
 
-  /** The client accepts data again. */
+  /** Called when the client accepts data again. */
   drained(): void {
     this.call?.resume();
   }
@@ -116,7 +116,7 @@ export abstract class EngineExchange<Context extends EngineExchangeContext, Upst
     this.onFinished();
   }
 
-  /** The client's connection is a tunnel now. */
+  /** Marks the exchange as over without `finish`, because the client's connection becomes a tunnel. */
   protected handOver(): void {
     this.#isOver = true;
   }
@@ -159,7 +159,9 @@ export abstract class EngineExchange<Context extends EngineExchangeContext, Upst
   }
 }
 
-/** A name with several addresses fails with one error per address and an empty message of its own. */
+/**
+ * A failed connection to a name with several addresses is an AggregateError without a message: one error per address.
+ */
 function reasonOf(error: Error): string {
   if (error instanceof AggregateError && error.message === "") return error.errors.map(reasonOf).join("; ");
   return error.message || errorCodeOf(error) || error.name;

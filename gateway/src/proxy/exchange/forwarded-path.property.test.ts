@@ -50,8 +50,9 @@ const sent = fc
   )
   .map((parts) => parts.join(""));
 
-/** For a route with a prefix path; a regular expression could match any part, even half an escape. */
+/** Prefix paths of routes. */
 const matched = fc.constantFrom("/open", "/open/", "/open/in", "/");
+/** Paths of routes that are regular expressions: they can match any part of a path, even half an escape. */
 const expressions = [/^\/open[^/]*/, /^\/open\/.*%/, /^\/[^/]*\/?/, /^\/open\/?\.*/] as const;
 
 /** RFC 3986 section 5.2.4, step by step, after section 6.2.2.2: unreserved characters are decoded first. */
@@ -83,8 +84,8 @@ function resolveByRfc3986(path: string): string {
 const resolveByServlet = (path: string): string => resolveByRfc3986(path.replace(/;[^/]*/g, ""));
 
 const resolvers = {
-  "WHATWG URL": (path: string) => new URL(`http://upstream${path}`).pathname,
-  "RFC 3986": resolveByRfc3986,
+  "a WHATWG URL parser": (path: string) => new URL(`http://upstream${path}`).pathname,
+  "an RFC 3986 parser": resolveByRfc3986,
   "a servlet container": resolveByServlet,
 };
 
@@ -116,7 +117,7 @@ for (const [name, resolve] of Object.entries(resolvers)) {
     );
   });
 
-  test(`a path that ${name} resolves stays below the service's path when an expression's match is stripped`, () => {
+  test(`a path that ${name} resolves stays below the service's path when the match of a regular expression is stripped`, () => {
     fc.assert(
       fc.property(fc.constantFrom(...expressions), sent, joins, (expression, rest, join) => {
         const target = parseRequestTarget(`/open${rest}`);

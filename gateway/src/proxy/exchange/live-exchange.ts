@@ -38,9 +38,9 @@ export interface ForwardPlan {
 
 /** Observes the attempts of an exchange. None of these methods throws. */
 export interface AttemptObserver {
-  /** An attempt at `exchange.target` begins; the upstream request has not been built yet. */
+  /** Called when an attempt at `exchange.target` begins, before the upstream request is built. */
   tried?(exchange: LiveExchange, forward: ForwardPlan): void;
-  /** The attempt failed before a response arrived. Another may follow. */
+  /** Called when an attempt failed before a response arrived. Another attempt may follow. */
   failed?(exchange: LiveExchange, error: Error): void;
 }
 
@@ -54,7 +54,7 @@ export class LiveExchange implements Exchange {
   readonly timings: { -readonly [Name in keyof Timings]: Timings[Name] };
   /** Plugin chains for the request's scheme. */
   readonly chains: RouteChains;
-  /** Plugin steps of the respond and log phases, and of the access phase. */
+  /** The plugins that run in all phases. Replaced when the access phase identifies a consumer. */
   chain: PluginChain;
   consumer: Consumer | null = null;
   credential: SnapshotCredential | null = null;
@@ -146,7 +146,7 @@ export class LiveExchange implements Exchange {
     return this.#traffic.bytesOut;
   }
 
-  /** Starts an attempt; null: no target is left. */
+  /** Starts an attempt at the target; null: no target is left. */
   beginTry(target: UpstreamTarget | null, forward: ForwardPlan): void {
     this.timings.forwarded = performance.now();
     this.target = target;

@@ -5,17 +5,17 @@ import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import type { LiveExchange } from "./live-exchange.ts";
 import type { IncomingRequest } from "./request.ts";
 
-/** `application/grpc`, with an optional format (`+proto`); not gRPC-Web, which runs over HTTP/1.1. */
+/** `application/grpc`, with an optional format (`+proto`); not gRPC-Web, which also runs over HTTP/1.1. */
 const GRPC = /^application\/grpc(?:$|[+;\s])/i;
 
 export const isGrpc = (request: IncomingRequest): boolean => GRPC.test(request.header("content-type") ?? "");
 
-/** Whether the upstream speaks gRPC only; for others it depends on the request. */
+/** Whether the upstream speaks only gRPC. With other protocols, the content type of the request decides. */
 export const isGrpcService = ({ protocol }: Service): boolean => protocol === "grpc" || protocol === "grpcs";
 
 const STATUS = /^\d{1,2}$/;
 
-/** The status of a call from the final headers or trailers (flat list) of its response; null: absent. */
+/** The status of a call from the final headers or trailers (flat list) of its response; null: absent or invalid. */
 export function grpcStatusOf(fields: readonly (string | Buffer)[]): number | null {
   for (let at = 0; at < fields.length; at += 2) {
     const value = String(fields[at + 1]);
@@ -30,8 +30,9 @@ const SERVER_FAULTS: ReadonlySet<number> = new Set([2, 4, 12, 13, 14, 15]);
 export const isServerFault = (status: number): boolean => SERVER_FAULTS.has(status);
 
 /**
- * Checks that a request uses a protocol that its route serves. Null when it does, else the response. If route or service require gRPC the client must use HTTP/2: an HTTP/1.1 client
- * would not receive the trailers of a gRPC upstream.
+ * Checks that a request uses a protocol that its route serves. Returns null when it does, else the response. If the
+ * route or the service requires gRPC, the client must use HTTP/2: an HTTP/1.1 client would not receive the trailers of
+ * a gRPC upstream.
  */
 export function checkProtocol({ route, request, service }: LiveExchange): DirectResponse | GatewayErrorName | null {
   const { protocols } = route;

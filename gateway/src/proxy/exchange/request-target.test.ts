@@ -17,7 +17,13 @@ const targets: readonly (readonly [rule: string, sent: string, path: string, que
   ["preserves an empty query", "/a?", "/a", "?", "/a"],
   ["decodes unreserved characters", "/%61%2D%7e", "/a-~", "", "/a-~"],
   ["keeps reserved characters encoded, in upper case", "/a%2fb%3f%23%25", "/a%2Fb%3F%23%25", "", "/a%2Fb%3F%23%25"],
-  ["decodes unreserved characters and escapes them again", "/a%20b%22", '/a b"', "", "/a%20b%22"],
+  [
+    "decodes a space and a quotation mark, and escapes them when they are forwarded",
+    "/a%20b%22",
+    '/a b"',
+    "",
+    "/a%20b%22",
+  ],
   [
     "escapes characters that a client may send but an upstream should not receive",
     "/a|b^c",
@@ -28,20 +34,32 @@ const targets: readonly (readonly [rule: string, sent: string, path: string, que
   ["reads UTF-8", "/caf%c3%a9", "/café", "", "/caf%C3%A9"],
   ["reads raw bytes as UTF-8", "/caf\u00c3\u00a9", "/café", "", "/caf%C3%A9"],
   ["encodes raw bytes of a query", "/a?q=\u00c3\u00a9&\u00ff", "/a", "?q=%C3%A9&%FF", "/a"],
-  ["keeps bytes that are not UTF-8", "/a%ff", "/a%FF", "", "/a%FF"],
+  ["keeps encoded bytes that are not UTF-8", "/a%ff", "/a%FF", "", "/a%FF"],
   ["removes dot segments", "/a/./b/../c", "/a/c", "", "/a/c"],
   ["removes encoded dot segments", "/a/%2e%2E/c", "/c", "", "/c"],
   ["does not climb above the root", "/../../etc", "/etc", "", "/etc"],
   ["ends in a slash after a dot segment", "/a/..", "/", "", "/"],
   ["merges slashes", "//a///b//", "/a/b/", "", "/a/b/"],
   ["keeps names that begin with a dot", "/.well-known/..a", "/.well-known/..a", "", "/.well-known/..a"],
-  ["keeps an escape that an escape would complete", "/%252e%252E", "/%252e%252E", "", "/%252e%252E"],
+  ["keeps an encoded percent sign that would form another escape", "/%252e%252E", "/%252e%252E", "", "/%252e%252E"],
   ["does not change a query", "/a?%&%2&%zz", "/a", "?%&%2&%zz", "/a"],
   ["escapes a backslash", "/a\\..\\b%5C", "/a\\..\\b\\", "", "/a%5C..%5Cb%5C"],
-  ["escapes bytes that are not text", "/a%09%0A%00/..%09/", "/a\t\n\0/..\t/", "", "/a%09%0A%00/..%09/"],
+  [
+    "decodes control characters, and escapes them when they are forwarded",
+    "/a%09%0A%00/..%09/",
+    "/a\t\n\0/..\t/",
+    "",
+    "/a%09%0A%00/..%09/",
+  ],
   ["removes dot segments that are encoded in part", "/a/.%2e/%2E./b", "/b", "", "/b"],
   ["keeps overlong UTF-8 encoded", "/a/%c0%ae%c0%ae/b", "/a/%C0%AE%C0%AE/b", "", "/a/%C0%AE%C0%AE/b"],
-  ["keeps parameters of segments that have a name", "/a;v=1/b;/..a;x", "/a;v=1/b;/..a;x", "", "/a;v=1/b;/..a;x"],
+  [
+    "keeps parameters of segments that are not dot segments",
+    "/a;v=1/b;/..a;x",
+    "/a;v=1/b;/..a;x",
+    "",
+    "/a;v=1/b;/..a;x",
+  ],
 ];
 
 for (const [rule, sent, path, query, wire] of targets) {
@@ -110,7 +128,7 @@ const paths = fc
   )
   .map((parts) => Buffer.from(`/${parts.join("")}`, "utf8").toString("latin1"));
 
-test("the wire form of a normalized path normalizes to the same path, and `plain` means that it has no escapes", () => {
+test("the wire form of a normalized path normalizes to the same path, and the wire form of a `plain` path is the path itself", () => {
   fc.assert(
     fc.property(paths, (sent) => {
       const target = parseRequestTarget(sent);

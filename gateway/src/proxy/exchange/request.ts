@@ -15,14 +15,14 @@ export interface RequestHead {
   readonly target: string;
   /** 1.0, 1.1 or 2 */
   readonly httpVersion: string;
-  /** A fault that the engine's parser accepted, although the request must be refused. */
+  /** Set if the engine's parser accepted a request that must be refused. */
   readonly fault: GatewayErrorName | null;
   /** Flat list in received order: name, value, name, value. */
   readonly rawHeaders: readonly string[];
   readonly peer: ConnectionPeer;
   /** Null when the request has none. */
   readonly body: ClientBody | null;
-  /** The value of a header by its lower-case name; several are joined by ", ". */
+  /** The value of a header, by its lower-case name; several values are joined by ", ". */
   header(name: string): string | undefined;
   /** All values of a header in received order, not joined. */
   headerValues(name: string): readonly string[];
@@ -90,7 +90,7 @@ export class IncomingRequest implements ExchangeRequest, RoutableRequest {
   }
 }
 
-/** RFC 3986: a name or an address with an optional port up to 65535, whose digits may be missing; or an empty host. */
+/** RFC 3986: a name or an address with an optional port, at most 65535 and possibly empty; or an empty host. */
 export const HOST =
   /^(?:(?:\[[\da-f:.]+\]|(?:[\w\-.~!$&'()*+,;=]|%[\da-f]{2})+)(?::0*(?:\d{1,4}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5])?)?)?$/i;
 

@@ -1,6 +1,6 @@
 /**
- * Every combination of service path, route path, stripping and request path, with the upstream's path for both path
- * handlings (Kong's own fixture has the same shape). `-` is a route without paths.
+ * Combinations of service path, route path, stripping and request path, each with the upstream's path for `v0` and for
+ * `v1` (Kong's own fixture has the same shape). `-` is a route without paths.
  */
 export const upstreamPathTable = `
 /          -        strip  /             /                       /

@@ -16,7 +16,7 @@ const cases: readonly (readonly [
   ["the peer when it is not trusted", "x-real-ip", "9.9.9.9", "1.1.1.1", "9.9.9.9"],
   ["the address that a trusted peer names", "x-real-ip", "10.0.0.1", "1.1.1.1", "1.1.1.1"],
   ["the peer when a trusted peer names no client", "x-real-ip", "10.0.0.1", undefined, "10.0.0.1"],
-  ["the peer when a trusted one names nonsense", "x-real-ip", "10.0.0.1", "client", "10.0.0.1"],
+  ["the peer when a trusted peer names something else than an address", "x-real-ip", "10.0.0.1", "client", "10.0.0.1"],
   ["the last untrusted address of a chain", "x-forwarded-for", "10.0.0.1", "6.6.6.6, 1.1.1.1, 10.0.0.2", "1.1.1.1"],
   [
     "the first address of a chain in which all are trusted",
@@ -25,9 +25,9 @@ const cases: readonly (readonly [
     "10.0.0.3, 10.0.0.2",
     "10.0.0.3",
   ],
-  ["an address of IPv6", "x-real-ip", "10.0.0.1", "2001:db8::1", "2001:db8::1"],
+  ["an IPv6 address", "x-real-ip", "10.0.0.1", "2001:db8::1", "2001:db8::1"],
   [
-    "an address without the port that a proxy wrote",
+    "an address without the port that a proxy appended",
     "x-forwarded-for",
     "10.0.0.1",
     "6.6.6.6, 80.7.7.7:1234",
@@ -35,7 +35,13 @@ const cases: readonly (readonly [
   ],
   ["an IPv6 address without its port", "x-forwarded-for", "10.0.0.1", "6.6.6.6, [2001:DB8::1]:443", "2001:db8::1"],
   ["an address in brackets without a port", "x-forwarded-for", "10.0.0.1", "6.6.6.6,[2001:db8:0:0::1] ", "2001:db8::1"],
-  ["behind a trusted proxy with a port", "x-forwarded-for", "10.0.0.1", "1.1.1.1,10.0.0.2:80\t", "1.1.1.1"],
+  [
+    "the address before that of a trusted proxy with a port",
+    "x-forwarded-for",
+    "10.0.0.1",
+    "1.1.1.1,10.0.0.2:80\t",
+    "1.1.1.1",
+  ],
   [
     "the IPv4 address of an IPv4-mapped IPv6 address",
     "x-forwarded-for",
@@ -44,26 +50,38 @@ const cases: readonly (readonly [
     "1.2.3.4",
   ],
   [
-    "trusted if it is the IPv4-mapped form of a trusted address",
+    "the address before the IPv4-mapped form of a trusted address",
     "x-forwarded-for",
     "10.0.0.1",
     "1.1.1.1, ::FFFF:10.0.0.2",
     "1.1.1.1",
   ],
-  ["the same for every spelling of an IPv6 address", "x-real-ip", "10.0.0.1", "2001:0DB8:0:0::0001", "2001:db8::1"],
+  ["the canonical form of an IPv6 address", "x-real-ip", "10.0.0.1", "2001:0DB8:0:0::0001", "2001:db8::1"],
   ["an address without its zone", "x-real-ip", "10.0.0.1", "fe80::1%eth0", "fe80::1"],
   [
-    "the last trusted address before an invalid entry",
+    "the trusted address that follows an invalid entry",
     "x-forwarded-for",
     "10.0.0.1",
     "6.6.6.6, unknown, 10.0.0.2",
     "10.0.0.2",
   ],
   ["the peer when the last entry is empty", "x-forwarded-for", "10.0.0.1", "6.6.6.6, ", "10.0.0.1"],
-  ["the peer when the entry has an invalid port", "x-forwarded-for", "10.0.0.1", "6.6.6.6, 1.1.1.1:65536", "10.0.0.1"],
-  ["the peer when the entry has an invalid address", "x-forwarded-for", "10.0.0.1", "6.6.6.6, 01.1.1.1", "10.0.0.1"],
   [
-    "the peer when an address is followed by other text",
+    "the peer when the last entry has an invalid port",
+    "x-forwarded-for",
+    "10.0.0.1",
+    "6.6.6.6, 1.1.1.1:65536",
+    "10.0.0.1",
+  ],
+  [
+    "the peer when the last entry has an invalid address",
+    "x-forwarded-for",
+    "10.0.0.1",
+    "6.6.6.6, 01.1.1.1",
+    "10.0.0.1",
+  ],
+  [
+    "the peer when other text follows the address of the last entry",
     "x-forwarded-for",
     "10.0.0.1",
     "6.6.6.6, 1.1.1.1 x",
@@ -101,7 +119,7 @@ const own = fc.oneof(
     .map(String),
 );
 
-test("the client's own entries of X-Forwarded-For never determine which address is counted", () => {
+test("the client's own entries of X-Forwarded-For never determine the address of the client", () => {
   const trust = createTrustedProxies(["10.0.0.0/8"], "x-forwarded-for");
   const clientOf = (value: string) => trust.clientAddress("10.0.0.1", () => value);
   fc.assert(
@@ -124,7 +142,7 @@ for (const [written, canonical] of [
   ["fe80::1%eth0", "fe80::1"],
   ["", ""],
 ] as const)
-  test(`the address ${written} is counted and forwarded as ${canonical}`, () =>
+  test(`the canonical form of the address "${written}" is "${canonical}"`, () =>
     assert.equal(canonicalAddress(written), canonical));
 
 test("a set of trusted proxies accepts addresses and blocks of both families, and refuses any other text", () => {

@@ -9,7 +9,7 @@ export interface GatewayHeaderNames {
   readonly upstreamLatency: HeaderName;
   readonly proxyLatency: HeaderName;
   readonly responseLatency: HeaderName;
-  /** All names in lower case: another Sluice gateway before or after this gateway sends these headers too. */
+  /** All names in lower case. Headers with these names that another Sluice gateway has sent are dropped. */
   readonly all: ReadonlySet<string>;
 }
 
@@ -54,7 +54,7 @@ export const hopByHop: ReadonlySet<string> = new Set([
   "http2-settings",
 ]);
 
-/** Names listed in a Connection header; null when it lists only standard options. */
+/** Names listed in a Connection header; null when it is absent or a single standard option. */
 export function connectionNames(connection: string | undefined): ReadonlySet<string> | null {
   if (connection === undefined || usualConnections.has(connection)) return null;
   const names = connection.split(",").map((name) => name.trim().toLowerCase());

@@ -125,6 +125,6 @@ function strippedPrefix({ compiledRoute, match, request }: LiveExchange): string
   if (!compiledRoute.route.strip_path || match.matchedPath === 0) return null;
   const prefix = request.path.slice(0, match.matchedPath);
   if (prefix === "/") return null;
-  // A client's %0D%0A has been decoded to a line break here.
+  // Escaped again: a client's %0D%0A has been decoded to a line break.
   return request.target.plain ? prefix : escapePath(prefix);
 }

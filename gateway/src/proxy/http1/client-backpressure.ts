@@ -13,9 +13,9 @@ export interface ClientBackpressureOptions {
   readonly onLate: () => void;
 }
 
-/** Bytes of pipelined requests that are buffered while one is under way. */
+/** Bytes of pipelined requests that are buffered while another request is under way. */
 const MAX_PIPELINED = 65_536;
-/** Pipelined bytes below this are not counted. */
+/** Pipelined bytes up to this number are not counted. */
 const MIN_COUNTED = 4096;
 
 export class ClientBackpressure {
@@ -58,7 +58,7 @@ export class ClientBackpressure {
     this.account().wait(this.#waiting - before);
   }
 
-  /** All data has been written to the socket. */
+  /** Called when all data has been written to the socket. */
   drained(): void {
     this.#pace.pause(this.#taken);
     this.#release();
@@ -74,7 +74,7 @@ export class ClientBackpressure {
     return this.#account;
   };
 
-  /** Counts pipelined bytes. Reading pauses when the client has sent more than MAX_PIPELINED. */
+  /** Counts pipelined bytes. Reading pauses while the client is MAX_PIPELINED bytes or more ahead. */
   ahead(bytes: number): void {
     if (bytes > MIN_COUNTED || this.#ahead > 0) {
       this.account().wait(bytes - this.#ahead);
@@ -85,7 +85,7 @@ export class ClientBackpressure {
     else if (socket.isPaused()) socket.resume();
   }
 
-  /** The connection is closed. */
+  /** Called when the connection has been closed. */
   leave(): void {
     this.close();
     this.#account?.close();

@@ -193,7 +193,7 @@ export class ClientConnection implements Http1ClientSide, TrafficCounters {
   #advance(): void {
     while (this.#input.length > 0) {
       if (this.#state === HEAD) {
-        // A request that ends synchronously: its caller continues, because recursion would overflow the stack.
+        // After a request that ends synchronously, its caller continues: recursion would overflow the stack.
         if (this.#isBeginning || !this.#readHead()) break;
       } else if (this.#state === BODY && this.#body?.wanted) {
         // A fault ends the reading of chunks.
@@ -363,7 +363,7 @@ export class ClientConnection implements Http1ClientSide, TrafficCounters {
     if (this.#socket.writableLength > 0) this.full();
   }
 
-  /** The watchdog expired: the client has been silent for too long. */
+  /** Called when the watchdog expires: the client was silent for too long, or sent its body too slowly. */
   #late(): void {
     const isReading = this.#state === HEAD && (this.#requests === 0 || this.bytesIn > 0);
     if (isReading) this.#reject("requestTimeout");

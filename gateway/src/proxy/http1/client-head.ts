@@ -46,7 +46,7 @@ export class ClientHead implements RequestHead {
   }
 }
 
-/** Other upgrades are ignored, as if the client had not asked (RFC 9110 section 7.8). */
+/** Whether the client asks for WebSocket. Other upgrades are ignored, as if not requested (RFC 9110 section 7.8). */
 export const isWebSocket = (head: ClientHead): boolean =>
   head.method === "GET" && head.body === null && head.header("upgrade")?.toLowerCase() === "websocket";
 

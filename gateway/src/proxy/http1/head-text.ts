@@ -38,9 +38,9 @@ export function passedLines(section: FieldSection, dropped: DropTable, edits: He
 }
 
 /**
- * Builds a head: first the gateway's own lines, each written behind the line end of the one before, then forwarded
- * lines, which include their line ends. An own line is thus a single concatenation of two strings; an exchange has
- * about a dozen.
+ * Builds a head: first the gateway's own lines, each of which begins with the line end of the previous line, then
+ * forwarded lines, which include their line ends. To add one of the gateway's own lines, of which an exchange has about
+ * a dozen, thus takes a single concatenation of two strings.
  */
 export class HeadText implements HeaderSink {
   #text = "";
@@ -58,8 +58,8 @@ export class HeadText implements HeaderSink {
   }
 
   /**
-   * Appends the forwarded lines and then those that plugins set: of two cookies with one name the later wins. Appended
-   * lines include their line ends.
+   * Appends the forwarded lines and then those that plugins set, because the later of two cookies with one name wins.
+   * Appended lines include their line ends.
    */
   end(passed: string): string {
     const text = `${this.#text}\r\n${passed}`;

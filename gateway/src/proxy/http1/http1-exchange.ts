@@ -30,16 +30,16 @@ export interface Http1ClientSide {
   /** Whether the connection can be reused after the response. */
   readonly mayGoOn: boolean;
   /**
-   * The response has been written.
+   * Called when the response has been written.
    *
    * @param now By `performance.now()`
    */
   answered(last: boolean, now?: number): void;
-  /** The client reads more slowly than the response arrives. */
+  /** Called when the client reads more slowly than the response arrives. */
   full(): void;
   /** Destroys the connection. */
   destroy(): void;
-  /** The connection becomes a tunnel. */
+  /** Turns the connection into a tunnel. */
   join(tunnel: Omit<TunnelOptions, "client" | "account">): void;
 }
 
@@ -63,7 +63,7 @@ export class Http1Exchange extends EngineExchange<Http1ExchangeContext, Http1Cal
     this.#client = client;
   }
 
-  /** Later bytes on the connection cannot be framed. */
+  /** Also closes the connection, because later bytes on it cannot be framed. */
   override reject(fault: GatewayErrorName): void {
     this.#last = true;
     super.reject(fault);

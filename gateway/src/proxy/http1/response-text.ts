@@ -10,7 +10,7 @@ import { headerOf, indexOf } from "./parse/fields.ts";
 import { known } from "./parse/names.ts";
 import type { ResponseHeadParser } from "./parse/response-head.ts";
 
-/** Connection and framing headers; empty where HTTP's defaults say the same. */
+/** Connection and Upgrade headers; empty where HTTP's defaults apply. */
 export type Framing = "" | "Connection: close\r\n" | "Connection: keep-alive\r\n" | `Connection: Upgrade\r\n${string}`;
 
 export const CHUNKED = "Transfer-Encoding: chunked\r\n";
@@ -50,7 +50,7 @@ export function createResponseHeads(style: HeaderStyle) {
     return `${text}${connection}\r\n`;
   }
 
-  /** Forwards an interim response (RFC 9110 section 15.2) unchanged. */
+  /** Head of an interim response (RFC 9110 section 15.2), without the fields that the gateway never forwards. */
   const interim = ({ fields, status, reasonStart, reasonEnd }: ResponseHeadParser): string =>
     `${statusLine(status, fields.bytes.toString("latin1", reasonStart, reasonEnd))}\r\n${passedLines(fields, droppedWithLength, null)}\r\n`;
 
@@ -69,7 +69,7 @@ function trailerLine({ fields }: ResponseHeadParser): string {
 const statusLine = (status: number, reason: string): string =>
   `HTTP/1.1 ${status} ${reason === "" ? (STATUS_CODES[status] ?? "") : reason}`;
 
-/** A complete response of the gateway's own. `bodiless`: the response to a HEAD request. */
+/** A complete response that the gateway itself generated. `bodiless`: the response to a HEAD request. */
 export function gatewayResponseText(
   { status, headers, body }: GatewayResponse,
   { connection, bodiless }: { readonly connection: Framing; readonly bodiless: boolean },

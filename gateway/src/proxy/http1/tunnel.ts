@@ -1,7 +1,7 @@
 /**
  * After an upgrade bytes flow both ways, each side no faster than the other reads, until one side closes or both are
- * silent for `silence`, as in Kong. A half-closed tunnel would otherwise count as a connection of its target forever.
- * Clients that need longer silences send pings.
+ * silent for `silence`, as in Kong. Without this limit, a half-closed tunnel would count as a connection of its target
+ * forever. Clients that are silent for longer must send pings.
  */
 import type { Socket } from "node:net";
 import type { MemoryAccount } from "../listener/client-memory.ts";
@@ -13,7 +13,7 @@ export interface Tunnel {
 export interface TunnelOptions {
   readonly client: Socket;
   readonly upstream: Socket;
-  /** Called when data is waiting for one of the sides. */
+  /** Returns the memory account for data that waits for one of the sides. */
   readonly account: () => MemoryAccount;
   /** Milliseconds without data in either direction after which the tunnel closes. */
   readonly silence: number;
@@ -21,7 +21,7 @@ export interface TunnelOptions {
   readonly onClose: () => void;
 }
 
-/** Milliseconds until TCP keep-alive probes a silent upstream. Client sockets are probed since they were accepted. */
+/** Milliseconds of silence before TCP keep-alive probes the upstream. On client sockets it is already enabled. */
 const PROBE = 20_000;
 
 export function joinSockets({ client, upstream, silence, account, onClose }: TunnelOptions): Tunnel {
@@ -35,7 +35,7 @@ export function joinSockets({ client, upstream, silence, account, onClose }: Tun
     if (open === 0) onClose();
     else destroy();
   };
-  // Data from the upstream is written to this socket too, so its timeout covers both directions.
+  // Data from the upstream is written to the client's socket, so the timeout of that socket covers both directions.
   client.setTimeout(silence, destroy);
   upstream.setKeepAlive(true, PROBE);
   for (const [from, to] of [

@@ -53,7 +53,7 @@ export class ClientStream implements TrafficCounters {
   readonly #linger = new IdleTimer(() => this.#stream.close(constants.NGHTTP2_NO_ERROR));
   #awaitsContinue: boolean;
   #isRead = false;
-  /** An empty body ends before reading begins. */
+  /** Whether the stream has ended. An empty body ends before reading begins. */
   #hasEnded = false;
   #trailers = "";
 
@@ -142,13 +142,13 @@ export class ClientStream implements TrafficCounters {
     else body.end(this.#trailers);
   }
 
-  /** After an early response a single time limit covers the rest of the body. */
+  /** Starts the time limits of the body. After an early response a single time limit covers its rest instead. */
   #await(): void {
     if (this.#delivery?.isOver) return;
     if (this.#delivery?.limitsSilence) this.#sending?.run();
   }
 
-  /** The response is complete. The rest of the body is discarded, so that the client can read the response. */
+  /** Called when the response is complete. Discards the rest of the body, so that the client can read the response. */
   #letGo(): void {
     const body = this.#body;
     if (body === null || body.ended || this.#stream.destroyed) return;

@@ -49,7 +49,7 @@ export function passedTrailers(flat: readonly string[]): OutgoingHttpHeaders {
   return trailers;
 }
 
-/** Trailers as HTTP/1.1 lines, and back. Neither names nor values can contain line breaks. */
+/** Trailers as HTTP/1.1 lines. Neither names nor values can contain line breaks. */
 export function linesOf(trailers: OutgoingHttpHeaders): string {
   let lines = "";
   for (const [name, values] of Object.entries(trailers)) {
@@ -58,6 +58,7 @@ export function linesOf(trailers: OutgoingHttpHeaders): string {
   return lines;
 }
 
+/** Flat list of the trailers in HTTP/1.1 lines: the reverse of `linesOf`. */
 export function fieldsOf(lines: string): string[] {
   const flat: string[] = [];
   for (const line of lines.split("\r\n")) {

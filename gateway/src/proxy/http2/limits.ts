@@ -13,8 +13,9 @@ export const CONNECTION_WINDOW = 1_048_576;
 /** Concurrent requests per client connection. */
 export const MAX_STREAMS = 128;
 
-/** Memory of a connection, and of an open stream without its head, in bytes (measured, rounded up). */
+/** Bytes of memory of a connection (measured, rounded up). */
 export const CONNECTION_BYTES = 16_384;
+/** Bytes of memory of an open stream without its head (measured, rounded up). */
 export const STREAM_BYTES = 8192;
 
 /** Heads up to this multiple of the limit are answered 431; a longer one resets its stream. */

@@ -1,7 +1,7 @@
 /**
- * Detects HTTP/1.1 or HTTP/2 with prior knowledge from the first bytes of a connection (RFC 9113 section 3.4). No more
- * bytes than these are read: Node parses all bytes that were unshifted into a socket before it emits the first stream,
- * so a client could open all its streams before one can be refused.
+ * Detects HTTP/1.1 or HTTP/2 with prior knowledge from the first bytes of a connection (RFC 9113 section 3.4). Only the
+ * bytes of the preface are read: Node parses all bytes that were unshifted into a socket before it emits the first
+ * stream, so a client could open all its streams before one can be refused.
  */
 import type { Socket } from "node:net";
 import { readInto } from "../sockets/accepted-socket.ts";
@@ -12,7 +12,7 @@ export interface ProtocolDetectorOptions {
   readonly timeout: number;
   /** Receives the connection with all its bytes unread. */
   readonly onKnown: (isHttp2: boolean) => void;
-  /** The connection closed before the protocol was known. */
+  /** Called when the connection closed before the protocol was known. */
   readonly onClose: (connection: ProtocolDetector) => void;
 }
 

@@ -52,7 +52,7 @@ test("uses Host if there is no authority, and accepts Host and authority if both
   assert.equal(headOf(["host", "A.example"]).fault, null);
 });
 
-test("detects a body by the open stream, and its length by the declared length", () => {
+test("a request has a body if its stream is open; the length of the body is the declared one", () => {
   assert.equal(headOf(["content-length", "0"]).body, null);
   assert.equal(headOf(["content-length", "7"], {}, true).body?.length, 7);
   assert.equal(headOf([], {}, true).body?.length, null);
@@ -66,22 +66,22 @@ const faulty: readonly (readonly [says: string, fields: readonly string[], chang
   ["a name in upper case", ["X-A", "b"], {}, "badRequest"],
   ["a line end in a value", ["a", "b\r\nc: d"], {}, "badRequest"],
   ["a space around a value", ["a", " b"], {}, "badRequest"],
-  ["two hosts", ["host", "a", "host", "a"], { ":authority": "gone" }, "badRequest"],
-  ["another host", ["host", "b"], {}, "badRequest"],
-  ["no host", [], { ":authority": "gone" }, "badRequest"],
-  ["no method", [], { ":method": "gone" }, "badRequest"],
+  ["two Host headers", ["host", "a", "host", "a"], { ":authority": "gone" }, "badRequest"],
+  ["a Host header that differs from the authority", ["host", "b"], {}, "badRequest"],
+  ["a missing host", [], { ":authority": "gone" }, "badRequest"],
+  ["a missing method", [], { ":method": "gone" }, "badRequest"],
   ["CONNECT", [], { ":method": "CONNECT" }, "badRequest"],
   ["a method with a space", [], { ":method": "GET /" }, "badRequest"],
-  ["another scheme", [], { ":scheme": "ftp" }, "badRequest"],
-  ["a path of another server", [], { ":path": "http://b/" }, "badRequest"],
+  ["a scheme other than http and https", [], { ":scheme": "ftp" }, "badRequest"],
+  ["a path in absolute form", [], { ":path": "http://b/" }, "badRequest"],
   ["a path with a line end", [], { ":path": "/\r\n" }, "badRequest"],
   ["a path with a space", [], { ":path": "/ b" }, "badRequest"],
   ["a path with a fragment", [], { ":path": "/#b" }, "badRequest"],
   ["a user in the authority", [], { ":authority": "me@a" }, "badRequest"],
   ["a length with a sign", ["content-length", "+1"], {}, "badRequest"],
-  ["a long path", [], { ":path": `/${"a".repeat(8192)}` }, "targetTooLong"],
-  ["a long header", ["a", "b".repeat(32_768)], {}, "headTooLarge"],
-  ["many headers", many, {}, "headTooLarge"],
+  ["a path above the limit", [], { ":path": `/${"a".repeat(8192)}` }, "targetTooLong"],
+  ["a header above the limit", ["a", "b".repeat(32_768)], {}, "headTooLarge"],
+  ["more headers than the limit", many, {}, "headTooLarge"],
 ];
 for (const [says, fields, changes, fault] of faulty) {
   test(`refuses ${says}: ${fault}`, () => assert.equal(headOf(fields, changes).fault, fault));

@@ -133,7 +133,7 @@ export class StreamWriter {
     if (this.#waiting > 0) account.wait(this.#waiting - before, before === 0 ? bytes : 0);
   }
 
-  /** All data has been written. */
+  /** Called when all data has been written. */
   readonly #onTaken = (): void => {
     this.#taking?.pause();
     if (this.#waiting === 0) return;

@@ -49,7 +49,7 @@ for (const [servername, serverName] of [
 
 const record = (...message: readonly number[]) => Buffer.from([22, 3, 1, 0, message.length, ...message]);
 for (const [says, bytes] of [
-  ["HTTP", Buffer.from("GET / HTTP/1.1\r\n\r\n")],
+  ["an HTTP request", Buffer.from("GET / HTTP/1.1\r\n\r\n")],
   ["another handshake message", record(2, 0, 0, 1, 0)],
   ["an empty record", Buffer.from([22, 3, 1, 0, 0])],
   ["a truncated ClientHello", record(1, 0, 0, 2, 3, 3)],
@@ -65,7 +65,7 @@ test("a ClientHello can arrive byte by byte", async (context) => {
   assert.deepEqual(reader.read(whole), { serverName: "a.example" });
 });
 
-test("reading any malformed ClientHello ends without an exception", async (context) => {
+test("reading a ClientHello with a changed byte never throws", async (context) => {
   const whole = await greeting(context, "a.example");
   for (let at = 5; at < whole.length; at++) {
     for (const value of [0, 1, 255]) {

@@ -11,7 +11,7 @@ const MESSAGE_HEAD = 4;
 const FIXED = 34;
 
 export interface ClientHello {
-  /** Null: no server name, or not a ClientHello; the handshake then fails by itself. */
+  /** Null: no server name, or not a ClientHello (the handshake fails later). */
   readonly serverName: string | null;
 }
 

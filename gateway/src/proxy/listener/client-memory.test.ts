@@ -11,7 +11,7 @@ function startMemory() {
   return { memory, lines, closed, account: (name: string) => memory.account(() => closed.push(name)) };
 }
 
-test("new streams may use three quarters of the limit, and are refused beyond this share while no bytes are unread", () => {
+test("new streams may use three quarters of the limit, and are refused beyond that while no bytes are unread", () => {
   const { memory, account, closed, lines } = startMemory();
   const busy = account("busy");
   assert.deepEqual([busy.admit(750), busy.admit(1), account("other").admit(1)], [true, false, false]);
@@ -32,7 +32,7 @@ test("above half of the limit, a connection with more unread bytes than its shar
   assert.ok(idle.admit(1), "other connections may use their shares");
 });
 
-test("the connection with the most bytes that have been unread for a second is closed for new streams", (context) => {
+test("the connection with the most bytes that have been unread for a second is closed to make room for new streams", (context) => {
   let now = 0;
   context.mock.method(performance, "now", () => now);
   const { memory, account, closed } = startMemory();
@@ -56,7 +56,7 @@ for (const [says, taken, closes] of [
   ["half of the unread bytes", 200, []],
   ["a few of the unread bytes", 4, ["slow"]],
 ] as const) {
-  test(`a connection whose client reads ${says} each half second is ${closes.length > 0 ? "" : "not "}closed for others`, (context) => {
+  test(`a connection whose client reads ${says} each half second is ${closes.length > 0 ? "" : "not "}closed to make room`, (context) => {
     let now = 0;
     context.mock.method(performance, "now", () => now);
     const { account, closed } = startMemory();

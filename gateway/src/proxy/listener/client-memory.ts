@@ -3,18 +3,19 @@
  * streams, decoded heads, and bytes that clients have not read yet. Each connection has limits of its own; only this
  * limit covers many connections together (CVE-2019-9517 and similar attacks over several hundred connections).
  *
- * Above half of the limit, a connection with more unread bytes than its share of the rest may open no more streams.
- * When the part for new streams is used up, the connection with the most bytes unread for a second is closed; if there
- * is none, the stream is refused. The last quarter is reserved for responses of admitted streams.
+ * Three quarters of the limit are for new connections and streams; the last quarter is reserved for responses of
+ * admitted streams. Above half of the limit, a connection whose unread bytes exceed its share of the remaining room for
+ * new streams may open no more streams. When that room is used up, the connection with the most bytes that have been
+ * unread for a second is closed; if there is none, the stream is refused.
  */
 
 import type { ProxyLog } from "../engine.ts";
 
-/** Part of the limit that new connections and streams may use. */
+/** Fraction of the limit that new connections and streams may use. */
 const ADMISSION = 3 / 4;
-/** Part of the limit above which shares apply. */
+/** Fraction of the limit above which shares apply. */
 const PRESSURE = 1 / 2;
-/** Under pressure, the part of the remaining room for new streams that one connection may leave unread. */
+/** Above PRESSURE, one connection may leave this fraction of the remaining room for new streams unread. */
 const CONNECTION_SHARE = 1 / 128;
 /** Milliseconds after which unread data counts as stalled. */
 const STALL_TIME = 1000;
@@ -40,7 +41,7 @@ export class ClientMemory {
     return new MemoryAccount(this, close);
   }
 
-  /** The account's unread bytes have changed. */
+  /** Called when the account's unread bytes have changed. */
   track(account: MemoryAccount): void {
     if (account.waiting > 0) this.#waiting.add(account);
     else this.#waiting.delete(account);
@@ -101,7 +102,7 @@ export class ClientMemory {
     const now = performance.now();
     if (now - this.#loggedAt < LOG_INTERVAL) return;
     this.#loggedAt = now;
-    const message = "clients use too much memory: refusing streams, or closing connections that do not read";
+    const message = "clients use too much memory: refusing streams, or closing connections whose clients do not read";
     this.#log.warn({ held: this.held, limit: this.limit }, message);
   }
 }
@@ -137,7 +138,7 @@ export class MemoryAccount {
    * Counts bytes that the client has not read.
    *
    * @param bytes Change of unread bytes; negative: some were read
-   * @param admitted Bytes admitted earlier that stay held meanwhile
+   * @param admitted Bytes admitted earlier that stay held until the unread bytes are read
    */
   wait(bytes: number, admitted = 0): void {
     if (this.#isClosed) return;
@@ -152,7 +153,7 @@ export class MemoryAccount {
     this.#memory.enforce();
   }
 
-  /** Unread bytes were read, or have been discarded. */
+  /** Called when unread bytes were read, or have been discarded. */
   taken(bytes: number, admitted = 0): void {
     if (this.#isClosed) return;
     const part = (bytes + admitted) / this.waiting;

@@ -44,7 +44,7 @@ export interface ClientEngine {
   readonly close: () => unknown;
 }
 
-/** Rejects when listening fails; no listener stays open then. */
+/** Rejects when listening fails; in that case no listener stays open. */
 export async function startEngine(
   options: ProxyOptions,
   createEngine: (parts: EngineParts) => ClientEngine | Promise<ClientEngine>,

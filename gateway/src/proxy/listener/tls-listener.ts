@@ -40,7 +40,7 @@ export interface TlsListener {
 /** Maximum bytes of a ClientHello with its records; usual ones have up to 2 kB. */
 const MOST_HELLO = 32_768;
 const NOTHING = Buffer.alloc(0);
-/** TLS 1.2 renegotiation: each one costs as much as a handshake, and a client could request any number. */
+/** Disables renegotiation in TLS 1.2: each one costs as much as a handshake, and a client could request any number. */
 const secureOptions = constants.SSL_OP_NO_RENEGOTIATION;
 
 /** Creating a context parses keys, so each one is created on first use and kept as long as its entity. */
@@ -127,7 +127,7 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
   };
 }
 
-/** Leaves all bytes of the client unread for the TLS socket. */
+/** Reads the ClientHello, and puts all its bytes back for the TLS socket. */
 function readClientHello(raw: Socket, then: (hello: ClientHello) => void): void {
   const reader = new ClientHelloReader();
   let bytes: Buffer = NOTHING;

@@ -12,14 +12,14 @@ const row = (members: { local?: string; remote: string; state?: string; timer?: 
 };
 
 const rows: readonly (readonly [what: string, text: string, found: readonly object[]])[] = [
-  ["a client of IPv4", row({ remote: "05D90A0A:C350" }), [{ address: "10.10.217.5", port: 50_000, localPort: 8000 }]],
+  ["an IPv4 client", row({ remote: "05D90A0A:C350" }), [{ address: "10.10.217.5", port: 50_000, localPort: 8000 }]],
   [
-    "a client of IPv6",
+    "an IPv6 client",
     row({ local: "00000000000000000000000001000000:1F40", remote: "B80D0120000000000000000001000000:C350" }),
     [{ address: "2001:db8::1", port: 50_000, localPort: 8000 }],
   ],
   [
-    "a client of IPv4 on a listener of IPv6",
+    "an IPv4 client of an IPv6 listener",
     row({ local: "0000000000000000FFFF00000100007F:1F40", remote: "0000000000000000FFFF000005D90A0A:C350" }),
     [{ address: "10.10.217.5", port: 50_000, localPort: 8000 }],
   ],

@@ -25,7 +25,7 @@ export interface RejectedRequest {
 
 /** None of these methods throws. */
 export interface RequestObserver extends AttemptObserver {
-  /** The route was matched; plugins and checks have not run yet. */
+  /** Called when the route was matched, before checks and plugins run. */
   opened?(exchange: LiveExchange): void;
   finished?(exchange: LiveExchange): void;
   rejected?(refusal: RejectedRequest): void;

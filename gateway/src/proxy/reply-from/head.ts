@@ -88,7 +88,7 @@ export class SocketTraffic implements TrafficCounters {
     return this.#socket.bytesWritten - this.#writtenFrom;
   }
 
-  /** Later bytes belong to the next exchange. */
+  /** Called when the exchange ends: later bytes belong to the next exchange. */
   end(): void {
     readBefore.set(this.#socket, this.#socket.bytesRead);
   }

@@ -1,4 +1,4 @@
-/** Faults of heads that the parsers of Node and undici accept and the http1 engine refuses, as far as Node exposes them. */
+/** Faults that Node and undici accept in a head, and expose, but that the http1 engine refuses. */
 import type { IncomingMessage } from "node:http";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import { HOST } from "../exchange/request.ts";
@@ -36,7 +36,7 @@ function bodyFault({ httpVersion, headers }: IncomingMessage): GatewayErrorName 
   return httpVersion === "1.1" && UNKNOWN_CODING.test(coding) ? "unknownCoding" : "badRequest";
 }
 
-/** A list of tokens with a single `chunked`, at its end. */
+/** A list of at least two codings, with a single `chunked`, at its end. */
 const UNKNOWN_CODING = /^(?:(?!chunked[\t ]*,)[!#$%&'*+\-.^_`|~\da-z]+[\t ]*,[\t ]*)+chunked$/;
 
 /** Only 100-continue is defined, and HTTP/1.0 has no expectations (RFC 9110 section 10.1.1). */

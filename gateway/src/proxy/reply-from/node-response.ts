@@ -1,4 +1,4 @@
-/** Writes responses on Node's response object, with header names in the case in which they were set. */
+/** Writes responses to Node's response object, with header names in the case in which they were set. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
@@ -35,7 +35,7 @@ export function writeOwn(raw: ServerResponse, response: GatewayResponse, last: b
  * After an early response Node discards the rest of the body, so that the client can read the response. A client that
  * does not stop sending is disconnected.
  *
- * @param lingering Contains the request meanwhile
+ * @param lingering Contains the request until it has been read or its connection has closed
  */
 export function linger(incoming: IncomingMessage, lingering: Set<IncomingMessage>): void {
   if (incoming.complete || incoming.destroyed) return;

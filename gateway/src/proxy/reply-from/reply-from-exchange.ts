@@ -1,4 +1,4 @@
-/** One exchange with a client of Fastify: writes the response on Node's response object. */
+/** One exchange with a client of Fastify: writes the response to Node's response object. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
@@ -73,7 +73,7 @@ export class ReplyFromExchange
     if (exchange.body !== null) this.#limitSilence();
   }
 
-  /** Checks that the client sends its body while it is being read. */
+  /** Limits how slowly the client may send its body while the gateway reads it. */
   #limitSilence(): void {
     const incoming = this.#incoming;
     const { socket } = incoming;
@@ -174,7 +174,7 @@ export class ReplyFromExchange
     this.call?.abort();
   }
 
-  /** Later bytes on the connection cannot be framed. */
+  /** Also closes the connection, because later bytes on it cannot be framed. */
   override reject(fault: GatewayErrorName): void {
     this.#isLast = true;
     super.reject(fault);
@@ -192,7 +192,7 @@ export class ReplyFromExchange
 
   protected override onFinished(): void {}
 
-  /** The body does not arrive in time. */
+  /** Called when the body does not arrive in time. */
   #late(): void {
     if (this.isOver) this.#incoming.socket.destroy();
     else this.reject("requestTimeout");

@@ -28,7 +28,7 @@ export interface UndiciCallOptions extends UpstreamCallOptions<UndiciCallListene
 type Controller = Dispatcher.DispatchController;
 
 export class UndiciCall extends UpstreamCall<UndiciCallListener> implements Dispatcher.DispatchHandler {
-  /** undici's own timers may be a second late. */
+  /** Replaces a timer of undici, which may be a second late; so does `stall`. */
   readonly silence = new IdleTimer(() => this.silent());
   readonly stall = new IdleTimer(() => this.stalled());
   readonly #options: UndiciCallOptions;

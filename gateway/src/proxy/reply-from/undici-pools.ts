@@ -61,7 +61,7 @@ export class UndiciPools {
     return pool;
   }
 
-  /** Whether a connection to the target was established after `time` (`performance.now()`). */
+  /** Whether a connection to the target was established at or after `time` (`performance.now()`). */
   hasConnectedSince(target: UpstreamTarget, time: number): boolean {
     const pool = this.#pools.get(target.key)?.pool;
     return pool !== undefined && (this.#connected.get(pool) ?? Number.NEGATIVE_INFINITY) >= time;

@@ -1,4 +1,4 @@
-/** Responses of the gateway's own, ready to be written. */
+/** Responses that the gateway itself generates, ready to be written. */
 
 import type { DirectResponse } from "@sluice/plugin-sdk";
 import type { IncomingRequest } from "../exchange/request.ts";
@@ -43,7 +43,7 @@ export function createGatewayResponse(
     headers.push("Content-Type", form.contentType);
     for (const [name, value] of Object.entries(form.headers?.(message) ?? {})) headers.push(name, value);
   }
-  // A client takes such a body for the begin of the next response (RFC 9112 section 6.3).
+  // A client would read such a body as the start of the next response (RFC 9112 section 6.3).
   if (isBodiless) body = "";
   else headers.push("Content-Length", String(Buffer.byteLength(body)));
   if (style.gateway !== null) headers.push("Server", style.gateway);
@@ -152,7 +152,10 @@ interface FormatPreferences {
   readonly transport: boolean;
 }
 
-/** JSON unless the client prefers another supported format, as in Kong. */
+/**
+ * JSON unless the client prefers another supported format, as in Kong. Without Accept, transport errors have the format
+ * of the request's Content-Type, or plain text.
+ */
 function chooseMessageFormat({ accept, contentType, transport }: FormatPreferences): MessageFormat {
   if (contentType?.startsWith("application/grpc")) return grpc;
   if (accept === undefined || accept === "") {

@@ -66,7 +66,7 @@ test("a paused accepted socket reads nothing", async (context) => {
   await whole.promise;
 });
 
-test("data that is put back is emitted first, and later data after that data", async (context) => {
+test("data that is put back is emitted first, before later data", async (context) => {
   const { far, near } = await connected(context);
   near.pause().unshift(Buffer.from("one "));
   const inlet = attachReadBuffer(near, { isTls: false });
@@ -100,6 +100,6 @@ test("a socket in the middle of a long body reads into its own slab", async (con
   assert.ok(buffers.size > 1);
 });
 
-test("a socket that Node handles differently is left unchanged", () => {
+test("a socket without a handle is left unchanged", () => {
   assert.equal(attachReadBuffer(new Socket(), { isTls: false }), null);
 });

@@ -1,4 +1,6 @@
-/** Random interleavings of reads, stalls, aborts and reuse of memory, by connections whose bytes are distinguishable. */
+/**
+ * Random interleavings of reads, stalls, aborts and reuse of memory, by connections whose bytes are distinguishable.
+ */
 import assert from "node:assert/strict";
 import { Writable } from "node:stream";
 import { test } from "node:test";
@@ -25,7 +27,7 @@ class SlowPeer extends Writable {
 
   override _write(chunk: Buffer, _encoding: string, done: () => void): void {
     this.#waiting = () => {
-      assert.ok(this.#expected.shift()?.equals(chunk), "a peer got other bytes than were sent to it");
+      assert.ok(this.#expected.shift()?.equals(chunk), "a peer received different bytes than were sent to it");
       done();
     };
   }
@@ -42,10 +44,10 @@ interface Sent {
   readonly copy: Buffer;
 }
 
-/** Successive reads of a connection differ, in this number of ways. */
+/** Number of byte values with which a connection fills its successive reads. */
 const READS = 40;
 
-/** One client connection: the bytes that it reads go to its own slow peer, to a plugin that keeps it, or nowhere. */
+/** One client connection: the bytes that it reads go to its own slow peer, to a plugin that keeps them, or nowhere. */
 class Connection {
   /** The first byte value of this connection. */
   readonly #base: number;

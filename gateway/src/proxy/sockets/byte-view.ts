@@ -1,7 +1,8 @@
 /**
- * Bytes that were read from a socket, without a copy. They may lie in memory that the next read overwrites, so a view is
- * valid only during the call that passes it. A receiver that needs them for longer either copies them (`keep`) or holds
- * them until a stream has written them (`hold`). The view counts and releases the references to its memory by itself.
+ * Bytes that were read from a socket, without a copy. They may lie in memory that the next read overwrites, so a view
+ * is valid only during the call that passes it. A receiver that needs them for longer either copies them (`keep`) or
+ * holds them until a stream has written them (`hold`). The view counts and releases the references to its memory by
+ * itself.
  */
 import type { Writable } from "node:stream";
 import { type Slab, sharedSlab, takeSlab, WORTHWHILE } from "./slab.ts";
@@ -47,7 +48,10 @@ export class ByteView {
     return this.#slab === null ? piece : Buffer.from(piece);
   }
 
-  /** Keeps the bytes valid until a stream has written them. Bytes that are never written are left to the collector. */
+  /**
+   * Keeps the bytes valid until a stream has written them. Bytes that are never written are left to the garbage
+   * collector.
+   */
   hold(): HeldBytes {
     const piece = this.bytes.subarray(this.start, this.end);
     const slab = this.#slab;
@@ -62,9 +66,9 @@ export class ByteView {
   }
 
   /**
-   * Keeps the bytes valid until `release` of the slab; shared memory is copied. For buffers of this folder.
+   * Keeps the bytes valid until `release` of the slab; shared memory is copied. Used only in this folder.
    *
-   * @returns null: the bytes are in memory that does not change any more
+   * @returns `slab` is null when the bytes are in memory that does not change any more
    */
   retain(): { readonly bytes: Buffer; readonly slab: Slab | null } {
     const { length } = this;
@@ -89,7 +93,10 @@ export class HeldBytes {
     this.#slab = slab;
   }
 
-  /** Called once. The memory is released when the stream has written the bytes. Returns false when the stream is full. */
+  /**
+   * May be called once. The memory is released when the stream has written the bytes. Returns false when the stream is
+   * full.
+   */
   writeTo(stream: Writable): boolean {
     if (this.#isWritten) throw new Error("held bytes were written twice");
     this.#isWritten = true;

@@ -10,7 +10,7 @@ import { WriteQueue } from "./write-queue.ts";
 /** More slabs than the pool keeps. */
 const MANY = 40;
 
-test("two holders of memory never hold the same memory, however it is held and released", () => {
+test("two slabs in use never share memory, however slabs are held and released", () => {
   const step = fc.record({ what: fc.constantFrom("take", "hold", "let go", "too often"), which: fc.nat() });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
@@ -89,7 +89,7 @@ test("a socket releases each slab once, also when it is destroyed in the middle"
       // Events that follow "close" have fired after this.
       await new Promise(setImmediate);
       await new Promise(setImmediate);
-      for (const slab of slabs) assert.throws(slab.release, /after its last release/, "it is held yet");
+      for (const slab of slabs) assert.throws(slab.release, /after its last release/, "it is still held");
     }),
     { numRuns: 150 },
   );

@@ -4,7 +4,7 @@ import { ByteView } from "./byte-view.ts";
 import { ReadBuffer } from "./read-buffer.ts";
 import { pooledBytes, SLAB_SIZE, type Slab, sharedSlab, TLS_SLAB_SIZE, takeSlab, WORTHWHILE } from "./slab.ts";
 
-test("gives released memory to the next caller, and never memory that is held", () => {
+test("takeSlab gives released memory to the next caller, and never memory that is held", () => {
   const slab = takeSlab();
   slab.hold();
   slab.release();
@@ -13,7 +13,7 @@ test("gives released memory to the next caller, and never memory that is held", 
   assert.equal(takeSlab().bytes, slab.bytes);
 });
 
-test("refuses to hold or release memory that was released before, even if another holder has it now", () => {
+test("a released slab can be neither held nor released again, even if another slab has its memory now", () => {
   const slab = takeSlab();
   slab.release();
   assert.throws(slab.release, /after its last release/);
@@ -25,7 +25,7 @@ test("refuses to hold or release memory that was released before, even if anothe
   next.release();
 });
 
-test("never hands out the shared slab", () => {
+test("takeSlab never returns the shared slab", () => {
   for (let time = 0; time < 3; time++) sharedSlab.release();
   assert.notEqual(takeSlab().bytes, sharedSlab.bytes);
   assert.ok(sharedSlab.bytes.length > 0);
@@ -43,7 +43,7 @@ function reading(inlet: ReadBuffer): (size: number) => Uint8Array {
   };
 }
 
-test("reads into the shared slab unless much data is expected, and never into held memory", () => {
+test("a read buffer reads into the shared slab unless much data is expected, and never into held memory", () => {
   const inlet = new ReadBuffer({ isTls: false });
   const read = reading(inlet);
   let view = ByteView.of(Buffer.alloc(0));
@@ -64,7 +64,7 @@ test("reads into the shared slab unless much data is expected, and never into he
   assert.equal(takeSlab().bytes, second, "memory without a holder is free again");
 });
 
-test("keeps a bounded amount of free memory of either size", () => {
+test("the pool keeps a bounded amount of free memory of either size", () => {
   for (const size of [SLAB_SIZE, TLS_SLAB_SIZE]) {
     const many: Slab[] = Array.from({ length: 1000 }, () => takeSlab(size));
     for (const slab of many) slab.release();

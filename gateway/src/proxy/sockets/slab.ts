@@ -1,7 +1,7 @@
 /**
- * Reference-counted memory into which sockets read. A read by Node would allocate up to 64 kB. Left to the garbage
- * collector, bodies made V8 mark the whole heap ten times a second, a third of their CPU cost (measured). The last
- * holder to release a slab returns it to the pool.
+ * Reference-counted memory into which sockets read. A read by Node would allocate up to 64 kB. When the memory of
+ * bodies was left to the garbage collector, V8 marked the whole heap ten times a second, which took a third of the CPU
+ * time of forwarding them (measured). The last holder to release a slab returns it to the pool.
  *
  * Only the files of this folder hold and release slabs; other files see a `ByteView`.
  */
@@ -15,7 +15,9 @@ export const WORTHWHILE = 32_768;
 /** Maximum bytes of free slabs of one size. */
 const MOST_FREE = 4_194_304;
 
-/** Free memory by size. Buffers only: each slab object is used once, so that a late reference never reaches it again. */
+/**
+ * Free memory by size. Buffers only: each slab object is used once, so that a late reference never reaches it again.
+ */
 const free: Readonly<Record<number, Buffer[]>> = { [SLAB_SIZE]: [], [TLS_SLAB_SIZE]: [] };
 
 export class Slab {

@@ -33,7 +33,7 @@ test("a watchdog that is late because the process was busy waits once until pend
   watchdog.start(10);
   block(600);
   await new Promise(setImmediate);
-  assert.equal(alarms, 0, "nothing was read since");
+  assert.equal(alarms, 0, "no data was read since");
   block(600);
   await new Promise(setImmediate);
   assert.equal(alarms, 1, "pending data could have been read");

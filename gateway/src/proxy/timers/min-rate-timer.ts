@@ -44,7 +44,7 @@ export class MinRateTimer {
   }
 
   /**
-   * Data is due: time counts.
+   * Starts to count time, because data is due.
    *
    * @param bytes Byte count so far
    * @param most Milliseconds of silence still allowed, when some have been spent
@@ -64,7 +64,7 @@ export class MinRateTimer {
   }
 
   /**
-   * No data is due: time does not count.
+   * Stops counting time, because no data is due.
    *
    * @param bytes Byte count so far
    */

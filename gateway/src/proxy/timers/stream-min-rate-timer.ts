@@ -1,8 +1,8 @@
 /**
  * Time limits for a stream whose client has to send a body or read a response. The streams of a connection share its
  * bandwidth and wait for each other, in an order that the sender chooses (RFC 9218 sections 9 and 10). Bytes on the
- * connection, in either direction and of any stream, therefore add time for all of them. A single stream is limited in
- * silence only, and that does not count while another stream of the same kind makes progress.
+ * connection, in either direction and of any stream, therefore add time for all of them. For a single stream
+ * only silence is limited, and its silence does not count while another stream of the same kind makes progress.
  */
 import type { Socket } from "node:net";
 import { IdleTimer } from "./idle-timer.ts";
@@ -27,7 +27,7 @@ export class ConnectionActivity {
     return this.#line.bytesRead + this.#line.bytesWritten;
   }
 
-  /** One of the streams has made progress; its previous progress was at `from`. */
+  /** Called when one of the streams has made progress; its previous progress was at `from`. */
   moved(from: number, now: number): void {
     this.moving += now - Math.max(from, this.#counted);
     this.#counted = now;
@@ -62,14 +62,14 @@ export class StreamMinRateTimer {
     this.#pace.reset(turns.passed);
   }
 
-  /** Data is due: time counts. */
+  /** Starts to count time, because data is due. */
   run(): void {
     this.#settle(performance.now());
     this.#owes = true;
     this.#pace.resume(this.#turns.passed);
   }
 
-  /** No data is due: time does not count. */
+  /** Stops counting time, because no data is due. */
   pause(): void {
     if (!this.#owes) return;
     this.#settle(performance.now());

@@ -6,7 +6,7 @@ import type { UpstreamTarget } from "../../compile/runtime.ts";
 import type { Connect } from "../../outbound/connect.ts";
 import { closedEarly, connectTimeout } from "./failure.ts";
 
-/** Callbacks of a dial. Exactly one is called, and never before `dialTarget` has returned. */
+/** Callbacks of a dial. Unless it is cancelled, exactly one is called, and never before `dialTarget` has returned. */
 export interface DialListener {
   connected(socket: Socket | TLSSocket): void;
   failed(error: Error): void;

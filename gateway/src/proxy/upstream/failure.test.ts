@@ -31,7 +31,7 @@ for (const [when, members, expected] of tries) {
   });
 }
 
-test("an unknown error is answered 502", () => {
+test("an unknown error is an invalid response of the upstream, and EAI_AGAIN is a failed name resolution", () => {
   assert.equal(gatewayErrorFor(new Error("strange")), "badUpstream");
   assert.equal(gatewayErrorFor(errorWith("EAI_AGAIN")), "nameResolution");
 });
@@ -47,7 +47,7 @@ const signs: readonly (readonly [code: string, on: "none" | "fresh" | "kept", Re
   ["UND_ERR_REQ_CONTENT_LENGTH_MISMATCH", "fresh", null],
 ];
 for (const [code, on, expected] of signs) {
-  test(`${code} with a ${on} connection reports ${expected ?? "nothing"} about the target's health`, () => {
+  test(`${code} ${on === "none" ? "without a connection" : `on a ${on === "kept" ? "reused" : on} connection`} reports ${expected ?? "nothing"} about the target's health`, () => {
     assert.equal(
       failureSignalOf({ error: errorWith(code), connected: on !== "none", fresh: on === "fresh" }),
       expected,

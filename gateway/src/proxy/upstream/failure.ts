@@ -13,7 +13,8 @@ export class UpstreamError extends Error {
 }
 
 export const closedEarly = () => new UpstreamError("ECONNRESET", "the upstream closed the connection");
-export const readTimeout = () => new UpstreamError("SLUICE_READ_TIMEOUT", "the upstream sent nothing for read_timeout");
+export const readTimeout = () =>
+  new UpstreamError("SLUICE_READ_TIMEOUT", "the upstream sent no data within read_timeout");
 export const writeTimeout = () => new UpstreamError("SLUICE_WRITE_TIMEOUT", "the upstream accepted no data");
 export const connectTimeout = () =>
   new UpstreamError("ETIMEDOUT", "no connection to the upstream within connect_timeout");
@@ -99,9 +100,9 @@ export function failureSignalOf({ error, connected, fresh }: BrokenTry): Failure
   return fresh && BROKEN.has(code) ? "tcp_failures" : null;
 }
 
-/** The same limit as in Go's and CPython's clients. */
+/** Maximum number of interim responses before a final response. */
 const MAX_INTERIMS = 100;
-/** Total bytes of the heads of interim responses. */
+/** Maximum bytes of the heads of these interim responses together. */
 const MAX_INTERIM_BYTES = 131_072;
 
 /**

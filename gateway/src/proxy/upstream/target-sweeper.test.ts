@@ -36,7 +36,7 @@ test("state of removed targets is dropped after a swap, and not before the swap"
   retirement.close();
 });
 
-test("thousands of targets are checked in many iterations of the event loop", async () => {
+test("a thousand targets are checked in several iterations of the event loop", async () => {
   const keys = Array.from({ length: 1000 }, (_, at) => `k${at}`);
   const { retirement, kept } = keeping(...keys);
   retirement.follow(serving(...keys));

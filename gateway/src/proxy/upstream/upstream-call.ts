@@ -21,9 +21,9 @@ export interface UpstreamCallListener<Head, Trailers> {
   end(trailers: Trailers | null): void;
   /** Called after all events of one read. Returns false when no more data may follow before `resume`. */
   flush(): boolean;
-  /** No response will come. */
+  /** Called when no response will come. */
   failed(fault: GatewayErrorName, error: Error | null): void;
-  /** The response broke off after its head. */
+  /** Called when the response broke off after its head. */
   broken(error: Error): void;
 }
 
@@ -58,8 +58,8 @@ export abstract class UpstreamCall<Listener extends Pick<UpstreamCallListener<ne
   protected isSending = false;
   protected isPaused = false;
   /**
-   * A reused idle connection was already closed: other idle connections may be as old, so the retry opens a new
-   * connection.
+   * Set after a reused idle connection turned out to be closed: other idle connections may be as old, so the retry
+   * opens a new connection.
    */
   protected wantsFresh = false;
   readonly #attempts: TargetAttempts<UpstreamTarget>;
@@ -98,7 +98,7 @@ export abstract class UpstreamCall<Listener extends Pick<UpstreamCallListener<ne
     } else this.open(target);
   }
 
-  /** The client accepts data again. */
+  /** Called when the client accepts data again. */
   resume(): void {
     if (!this.isPaused) return;
     this.isPaused = false;
@@ -106,31 +106,31 @@ export abstract class UpstreamCall<Listener extends Pick<UpstreamCallListener<ne
     this.resumeReading();
   }
 
-  /** The client disconnected: the upstream's connection is closed too. */
+  /** Called when the client has disconnected: cancels the request to the upstream. */
   abort(): void {
     if (this.isOver) return;
     this.settle();
     this.cancel();
   }
 
-  /** The upstream accepts data again. */
+  /** Called when the upstream accepts data again. */
   drained(): void {
     this.timers?.stall.stop();
     if (this.isSending) this.body?.drained();
   }
 
-  /** `timers.silence` expired. While the client still sends, or does not read, the upstream's silence is no error. */
+  /** Called when `timers.silence` expires. Silence is not an error while the client still sends, or does not read. */
   silent(): void {
     if (this.isPaused || !this.owesData) this.touch();
     else this.fail(readTimeout());
   }
 
-  /** `timers.stall` expired. */
+  /** Called when `timers.stall` expires. */
   stalled(): void {
     this.fail(writeTimeout());
   }
 
-  /** The tunnel that the call became has ended; it counted as a connection of its target until now. */
+  /** Called when the tunnel that the call became has ended: until then it counts as a connection of its target. */
   tunnelEnded(): void {
     this.#attempts.endTry();
   }
@@ -157,29 +157,29 @@ export abstract class UpstreamCall<Listener extends Pick<UpstreamCallListener<ne
     return false;
   }
 
-  /** A final response began. */
+  /** Called when the final response begins. */
   protected answered(status: number): void {
     this.#state = ANSWERED;
     this.#attempts.answered(status, this.target);
   }
 
-  /** Data was received or written: restarts the timeout. */
+  /** Restarts the read timeout, because data was received or written. */
   protected touch(now?: number): void {
     this.timers?.silence.start(this.forward.upstream.service.read_timeout, now);
   }
 
-  /** The upstream accepts no more data for now. */
+  /** Called when the upstream accepts no more data for now. */
   protected startStall(): void {
     this.timers?.stall.start(this.forward.upstream.service.write_timeout);
   }
 
-  /** The response is complete, or none will come. */
+  /** Called when the response is complete, or none will come. */
   protected settle(): void {
     this.#state = OVER;
     this.#attempts.endTry();
   }
 
-  /** The connection is a tunnel now, which `tunnelEnded` ends. */
+  /** Called when the connection becomes a tunnel; `tunnelEnded` is called at its end. */
   protected handOver(): void {
     this.#state = OVER;
   }
@@ -190,7 +190,7 @@ export abstract class UpstreamCall<Listener extends Pick<UpstreamCallListener<ne
     this.cancel();
   }
 
-  /** The attempt failed. */
+  /** Called when the attempt has failed. Retries if possible. */
   failed(error: Error): void {
     if (this.isOver) return;
     const isAnswered = this.#state === ANSWERED;

@@ -55,8 +55,9 @@ export const REG_NAME = among(`-._~!$&'()*+,;=${DIGITS}${LETTERS}`);
 /** Digits, colons and dots of an IPv6 address. */
 export const IPV6 = among(`:.${DIGITS}abcdefABCDEF`);
 
-/** The value of a hexadecimal digit; NO_HEX for any other byte. */
+/** Entry of HEX for bytes that are not hexadecimal digits. */
 export const NO_HEX = 0xff;
+/** The value of each hexadecimal digit; NO_HEX for any other byte. */
 export const HEX = new Uint8Array(256).fill(NO_HEX);
 for (let value = 0; value < 16; value++) {
   const digit = value.toString(16);
@@ -64,13 +65,13 @@ for (let value = 0; value < 16; value++) {
   HEX[digit.toUpperCase().charCodeAt(0)] = value;
 }
 
-/** The byte in lower case. */
+/** Each byte in lower case. */
 export const LOWER = new Uint8Array(256);
 for (let byte = 0; byte < 256; byte++) LOWER[byte] = byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte;
 
 /**
- * The byte in lower case, and a dash for each byte that is neither letter nor digit. Upstreams that turn headers into
- * variables read `X_Consumer_ID`, and some `X.Consumer.ID`, as `X-Consumer-ID` (see `foldedName`).
+ * Each byte in lower case, and a dash for each byte of a token that is neither letter nor digit. Upstreams that turn
+ * headers into variables read `X_Consumer_ID`, and some `X.Consumer.ID`, as `X-Consumer-ID` (see `foldedName`).
  */
 export const FOLD = LOWER.slice();
 for (let byte = 0; byte < 256; byte++)

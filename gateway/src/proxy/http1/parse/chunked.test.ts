@@ -4,7 +4,10 @@ import { CHUNK_DATA, CHUNK_END, CHUNK_MORE, ChunkedScanner } from "./chunked.ts"
 import { fault } from "./faults.ts";
 import { DROP, nameAt } from "./fields.ts";
 
-/** All results of the scanner for a piece: data as text, other results as numbers, and the final position. */
+/**
+ * All results of the scanner for a piece: data as text, other results as numbers, and the final position unless there
+ * is a fault.
+ */
 function results(scanner: ChunkedScanner, text: string): readonly (string | number)[] {
   const bytes = Buffer.from(text, "latin1");
   const all: (string | number)[] = [];
@@ -16,7 +19,7 @@ function results(scanner: ChunkedScanner, text: string): readonly (string | numb
   }
 }
 
-test("data is returned as ranges of the piece, and the end of the body with the position after the body", () => {
+test("the scanner returns data as ranges of the piece, and the end of the body with the position after it", () => {
   const scanner = new ChunkedScanner();
   assert.deepEqual(results(scanner, "3;a=b\r\nab"), ["ab", CHUNK_MORE, 9]);
   assert.deepEqual(results(scanner, "c\r\n2\r\nde\r"), ["c", "de", CHUNK_MORE, 9]);
@@ -62,7 +65,7 @@ test("a scanner can be reused for many bodies, also after an error and an incomp
   }
 });
 
-test("the given limits apply", () => {
+test("the scanner applies the limits of extensions and trailers", () => {
   const limits = { extension: 4, extensions: 6, trailers: 12, trailerCount: 1 };
   const rows: readonly (readonly [text: string, last: number])[] = [
     ["1;abc\r\nx\r\n", CHUNK_MORE],

@@ -21,9 +21,11 @@ export const defaultChunkLimits: ChunkLimits = {
   trailerCount: 32,
 };
 
-/** Results of `next`, besides faults (negative). */
+/** Result of `next`: the piece is used up. Faults are negative. */
 export const CHUNK_MORE = 0;
+/** Result of `next`: a range of the piece is data. */
 export const CHUNK_DATA = 1;
+/** Result of `next`: the body has ended. */
 export const CHUNK_END = 2;
 
 /** 13 hexadecimal digits stay below 2^53; leading zeros count. */
@@ -232,7 +234,7 @@ export class ChunkedScanner {
 
 /**
  * Drops trailers that route, authenticate or negotiate: such fields must arrive with the head (RFC 9110 section 6.5.1).
- * These are all known names, in any spelling. A framing field is a fault. Returns 0 or the fault.
+ * All known names are dropped, in any spelling. A framing field is a fault. Returns 0 or the fault.
  */
 function dropUnwanted({ kinds, count }: FieldSection): number {
   for (let index = 0; index < count; index++) {

@@ -17,6 +17,6 @@ test("each error has its own code, a status and a reason", () => {
   for (const code of codes) assert.ok(parseErrorOf(code).reason.length > 0);
 });
 
-test("an error of another kind is not described", () => {
+test("a number that no error has is rejected", () => {
   for (const result of [0, 1, -codes.length - 1]) assert.throws(() => parseErrorOf(result), RangeError);
 });

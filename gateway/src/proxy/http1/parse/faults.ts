@@ -11,7 +11,10 @@ export interface ParseFault {
 const faults = {
   method: { status: 400, reason: "the method is not a token" },
   requestLine: { status: 400, reason: "the request line does not consist of method, target and version" },
-  target: { status: 400, reason: "the form of the request target does not match the method" },
+  target: {
+    status: 400,
+    reason: "the request target holds an invalid character, or its form does not match the method",
+  },
   lineTooLong: { status: 414, reason: "the request line is too long" },
   versionSyntax: { status: 400, reason: "the version is not of the form HTTP/n.n" },
   version: { status: 505, reason: "the version is neither HTTP/1.1 nor HTTP/1.0" },
@@ -38,7 +41,7 @@ const faults = {
   chunkSize: { status: 400, reason: "a chunk's size is not a plain hexadecimal number" },
   chunkExtension: { status: 400, reason: "a chunk's extension is malformed" },
   chunkExtensionTooLong: { status: 400, reason: "the chunk extensions are too long" },
-  chunkEnd: { status: 400, reason: "a chunk does not end with its size" },
+  chunkEnd: { status: 400, reason: "a chunk is longer than its size, or has no line end" },
   trailer: { status: 400, reason: "Content-Length or Transfer-Encoding is in the trailers" },
   switching: { status: 400, reason: "the 101 response is not HTTP/1.1, or does not name a protocol" },
   connectBody: { status: 400, reason: "CONNECT has a body" },

@@ -34,7 +34,7 @@ export class FieldSection {
   readonly maxCount: number;
   /** Offset at which the section begins. */
   start = 0;
-  /** Offset of the next line to scan; at the end that of the empty line. */
+  /** Offset of the next line to scan; after the scan, the offset of the empty line. */
   line = 0;
   /** Offset up to which an incomplete line has been scanned. */
   position = 0;
@@ -57,7 +57,7 @@ export class FieldSection {
     this.valueStart = NOT_YET;
   }
 
-  /** The bytes of the section have moved by `distance`. */
+  /** Adjusts all offsets to bytes that have moved by `distance`. */
   move(distance: number): void {
     this.start += distance;
     this.line += distance;
@@ -173,7 +173,7 @@ export const nameAt = ({ bytes, offsets }: FieldSection, index: number): string 
 export const valueAt = ({ bytes, offsets }: FieldSection, index: number): string =>
   bytes.toString("latin1", offsets[index * STRIDE + 2] ?? 0, offsets[index * STRIDE + 3] ?? 0);
 
-/** The value of a name (in lower case); several are joined as Node joins them. Undefined when absent. */
+/** The value of a name (in lower case); several values are joined as Node joins them. Undefined when absent. */
 export function headerOf(section: FieldSection, name: string): string | undefined {
   const first = indexOf(section, name);
   if (first < 0) return undefined;

@@ -4,16 +4,20 @@ import { fault } from "./faults.ts";
 import { DROP, type FieldSection, ID, STRIDE } from "./fields.ts";
 import { known, LAST_HOP, LOOKALIKE } from "./names.ts";
 
-/** Delimitation of a body. */
+/** Kind of body: none. */
 export const NO_BODY = 0;
+/** Kind of body: delimited by Content-Length. */
 export const LENGTH_BODY = 1;
+/** Kind of body: delimited by chunked coding. */
 export const CHUNKED_BODY = 2;
-/** Responses only. */
+/** Kind of body: delimited by the end of the connection; responses only. */
 export const UNTIL_CLOSE = 3;
 
-/** Connection options that the gateway understands. */
+/** Bit of the connection option `close`. */
 export const CLOSE = 1;
+/** Bit of the connection option `keep-alive`. */
 export const KEEP_ALIVE = 2;
+/** Bit of the connection option `upgrade`. */
 export const UPGRADE = 4;
 
 /** Maximum number of other connection options; no honest client sends more. */
@@ -97,7 +101,8 @@ function lengthOf(bytes: Buffer, start: number, end: number): number {
 }
 
 /**
- * 0 for `chunked` alone. The gateway does not decode other codings; other lists have no end that all parsers agree on.
+ * 0 for `chunked` alone, else a fault. The gateway does not decode other codings, and parsers disagree on the end of a
+ * body whose codings do not end with a single `chunked`.
  */
 function codingFault(bytes: Buffer, start: number, end: number): number {
   if (isWord(bytes, start, end, "chunked")) return 0;

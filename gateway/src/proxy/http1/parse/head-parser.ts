@@ -1,4 +1,7 @@
-/** Start lines, and the parser of a head: one scan of its bytes, which continues where it stopped, then framing and connection handling. */
+/**
+ * The base of the parsers of request and response heads: one scan of the bytes, which continues where it stopped, then
+ * framing and connection handling.
+ */
 import { DOT, NINE, ZERO } from "./bytes.ts";
 import { fault } from "./faults.ts";
 import { FieldSection, scanFields } from "./fields.ts";
@@ -49,7 +52,7 @@ export abstract class HeadParser {
   protected abstract scanLine(bytes: Buffer, end: number): number;
   /** Determines body and connection handling from the fields. Returns 0 or a fault. */
   protected abstract readFraming(): number;
-  /** The first line has moved by `distance`. */
+  /** Adjusts the offsets of the first line, which has moved by `distance`. */
   protected abstract moveLine(distance: number): void;
 
   /** Prepares for the next head. Required only after `parse` returned 0. */

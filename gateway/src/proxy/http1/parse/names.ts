@@ -2,8 +2,8 @@
 import { FOLD } from "./bytes.ts";
 
 /**
- * Ids of the names, in lower case. Names up to `upgrade` determine framing and connection handling; names up to
- * `http2-settings` are hop-by-hop.
+ * Ids of the names, in lower case. Names up to `upgrade` determine framing and connection handling; those after it, up
+ * to `http2-settings`, are hop-by-hop.
  */
 export const known = {
   host: 1,
@@ -87,11 +87,12 @@ const ids: ReadonlyMap<string, number> = new Map(Object.entries(known).filter(([
 /** The id of a complete name in lower case; 0 when unknown. */
 export const knownId = (name: string): number => ids.get(name) ?? 0;
 
-/** The last id that is never forwarded. */
+/** The last id that determines framing or is hop-by-hop. */
 export const LAST_HOP = known["http2-settings"];
 
 /**
- * Set beside an id when another character replaces a dash: a different field, but upstreams may confuse it (see FOLD).
+ * Set in addition to an id when another character replaces a dash: the field is a different one, but upstreams may
+ * confuse it with the known field (see FOLD).
  */
 export const LOOKALIKE = 0x100;
 

@@ -48,18 +48,18 @@ const targets: readonly (readonly [
 ];
 
 for (const [line, host, path, query, authority, plain] of targets) {
-  test(`the parts of ${line}`, () => {
+  test(`the target of "${line}" is split into its parts`, () => {
     const head = parsed(`${line} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
     assert.deepEqual(parts(head), { path, query, authority, host, plain });
   });
 }
 
-test("of a target with an authority, the authority is the host of an HTTP/1.0 request without Host", () => {
+test("the host of an HTTP/1.0 request without Host is the authority of its target", () => {
   assert.equal(parts(parsed("GET http://h:81/ HTTP/1.0\r\n\r\n")).host, "h:81");
   assert.equal(parts(parsed("GET / HTTP/1.0\r\n\r\n")).host, "");
 });
 
-test("the usual methods have numbers, only in upper case", () => {
+test("common methods have ids, but only in upper case", () => {
   for (const [name, id] of Object.entries(method)) {
     const target = name === "CONNECT" ? "a:1" : "/";
     assert.equal(parsed(`${name} ${target} HTTP/1.1\r\nHost: a\r\n\r\n`).method, id);
@@ -79,7 +79,7 @@ const bodies: readonly (readonly [version: string, lines: string, kind: number, 
 ];
 
 for (const [version, lines, kind, length] of bodies) {
-  test(`the body of HTTP/${version} with "${lines.trim()}"`, () => {
+  test(`the body of an HTTP/${version} request with ${lines.trim() || "no framing header"} is recognized`, () => {
     const head = parsed(`POST / HTTP/${version}\r\nHost: a\r\n${lines}\r\n`);
     assert.deepEqual([head.bodyKind, head.contentLength], [kind, length]);
   });
@@ -94,7 +94,7 @@ const expectations: readonly (readonly [version: string, value: string, waits: b
 ];
 
 for (const [version, value, waits, unknown] of expectations) {
-  test(`"Expect: ${value}" in HTTP/${version}`, () => {
+  test(`"Expect: ${value}" in HTTP/${version} is ${unknown ? "unknown" : waits ? "recognized" : "ignored"}`, () => {
     const head = parsed(`POST / HTTP/${version}\r\nHost: a\r\nExpect: ${value}\r\n\r\n`);
     assert.deepEqual([head.expectContinue, head.expectUnknown], [waits, unknown]);
   });
@@ -105,7 +105,7 @@ const kept = ({ fields }: RequestHeadParser): readonly string[] =>
     .filter((index) => ((fields.kinds[index] ?? 0) & DROP) === 0)
     .map((index) => valueAt(fields, index));
 
-test("hop-by-hop headers and headers that Connection names are marked, in any equivalent spelling", () => {
+test("hop-by-hop headers, also spelled with underscores, and headers that Connection names are marked", () => {
   const lines = [
     ...["Host: host", "Connection: close, X-Hop , x-other,Upgrade", "Keep-Alive: 1", "TE: 2", "Trailer: 3", "X-HOP: 4"],
     ...["Proxy-Connection: 5", "Upgrade: 6", "HTTP2-Settings: 7", "x-other: 8", "Transfer_Encoding: 9", "X-Hops: kept"],
@@ -152,7 +152,7 @@ test("a head can be reused for many requests, also after an error and an incompl
   assert.deepEqual([head.bodyKind, head.contentLength, head.expectUnknown, head.fields.count], [NO_BODY, -1, false, 1]);
 });
 
-test("the given limits apply", () => {
+test("the parser applies the given limits", () => {
   const results = [
     "GET /123456 HTTP/1.1\r\n",
     "GET / HTTP/1.1\r\nHost: 12345678901\r\n\r\n",

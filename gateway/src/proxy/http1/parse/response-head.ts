@@ -24,13 +24,13 @@ const FIRST_FINAL = 200;
 const FIRST_REDIRECT = 300;
 
 /**
- * Every fault is answered to the client with 502. An interim response (1xx) has a head of its own: `parse` is called
+ * The client receives a 502 for every fault. An interim response (1xx) has a head of its own: `parse` is called
  * again for the next one.
  */
 export class ResponseHeadParser extends HeadParser {
   /** 100 to 999 */
   status = 0;
-  /** The reason phrase; may be empty. */
+  /** Start of the reason phrase, which may be empty. */
   reasonStart = 0;
   reasonEnd = 0;
   /** Id of the request's method (head-parser.ts), which determines the framing. */

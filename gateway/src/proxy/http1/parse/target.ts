@@ -22,11 +22,11 @@ import {
 import { fault } from "./faults.ts";
 import { method } from "./head-parser.ts";
 
-/** Offsets of a target's host and port; equal in origin and asterisk form. */
+/** Start and end of a target's host and port; both are equal in origin and asterisk form. */
 export interface TargetAuthority {
   start: number;
   end: number;
-  /** Port of an absolute-form target that names none; 0 in other forms. */
+  /** Default port of an absolute-form target's scheme; 0 in other forms. */
   defaultPort: number;
 }
 

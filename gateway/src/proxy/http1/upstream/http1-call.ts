@@ -34,7 +34,7 @@ export class Http1Call extends UpstreamCall<Http1CallListener> implements Http1R
   protected override open(target: UpstreamTarget): void {
     const { pool, protocol } = this.#options;
     this.#connection = null;
-    // A tunnel consumes its connection.
+    // A request that may become a tunnel opens a connection of its own.
     const kept = protocol !== null || this.wantsFresh ? null : pool.take(target);
     if (kept !== null) this.connected(kept, this.exchange.timings.forwarded);
     else this.#giveUp = pool.connect(target, this, protocol !== null);

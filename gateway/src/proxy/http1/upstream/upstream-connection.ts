@@ -23,15 +23,17 @@ import { ResponseHeadParser } from "../parse/response-head.ts";
 /** Receives the response. The connection no longer belongs to the listener after `end`, `upgraded` and `failed`. */
 export interface Http1ResponseListener
   extends Omit<UpstreamCallListener<ResponseHeadParser, FieldSection>, "failed" | "broken"> {
-  /** The upstream switched protocols; `first` is data of the new one. The listener now owns the socket. */
+  /**
+   * Called when the upstream has switched protocols. `first` is data of the new protocol; the listener owns the socket.
+   */
   upgraded(head: ResponseHeadParser, socket: Socket, first: Buffer): void;
-  /** The response will not be completed. */
+  /** Called when the response will not be completed. */
   failed(error: Error): void;
-  /** The upstream accepts more of the request again. */
+  /** Called when the upstream accepts more of the request again. */
   drained(): void;
-  /** `silence` expired: no data was received. */
+  /** Called when `silence` expires: no data was received. */
   silent(): void;
-  /** `stall` expired: the upstream accepted no data. */
+  /** Called when `stall` expires: the upstream accepted no data. */
   stalled(): void;
 }
 
@@ -107,7 +109,7 @@ export class UpstreamConnection {
     socket.on("close", this.#onClose);
   }
 
-  /** Whether this is the connection's first request: an early close is then not that of a stale idle connection. */
+  /** Whether this is the connection's first request. If so, an early close is not that of a stale idle connection. */
   get isFresh(): boolean {
     return this.requests <= 1;
   }
@@ -137,7 +139,7 @@ export class UpstreamConnection {
     return this.#outbox.flush();
   }
 
-  /** The request has been written completely. */
+  /** Called when the request has been written completely. */
   sent(): void {
     this.#sent = true;
   }
@@ -146,7 +148,7 @@ export class UpstreamConnection {
     this.socket.resume();
   }
 
-  /** The listener is not called any more. */
+  /** Closes the connection. The listener is not called any more. */
   destroy(): void {
     this.#listener = null;
     this.#phase = GONE;
@@ -177,7 +179,7 @@ export class UpstreamConnection {
     while (this.#phase === HEAD) {
       const next = this.#readHead(listener, view, at);
       if (next <= 0) {
-        // Data that arrived earlier is delivered first.
+        // Interim responses before an incomplete head are sent at once.
         if (at > view.start) this.#flushTo(listener);
         return;
       }

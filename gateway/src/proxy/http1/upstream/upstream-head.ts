@@ -51,8 +51,8 @@ export function createUpstreamHeads(pipeline: Pipeline) {
   }
 
   /**
-   * The head for clients whose heads have no lines of HTTP/1.1. TE and a known Content-Length are in the pipeline's
-   * list.
+   * The head of a request from a client whose head did not consist of HTTP/1.1 lines. TE and a known Content-Length are
+   * in the pipeline's list.
    */
   function listedHead(exchange: LiveExchange, { forward, target, protocol }: UpstreamHeadParts): string {
     const { body, request } = exchange;
@@ -78,5 +78,5 @@ const HOST = new CachedLineHeaderName("Host");
 /** TE is hop-by-hop, so Connection has to list it (RFC 9110 section 10.1.4). */
 const WITH_TRAILERS = "TE: trailers\r\nConnection: keep-alive, TE\r\n";
 
-/** A declared empty body stays declared (RFC 9110 section 8.6). */
+/** Whether the method expects a body: an absent one is then declared as `Content-Length: 0` (RFC 9110 section 8.6). */
 const needsLength = ({ method }: ForwardPlan): boolean => method === "POST" || method === "PUT" || method === "PATCH";

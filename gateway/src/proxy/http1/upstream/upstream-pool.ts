@@ -124,7 +124,8 @@ export class UpstreamPool implements ConnectionOwner {
   }
 
   /**
-   * Null: no more requests go to the target. A target with idle connections is not checked: a runtime swap checks it.
+   * The idle connections to the target; null when no more requests go to it. Existing entries are not checked here: the
+   * sweep after a runtime swap removes those of removed targets.
    */
   #shelfFor(target: UpstreamTarget): IdleConnections | null {
     const known = this.#idle.get(target.key);

@@ -51,7 +51,7 @@ export class UpstreamSession {
     return !closed && !destroyed && !this.#isRetired && this.requests < MOST_REQUESTS;
   }
 
-  /** Whether the last request is the first one: its failure is then not that of a stale connection. */
+  /** Whether at most one request was sent so far. If so, its failure is not that of a stale connection. */
   get isFresh(): boolean {
     return this.requests <= 1;
   }
@@ -80,7 +80,7 @@ export class UpstreamSession {
 interface Place {
   readonly target: UpstreamTarget;
   readonly open: Set<UpstreamSession>;
-  /** Requests that wait for a connection being established. */
+  /** Requests that wait for a connection that is being established. */
   readonly waiters: Set<SessionWaiter>;
   giveUp: (() => void) | null;
 }
@@ -162,7 +162,7 @@ export class UpstreamSessions {
       if (this.#closed) socket.destroy();
       else if (socket instanceof TLSSocket && socket.alpnProtocol !== "h2") {
         socket.destroy();
-        refuse(unreadable("it does not speak HTTP/2"));
+        refuse(unreadable("it is not HTTP/2"));
       } else this.#greet(place, socket, refuse);
     };
     place.giveUp = dialTarget(
@@ -183,7 +183,7 @@ export class UpstreamSessions {
     };
     const failed = () => {
       settle();
-      refuse(unreadable("it does not speak HTTP/2"));
+      refuse(unreadable("it is not HTTP/2"));
     };
     const greeted = () => {
       if (session.destroyed || session.closed) return;

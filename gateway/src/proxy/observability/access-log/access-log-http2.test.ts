@@ -101,7 +101,7 @@ test("logs each HTTP/2 stream in a line of its own, with the TLS version", async
   });
 });
 
-test("logs gRPC calls, also a call without a matching route, with their gRPC status", async (context) => {
+test("logs gRPC calls with their gRPC status, and a call without a matching route with its HTTP status", async (context) => {
   const { port, lines, greeter } = await startNode(context);
   const session = dialHttp2(context, port);
   const called = await ask(session, { headers: grpcHeaders, body: message("hi") });

@@ -122,7 +122,7 @@ test("logs queries if configured to, and never keys", async (context) => {
   );
 });
 
-test("bounds what clients may write into a line", async (context) => {
+test("limits the length of the values that clients write into a line", async (context) => {
   const { node } = await startNode(context);
   await node.send({ path: `/open/${"x".repeat(5000)}`, headers: { "User-Agent": `"\\\u00e9${"y".repeat(5000)}` } });
   const [line = {}] = await linesOf(node);
@@ -137,7 +137,7 @@ test("several workers write whole lines into one file", async (context) => {
 });
 
 for (const workers of ["1", "2"]) {
-  test(`continues in a new file after the old file was moved away, with ${workers} worker(s)`, async (context) => {
+  test(`the access log continues in a new file after the old file was moved away, with ${workers} worker(s)`, async (context) => {
     const { node } = await startNode(context, { SLUICE_WORKERS: workers });
     const file = join(node.folder, "access.log");
     await node.send({ path: "/open/1" });
@@ -157,6 +157,6 @@ for (const workers of ["1", "2"]) {
   });
 }
 
-test("a file that cannot be opened stops the start", async (context) => {
+test("the node does not start when the file cannot be opened", async (context) => {
   await assert.rejects(startNode(context, { SLUICE_PROXY_ACCESS_LOG: "FOLDER/no/such/file" }), { code: "ENOENT" });
 });

@@ -62,7 +62,7 @@ export async function openAccessLog({ plan, snapshot, log }: AccessLogOptions): 
     isLosing = false;
   });
   const flushing = setInterval(() => destination.flush(), FLUSH_INTERVAL).unref();
-  // On standard output the lines are mixed with the node's own log, whose lines have a level.
+  // `log` replaces the level: on standard output it distinguishes these lines from those of the node's own log.
   const formatters = { level: () => ({ log: "access" }) };
   const lines = pino({ base: undefined, formatters, timestamp: pino.stdTimeFunctions.isoTime }, destination);
   const tellPath = query ? withQuery(snapshot) : withoutQuery;

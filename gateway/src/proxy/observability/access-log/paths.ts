@@ -2,7 +2,7 @@
 import type { Snapshot } from "@sluice/model";
 import type { PathFormatter } from "./record.ts";
 
-/** The default: log files often have more readers than are allowed to see queries. */
+/** The default, because people who may not see queries can often read log files. */
 export const withoutQuery: PathFormatter = ({ path }) => path;
 
 /** Some frameworks still accept `;` as a separator, as HTML 4.01 advised (B.2.2). */
@@ -11,8 +11,8 @@ const PAIR = /[^&;]+/g;
 const HIDDEN = "[redacted]";
 
 /**
- * Includes the query, with the values of parameters hidden from which any key-auth plugin reads keys. This also applies
- * to routes without key-auth, because clients send their keys to wrong routes.
+ * Includes the query, but hides the values of all parameters from which any key-auth plugin reads keys. Routes without
+ * key-auth are not excepted, because clients send their keys to wrong routes.
  */
 export function withQuery(snapshot: () => Snapshot): PathFormatter {
   let of: Snapshot | null = null;
@@ -41,7 +41,10 @@ const nameOf = (pair: string): string => pair.split("=", 1)[0] ?? "";
 
 const hidden = (pair: string): string => `${nameOf(pair)}=${HIDDEN}`;
 
-/** Ignores case, and brackets after the name: key-auth reads no such parameter, but its value may still be a key. */
+/**
+ * Whether a pair may hold a key. Case is ignored, and so are brackets after the name: key-auth does not read such a
+ * parameter, but a client may have sent its key in it.
+ */
 function isKey(pair: string, names: ReadonlySet<string>): boolean {
   const name = nameOf(pair).replaceAll("+", " ");
   try {

@@ -9,8 +9,11 @@ import { traceIdOf } from "../tracing/trace-parent.ts";
 /** Formats the path, and the query if configured, for the log. */
 export type PathFormatter = (request: { readonly path: string; readonly query: string }) => string;
 
-/** A line must fit into one atomic write to a pipe (4096 bytes), else lines of several threads could mix. */
+/**
+ * Characters. A line must fit into one atomic write to a pipe (4096 bytes), else lines of several threads could mix.
+ */
 const LONGEST_PATH = 1024;
+/** Characters, for the same reason. */
 const LONGEST_AGENT = 256;
 
 /** Latencies are in milliseconds, to the microsecond; `gateway` is Kong's `kong`, `upstream` Kong's `proxy`. */
@@ -35,7 +38,7 @@ export function exchangeRecord(exchange: LiveExchange, tellPath: PathFormatter) 
     route: route.name ?? route.id,
     service: service === null ? undefined : (service.name ?? service.host),
     consumer: consumer === null ? undefined : (consumer.username ?? consumer.custom_id ?? consumer.id),
-    // The last attempt.
+    // Of the last attempt.
     target:
       target === null ? undefined : `${target.host.includes(":") ? `[${target.host}]` : target.host}:${target.port}`,
     tries: exchange.tries,

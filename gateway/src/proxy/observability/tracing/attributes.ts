@@ -1,6 +1,6 @@
 /**
- * Span attributes by OpenTelemetry's semantic conventions for HTTP (1.23 and later). No query, no other headers than
- * Host and User-Agent.
+ * Span attributes by OpenTelemetry's semantic conventions for HTTP (1.23 and later). They contain no query, and no
+ * headers except Host and User-Agent.
  */
 import type { Attributes } from "@opentelemetry/api";
 import type { ForwardPlan, LiveExchange } from "../../exchange/live-exchange.ts";
@@ -10,7 +10,7 @@ const METHODS: ReadonlySet<string> = new Set([
   ...["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "QUERY", "TRACE"],
 ]);
 const OTHER = "_OTHER";
-/** Replaces other methods in span names. */
+/** Replaces all other methods in span names. */
 const OTHER_IN_NAME = "HTTP";
 
 export const spanName = ({ request, route }: LiveExchange): string =>

@@ -25,12 +25,12 @@ const cases: readonly (readonly [header: string, sampled: boolean | null])[] = [
 ];
 
 for (const [header, sampled] of cases) {
-  test(`${sampled === null ? "refuses" : "accepts"} ${header === "" ? "nothing" : header}`, () => {
+  test(`${sampled === null ? "refuses" : "accepts"} the traceparent "${header}"`, () => {
     assert.deepEqual(parseTraceParent(header), sampled === null ? null : { traceId, spanId, sampled });
   });
 }
 
-test("writes the header that it has read", () => {
+test("a formatted traceparent is parsed into the same ids and the same flag", () => {
   for (const sampled of [true, false]) {
     assert.deepEqual(parseTraceParent(formatTraceParent({ traceId, spanId, sampled })), { traceId, spanId, sampled });
   }

@@ -92,7 +92,7 @@ test("an HTTP/2 request continues its client's trace, with a span for the reques
   assert.equal(call.attributes["url.full"], `http://127.0.0.1:${port}/a`);
 });
 
-test("a gRPC call has its spans, and its upstream receives the trace", async (context) => {
+test("a gRPC call has a span for the request and a span for the attempt, and its upstream receives the trace", async (context) => {
   const asked = { headers: { ...grpcHeaders, ...sampled }, body: message("hi") };
   const { answer, request, call, upstream, greeter } = await traced(context, asked);
   assert.equal(answer.trailers?.["grpc-status"], "0");
@@ -111,7 +111,7 @@ test("a gRPC call that fails with HTTP status 200 is an error of both spans", as
   assert.equal(call.attributes["rpc.grpc.status_code"], 13);
 });
 
-test("a gRPC call whose upstream cannot be reached records the reason", async (context) => {
+test("the span of an attempt at an upstream that cannot be reached records the reason", async (context) => {
   const headers = { ...grpcHeaders, ":path": "/down.Greeter/Say" };
   const { answer, request, call, closed } = await traced(context, { headers, body: message("hi") });
   assert.equal(answer.headers["grpc-status"], "14");

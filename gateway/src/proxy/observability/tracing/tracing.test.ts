@@ -115,7 +115,7 @@ for (const engine of ["http1", "reply-from"]) {
     assert.deepEqual([got.tracestate, server.length], [undefined, 0]);
   });
 
-  test(`${engine}: has a span for each attempt`, async (context) => {
+  test(`${engine}: each attempt has a span`, async (context) => {
     const { port, closed, trace } = await startNode(context, settings);
     const { got, client } = await trace("/several");
     const tries = client.map(({ attributes: seen, failed }) => [
@@ -139,7 +139,7 @@ for (const engine of ["http1", "reply-from"]) {
     );
   });
 
-  test(`${engine}: a status of 4xx is the client's failure, not the server's`, async (context) => {
+  test(`${engine}: a status of 4xx is an error of the client span, not of the server span`, async (context) => {
     const { trace } = await startNode(context, settings);
     const { server, client } = await trace("/open/missing");
     assert.deepEqual([server[0]?.failed, client[0]?.failed, client[0]?.attributes["error.type"]], [false, true, "404"]);
@@ -152,7 +152,7 @@ for (const engine of ["http1", "reply-from"]) {
     assert.ok(!collector.text().includes("my-key"));
   });
 
-  test(`${engine}: changes no header when it is disabled`, async (context) => {
+  test(`${engine}: disabled tracing changes no header`, async (context) => {
     const { collector, trace } = await startNode(context, { ...settings, SLUICE_TRACING: "off" });
     const { got } = await trace("/open", { Traceparent: "anything", Tracestate: "a=b" });
     assert.deepEqual([got.traceparent, got.tracestate, collector.text()], ["anything", "a=b", ""]);
@@ -169,7 +169,7 @@ for (const [fault, endpoint, message] of [
   ["no exporter address is set", "", /^SLUICE_TRACING=otlp needs OTEL_EXPORTER_OTLP_ENDPOINT/],
   ["the exporter address is invalid", "collector:4318", /must be http or https URLs$/],
 ] as const) {
-  test(`does not start when ${fault}`, async (context) => {
+  test(`a node with tracing does not start when ${fault}`, async (context) => {
     await assert.rejects(startNode(context, { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }), (error: Error) => {
       assert.ok(error instanceof SettingsError);
       assert.match(error.message, message);

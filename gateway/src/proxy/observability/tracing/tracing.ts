@@ -1,6 +1,7 @@
 /**
- * Tracing: a server span for each sampled request and a client span for each attempt at an upstream, which receives it
- * in `traceparent`. This module, and with it OpenTelemetry's SDK, is loaded only if tracing is enabled.
+ * Tracing: a server span for each sampled request and a client span for each attempt at an upstream. The upstream
+ * receives the id of the client span in `traceparent`. This module, and with it OpenTelemetry's SDK, is loaded only if
+ * tracing is enabled.
  */
 import {
   type Context,
@@ -51,7 +52,7 @@ const FIRST_SERVER_ERROR = 500;
 
 /** OpenTelemetry's variables configure all other options: OTEL_EXPORTER_OTLP_HEADERS, OTEL_SERVICE_NAME and others. */
 export function openTracing({ sampling, url, node, version }: TracingPlan, log: ProxyLog): RequestObserver {
-  // The SDK reports errors as JSON with stack traces.
+  // Cut, because the SDK reports errors as JSON with stack traces.
   const tell = (message: unknown) => log.warn({ reason: String(message).slice(0, LONGEST_REASON) }, "traces are lost");
   const ignore = () => undefined;
   const logger = { error: tell, warn: tell, info: ignore, debug: ignore, verbose: ignore };
