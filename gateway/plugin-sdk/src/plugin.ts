@@ -11,7 +11,7 @@ export interface PluginFacts<Schema extends RecordSchema = RecordSchema, Name ex
   readonly name: Name;
   /** The plugin's own version, such as "1.0.0". */
   readonly version: string;
-  /** Order of execution, high first. The numbers of Kong's plugins are Kong's. */
+  /** Order of execution, the highest first. Plugins that Kong has too have the same priority as there. */
   readonly priority: number;
   /** Whether the plugin protects its targets: if it is invalid, its routes answer 503 instead of staying open. */
   readonly protects: boolean;
@@ -20,9 +20,11 @@ export interface PluginFacts<Schema extends RecordSchema = RecordSchema, Name ex
   readonly schema: Schema;
   /** Replaces short forms that the schema does not have, such as one string for a list of strings. */
   expand?(config: RecordMembers): RecordMembers;
-  /** Checks between members. It gets the config with defaults, even if members are invalid. Paths start at the config. */
+  /**
+   * Checks between members. It gets the config with defaults, even if members are invalid. Paths start at the config.
+   */
   check?(config: RecordMembers): readonly Violation[];
-  /** These checks in Kong's schema language, for `GET /schemas/plugins/{name}`. Names begin with `config.`. */
+  /** The checks of `check` in Kong's schema language, for `GET /schemas/plugins/{name}`. Names begin with `config.`. */
   readonly kongChecks?: readonly KongCheck[];
 }
 
@@ -51,7 +53,7 @@ export interface PluginPhases {
   access?(exchange: Exchange): DirectResponse | undefined | Promise<DirectResponse | undefined>;
   /** Runs when the response's status is known and its head has not been sent, also for the gateway's own responses. */
   responseHeaders?(exchange: Exchange): void;
-  /** Runs at the end of every exchange, also after a response of the gateway's own. */
+  /** Runs at the end of every exchange, also if the gateway itself created the response. */
   log?(exchange: Exchange): void;
 }
 

@@ -34,7 +34,7 @@ const variants: readonly Variant[] = [
   ["HelloWorld", { allow: ["World"], deny: ["Hello"] }, 200],
 ];
 
-/** One for each kind of rule, and neighbours that are no bots. */
+/** One agent for each kind of rule, and similar agents that are not bots. */
 const agents: readonly (readonly [agent: string, isBot: boolean])[] = [
   ["Pingdom.com_bot_version_1.4_(http://www.pingdom.com/)", true],
   ["Mozilla/5.0 Google (+https://developers.google.com/+/web/snippet/)", true],
@@ -100,7 +100,7 @@ describe("bot-detection", () => {
     assert.match(String(configViolations("bot-detection", { deny: ["(bot"] })), /^deny\.0: not a valid regex: \(bot/);
   });
 
-  it("allows and denies nothing of its own by default", () => {
+  it("has no allowed and no denied agents by default", () => {
     assert.deepEqual(filledBotDetection, { allow: [], deny: [] });
   });
 });

@@ -24,7 +24,7 @@ export const botDetection = definePlugin({
       return deny.some((regex) => regex.test(agent)) || isKnownBot(agent) ? "refused" : "allowed";
     }
 
-    // Most requests come from few kinds of clients.
+    // Cached, because most requests come from a few kinds of clients.
     const decisions = new StringCache((agent) => decide(agent.trim()));
     return {
       access({ request }) {

@@ -38,14 +38,14 @@ describe("correlation-id", () => {
     });
   }
 
-  it("counts the ids of uuid#counter after one UUID, across instances", () => {
+  it("counts ids after one UUID with the generator uuid#counter, across instances", () => {
     const [first, second] = [send(instance()).forwarded ?? "", send(instance()).forwarded ?? ""];
     const [[uuid, count], [sameUuid, nextCount]] = [first.split("#"), second.split("#")];
     assert.equal(sameUuid, uuid);
     assert.equal(Number(nextCount), Number(count) + 1);
   });
 
-  it("numbers connections and their requests in tracker", () => {
+  it("numbers connections and their requests with the generator tracker", () => {
     const phases = instance({ generator: "tracker" });
     const connection = { localAddress: "127.0.0.1", port: 8000 };
     const ofOne = [send(phases, { connection }), send(phases, { connection })];
@@ -59,13 +59,13 @@ describe("correlation-id", () => {
     ]);
   });
 
-  it("sends the id to the client with echo_downstream", () => {
+  it("sends the id to the client if echo_downstream is true", () => {
     const { forwarded, echoed } = send(instance({ echo_downstream: true }));
     assert.match(forwarded ?? "", forms["uuid#counter"]);
     assert.equal(echoed, forwarded);
   });
 
-  it("replaces the upstream's own header with echo_downstream", () => {
+  it("replaces the header that the upstream sent if echo_downstream is true", () => {
     const responseHeaders = { "kong-request-id": "of the upstream" };
     const { forwarded, echoed } = send(instance({ echo_downstream: true }), { responseHeaders });
     assert.equal(echoed, forwarded);
@@ -95,7 +95,7 @@ describe("correlation-id", () => {
     assert.deepEqual(Object.keys(other.upstreamHeaders.all()), ["x-trace"]);
   });
 
-  it("echoes an id also when another plugin answered before its access phase", () => {
+  it("echoes an id even if another plugin answered, so that its own access phase did not run", () => {
     const phases = instance({ echo_downstream: true, generator: "uuid" });
     const exchange = fakeExchange({ status: 418 });
     phases.responseHeaders?.(exchange);

@@ -97,13 +97,13 @@ const responses: readonly Variant[] = [
     { "access-control-allow-origin": "*", vary: "Origin" },
   ],
   [
-    "the upstream's own header is replaced",
+    "all origins in place of the upstream's own header",
     {},
     { ...plain, responseHeaders: { "access-control-allow-origin": "https://evil.test" } },
     { "access-control-allow-origin": "*" },
   ],
   [
-    "the upstream's own header is removed for origins that are not listed",
+    "no origin in place of the upstream's own header if the origin is not listed",
     { origins: ["https://b.test", "https://c.test"] },
     { ...plain, responseHeaders: { "access-control-allow-origin": "*", vary: "Accept" } },
     { vary: "Accept, Origin" },
@@ -139,7 +139,7 @@ const responses: readonly Variant[] = [
     { "access-control-allow-origin": "*", "access-control-expose-headers": "x-a,x-b" },
   ],
   [
-    "OPTIONS that is not a preflight",
+    "all origins for an OPTIONS request that is not a preflight",
     {},
     { method: "OPTIONS", headers: { origin } },
     { "access-control-allow-origin": "*" },
@@ -163,7 +163,7 @@ describe("cors", () => {
   });
 
   for (const [what, config, request, expected] of responses) {
-    it(`adds to a response: ${what}`, async () => {
+    it(`sets the headers of a response: ${what}`, async () => {
       const { answer, headers } = await send(config, request);
       assert.equal(answer, undefined);
       assert.deepEqual(headers, expected);

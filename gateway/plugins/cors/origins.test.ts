@@ -29,21 +29,51 @@ const variants: readonly (readonly [
   ["null when it is listed", ["http://a.test", "null"], "null", "null"],
   ["an IPv6 address", ["http://[::1]:3000", "http://a.test"], "http://[::1]:3000", "http://[::1]:3000"],
 
-  ["by host: a regex without a colon", ["a\\.test"], "http://a.test:8000", "http://a.test:8000"],
-  ["by host: a regex without a colon", ["a\\.test"], "https://a.test", "https://a.test"],
-  ["by host: anchored at the end", ["a\\.test"], "http://a.test.evil.test", null],
-  ["by host: anchored at the start", ["a\\.test"], "http://evil-a.test", null],
-  ["by host: subdomains", ["(.*\\.)?a\\.test"], "https://x.y.a.test", "https://x.y.a.test"],
-  ["by host: the dot is a dot", ["a\\.test"], "http://aXtest", null],
+  ["an origin whose host matches a regex without a colon", ["a\\.test"], "http://a.test:8000", "http://a.test:8000"],
+  ["an origin whose host matches a regex without a colon", ["a\\.test"], "https://a.test", "https://a.test"],
+  ["none whose host only begins with a match", ["a\\.test"], "http://a.test.evil.test", null],
+  ["none whose host only ends with a match", ["a\\.test"], "http://evil-a.test", null],
+  [
+    "an origin with a subdomain that the regex includes",
+    ["(.*\\.)?a\\.test"],
+    "https://x.y.a.test",
+    "https://x.y.a.test",
+  ],
+  ["none with another character in place of an escaped dot", ["a\\.test"], "http://aXtest", null],
 
-  ["whole: a regex with a colon", ["https://(.*\\.)?a\\.test:8000"], "https://x.a.test:8000", "https://x.a.test:8000"],
-  ["whole: the scheme counts", ["https://(.*\\.)?a\\.test:8000"], "http://x.a.test:8000", null],
-  ["whole: any scheme", ["(.*[./])?a\\.test:8000"], "https://a.test:8000", "https://a.test:8000"],
-  ["whole: the port counts", ["(.*[./])?a\\.test:8000"], "https://a.test:80", null],
-  ["whole: with its own anchors", ["^http://(.*[.])?a\\.test(:(80|90))?$"], "http://a.test:80", "http://a.test"],
-  ["whole: with its own anchors", ["^http://(.*[.])?a\\.test(:(80|90))?$"], "http://a.test:8000", null],
-  ["whole: every alternative is anchored", ["https://a\\.test|https://b\\.test"], "https://a.test.evil.test", null],
-  ["a regex beside others", ["https://b.test", "a\\.test"], "http://a.test", "http://a.test"],
+  [
+    "an origin that matches a regex with a colon",
+    ["https://(.*\\.)?a\\.test:8000"],
+    "https://x.a.test:8000",
+    "https://x.a.test:8000",
+  ],
+  ["none with a scheme that the regex excludes", ["https://(.*\\.)?a\\.test:8000"], "http://x.a.test:8000", null],
+  [
+    "an origin with any scheme if the regex includes all schemes",
+    ["(.*[./])?a\\.test:8000"],
+    "https://a.test:8000",
+    "https://a.test:8000",
+  ],
+  ["none with a port that the regex excludes", ["(.*[./])?a\\.test:8000"], "https://a.test:80", null],
+  [
+    "an origin that matches a regex with anchors",
+    ["^http://(.*[.])?a\\.test(:(80|90))?$"],
+    "http://a.test:80",
+    "http://a.test",
+  ],
+  ["none that a regex with anchors excludes", ["^http://(.*[.])?a\\.test(:(80|90))?$"], "http://a.test:8000", null],
+  [
+    "none that only begins with an alternative of the regex",
+    ["https://a\\.test|https://b\\.test"],
+    "https://a.test.evil.test",
+    null,
+  ],
+  [
+    "an origin that matches a regex listed with other origins",
+    ["https://b.test", "a\\.test"],
+    "http://a.test",
+    "http://a.test",
+  ],
 ];
 
 describe("originRule", () => {
@@ -62,7 +92,7 @@ describe("originRule", () => {
     });
   }
 
-  it("allows all if * is listed beside others, but then returns the requesting origin", () => {
+  it("allows every requesting origin if * is listed with others, but no request without an origin", () => {
     const rule = originRule(["https://a.test", "*"]);
     assert.deepEqual(rule("https://b.test"), { kind: "all", vary: true });
     assert.deepEqual(rule(undefined), { kind: "none" });

@@ -22,7 +22,7 @@ const accepted: readonly Row[] = [
   ["an address of an allowed block", { allow: ["10.0.0.0/8"] }, "10.255.255.255"],
   ["an address of a block whose entry has host bits", { allow: ["10.1.2.3/8"] }, "10.9.9.9"],
   ["an allowed address outside a denied block", { allow: ["10.0.0.0/8"], deny: ["10.1.0.0/16"] }, "10.2.0.1"],
-  ["every address with an empty list beside an unset one", { allow: [], deny: null }, "10.2.0.1"],
+  ["every address if one list is empty and the other is unset", { allow: [], deny: null }, "10.2.0.1"],
   ["an allowed IPv6 address", { allow: ["::1"] }, "::1"],
   ["an IPv6 address that is not denied", { deny: ["::2"] }, "::1"],
   ["an IPv6 address in another spelling of the entry", { allow: ["2001:DB8:0:0::1"] }, "2001:db8::1"],
@@ -73,7 +73,7 @@ describe("ip-restriction", () => {
     }
   });
 
-  it("decides about each client for itself, also when clients take turns", () => {
+  it("decides about each client separately, also when requests of clients alternate", () => {
     const { access } = instance({ deny: ["127.0.0.2"] });
     for (const last of [1, 2, 3, 2, 1]) {
       const answer = access?.(fakeExchange({ clientAddress: `127.0.0.${last}` }));

@@ -29,8 +29,8 @@ function headerValues({ request }: Exchange, name: string): readonly string[] {
 const isNested = (value: unknown) => typeof value === "object" && value !== null;
 
 /**
- * @param members Members of the request's body, null without any; undefined: the body has not been read @returns
- * undefined when the result depends on the unread body
+ * @param members Members of the request's body, null without any; undefined: the body has not been read
+ * @returns undefined when the result depends on the unread body
  */
 export function findKey(
   exchange: Exchange,
@@ -55,7 +55,7 @@ export function findKey(
 /**
  * Removes keys from the forwarded request: every name, in every place where it may be searched.
  *
- * @param body Its members; null when it has none, or is not searched for keys
+ * @param body Members of the body; null when it has none, or is not searched for keys
  */
 export function hideKey(exchange: Exchange, config: KeyAuthConfig, body: BodyMembers | null): void {
   const names = config.key_names;

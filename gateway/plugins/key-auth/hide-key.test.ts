@@ -34,27 +34,32 @@ const bodies: readonly (readonly [string, string, string, string])[] = [
     '{"n":12345678901234567890.10}',
   ],
   [
-    "JSON in the middle",
+    "the middle of JSON",
     "application/json",
     '{ "a":1 ,\n"apikey" : "demo-key", "b" : [2, {"apikey":3}] }',
     '{ "a":1, "b" : [2, {"apikey":3}] }',
   ],
-  ["JSON with nothing else", "application/json", '{"apikey":"demo-key"}\n', "{}\n"],
+  ["JSON that contains nothing else", "application/json", '{"apikey":"demo-key"}\n', "{}\n"],
   ["JSON with invalid UTF-8", "application/json", '{"a":"\xff\xc3","apikey":"demo-key"}', '{"a":"\xff\xc3"}'],
+  ["JSON with a repeated member", "application/json", '{"a":1,"a":2,"apikey":"demo-key","a":3}', '{"a":1,"a":2,"a":3}'],
   [
-    "JSON with other members twice",
+    "JSON with a member called __proto__",
     "application/json",
-    '{"a":1,"a":2,"apikey":"demo-key","a":3}',
-    '{"a":1,"a":2,"a":3}',
+    '{"__proto__":{"a":1},"apikey":"demo-key"}',
+    '{"__proto__":{"a":1}}',
   ],
-  ["JSON with __proto__", "application/json", '{"__proto__":{"a":1},"apikey":"demo-key"}', '{"__proto__":{"a":1}}'],
   [
     "a multipart form",
     "multipart/form-data; boundary=b",
     `preamble\r\n${part("a", "1\r\n--bc\r\n")}${part("apikey", "demo-key")}${part("c", "\r\n")}${close}`,
     `preamble\r\n${part("a", "1\r\n--bc\r\n")}${part("c", "\r\n")}${close}`,
   ],
-  ["a multipart form with nothing else", "multipart/form-data; boundary=b", part("apikey", "demo-key") + close, close],
+  [
+    "a multipart form that contains nothing else",
+    "multipart/form-data; boundary=b",
+    part("apikey", "demo-key") + close,
+    close,
+  ],
 ];
 
 describe("key-auth with hide_credentials", () => {
@@ -85,7 +90,7 @@ describe("key-auth with hide_credentials", () => {
     assert.equal((await forwarded({ headers, body })).replacedBody, null);
   });
 
-  it("forwards everything unchanged when it is false", async () => {
+  it("forwards everything unchanged when hide_credentials is false", async () => {
     const headers = { "content-type": "application/x-www-form-urlencoded" };
     const { upstreamHeaders, replacedBody } = await forwarded({ headers, body: "apikey=demo-key" }, false);
     assert.equal(upstreamHeaders.get("apikey"), "as it came");

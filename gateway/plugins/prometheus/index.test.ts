@@ -58,7 +58,7 @@ const variants: readonly (readonly [string, Partial<PrometheusConfig>, FakeExcha
   ],
   ["no bytes for an empty request", { bandwidth_metrics: true }, { bytesIn: 0, bytesOut: 0 }, []],
   [
-    "latencies: the gateway's, the upstream's and the whole",
+    "latencies: the gateway's, the upstream's and the total",
     { latency_metrics: true },
     proxied,
     [
@@ -78,7 +78,7 @@ const variants: readonly (readonly [string, Partial<PrometheusConfig>, FakeExcha
     ],
   ],
   [
-    "a client that disconnected as 499",
+    "a request whose client disconnected, with status 499",
     { status_code_metrics: true },
     { status: 0 },
     [`sluice_http_requests_total{${here},code="499",source="service",workspace="default",consumer=""} 1`],
@@ -106,7 +106,7 @@ describe("prometheus", () => {
     it(`counts ${what}`, async () => assert.deepEqual(await logged(config, options), lines));
   }
 
-  it("counts under Kong's names if configured to", async () => {
+  it("uses Kong's names if configured to", async () => {
     const lines = await logged(everything, { ...proxied, source: "gateway" }, true);
     assert.deepEqual(lines, [
       `kong_http_requests_total{${here},code="200",source="kong",workspace="default",consumer=""} 1`,

@@ -60,7 +60,7 @@ const requiredIf = (when: string, value: string, then: string): KongCheck => ({
   },
 });
 
-/** The same checks as Kong's clients read them. */
+/** Those of these checks that Kong's schema language can express. */
 export const kongChecks: readonly KongCheck[] = [
   { at_least_one_of: periods.map((period) => `config.${period}`) },
   requiredIf("policy", "redis", "redis.host"),

@@ -34,9 +34,10 @@ function tightestOf({ limits, counts }: Usage): number {
 }
 
 /**
- * Sets limit and remaining of every period, and those of the tightest.
+ * Sets the headers with limit and remaining requests of every period, and those of the tightest limit.
  *
- * @param headers null: no headers are set @returns seconds until the window of the tightest limit ends
+ * @param headers null: no headers are set
+ * @returns seconds until the window of the tightest limit ends; 1 without limits
  */
 export function setRateLimitHeaders(headers: HeaderEdits | null, usage: Usage): number {
   const { limits, counts, now } = usage;

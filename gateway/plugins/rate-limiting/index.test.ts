@@ -74,9 +74,21 @@ describe("rate-limiting", () => {
     Partial<RateLimitingConfig>,
     { limit: string; remaining: string; reset: string },
   ][] = [
-    ["the one with the least remaining", { minute: 5, hour: 3 }, { limit: "3", remaining: "2", reset: "850" }],
-    ["the longest of several", { minute: 3, hour: 3 }, { limit: "3", remaining: "2", reset: "850" }],
-    ["the shorter one if less remains in it", { minute: 3, hour: 4 }, { limit: "3", remaining: "2", reset: "10" }],
+    [
+      "the period with the fewest remaining requests",
+      { minute: 5, hour: 3 },
+      { limit: "3", remaining: "2", reset: "850" },
+    ],
+    [
+      "the longest of several periods with as few remaining requests",
+      { minute: 3, hour: 3 },
+      { limit: "3", remaining: "2", reset: "850" },
+    ],
+    [
+      "the shorter period if fewer requests remain in it",
+      { minute: 3, hour: 4 },
+      { limit: "3", remaining: "2", reset: "10" },
+    ],
   ];
   for (const [which, members, expected] of tightest) {
     it(`reports RateLimit-* of ${which}`, async () => {
@@ -86,7 +98,7 @@ describe("rate-limiting", () => {
     });
   }
 
-  it("does not count requests for a longer period that a shorter one refused", async () => {
+  it("does not count a request in a longer period if the limit of a shorter period refused it", async () => {
     const { clock, send } = limiter({ second: 1, minute: 2 });
     for (const [after, admitted] of [
       [0, true],

@@ -11,7 +11,7 @@ export class Limit {
   readonly limitEdit: HeaderEdit;
   /** X-RateLimit-Remaining-<Period> */
   readonly remaining: HeaderName;
-  /** RateLimit-Limit, when this is the tightest. */
+  /** RateLimit-Limit, when this limit is the tightest. */
   readonly tightestLimitEdit: HeaderEdit;
   #window: Window = { start: 0, end: 0 };
 

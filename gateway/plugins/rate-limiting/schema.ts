@@ -44,7 +44,7 @@ const redis = record(
   { description: "The Redis server for policy redis.", default: {} },
 );
 
-/** Members of `redis` that were in Kong's config itself before 3.8. Files dumped from Kong 3.9 have both. */
+/** Members of `redis` that were members of the config itself before Kong 3.8. Files dumped from Kong 3.9 have both. */
 const formerRedis = [
   "host",
   "port",

@@ -39,7 +39,7 @@ export function windowOf(period: Period, now: number): Window {
   return { start, end: start + length };
 }
 
-/** Whole seconds until the window ends, at least 1. */
+/** Whole seconds until the window ends by its nominal length, at least 1. */
 export function secondsUntilReset(period: Period, { start, now }: { readonly start: number; readonly now: number }) {
   return Math.max(1, nominalLength[period] / SECOND - Math.floor((now - start) / SECOND));
 }

@@ -38,7 +38,7 @@ const responses: readonly (readonly [what: string, config: Config, response: obj
     { status: 451, body: page, headers: { "Content-Type": "text/html" } },
   ],
   [
-    "a type without its line break",
+    "a content type with its line break escaped",
     { body: page, content_type: "text/html\r\nX: y" },
     { status: 503, body: page, headers: { "Content-Type": "text/html%0D%0AX: y" } },
   ],
@@ -47,7 +47,7 @@ const responses: readonly (readonly [what: string, config: Config, response: obj
 const grpc = { headers: { "content-type": "application/grpc+proto" } };
 
 const triggers: readonly (readonly [what: string, trigger: string, request: FakeExchangeOptions, ends: boolean])[] = [
-  ["neither", "x-end", {}, false],
+  ["neither the header nor the parameter", "x-end", {}, false],
   ["the header", "X-End", { headers: { "x-end": "no" } }, true],
   ["the header with dashes", "x_end", { headers: { "x-end": "1" } }, true],
   ["an empty header", "x-end", { headers: { "x-end": "" } }, true],
@@ -86,7 +86,7 @@ describe("request-termination", () => {
   });
 
   for (const [what, trigger, request, ends] of triggers) {
-    it(`${ends ? "ends" : "forwards"} a request with ${what} of the trigger ${trigger}`, () => {
+    it(`${ends ? "ends" : "forwards"} a request with ${what} if the trigger is ${trigger}`, () => {
       assert.equal(send({ trigger }, request) !== undefined, ends);
     });
   }
@@ -135,7 +135,7 @@ describe("request-termination", () => {
     assert.equal("raw_body" in echo.request, false);
   });
 
-  it("uses no prototype's member as a trigger's value", () => {
+  it("does not take an inherited property for the parameter of the trigger", () => {
     assert.equal(send({ trigger: "constructor" }, { query: "?a=1" }), undefined);
   });
 

@@ -1,6 +1,6 @@
 /**
- * The metrics of a node as lines of JSON, one per part, for the admin listener that sums the nodes. Writing or reading a
- * line takes a fraction of a millisecond.
+ * The metrics of a node as lines of JSON, one per part, for the admin listener, which adds up those of all nodes.
+ * Writing or reading a line takes a fraction of a millisecond.
  */
 import type { MetricsPart, MetricsParts } from "./slices.ts";
 
@@ -13,7 +13,7 @@ export async function* writeData(parts: MetricsParts): AsyncGenerator<string> {
   }
 }
 
-/** Throws for a line that is not JSON. */
+/** Throws for a line that is not JSON, or is not terminated. */
 export async function* readData(body: AsyncIterable<Uint8Array>): AsyncGenerator<MetricsPart> {
   const decoder = new TextDecoder();
   let rest = "";

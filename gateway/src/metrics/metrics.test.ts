@@ -119,7 +119,7 @@ describe("createMetrics", () => {
     assert.deepEqual(counted.toSorted(), ["a 2", "c 1"]);
   });
 
-  it("a dropped series starts at 0 again, also through a recorder that was kept", async () => {
+  it("restarts a dropped series at 0, also through a recorder that was kept", async () => {
     const metrics = node({ maxSeries: 1 });
     const [kept, other] = [metrics.recorder(labels("kept")), metrics.recorder(labels("other"))];
     kept.bytes(5, 0);

@@ -75,14 +75,16 @@ export interface GatewayMetricsOptions {
   readonly compat: boolean;
   readonly nodeId: string;
   readonly version: string;
-  /** Maximum series per metric; default 50,000. */
+  /** Maximum series per counter; default 50,000. The maximum of a histogram is a fifth of it. */
   readonly maxSeries?: number;
 }
 
 const gatewayBuckets = [1, 2, 5, 7, 10, 15, 20, 30, 50, 75, 100, 200, 500, 750, 1000, 3000, 6000];
 const upstreamBuckets = [25, 50, 80, 100, 250, 400, 700, 1000, 2000, 5000, 10_000, 30_000, 60_000];
 
-/** Kong's names, for its dashboards, that differ in more than the prefix (docs/reference/kong-compatibility.md#metrics). */
+/**
+ * Kong's names that differ in more than the prefix, for its dashboards (docs/reference/kong-compatibility.md#metrics).
+ */
 const kongNames: Readonly<Record<string, string>> = {
   sluice_gateway_latency_ms: "kong_kong_latency_ms",
   sluice_connections: "kong_nginx_connections_total",
@@ -159,7 +161,7 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
     new ReadTable(
       {
         name: nameOf("sluice_upstream_target_health"),
-        help: "Health of upstreams' targets: 1 for the current state of a target, 0 for the others",
+        help: "Health of upstreams' targets: 1 for the current state of a target, 0 for its other states",
         labelNames: ["upstream", "target", "address", "state", "subsystem"],
       },
       function* () {

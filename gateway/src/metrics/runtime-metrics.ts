@@ -60,7 +60,7 @@ function partOf({ name, help, type, values }: Collected, added: Readonly<Record<
   };
 }
 
-/** The count of each bucket, which is cumulative in the values, and the sum. */
+/** The count of each bucket on its own (prom-client reports cumulative counts), followed by the sum. */
 function countsOf(values: Collected["values"]): readonly number[] {
   const below = values.filter(({ labels }) => labels.le !== undefined).map(({ value }) => value);
   const sum = values.find(({ metricName }) => metricName?.endsWith("_sum"))?.value ?? 0;

@@ -67,7 +67,7 @@ describe("the text of tables", () => {
     await fc.assert(check, { numRuns: 300 });
   });
 
-  it("reports the current values of gauges that are read on a scrape, as prom-client does", async () => {
+  it("contains the current values of gauges that are read at a scrape, as with prom-client", async () => {
     let value = 1;
     const table = new ReadTable(shapes.gauge, () => [
       [["a", "b"], value],

@@ -5,9 +5,12 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Cell, type Shape, Table } from "./table.ts";
 
-/** Takes about a fifth of a millisecond. V8 does not put strings above 128 kB in the young generation. */
+/**
+ * Length from which a text is a slice, which takes about a fifth of a millisecond to render. Strings above 128 kB do
+ * not fit into V8's young generation.
+ */
 const SLICE_CHARACTERS = 112 * 1024;
-/** How many series a slice of plain data has. */
+/** Series per slice of plain data. */
 const SLICE_SERIES = 500;
 
 export const TEXT_FORMAT = "text/plain; version=0.0.4; charset=utf-8";
@@ -41,7 +44,7 @@ export async function* textOf(tables: readonly Table[]): AsyncGenerator<string> 
   }
 }
 
-/** Includes a metric without series, so that it is known. */
+/** Includes metrics without series, so that their names are known. */
 export async function* partsOf(tables: readonly Table[]): AsyncGenerator<MetricsPart> {
   for (const table of tables) {
     let some: Cell[] = [];

@@ -17,7 +17,9 @@ export interface Shape {
 export class Cell {
   /** In the order of the metric's label names. */
   readonly labels: readonly string[];
-  /** The value. In a histogram, the count of each bucket, not cumulative, of values above the last bound, and the sum. */
+  /**
+   * The value; of a histogram, the count of each bucket (not cumulative), the count above the last bound, and the sum.
+   */
   readonly numbers: number[];
   /** False once the cell was dropped: later counts in it are lost. */
   kept = true;
@@ -29,7 +31,7 @@ export class Cell {
   }
 }
 
-/** Part of the series that is dropped at once. */
+/** Fraction of the limit that is dropped at once. */
 const DROPPED_SHARE = 0.1;
 
 /**

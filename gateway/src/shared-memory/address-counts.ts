@@ -43,7 +43,7 @@ export class SharedAddressCounts {
   }
 
   /**
-   * False when the address has reached its limit. When several connections race for the last place, all of them may be
+   * False when the address has reached its limit. When several connections race for the last slot, all of them may be
    * refused.
    */
   enter(address: string): boolean {

@@ -12,7 +12,7 @@ function twoWorkers(limits: Partial<ConnectionLimits>) {
   return { memory, one: sharedConnectionLimits(memory, 1), two: sharedConnectionLimits(memory, 2) };
 }
 
-test("workers share the connection slots, and those of a dead worker are free again", () => {
+test("workers share the connection slots, and the slots of a dead worker are free again", () => {
   const { memory, one, two } = twoWorkers({ maxConnections: 3 });
   const taken = [one, two, one, two, one].map((places) => places.acquire("::1"));
   assert.deepEqual(taken, [true, true, true, false, false]);
@@ -38,7 +38,7 @@ test("workers share the slots of an address too, and a refused connection takes 
   assert.deepEqual([one.acquire("b"), one.acquire("b"), one.acquire("b")], [true, true, false]);
 });
 
-test("thousands of addresses are added and removed, and the tables are no larger than the connections need", () => {
+test("thousands of addresses are added and removed in tables for 200 connections", () => {
   const { one, two } = twoWorkers({ maxConnections: 200, maxConnectionsPerAddress: 1 });
   for (let turn = 0; turn < 200; turn++) {
     const addresses = Array.from({ length: 100 }, (_, at) => `10.0.${turn}.${at}`);

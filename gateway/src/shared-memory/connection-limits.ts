@@ -46,7 +46,10 @@ export function createConnectionLimitsMemory(workers: number, limits: Connection
   };
 }
 
-/** The slots of one worker. The limits are never exceeded. When several connections race for the last place, all of them may be refused. */
+/**
+ * The slots of one worker. The limits are never exceeded. When several connections race for the last slot, all of them
+ * may be refused.
+ */
 export function sharedConnectionLimits(
   { workers, limits, counts, addresses }: ConnectionLimitsMemory,
   owner: number,

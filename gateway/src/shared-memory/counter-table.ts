@@ -55,8 +55,9 @@ const MOST = 0xffffffff;
 export interface CounterKey {
   /** Four words. */
   readonly hash: Int32Array;
-  /** A word, together with 16 bits that distinguish windows and periods. */
+  /** The lower 32 bits of the window's start. */
   readonly window: number;
+  /** 16 bits: the upper bits of the window's start, and the number of its period. */
   readonly period: number;
   readonly instance: string;
   /** Unix seconds. */
@@ -84,7 +85,7 @@ export class CounterTable {
   /** Bytes of a table; `slots` is a power of two, at least PROBES. */
   static bytes(slots: number): number {
     if (slots < PROBES || (slots & (slots - 1)) !== 0)
-      throw new RangeError(`${slots} is no power of two from ${PROBES}`);
+      throw new RangeError(`${slots} is not a power of two of at least ${PROBES}`);
     return (slots * WORDS + GROUPS) * Int32Array.BYTES_PER_ELEMENT;
   }
 

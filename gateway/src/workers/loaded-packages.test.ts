@@ -20,7 +20,7 @@ const script = (modules: readonly string[]) => `
   process.exit();
 `;
 
-/** Dependencies of prom-client: it supports tracing through OpenTelemetry's API. */
+/** prom-client and its dependencies; it supports tracing through OpenTelemetry's API. */
 const metrics = ["@opentelemetry/api", "bintrees", "prom-client", "tdigest"];
 
 const cases: readonly [what: string, modules: readonly string[], packages: readonly string[]][] = [

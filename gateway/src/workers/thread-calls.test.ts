@@ -46,7 +46,7 @@ test("one-way messages are received in order, and before later calls", async (co
   assert.deepEqual(noted, ["one", "two"]);
 });
 
-test("calls that were received before the functions were set are answered then", async (context) => {
+test("calls that arrive before the functions are set are answered once they are set", async (context) => {
   const { port1, port2 } = new MessageChannel();
   context.after(() => port1.close());
   const calls = new ThreadCalls<Theirs>(port1);

@@ -3,7 +3,7 @@
 // biome-ignore lint/suspicious/noExplicitAny: any function fits
 type Functions = Readonly<Record<string, (...given: any[]) => unknown>>;
 
-/** A structured clone of an error would keep only message and stack. */
+/** An error as it is sent: a structured clone of an error would keep only message and stack. */
 type PlainError = Pick<NodeJS.ErrnoException, "message" | "stack" | "code"> & { readonly port?: number };
 
 /** A call, or the answer to the call of that id. Nothing is answered to a call without an id. */
@@ -53,7 +53,7 @@ export class ThreadCalls<Theirs extends Functions> {
     this.#post({ name, given, id: null });
   }
 
-  /** The other thread has ended: rejects all pending calls. */
+  /** Called when the other thread has ended: rejects all pending calls. */
   end(reason: Error): void {
     for (const { reject } of this.#pending.values()) reject(reason);
     this.#pending.clear();
@@ -81,7 +81,7 @@ export class ThreadCalls<Theirs extends Functions> {
   }
 }
 
-/** Undefined when the thread does not answer in time, or has ended. */
+/** Undefined when the answer does not arrive in time, or is an error. */
 export async function inTime<Result>(answer: Promise<Result>, timeout: number): Promise<Result | undefined> {
   const late = Promise.withResolvers<undefined>();
   const timer = setTimeout(() => late.resolve(undefined), timeout);

@@ -58,7 +58,7 @@ test("several workers answer on one port, and their counts are added up", async 
   );
   const { connections } = await pool.report();
   assert.deepEqual([connections.accepted, connections.requests], [64, 64]);
-  // Requests for the counts that come before the answer share one question.
+  // Requests for the counts that arrive before the answer share one call.
   assert.deepEqual(await Promise.all([countedRequests(pool), countedRequests(pool)]), [64, 64]);
 });
 
@@ -164,7 +164,7 @@ test("a document is acknowledged when the slowest worker serves it", async (cont
   assert.deepEqual(new Set(bodies), new Set(["two"]));
 });
 
-test("a worker that dies instead of serving a document does not delay it: its successor starts with it", async (context) => {
+test("a worker that dies instead of serving a document does not delay the document, with which its successor starts", async (context) => {
   const { pool } = await startTestPool(context);
   const url = await startUpstream(context, (_request, response) => response.end("ok"));
   await blockOneThread(context, 60_000);

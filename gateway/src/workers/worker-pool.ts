@@ -1,7 +1,7 @@
 /**
  * Several workers, each in a thread of its own. All listen on the same addresses; the kernel distributes connections
  * among them. The control thread validates documents, sends the changes and keeps the health of targets. A worker
- * reports the health signs that it observes to the control thread, which forwards changes to the other workers.
+ * reports the health signals that it observes to the control thread, which forwards changes to the other workers.
  */
 import { createServer } from "node:net";
 import { changeBetween, emptySnapshot, type Snapshot } from "@sluice/model/serving";
@@ -27,7 +27,10 @@ import type { StartWorkersOptions, Workers, WorkersReport } from "./workers.ts";
 
 /** Milliseconds. A thread that ends after living this long is restarted at once; its earlier failures do not count. */
 const HEALTHY_LIFETIME = 10_000;
-/** Milliseconds before the restart after a second failure in a row. Doubled with each further failure, up to the maximum. */
+/**
+ * Milliseconds before the restart after a second failure in a row. Doubled with each further failure, up to the
+ * maximum.
+ */
 const MIN_RESTART_DELAY = 100;
 const MAX_RESTART_DELAY = 10_000;
 
@@ -93,7 +96,7 @@ class ThreadPool implements WorkerPool {
 
   threads = (): readonly WorkerThread[] => [...this.#threads.values()];
 
-  /** Ports that the system chooses for the first thread (port 0) are used by all. */
+  /** Ports that the system chooses for the first thread (port 0) are used by all threads. */
   async start(count: number): Promise<void> {
     this.#addresses = await this.#startThread(1, 0).started;
     await Promise.all(Array.from({ length: count - 1 }, (_, index) => this.#startThread(index + 2, 0).started));

@@ -41,7 +41,7 @@ Reflect.deleteProperty(start, "document");
 
 let parts = partsOf([]);
 
-/** Metrics of the node as a whole, such as the size of its process, are reported by the control thread. */
+/** Only counts: the control thread reports the metrics of the node as a whole, such as the size of its process. */
 async function nextPart(isFirst: boolean): Promise<MetricsPart | null> {
   if (isFirst) parts = partsOf(metrics.counted);
   return (await parts.next()).value ?? null;

@@ -28,7 +28,7 @@ const REPORT_TIMEOUT = 1000;
 
 /**
  * Megabytes of a thread's young generation. V8 divides it in three, so the semi-spaces have 8 MB, as in the first line
- * of the command. A larger `--min-semi-space-size` in that line would override this limit for threads, too.
+ * of main.ts. A larger `--min-semi-space-size` in that line would override this limit for threads, too.
  */
 const YOUNG_GENERATION_MB = 24;
 
@@ -82,8 +82,8 @@ export class WorkerThread {
   }
 
   /**
-   * Resolves to null once the thread serves the snapshot, or has ended; to the error if it cannot serve it. One call at
-   * a time.
+   * Resolves to null once the thread serves the snapshot, or has ended; to the error if the thread cannot serve the
+   * snapshot. Must not be called before the previous call has ended.
    *
    * @param stepFrom Computes the delta from the thread's snapshot to the new one.
    */

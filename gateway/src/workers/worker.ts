@@ -65,7 +65,7 @@ const engines: Readonly<Record<WorkerPlan["engine"], () => Promise<CreateProxy>>
   "reply-from": async () => (await import("../proxy/reply-from/listener.ts")).createReplyFromProxy,
 };
 
-/** Rejects when an address cannot be listened on. */
+/** Rejects when an address cannot be listened on, or when the access log cannot be opened. */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
   const {
     plan,

@@ -1,4 +1,4 @@
-/** The entities of an exchange, as far as plugins may read them. Members are those of Kong's admin API. */
+/** The entities of an exchange, with the members that plugins may read, named as in Kong's admin API. */
 
 export interface ExchangeConsumer {
   readonly id: string;

@@ -29,13 +29,16 @@ export interface ExchangeRequest {
   /** Server name of the TLS handshake; null without TLS or SNI. */
   readonly serverName: string | null;
   readonly connection: ClientConnection;
-  /** The value of a header by its lower-case name; several are joined by ", ". */
+  /** The value of a header, by its lower-case name; several values are joined by ", ". */
   header(name: Lowercase<string>): string | undefined;
   /** All headers in received order: name, value, name, value. */
   readonly rawHeaders: readonly string[];
   /** All values of a header in received order, not joined. */
   headerValues(name: Lowercase<string>): readonly string[];
-  /** The complete body for a plugin that has to read it; null when longer than `limit` bytes. The body is still forwarded. */
+  /**
+   * The complete body for a plugin that has to read it; null when longer than `limit` bytes. The body is still
+   * forwarded.
+   */
   body(limit: number): Promise<Buffer | null>;
 }
 
@@ -76,8 +79,9 @@ export interface HeaderEdits {
 export interface DirectResponse {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** `message` is formatted as the client accepts it; `body` is sent unchanged. */
+  /** Sent in a format that the client accepts. */
   readonly message?: string;
+  /** Sent unchanged. */
   readonly body?: string;
   /** Reason for the node's log. It names parts of the configuration, which clients must not see. */
   readonly reason?: string;
@@ -85,7 +89,7 @@ export interface DirectResponse {
 
 /** Lookups in the exchange's runtime: plugin instances outlive runtimes, so they must not hold one. */
 export interface Identities {
-  /** An unexpired credential with this SHA-256 (hex) of the key that grants access to the exchange's route. */
+  /** The unexpired credential whose key has this SHA-256 (hex), if it grants access to the exchange's route. */
   credential(keyHash: string): ExchangeCredential | undefined;
   consumer(idOrUsername: string): ExchangeConsumer | undefined;
 }
@@ -95,7 +99,7 @@ export interface Timings {
   readonly started: number;
   /** When the request was sent to the upstream (last attempt). */
   forwarded?: number;
-  /** The upstream's response head arrived. */
+  /** When the head of the upstream's response arrived. */
   answered?: number;
   ended?: number;
 }
@@ -104,7 +108,7 @@ export interface Exchange {
   readonly id: string;
   readonly request: ExchangeRequest;
   readonly route: ExchangeRoute;
-  /** Null when the route has no service: after its plugins it answers 503. */
+  /** Null when the route has no service: after the plugins have run, the response is 503. */
   readonly service: ExchangeService | null;
   /** Named groups of the route's path if it is a regular expression; null when it has none. */
   readonly pathCaptures: Readonly<Record<string, string>> | null;

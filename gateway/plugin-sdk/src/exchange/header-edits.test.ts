@@ -24,7 +24,7 @@ test("a value cannot contain a line break, and text beyond Latin-1 is sent as UT
   assert.deepEqual(edits.applyTo([]), ["A", "oneEvil: two", "B", Buffer.from("☃").toString("latin1")]);
 });
 
-test("an edit that requires a header removes the header's other spellings, whatever was edited before", () => {
+test("an overriding edit removes all other spellings of the header, whatever was edited before", () => {
   const edits = new HeaderEditList();
   edits.set("X_A_B", "plugin");
   edits.append("x-a-b", "plugin");

@@ -136,7 +136,7 @@ export class HeaderEditList implements HeaderEdits {
     return passed;
   }
 
-  /** Discards earlier edits of the name under its other spellings. */
+  /** Discards earlier edits of the name in any spelling. */
   #insistOn(name: string): void {
     this.#insists = true;
     for (let at = this.#edits.length - 1; at >= 0; at--) {

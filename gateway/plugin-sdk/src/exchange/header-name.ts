@@ -5,7 +5,7 @@ export const lowerCase = (name: string): Lowercase<string> => name.toLowerCase()
 export class HeaderName {
   readonly name: string;
   readonly lower: string;
-  /** Precedes the value in a head, where each line begins with the line end of the one before. */
+  /** Precedes the value in a head, where each line begins with the line end of the previous line. */
   readonly linePrefix: string;
 
   constructor(name: string) {

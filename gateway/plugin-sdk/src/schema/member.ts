@@ -73,7 +73,7 @@ export interface RecordSchema<Of extends Members = Members>
   readonly properties: Of;
 }
 
-/** A fixed set of members; an unknown one is a violation. Those without a default are required. */
+/** A fixed set of members; an unknown member is a violation. Members without a default are required. */
 export const record = <Of extends Members>(
   members: Of,
   options: {

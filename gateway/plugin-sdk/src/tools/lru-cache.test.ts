@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LruCache } from "./lru-cache.ts";
 
-test("of many entries the unused entries are dropped and the used entries are kept", () => {
+test("of many entries, the unused ones are dropped and the used ones are kept", () => {
   const cache = new LruCache<number>(10);
   cache.set("used", 0);
   for (let at = 1; at <= 100; at++) {

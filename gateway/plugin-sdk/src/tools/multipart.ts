@@ -3,12 +3,12 @@
 interface Part {
   readonly name: string;
   readonly value: string;
-  /** From the start of its delimiter to the start of the next. */
+  /** From the start of its delimiter to the start of the next delimiter. */
   readonly start: number;
   readonly end: number;
 }
 
-/** Undefined when there is none, or more than one: another parser might choose the other one. */
+/** The boundary in a Content-Type. Undefined when there is none, or several: other parsers might choose another one. */
 export function boundaryOf(contentType: string): string | undefined {
   const [boundary, ...others] = (headerParameters(contentType) ?? []).filter(({ name }) => name === "boundary");
   return others.length === 0 ? boundary?.value || undefined : undefined;
@@ -78,8 +78,8 @@ interface HeaderParameter {
 const PARAMETER = /\s*;\s*(?:([^\s=;"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*)))?/sy;
 
 /**
- * All parameters of a header value (`multipart/form-data; boundary=b`, RFC 9110 5.6.6) in order, including repeated ones. Undefined when the value cannot be parsed to its end, because other
- * parsers may interpret it differently.
+ * All parameters of a header value (`multipart/form-data; boundary=b`, RFC 9110 5.6.6) in order, including repeated
+ * ones. Undefined when the value cannot be parsed to its end, because other parsers may interpret it differently.
  */
 function headerParameters(value: string): readonly HeaderParameter[] | undefined {
   const parameters: HeaderParameter[] = [];

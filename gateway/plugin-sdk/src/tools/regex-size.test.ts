@@ -27,7 +27,7 @@ const sizes: readonly (readonly [source: string, atoms: number])[] = [
 ];
 
 for (const [source, atoms] of sizes)
-  test(`${source} has ${atoms} atoms when its repetitions are expanded`, () =>
+  test(`the pattern "${source}" has a size of ${atoms} when its repetitions are expanded`, () =>
     assert.equal(expandedSize(source), atoms));
 
 test("a pattern with too many expanded repetitions is refused before it is compiled", (context) => {

@@ -1,4 +1,7 @@
-/** The size of a pattern with its repetitions expanded, computed before compiling it, which would cost that much. */
+/**
+ * The size of a pattern with its repetitions expanded, computed without compiling it, which would cost time and memory
+ * in proportion.
+ */
 
 /** After an atom: `{n}`, `{n,}`, `{n,m}`. Other text in braces is literal. */
 const COUNTED = /\{(\d{1,4})(?:,(\d{0,4}))?\}/y;

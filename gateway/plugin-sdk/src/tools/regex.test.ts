@@ -8,7 +8,7 @@ function regex(source: string): Regex {
   return value;
 }
 
-test("matches from the start and returns the length and the named groups that took part", () => {
+test("a pattern matches from the start and returns the length and the named groups that took part", () => {
   const users = regex(String.raw`/users/(?<id>\d+)(?:/(?P<part>[a-z]+))?`);
   const { length, captures } = users.matchPrefix("/users/12/items/x") ?? assert.fail();
   assert.equal(length, "/users/12/items".length);
@@ -17,20 +17,20 @@ test("matches from the start and returns the length and the named groups that to
   assert.equal(users.matchPrefix("/x/users/12"), undefined);
 });
 
-test("a group cannot reach an object's prototype", () => {
+test("the named groups have no prototype, even if one is called constructor", () => {
   const captures = regex("/(?<constructor>a)").matchPrefix("/a")?.captures;
   assert.equal(Object.getPrototypeOf(captures), null);
 });
 
-test("counts length in UTF-16 code units", () => {
+test("the length of a match is in UTF-16 code units", () => {
   assert.equal(regex("/😀é").matchPrefix("/😀é/x")?.length, "/😀é".length);
 });
 
-test("prefers the leftmost alternative, as Perl does", () => {
+test("a match prefers the leftmost alternative, as in Perl", () => {
   assert.equal(regex("/a|/ab").matchPrefix("/ab")?.length, 2);
 });
 
-test("tests for a match anywhere and for a match of the whole text", () => {
+test("a pattern can be tested for a match anywhere and for a match of the whole text", () => {
   assert.equal(regex("b").test("abc"), true);
   assert.equal(regex("b").testWhole("abc"), false);
   assert.equal(regex("a.c").testWhole("abc"), true);
@@ -72,14 +72,14 @@ const refused = [
 ];
 
 for (const source of refused) {
-  test(`refuses ${source.slice(0, 20)} with the reason`, () => {
+  test(`refuses the pattern ${source.slice(0, 20)} with a reason`, () => {
     const { violations } = compileRegex(source);
     assert.equal(violations?.length, 1);
     assert.match(violations[0]?.message ?? "", /^[a-z]/);
   });
 }
 
-test("takes time that is linear in the text where backtracking would not end", () => {
+test("matching takes time that is linear in the text where backtracking would not end", () => {
   const evil = regex("(?:/a+)+$");
   const started = performance.now();
   assert.equal(evil.test(`${"/aaaa".repeat(2000)}!`), false);

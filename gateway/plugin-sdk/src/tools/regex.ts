@@ -21,7 +21,7 @@ const MAX_PROGRAM = 10_000;
 export interface PrefixMatch {
   /** UTF-16 code units that matched, counted from the start of the text. */
   readonly length: number;
-  /** Values of the named groups that participated, without a prototype. */
+  /** Values of the named groups that participated, in an object without a prototype. */
   readonly captures: Readonly<Record<string, string>>;
 }
 
@@ -31,7 +31,9 @@ export interface Regex {
   test(text: string): boolean;
   /** Whether the pattern matches the text from its first to its last character. */
   testWhole(text: string): boolean;
-  /** The match that begins at the start of the text, leftmost alternative first as in Perl; undefined when none does. */
+  /**
+   * The match that begins at the start of the text, leftmost alternative first as in Perl; undefined when none does.
+   */
   matchPrefix(text: string): PrefixMatch | undefined;
 }
 

@@ -2,10 +2,10 @@
 
 import { LruCache } from "./lru-cache.ts";
 
-/** A longer string is not cached, to limit the memory. */
+/** Longer strings are not cached, to limit the memory. */
 const MAX_LENGTH = 256;
 
-/** A map only compares strings whose hashes are equal, and V8 seeds these hashes per process. */
+/** Safe for strings from clients: V8 seeds its hashes per process, so clients cannot construct collisions. */
 export class StringCache<Value extends object | string | number> {
   readonly #compute: (text: string) => Value;
   readonly #values: LruCache<Value>;

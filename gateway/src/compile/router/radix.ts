@@ -93,7 +93,9 @@ export interface ItemsVisitor<Item> {
   visit(items: readonly Item[], length: number): void;
 }
 
-/** Visits the items of every text that the given one begins with, the shortest first, with the text's length. */
+/**
+ * Visits the items of every inserted text that `text` begins with, the shortest first, with the length of that text.
+ */
 export function visitPrefixes<Item>(root: RadixNode<Item>, text: string, visitor: ItemsVisitor<Item>): void {
   let node: RadixNode<Item> | undefined = root;
   let position = 0;

@@ -27,7 +27,7 @@ export interface RouteEntry {
   readonly weight: number;
 }
 
-/** Kinds of attributes by their place in the order host > header > path > method > sni. */
+// Kinds of attributes by their place in the order host > header > path > method > sni.
 const HOST = 16;
 const HEADER = 8;
 const PATH = 4;
@@ -38,10 +38,10 @@ const WILDCARD_WITH_PORT = 4;
 const PLAIN_HOSTS = 2;
 const REGEX_PATH = 1;
 
-/** Rules of the model allow 16 header names; the field has room for more so that an overflow cannot change the order. */
+/** The model allows 16 header names; the field has room for more so that an overflow cannot change the order. */
 const HEADER_COUNTS = 1024;
 
-/** The entries of a route; none when it has no http protocol or no attribute to match by. */
+/** The entries of a route; none when none of its protocols is HTTP or gRPC, or when it has no attribute to match by. */
 export function entriesOf(route: SnapshotRoute): readonly RouteEntry[] {
   if (!route.protocols.some((protocol) => HTTP_PROTOCOLS.has(protocol))) return [];
   const hosts = (route.hosts ?? []).map((host) => host.toLowerCase());

@@ -44,8 +44,8 @@ const contests: readonly (readonly [rule: string, winner: Members, loser: Member
     { path: "/ab" },
   ],
   ["the longer prefix", { paths: ["/ab"] }, { paths: ["/a"] }, { path: "/abc" }],
-  ["the older", { paths: ["/a"], created_at: 1 }, { paths: ["/a"], created_at: 2 }, { path: "/a" }],
-  ["each path of a route by itself", { paths: ["/ab"] }, { paths: ["/a", "/abcd"] }, { path: "/abc" }],
+  ["the older route", { paths: ["/a"], created_at: 1 }, { paths: ["/a"], created_at: 2 }, { path: "/a" }],
+  ["the longest of the paths that match", { paths: ["/ab"] }, { paths: ["/a", "/abcd"] }, { path: "/abc" }],
 ];
 
 for (const [rule, winner, loser, sent] of contests) {
@@ -67,25 +67,30 @@ const matches: readonly (readonly [rule: string, Members, Parameters<typeof requ
   ["a host with any port when the route names none", { hosts: ["a.com"] }, { host: "a.com:81" }, true],
   ["a host with its port only", { hosts: ["a.com:81"] }, { host: "a.com:82" }, false],
   ["the scheme's port when the client names none", { hosts: ["a.com:443"] }, { scheme: "https" }, true],
-  ["a host whatever the case it was stored in", { hosts: ["A.com"] }, {}, true],
+  ["a host in any case", { hosts: ["A.com"] }, {}, true],
   ["one or more labels for a left wildcard", { hosts: ["*.com"] }, { host: "b.a.com" }, true],
-  ["no wildcard without a label", { hosts: ["*.a.com"] }, {}, false],
+  ["a left wildcard only with a label", { hosts: ["*.a.com"] }, {}, false],
   ["a right wildcard", { hosts: ["a.*"] }, { host: "a.co.uk:8000" }, true],
-  ["an address of IPv6", { hosts: ["[::1]"] }, { host: "[::1]:8000" }, true],
+  ["an IPv6 address", { hosts: ["[::1]"] }, { host: "[::1]:8000" }, true],
+  ["any of a header's values, in any case", { headers: { X: ["one", "Two"] } }, { headers: { x: ["tWo"] } }, true],
   [
-    "any of a header's values, whatever the case",
-    { headers: { X: ["one", "Two"] } },
-    { headers: { x: ["tWo"] } },
+    "a header sent several times by any of its values",
+    { headers: { X: ["one"] } },
+    { headers: { x: ["two", "one"] } },
     true,
   ],
-  ["a header sent several times by each value", { headers: { X: ["one"] } }, { headers: { x: ["two", "one"] } }, true],
-  ["every header name", { headers: { X: ["one"], Y: ["one"] } }, { headers: { x: ["one"] } }, false],
+  [
+    "a route with several headers only if all are sent",
+    { headers: { X: ["one"], Y: ["one"] } },
+    { headers: { x: ["one"] } },
+    false,
+  ],
   ["a header by a regular expression", { headers: { X: ["~*^v\\d+$"] } }, { headers: { x: ["V12"] } }, true],
-  ["server names over https", { snis: ["b.com"] }, { scheme: "https", serverName: "a.com" }, false],
-  ["server names not over http", { snis: ["b.com"] }, {}, true],
-  ["methods exactly", { methods: ["get"] }, {}, false],
+  ["server names over HTTPS", { snis: ["b.com"] }, { scheme: "https", serverName: "a.com" }, false],
+  ["any server name over plain HTTP", { snis: ["b.com"] }, {}, true],
+  ["methods only in the same case", { methods: ["get"] }, {}, false],
   ["no request when the route has no attribute", {}, {}, false],
-  ["empty lists as no attribute", { paths: ["/"], methods: [], hosts: [] }, {}, true],
+  ["a route by its other attributes if a list is empty", { paths: ["/"], methods: [], hosts: [] }, {}, true],
   ["no route of another protocol family", { protocols: ["tcp"], paths: ["/"] }, {}, false],
 ];
 
@@ -95,7 +100,7 @@ for (const [rule, members, sent, expected] of matches) {
   });
 }
 
-test("returns how much of the path matched, and the named groups", () => {
+test("the router returns how much of the path matched, and the named groups", () => {
   const prefix = match([routeNamed("r", { paths: ["/a"] })], { path: "/ab/c" });
   assert.deepEqual([prefix.length, prefix.captures], [2, null]);
   const pattern = match([routeNamed("r", { paths: ["~/users/(?<id>\\d+)"] })], { path: "/users/42/posts" });

@@ -13,7 +13,7 @@ import type { EditToken } from "./radix.ts";
 import { entriesOf, type RouteEntry } from "./route-entry.ts";
 import { type CompiledRouteSource, everyRouteServed, RouteSearch } from "./route-search.ts";
 
-/** The difference to the previous router. A changed route is in both lists. */
+/** The difference from the previous router. A changed route is in both lists. */
 export interface RouterChange {
   readonly removed: readonly SnapshotRoute[];
   readonly added: readonly SnapshotRoute[];
