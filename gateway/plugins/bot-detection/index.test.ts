@@ -71,7 +71,7 @@ describe("bot-detection", () => {
   }
 
   for (const [agent, isBot] of agents) {
-    it(`${isBot ? "refuses" : "admits"} ${agent}`, () => {
+    it(`${isBot ? "refuses" : "admits"} '${agent}'`, () => {
       assert.equal(statusOf({}, { "user-agent": agent }), isBot ? 403 : 200);
     });
   }

@@ -80,7 +80,7 @@ describe("rate-limiting", () => {
       { limit: "3", remaining: "2", reset: "850" },
     ],
     [
-      "the longest of several periods with as few remaining requests",
+      "the longest of several periods with equally few remaining requests",
       { minute: 3, hour: 3 },
       { limit: "3", remaining: "2", reset: "850" },
     ],

@@ -14,9 +14,9 @@ const windows: readonly [Period, string, string, number][] = [
   ["year", "2024-01-01T00:00:00Z", "2025-01-01T00:00:00Z", 305 * 86_400 + (10 * 60 + 14) * 60 + 10],
 ];
 
-describe("windowOf and secondsUntilReset", () => {
+describe("the windows of rate-limiting", () => {
   for (const [period, start, end, reset] of windows) {
-    it(`begin a ${period} with that of the UTC calendar, and return the seconds until the next`, () => {
+    it(`are aligned to the UTC calendar, with the seconds until the next window: ${period}`, () => {
       const window = windowOf(period, at);
       assert.deepEqual(window, { start: Date.parse(start), end: Date.parse(end) });
       assert.equal(secondsUntilReset(period, { start: window.start, now: at }), reset);
@@ -25,7 +25,7 @@ describe("windowOf and secondsUntilReset", () => {
     });
   }
 
-  it("count a month as 30 days, and return at least one second", () => {
+  it("count a month as 30 days until the next window, which is at least one second away", () => {
     const lastDay = Date.parse("2024-01-31T12:00:00Z");
     const { start } = windowOf("month", lastDay);
     assert.equal(secondsUntilReset("month", { start, now: lastDay }), 1);

@@ -24,7 +24,11 @@ const page = "<h1>Closed</h1>";
 
 const responses: readonly (readonly [what: string, config: Config, response: object])[] = [
   ["503 by default", {}, { status: 503, headers: json, body: '{"message":"Service unavailable"}' }],
-  ["the message of a status", { status_code: 404 }, { status: 404, headers: json, body: '{"message":"Not found"}' }],
+  [
+    "the default message of a status",
+    { status_code: 404 },
+    { status: 404, headers: json, body: '{"message":"Not found"}' },
+  ],
   [
     "the configured message",
     { status_code: 406, message: 'No "tea"' },

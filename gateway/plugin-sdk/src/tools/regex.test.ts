@@ -72,7 +72,7 @@ const refused = [
 ];
 
 for (const source of refused) {
-  test(`refuses the pattern ${source.slice(0, 20)} with a reason`, () => {
+  test(`the pattern ${source.slice(0, 20)} is refused with a reason`, () => {
     const { violations } = compileRegex(source);
     assert.equal(violations?.length, 1);
     assert.match(violations[0]?.message ?? "", /^[a-z]/);

@@ -37,8 +37,8 @@ const targets: readonly (readonly [rule: string, sent: string, path: string, que
   ["keeps encoded bytes that are not UTF-8", "/a%ff", "/a%FF", "", "/a%FF"],
   ["removes dot segments", "/a/./b/../c", "/a/c", "", "/a/c"],
   ["removes encoded dot segments", "/a/%2e%2E/c", "/c", "", "/c"],
-  ["does not climb above the root", "/../../etc", "/etc", "", "/etc"],
-  ["ends in a slash after a dot segment", "/a/..", "/", "", "/"],
+  ["resolves no dot segment above the root", "/../../etc", "/etc", "", "/etc"],
+  ["ends a path with a slash after a final dot segment", "/a/..", "/", "", "/"],
   ["merges slashes", "//a///b//", "/a/b/", "", "/a/b/"],
   ["keeps names that begin with a dot", "/.well-known/..a", "/.well-known/..a", "", "/.well-known/..a"],
   ["keeps an encoded percent sign that would form another escape", "/%252e%252E", "/%252e%252E", "", "/%252e%252E"],
@@ -63,7 +63,7 @@ const targets: readonly (readonly [rule: string, sent: string, path: string, que
 ];
 
 for (const [rule, sent, path, query, wire] of targets) {
-  test(`${rule}: ${sent}`, () => {
+  test(`the gateway ${rule}: ${sent}`, () => {
     const target = read(sent);
     assert.equal(target.path, path);
     assert.equal(target.query, query);
@@ -71,11 +71,11 @@ for (const [rule, sent, path, query, wire] of targets) {
   });
 }
 
-test("returns the sent path in ASCII, because it is used in headers", () => {
+test("the sent path is in ASCII, because it is used in headers", () => {
   assert.equal(read("/caf\u00c3\u00a9?\u00ff").sentPath, "/caf%C3%A9");
 });
 
-test("uses the host of an absolute target", () => {
+test("the host of an absolute target is used", () => {
   const target = read("http://Example.com:81/a?b");
   assert.equal(target.authority, "Example.com:81");
   assert.equal(target.path, "/a");
@@ -83,18 +83,19 @@ test("uses the host of an absolute target", () => {
 });
 
 for (const sent of ["*", "a/b", "", "ftp://example.com/", "/a#b?c", "/a?b#c", "/%#2e", "http://a#b"]) {
-  test(`refuses the target ${JSON.stringify(sent)}`, () => assert.equal(parseRequestTarget(sent), "badRequest"));
+  test(`the gateway refuses the target ${JSON.stringify(sent)}`, () =>
+    assert.equal(parseRequestTarget(sent), "badRequest"));
 }
 
 const brokenEscapes = ["/%", "/100%", "/%2", "/%zz", "/open/%2%65%2%65/users", "/open/%%32e%%32e/users", "/s%%32%66"];
 for (const sent of [...brokenEscapes, "http://a/%2%65", "/%\u00e9", "/%2\u00b2e", "/%?2e"]) {
-  test(`refuses the broken escape in ${JSON.stringify(sent)}`, () => {
+  test(`the gateway refuses the broken escape in ${JSON.stringify(sent)}`, () => {
     assert.equal(parseRequestTarget(sent), "brokenEscape");
   });
 }
 
 for (const sent of ["/a/..;/b", "/a/.;/b", "/a/..;v=1/b", "/a/%2e.;/b", "/..;", "/a/./..;x?y"]) {
-  test(`refuses the dot segment with parameters in ${sent}: servlet containers drop the parameters`, () => {
+  test(`the gateway refuses the dot segment with parameters in ${sent}: servlet containers drop the parameters`, () => {
     assert.equal(parseRequestTarget(sent), "dotSegmentParameter");
   });
 }

@@ -16,7 +16,7 @@ const cases: readonly (readonly [
   ["the peer when it is not trusted", "x-real-ip", "9.9.9.9", "1.1.1.1", "9.9.9.9"],
   ["the address that a trusted peer names", "x-real-ip", "10.0.0.1", "1.1.1.1", "1.1.1.1"],
   ["the peer when a trusted peer names no client", "x-real-ip", "10.0.0.1", undefined, "10.0.0.1"],
-  ["the peer when a trusted peer names something else than an address", "x-real-ip", "10.0.0.1", "client", "10.0.0.1"],
+  ["the peer when a trusted peer sends an invalid address", "x-real-ip", "10.0.0.1", "client", "10.0.0.1"],
   ["the last untrusted address of a chain", "x-forwarded-for", "10.0.0.1", "6.6.6.6, 1.1.1.1, 10.0.0.2", "1.1.1.1"],
   [
     "the first address of a chain in which all are trusted",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fieldsOf, linesOf, passedTrailers, responseFields } from "./fields.ts";
 
-test("writes a response's head in lower case and without hop-by-hop headers", () => {
+test("the head of a response is written in lower case and without hop-by-hop headers", () => {
   const headers = [
     "Content-Type",
     "text/plain",
@@ -21,7 +21,7 @@ test("writes a response's head in lower case and without hop-by-hop headers", ()
   ]);
 });
 
-test("drops trailers that affect framing, routing or identity", () => {
+test("trailers that affect framing, routing or identity are dropped", () => {
   const flat = [
     "X-Sum",
     "1",
@@ -39,7 +39,7 @@ test("drops trailers that affect framing, routing or identity", () => {
   assert.deepEqual({ ...passedTrailers(flat) }, { "x-sum": ["1", "2"] });
 });
 
-test("turns trailers into lines of HTTP/1.1, and back", () => {
+test("trailers are converted to HTTP/1.1 lines, and back", () => {
   const trailers = passedTrailers(["grpc-status", "0", "x-a", "b: c", "x-a", ""]);
   const lines = "grpc-status: 0\r\nx-a: b: c\r\nx-a: \r\n";
   assert.equal(linesOf(trailers), lines);

@@ -39,7 +39,7 @@ test("the fields of a head have the host first, one cookie, and no pseudo-header
   assert.equal(fault, null);
 });
 
-test("joins repeated headers, except headers of which Node keeps a single value", () => {
+test("repeated headers are joined, except those of which Node keeps a single value", () => {
   const head = headOf(["accept", "a", "authorization", "one", "accept", "b", "authorization", "two"]);
   assert.equal(head.header("accept"), "a, b");
   assert.equal(head.header("authorization"), "one");
@@ -47,7 +47,7 @@ test("joins repeated headers, except headers of which Node keeps a single value"
   assert.equal(head.header("none"), undefined);
 });
 
-test("uses Host if there is no authority, and accepts Host and authority if both agree", () => {
+test("the host is taken from Host if there is no authority, and Host and authority may agree", () => {
   assert.equal(headOf(["host", "b.example"], { ":authority": "gone" }).header("host"), "b.example");
   assert.equal(headOf(["host", "A.example"]).fault, null);
 });
@@ -84,5 +84,5 @@ const faulty: readonly (readonly [says: string, fields: readonly string[], chang
   ["more headers than the limit", many, {}, "headTooLarge"],
 ];
 for (const [says, fields, changes, fault] of faulty) {
-  test(`refuses ${says}: ${fault}`, () => assert.equal(headOf(fields, changes).fault, fault));
+  test(`a request with ${says} is refused: ${fault}`, () => assert.equal(headOf(fields, changes).fault, fault));
 }

@@ -29,11 +29,11 @@ const rows: readonly (readonly [what: string, text: string, found: readonly obje
 ];
 
 for (const [what, text, found] of rows) {
-  test(`finds ${what} in the kernel's table of connections`, () =>
+  test(`the check finds ${what} in the kernel's table of connections`, () =>
     assert.deepEqual(unacknowledgedPeers(head + text), found));
 }
 
-test("closes the connection that the table names, and no other connection", async (context) => {
+test("the check closes the connection that the table names, and no other connection", async (context) => {
   const accepted: Socket[] = [];
   const server = createServer((socket) => void accepted.push(socket.on("error", () => {}))).listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -26,7 +26,7 @@ const tries: readonly (readonly [when: string, Partial<FailedTry>, boolean])[] =
   ["the response was malformed", { error: errorWith("HPE_INVALID_CONSTANT"), connected: true }, false],
 ];
 for (const [when, members, expected] of tries) {
-  test(`${expected ? "retries" : "does not retry"} when ${when}`, () => {
+  test(`an attempt is ${expected ? "" : "not "}retried when ${when}`, () => {
     assert.equal(mayRetry({ ...failed, ...members }), expected);
   });
 }

@@ -79,7 +79,7 @@ const bodies: readonly (readonly [version: string, lines: string, kind: number, 
 ];
 
 for (const [version, lines, kind, length] of bodies) {
-  test(`the body of an HTTP/${version} request with ${lines.trim() || "no framing header"} is recognized`, () => {
+  test(`the framing of an HTTP/${version} request with ${lines.trim() || "no framing header"} is recognized`, () => {
     const head = parsed(`POST / HTTP/${version}\r\nHost: a\r\n${lines}\r\n`);
     assert.deepEqual([head.bodyKind, head.contentLength], [kind, length]);
   });
@@ -115,7 +115,7 @@ test("hop-by-hop headers, also spelled with underscores, and headers that Connec
   assert.deepEqual(kept(head), ["host", "kept", "100-continue", "underscore"]);
 });
 
-test("a line is plain if it is written in the form that the gateway writes", () => {
+test("a header line is plain if it is written in the form that the gateway writes", () => {
   const head = parsed("GET / HTTP/1.1\r\nHost: a\r\nA:b\r\nB:  c\r\nC: d \r\nD:\te\r\nE: f g\r\nF: \r\nG:\r\n\r\n");
   const plain = Array.from(head.fields.kinds.subarray(0, head.fields.count), (kind) => (kind & PLAIN) !== 0);
   assert.deepEqual(plain, [true, false, false, false, false, true, true, false]);

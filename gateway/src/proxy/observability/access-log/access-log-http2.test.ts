@@ -71,7 +71,7 @@ async function startNode(context: TestContext, settings: Readonly<Record<string,
   return { port: proxy.port, tls: proxyTls?.port ?? 0, greeter, lines, held, gone };
 }
 
-test("logs each HTTP/2 stream in a line of its own, with the TLS version", async (context) => {
+test("the access log has a line for each HTTP/2 stream, with the TLS version", async (context) => {
   const { tls, lines } = await startNode(context);
   const session = dialHttp2Tls(context, tls);
   const headers = { ":method": "POST", ":path": "/open/things?a=b", "user-agent": "test/2", traceparent: parent };
@@ -101,7 +101,7 @@ test("logs each HTTP/2 stream in a line of its own, with the TLS version", async
   });
 });
 
-test("logs gRPC calls with their gRPC status, and a call without a matching route with its HTTP status", async (context) => {
+test("the access log has the gRPC status of calls, and the HTTP status of a call without a matching route", async (context) => {
   const { port, lines, greeter } = await startNode(context);
   const session = dialHttp2(context, port);
   const called = await ask(session, { headers: grpcHeaders, body: message("hi") });
@@ -119,7 +119,7 @@ test("logs gRPC calls with their gRPC status, and a call without a matching rout
   ]);
 });
 
-test("logs a stream that the client reset, and a stream with a malformed head", async (context) => {
+test("the access log includes a stream that the client reset, and a stream with a malformed head", async (context) => {
   const { port, lines, held, gone } = await startNode(context);
   const session = dialHttp2(context, port);
   const stream = session.request({ ":path": "/open/held" });
@@ -134,7 +134,7 @@ test("logs a stream that the client reset, and a stream with a malformed head", 
   );
 });
 
-test("several workers write lines of several HTTP/2 connections into one file", async (context) => {
+test("several workers write lines of several HTTP/2 connections to one file", async (context) => {
   const { port, lines } = await startNode(context, { SLUICE_WORKERS: "2" });
   const paths = Array.from({ length: 12 }, (_, client) => [1, 2, 3, 4, 5].map((at) => `/open/${client}/${at}`));
   const asked = paths.flatMap((some) => {

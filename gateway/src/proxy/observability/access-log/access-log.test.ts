@@ -43,7 +43,7 @@ async function linesOf({ close, folder }: ObservedNode, name = "access.log"): Pr
 }
 
 for (const engine of ["http1", "reply-from"]) {
-  test(`${engine}: logs each exchange in a line of JSON`, async (context) => {
+  test(`${engine}: the access log has a line of JSON for each exchange`, async (context) => {
     const { node, port } = await startNode(context, { SLUICE_ENGINE: engine });
     await node.send({
       method: "POST",
@@ -76,7 +76,7 @@ for (const engine of ["http1", "reply-from"]) {
     });
   });
 
-  test(`${engine}: logs requests that are refused, with or without a route`, async (context) => {
+  test(`${engine}: the access log includes refused requests, with or without a route`, async (context) => {
     const { node } = await startNode(context, { SLUICE_ENGINE: engine, SLUICE_PROXY_ACCESS_LOG_QUERY: "on" });
     await node.send({ path: "/guarded" });
     await node.send({ path: "/nowhere?token=demo-key" });
@@ -94,7 +94,7 @@ for (const engine of ["http1", "reply-from"]) {
   });
 }
 
-test("logs queries if configured to, and never keys", async (context) => {
+test("queries are logged if configured, and keys are never logged", async (context) => {
   const { node } = await startNode(context, { SLUICE_PROXY_ACCESS_LOG_QUERY: "on" });
   const queries = [
     "?token=demo-key&page=1",
@@ -122,14 +122,14 @@ test("logs queries if configured to, and never keys", async (context) => {
   );
 });
 
-test("limits the length of the values that clients write into a line", async (context) => {
+test("the length of the values that clients send is limited in a line", async (context) => {
   const { node } = await startNode(context);
   await node.send({ path: `/open/${"x".repeat(5000)}`, headers: { "User-Agent": `"\\\u00e9${"y".repeat(5000)}` } });
   const [line = {}] = await linesOf(node);
   assert.deepEqual([String(line.path).length, String(line.user_agent).length], [1025, 257]);
 });
 
-test("several workers write whole lines into one file", async (context) => {
+test("several workers write whole lines to one file", async (context) => {
   const { node } = await startNode(context, { SLUICE_WORKERS: "2" });
   const paths = Array.from({ length: 200 }, (_, at) => `/open/${at}`);
   await Promise.all(paths.map((path) => node.send({ path })));
