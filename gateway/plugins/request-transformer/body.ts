@@ -10,7 +10,7 @@ import {
 import { Pairs } from "./pairs.ts";
 import { type Actions, type NamedMembers, transform } from "./transform.ts";
 
-/** Maximum bytes of a body that is changed: it is buffered. */
+/** Maximum bytes of a body that is changed, because it is buffered. */
 export const MAX_BODY = 1024 * 1024;
 
 export type BodyType = "json" | "multipart" | "form";
@@ -26,7 +26,10 @@ export function bodyTypeOf(contentType: string): BodyType | null {
 /** Maximum members of a form or parts of a multipart form. */
 const MAX_MEMBERS = 10_000;
 
-/** The body cannot be changed: a part of a multipart form has several names, or the client's values would add parts. */
+/**
+ * Thrown when the body cannot be changed: a part of a multipart form has several names, or the client's values would
+ * add parts.
+ */
 export class InvalidBodyError extends Error {
   override readonly name = "InvalidBodyError";
 }
@@ -42,7 +45,7 @@ interface BodyChange {
   readonly scope: TemplateScope;
 }
 
-/** The changed body; null when it stays as it is, also because it is malformed. */
+/** The changed body; null when it stays as it is, or is malformed. */
 export function changedBody(body: Buffer, { type, contentType, actions, scope }: BodyChange): Buffer | null {
   if (type === "json") return changedJson(body, actions, scope);
   const text = body.toString("latin1");
@@ -63,7 +66,7 @@ export function formOf(text: string): Pairs {
   return new Pairs(text);
 }
 
-/** Counts before parsing, which costs far more for each member. */
+/** Limits the number of members before they are parsed, because parsing costs far more for each member. */
 function limitMembers(text: string, delimiter: string): void {
   let count = 0;
   for (let at = text.indexOf(delimiter); at !== -1; at = text.indexOf(delimiter, at + delimiter.length)) count++;
@@ -90,7 +93,7 @@ class JsonObject implements NamedMembers {
     this.#members = members;
   }
 
-  /** Null when the text is not a JSON object. Of members with one name the last one counts. */
+  /** Null when the text is not a JSON object. Of several members with the same name the last one counts. */
   static of(text: string): JsonObject | null {
     const members = jsonMembers(text);
     if (members === null) return null;
@@ -117,7 +120,7 @@ class JsonObject implements NamedMembers {
     this.#put(name, jsonOf(textOfBytes(value)));
   }
 
-  /** Only texts and lists keep their values; an object stays as it is. */
+  /** A text or a list keeps its values, and an object stays as it is; any other value is replaced. */
   append(name: string, value: string): void {
     const before = this.#members.get(name) ?? "";
     const added = jsonOf(textOfBytes(value));

@@ -1,4 +1,4 @@
-/** Entries of the config's lists: a name, or a name and a template that a colon separates. */
+/** Entries of the config's lists: a name, or a name and a template, separated by a colon. */
 import { parseTemplate, type RecordMembers, type RecordRule, type Template, type Violation } from "@sluice/plugin-sdk";
 
 export interface Entry {

@@ -1,10 +1,13 @@
-/** Changes of the headers that are forwarded. They are applied at the end, because templates show the headers before. */
+/**
+ * Changes of the headers that are forwarded. They are applied at the end, because templates show the headers as they
+ * were before.
+ */
 import { type Exchange, type HeaderEdit, lowerCase, setHeaderEdit, type TemplateScope } from "@sluice/plugin-sdk";
 import type { Entry } from "./entries.ts";
 import type { RequestTransformerConfig } from "./schema.ts";
 import { type Actions, actionsOf } from "./transform.ts";
 
-/** The proxy itself sends these, which delimit messages or belong to a connection (RFC 9110 7.6.1, RFC 9112 6). */
+/** These delimit messages or belong to a connection, so the proxy itself sends them (RFC 9110 7.6.1, RFC 9112 6). */
 const unchangeable: ReadonlySet<string> = new Set([
   ...["connection", "content-length", "expect", "http2-settings", "keep-alive", "proxy-connection", "te", "trailer"],
   ...["transfer-encoding", "upgrade"],
@@ -30,7 +33,7 @@ function headerEntry({ name, template }: Entry): HeaderEntry {
   };
 }
 
-/** Space around a value is no part of it (RFC 9110 5.5), and HTTP/2 forbids it (RFC 9113 8.2.1). */
+/** Space around a value is not part of it (RFC 9110 5.5), and HTTP/2 forbids it (RFC 9113 8.2.1). */
 const trimmed = (value: string): string => value.replace(/^[ \t]+|(?<![ \t])[ \t]+$/g, "");
 
 /** Null when the config has no action on headers. */

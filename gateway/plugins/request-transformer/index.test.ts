@@ -171,30 +171,36 @@ const bodyCases: readonly BodyCase[] = [
   ],
   ["an empty JSON body", JSON_TYPE, { remove: "a", add: "body:somecontent" }, "", '{"body":"somecontent"}'],
   [
-    "numbers in JSON, whose digits are kept",
+    "JSON with numbers, whose digits are kept",
     JSON_TYPE,
     { add: "a:1" },
     '{"n":12345678901234567890,"m":1.0}',
     '{"n":12345678901234567890,"m":1.0,"a":"1"}',
   ],
-  ["empty lists in JSON", JSON_TYPE, { add: "a:1" }, '{"emptyarray":[]}', '{"emptyarray":[],"a":"1"}'],
+  ["JSON with an empty list", JSON_TYPE, { add: "a:1" }, '{"emptyarray":[]}', '{"emptyarray":[],"a":"1"}'],
   [
-    "false like an absent member of JSON, and null like a present one",
+    "JSON in which false counts as an absent member, and null as a present one",
     JSON_TYPE,
     { add: ["a:1", "b:1"] },
     '{"a":false,"b":null}',
     '{"a":"1","b":null}',
   ],
-  ["the member __proto__", JSON_TYPE, { rename: "a:__proto__" }, '{"a":{"x":1}}', '{"__proto__":{"x":1}}'],
   [
-    "a list with lists, and an empty one",
+    "JSON with a member called __proto__",
+    JSON_TYPE,
+    { rename: "a:__proto__" },
+    '{"a":{"x":1}}',
+    '{"__proto__":{"x":1}}',
+  ],
+  [
+    "JSON with a list of lists, and an empty list",
     JSON_TYPE,
     { append: ["a:1", "b:1"] },
     '{"a":[[] ],"b":[ ]}',
     '{"a":[[],"1"],"b":["1"]}',
   ],
   ["JSON that is nested deeply", JSON_TYPE, { remove: "b" }, `{"b":1,"a":${NESTED}}`, `{"a":${NESTED}}`],
-  ["UTF-8 in JSON", JSON_TYPE, { rename: "é:ü", append: "ß:ö" }, '{"é":"€","ß":"1"}', '{"ß":["1","ö"],"ü":"€"}'],
+  ["JSON with UTF-8", JSON_TYPE, { rename: "é:ü", append: "ß:ö" }, '{"é":"€","ß":"1"}', '{"ß":["1","ö"],"ü":"€"}'],
   ["malformed JSON", JSON_TYPE, { add: "a:1" }, "malformed json body", null],
   ["a JSON list", JSON_TYPE, { add: "a:1" }, "[1]", null],
   ["a JSON object without the members", JSON_TYPE, { remove: "a" }, '{ "b": 1 }', null],
@@ -213,7 +219,7 @@ const bodyCases: readonly BodyCase[] = [
 
 describe("request-transformer", () => {
   for (const [what, actions, given, expected] of headerCases) {
-    it(`changes headers: ${what}`, async () => {
+    it(`on headers: ${what}`, async () => {
       const { exchange, answer } = await send(on("headers", actions), { headers: given });
       assert.equal(answer, undefined);
       const names = Object.keys(expected) as Lowercase<string>[];
@@ -222,7 +228,7 @@ describe("request-transformer", () => {
   }
 
   for (const [what, actions, query, expected] of queryCases) {
-    it(`changes the query: ${what}`, async () => {
+    it(`on the query: ${what}`, async () => {
       const options = { query, headers: { x: "1 2" }, pathCaptures: { user: "Jö" } };
       const { exchange, answer } = await send(on("querystring", actions), options, ({ shared }) => {
         shared.set("version", "1.2.3");
@@ -298,7 +304,7 @@ describe("request-transformer", () => {
     assert.equal(exchange.upstreamQuery, "?a=1%20HTTP%2F1.1%0D%0AX%3A%20y%23%C3%A9&b");
   });
 
-  it("changes only the method otherwise", async () => {
+  it("changes only the method of a request without a form", async () => {
     const { exchange } = await send({ http_method: "POST" }, { query: "?hello=world" });
     assert.deepEqual(
       [exchange.upstreamMethod, exchange.upstreamQuery, exchange.upstreamPath],

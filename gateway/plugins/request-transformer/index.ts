@@ -21,7 +21,7 @@ import { actionsOf, transform } from "./transform.ts";
 const tooLarge: DirectResponse = { status: 413, message: "Payload too large" };
 const badRequest: DirectResponse = { status: 400, message: "Bad request" };
 
-/** With these, a form body is expected in the query. */
+/** If the method becomes one of these, the members of a form body are added to the query. */
 const QUERY_METHODS: ReadonlySet<string | null> = new Set(["GET", "HEAD", "TRACE"]);
 
 const queryOf = ({ upstreamQuery }: Exchange): Pairs => new Pairs(upstreamQuery.slice(1));
@@ -52,8 +52,8 @@ function scopeOf(exchange: Exchange): TemplateScope {
 }
 
 /**
- * A dot segment, also with parameters, with encoded characters, or between encoded slashes. Values of a request must not
- * lead out of the path around them.
+ * A dot segment, also with parameters, with encoded characters, or between encoded slashes. Values of a request must
+ * not lead out of the path around them.
  */
 const DOT_SEGMENT = /(?:^|[/\\]|%2f|%5c)(?:\.|%2e){1,2}(?=;|[/\\]|%2f|%5c|$)/i;
 
@@ -70,7 +70,7 @@ export const requestTransformer = definePlugin({
     const queryActions = actionsOf(config, "querystring");
     const movesForms = QUERY_METHODS.has(config.http_method);
 
-    /** Changes the path. */
+    /** Sets the path if the config has one. Returns a response if the path is invalid. */
     function changePath(exchange: Exchange, scope: TemplateScope): DirectResponse | undefined {
       if (uri === null) return undefined;
       const path = pathOf(uri.render(scope));
@@ -81,7 +81,7 @@ export const requestTransformer = definePlugin({
       return undefined;
     }
 
-    /** Changes the query, with the members of a form in front of the configured ones. */
+    /** Returns the changed query; null: unchanged. The members of a form are appended before the actions apply. */
     function changeQuery(exchange: Exchange, scope: TemplateScope, form: Pairs | null): string | null {
       if (queryActions === null && form === null) return null;
       const query = queryOf(exchange);
@@ -157,7 +157,7 @@ interface Head {
   readonly isMoved: boolean;
 }
 
-/** The body's bytes are not text (RFC 9110 8.4). */
+/** Whether the body has a content coding, so that its bytes are not text (RFC 9110 8.4). */
 const isEncoded = ({ request }: Exchange): boolean =>
   (request.header("content-encoding") ?? "").split(",").some((coding) => !/^\s*(identity)?\s*$/i.test(coding));
 

@@ -46,7 +46,7 @@ export class Pairs implements NamedMembers {
       .map(pairOf);
   }
 
-  /** Undefined: none. Several values are joined by ", ". */
+  /** The value of a name; undefined: none. Several values are joined by ", ". */
   valueOf(name: string): TemplateValue {
     const values = this.#pairs.filter((pair) => pair.name === name).map(({ value }) => value);
     return values.length < 2 ? values[0] : values.join(", ");

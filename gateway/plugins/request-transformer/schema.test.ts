@@ -37,7 +37,7 @@ describe("the config of request-transformer", () => {
     [{ replace: { uri: "/$(" } }, "replace.uri", /is not in supported format/],
     [{ allow: { body: [] } }, "allow", /unknown field/],
   ] as const) {
-    it(`refuses the config ${JSON.stringify(config)}`, () => {
+    it(`must not be ${JSON.stringify(config)}`, () => {
       const [violation = "", ...others] = configViolations("request-transformer", config);
       assert.deepEqual(others, []);
       assert.ok(violation.startsWith(`${path}: `), violation);

@@ -9,12 +9,12 @@ const list = (entry: string, description: string) =>
 
 const NAME = "A name.";
 const RENAME = "The current name, a colon and the new name.";
-const VALUE = "A name, a colon and the value, a template.";
+const VALUE = "A name, a colon and a template of the value.";
 
 const lists = (entry: string, what: string) => ({
-  body: list(entry, `${what} of a form, JSON or multipart body. Default: none.`),
-  headers: list(entry, `${what} among the headers. Default: none.`),
-  querystring: list(entry, `${what} of the query. Default: none.`),
+  body: list(entry, `${what} in a form, JSON or multipart body. Default: none.`),
+  headers: list(entry, `${what} in the headers. Default: none.`),
+  querystring: list(entry, `${what} in the query. Default: none.`),
 });
 
 const schema = record(
@@ -56,7 +56,7 @@ const schema = record(
     description:
       "Changes requests before they are forwarded, in the order remove, rename, replace, add, append. Values are " +
       "templates: $(headers.name), $(query_params.name), $(uri_captures.name) and $(shared.name) are values of the " +
-      "request as it was before this plugin. $( ) may contain a part of Lua: headers['name'], strings, nil, true, " +
+      "request as it was before this plugin. $( ) may contain a subset of Lua: headers['name'], strings, nil, true, " +
       "false, or, and, not, ==, ~=, .., parentheses, :sub(i, j), :lower() and :upper().",
   },
 );

@@ -38,9 +38,9 @@ export function actionsOf(config: RequestTransformerConfig, list: ListName): Act
 }
 
 /**
- * Applies the actions. Every template is rendered, also if its member turns out not to exist, as in Kong.
+ * Applies the actions. Every template is rendered, even if its member does not exist, as in Kong.
  *
- * @param isEmpty Whether there is no body at all: only `add` and `append` apply then
+ * @param isEmpty Whether there is no body at all: in that case only `add` and `append` apply
  */
 export function transform(members: NamedMembers, actions: Actions, scope: TemplateScope, isEmpty = false): void {
   if (!isEmpty) {

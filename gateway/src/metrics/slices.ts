@@ -6,8 +6,8 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Cell, type Shape, Table } from "./table.ts";
 
 /**
- * Length from which a text is a slice, which takes about a fifth of a millisecond to render. Strings above 128 kB do
- * not fit into V8's young generation.
+ * Characters after which a slice of text ends; rendering them takes about a fifth of a millisecond. Strings above 128
+ * kB do not fit into V8's young generation.
  */
 const SLICE_CHARACTERS = 112 * 1024;
 /** Series per slice of plain data. */

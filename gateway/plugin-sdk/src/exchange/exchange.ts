@@ -132,8 +132,9 @@ export interface Exchange {
   /** The method that is sent to the upstream. Initially the client's. */
   upstreamMethod: string;
   /**
-   * Path that replaces the one that service and route give, without a query. It must start with `/`. Characters that
-   * must not stand in a path are encoded when it is sent; `?` and `#` are the plugin's to encode. Initially null.
+   * The path that is sent instead of the one that results from service and route, without a query. It must start with
+   * `/`. Characters that are not allowed in a path are encoded when it is sent, except `?` and `#`, which the plugin
+   * must encode. Initially null.
    */
   upstreamPath: string | null;
   /** The query that is sent to the upstream, encoded and with its `?`; "" for none. Initially the client's. */

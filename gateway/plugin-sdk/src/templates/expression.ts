@@ -1,9 +1,9 @@
 /**
- * Expressions of templates: a part of Lua 5.1, parsed once and evaluated without code generation. An expression reads
+ * Expressions of templates: a subset of Lua 5.1, parsed once and evaluated without code generation. An expression reads
  * values of a request; it cannot call functions, loop or change anything, so its cost is linear in its length.
  *
- * Operators by precedence, low first, as in Lua (reference manual, section 2.5.6): `or`; `and`; `==` `~=`; `..`, which
- * is right-associative; `not`. nil and false are false, every other value is true, the empty string too.
+ * Operators by precedence, lowest first, as in Lua (reference manual, section 2.5.6): `or`; `and`; `==` `~=`; `..`,
+ * which is right-associative; `not`. nil and false are false; every other value is true, including the empty string.
  *
  * Strings are byte strings as in Lua: one character (U+0000 to U+00FF) per byte.
  */
@@ -22,23 +22,26 @@ export type TemplateScope = (table: TemplateTable, name: string) => TemplateValu
 
 export type Evaluate = (scope: TemplateScope) => TemplateValue;
 
-/** An expression failed for one request, as it would in Lua. The message contains no value of the request. */
+/**
+ * Thrown when an expression fails for one request: as in Lua, or because its result is too long. The message contains
+ * no value of the request.
+ */
 export class TemplateError extends Error {
   override readonly name = "TemplateError";
 }
 
-/** Maximum nesting of parentheses and operators without operands on their left. */
+/** Maximum nesting of parentheses, including those of `$( )`. */
 export const MAX_TEMPLATE_DEPTH = 32;
 /** Maximum bytes of a concatenation, and of a rendered template. */
 export const MAX_RENDERED = 64 * 1024;
 
 export interface ParsedExpression {
   readonly evaluate: Evaluate;
-  /** The position behind the closing parenthesis. */
+  /** The position after the closing parenthesis. */
   readonly end: number;
 }
 
-/** Parses from behind an opening parenthesis to its closing one. Throws UnsupportedExpression. */
+/** Parses from the position after an opening parenthesis to its closing one. Throws UnsupportedExpression. */
 export const parseExpression = (text: string, start: number): ParsedExpression => new Parser(text, start).parse();
 
 class Parser {
@@ -125,7 +128,9 @@ class Parser {
     }
     if (integers.length === 0 && name === "lower") return (scope) => lower(text(object(scope), ":lower"));
     if (integers.length === 0 && name === "upper") return (scope) => upper(text(object(scope), ":upper"));
-    throw new UnsupportedExpression(`the method :${name} with ${integers.length} arguments is not understood`);
+    throw new UnsupportedExpression(
+      `the method :${name} with this number of arguments (${integers.length}) is not understood`,
+    );
   }
 
   #primary(): Evaluate {
@@ -244,6 +249,6 @@ function substring(bytes: string, first: number, last: number): string {
   return bytes.slice(from - 1, Math.max(to, from - 1));
 }
 
-/** Only ASCII, as in Lua's C locale. */
+/** Only ASCII letters are changed, as in Lua's C locale. */
 const lower = (bytes: string): string => bytes.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 const upper = (bytes: string): string => bytes.replace(/[a-z]+/g, (letters) => letters.toUpperCase());

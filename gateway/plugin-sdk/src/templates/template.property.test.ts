@@ -1,4 +1,7 @@
-/** For any expression: it means the same as a direct interpretation of its tree, printed with the fewest parentheses. */
+/**
+ * For any expression: printed with the fewest parentheses, it has the same result as a direct interpretation of its
+ * tree.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -80,7 +83,7 @@ function interpreted(tree: Tree, scope: TemplateScope): TemplateValue | typeof F
   return typeof left === "string" && typeof right === "string" ? left + right : FAILED;
 }
 
-/** Whether a position is at or behind a bound, which counts from the end if its sign differs from the length's. */
+/** Whether a position is at or after a bound, which counts from the end if its sign differs from the length's. */
 function within(position: number, bound: number, length: number): boolean {
   const fromStart = length >= 0 ? bound >= 0 : bound <= 0;
   return position >= (fromStart ? bound : length >= 0 ? length + bound + 1 : length + bound - 1);
@@ -128,7 +131,7 @@ test("an expression of a template has Lua's precedence, truthiness and failures"
   );
 });
 
-test("any text is either parsed or refused with a message, never an exception", () => {
+test("any text is either parsed or refused with a message, and parsing never throws", () => {
   const part = fc.constantFrom(
     "$(",
     ")",

@@ -1,11 +1,11 @@
-/** Splits the text of an expression into tokens (Lua 5.1 reference manual, section 2.1; only the forms understood here). */
+/** Splits the text of an expression into tokens (Lua 5.1 reference manual, section 2.1; only the supported forms). */
 
 export type Token =
   | { readonly kind: "name" | "keyword" | "symbol"; readonly text: string; readonly end: number }
   | { readonly kind: "string"; readonly text: string; readonly end: number }
   | { readonly kind: "integer"; readonly text: string; readonly end: number };
 
-/** The text is outside of the supported part of Lua. The message names the part. */
+/** Thrown when a text is outside the supported subset of Lua. The message names what is not supported. */
 export class UnsupportedExpression extends Error {
   override readonly name = "UnsupportedExpression";
 }

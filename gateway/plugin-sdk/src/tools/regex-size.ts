@@ -1,6 +1,6 @@
 /**
  * The size of a pattern with its repetitions expanded, computed without compiling it, which would cost time and memory
- * in proportion.
+ * in proportion to it.
  */
 
 /** After an atom: `{n}`, `{n,}`, `{n,m}`. Other text in braces is literal. */

@@ -104,7 +104,9 @@ export abstract class EngineExchange<Context extends EngineExchangeContext, Upst
     return this.exchange.request.method === "HEAD" || status === NO_CONTENT || status === NOT_MODIFIED;
   }
 
-  /** Whether the upstream's body is discarded: a plugin has changed the client's HEAD to a method with a body. */
+  /**
+   * Whether the upstream's body is discarded: it sends one if a plugin has changed the client's HEAD to another method.
+   */
   protected get dropsBody(): boolean {
     return this.exchange.request.method === "HEAD";
   }

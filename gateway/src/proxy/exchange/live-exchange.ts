@@ -54,7 +54,7 @@ export class LiveExchange implements Exchange {
   readonly timings: { -readonly [Name in keyof Timings]: Timings[Name] };
   /** Plugin chains for the request's scheme. */
   readonly chains: RouteChains;
-  /** The plugins that run in all phases. Replaced when the access phase identifies a consumer. */
+  /** The plugin steps of the exchange, for all phases. Replaced when a plugin sets the consumer. */
   chain: PluginChain;
   consumer: Consumer | null = null;
   credential: SnapshotCredential | null = null;

@@ -38,7 +38,7 @@ function gatewayHeaderNames(naming: ProxySettings["naming"]): GatewayHeaderNames
   return { ...names, all: new Set(Object.values(names).map(({ lower }) => lower)) };
 }
 
-/** Whether a folded name belongs to the headers that tell the upstream who the consumer is. */
+/** Whether a folded name is that of a header that identifies the consumer to the upstream. */
 export const isIdentityName = (folded: string): boolean =>
   folded.startsWith("x-consumer-") || folded.startsWith("x-credential-") || folded === "x-anonymous-consumer";
 

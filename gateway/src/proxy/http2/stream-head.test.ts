@@ -47,7 +47,7 @@ test("repeated headers are joined, except those of which Node keeps a single val
   assert.equal(head.header("none"), undefined);
 });
 
-test("the host is taken from Host if there is no authority, and Host and authority may agree", () => {
+test("the host is that of Host if there is no authority; both may be sent if they agree", () => {
   assert.equal(headOf(["host", "b.example"], { ":authority": "gone" }).header("host"), "b.example");
   assert.equal(headOf(["host", "A.example"]).fault, null);
 });

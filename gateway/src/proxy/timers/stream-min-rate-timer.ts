@@ -1,8 +1,8 @@
 /**
  * Time limits for a stream whose client has to send a body or read a response. The streams of a connection share its
  * bandwidth and wait for each other, in an order that the sender chooses (RFC 9218 sections 9 and 10). Bytes on the
- * connection, in either direction and of any stream, therefore add time for all of them. For a single stream
- * only silence is limited, and its silence does not count while another stream of the same kind makes progress.
+ * connection, in either direction and of any stream, therefore add time for all of them. For a single stream only
+ * silence is limited, and its silence does not count while another stream of the same kind makes progress.
  */
 import type { Socket } from "node:net";
 import { IdleTimer } from "./idle-timer.ts";

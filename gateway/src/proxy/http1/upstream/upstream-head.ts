@@ -78,5 +78,5 @@ const HOST = new CachedLineHeaderName("Host");
 /** TE is hop-by-hop, so Connection has to list it (RFC 9110 section 10.1.4). */
 const WITH_TRAILERS = "TE: trailers\r\nConnection: keep-alive, TE\r\n";
 
-/** Whether the method expects a body: an absent one is then declared as `Content-Length: 0` (RFC 9110 section 8.6). */
+/** Whether the method usually has a body: if there is none, `Content-Length: 0` is sent (RFC 9110 section 8.6). */
 const needsLength = ({ method }: ForwardPlan): boolean => method === "POST" || method === "PUT" || method === "PATCH";
