@@ -59,9 +59,9 @@ describe("the user directory", () => {
     );
   });
 
-  it("asks the store once for an unknown id, however many fields request it", async () => {
+  it("asks the store once for an unknown id, even if a plan fails and graphql-js executes the query again", async () => {
     const query = `{ user(id: "${randomUUIDv7()}") { id } }`;
-    // From its third execution on, a query is executed by its plan.
+    // From its second execution on, a query is executed by a plan.
     for (let n = 0; n < 4; n++) {
       queries.length = 0;
       const reply = await postQuery(app, { query });
@@ -98,7 +98,7 @@ describe("the user directory", () => {
     );
   });
 
-  it("reads the posts of all users by one query, and again for the next request", async () => {
+  it("reads the posts of all users with one query, and reads them again for the next request", async () => {
     const eve = await create("Eve");
     const add = (title: string) =>
       database.query("insert into posts (id, user_id, title) values ($1, $2, $3)", [randomUUIDv7(), eve.id, title]);
@@ -108,7 +108,7 @@ describe("the user directory", () => {
     const query = "{ users { name posts { title } } }";
     const { data } = await postQuery(app, { query });
     assert.equal(queries.length, 2, queries.join("\n"));
-    // From its third execution on, a query is executed by its plan.
+    // From its second execution on, a query is executed by a plan.
     for (let n = 0; n < 3; n++) {
       queries.length = 0;
       assert.deepEqual(await postQuery(app, { query }), { status: 200, data });
@@ -122,7 +122,7 @@ describe("the user directory", () => {
     assert.deepEqual(users.find(({ name }) => name === "Eve")?.posts, [{ title: "Hello" }]);
     assert.deepEqual(users.find(({ name }) => name === "User 7")?.posts, []);
     await add("Again");
-    // One user comes with the posts, in the usual way and by a plan.
+    // A single user and its posts are read with one query, by graphql-js and by a plan.
     for (let n = 0; n < 3; n++) {
       queries.length = 0;
       const one = await postQuery(app, { query: `{ user(id: "${eve.id}") { posts { title } } }` });
@@ -161,7 +161,7 @@ describe("the user directory", () => {
       [count - 1, false],
     ] as const) {
       const own = await testApp({ store, limits: { page } });
-      // From its third execution on, a query is executed by its plan.
+      // From its second execution on, a query is executed by a plan.
       for (let n = 0; n < 3; n++) {
         const reply = await postQuery(own.app, { query: "{ users { id } }" });
         assert.equal(reply.status, 200);
@@ -176,7 +176,7 @@ describe("the user directory", () => {
     }
   });
 
-  it("refuses invalid pages, with all their errors", async () => {
+  it("refuses invalid page arguments and reports every problem", async () => {
     const codes = { code: "BAD_USER_INPUT" };
     const first = { path: ["first"], message: "must be a whole number from 1 to 1000" };
     const after = { path: ["after"], message: "must be the id of the last user of the previous page" };
@@ -195,7 +195,7 @@ describe("the user directory", () => {
     assert.equal((await postQuery(app, { query: "{ users(first: null, after: null) { id } }" })).errors, undefined);
   });
 
-  it("refuses invalid page arguments and reports every problem", async () => {
+  it("returns exactly the documented fields by introspection", async () => {
     const { data } = await postQuery(app, { query: getIntrospectionQuery() });
     assert.ok(data);
     const { types } = data.__schema as { types: { name: string; fields: { name: string }[] | null }[] };
@@ -209,7 +209,7 @@ describe("the user directory", () => {
     ]);
   });
 
-  it("is ready and healthy until its store fails", async () => {
+  it("is ready until its store fails, and stays healthy after that", async () => {
     const own = await testApp({
       store: {
         ...(await openUserStore({ ...database, close: async () => undefined })),

@@ -97,7 +97,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   // Node's list of connections does not include upgraded ones.
   const connections = new Set<Socket>();
   app.server.on("connection", (connection: Socket) => {
-    // One more connection may be accepted before Fastify stops listening.
+    // Connections may still be accepted until Fastify stops listening.
     if (over) connection.destroy();
     connections.add(connection);
     connection.once("close", () => connections.delete(connection));

@@ -89,7 +89,7 @@ describe("a request that cannot be executed", () => {
     });
   }
 
-  it("is answered 400 when it would need thousands of levels", async () => {
+  it("is answered 400 when its document nests thousands of levels deep", async () => {
     const reply = await postQuery(app, { query: "{a".repeat(50_000) });
     assert.deepEqual([reply.status, codesOf(reply)], [400, ["LIMIT_EXCEEDED"]]);
   });
@@ -109,20 +109,20 @@ describe("access", () => {
   const anonymous = { ...fromGateway, "x-anonymous-consumer": "true" };
   const liar = { "x-consumer-id": "1", "x-consumer-username": "demo" };
   const cases = [
-    ["open", "nobody", {}, read, []],
-    ["open", "nobody", {}, create, []],
-    ["anonymous-read", "nobody", {}, read, []],
-    ["anonymous-read", "nobody", {}, create, ["UNAUTHENTICATED"]],
+    ["open", "a client without a consumer", {}, read, []],
+    ["open", "a client without a consumer", {}, create, []],
+    ["anonymous-read", "a client without a consumer", {}, read, []],
+    ["anonymous-read", "a client without a consumer", {}, create, ["UNAUTHENTICATED"]],
     ["anonymous-read", "an anonymous consumer", anonymous, create, ["UNAUTHENTICATED"]],
-    ["anonymous-read", "who claims to be a consumer", liar, create, ["UNAUTHENTICATED"]],
+    ["anonymous-read", "a client that only claims to be a consumer", liar, create, ["UNAUTHENTICATED"]],
     ["anonymous-read", "a consumer", fromGateway, create, []],
-    ["authenticated", "nobody", {}, read, ["UNAUTHENTICATED"]],
+    ["authenticated", "a client without a consumer", {}, read, ["UNAUTHENTICATED"]],
     ["authenticated", "a consumer", fromGateway, read, []],
   ] as const;
   for (const [access, who, headers, query, codes] of cases) {
     it(`${access}: ${query.split(" ", 1)[0] === "{" ? "users" : "createUser"} for ${who} gives ${codes[0] ?? "an answer"}`, async () => {
       const { app } = await testApp({ policy: { access, rules: {} } });
-      // From its third execution on, a query is executed by its plan.
+      // From its second execution on, a query is executed by a plan.
       for (let n = 0; n < 3; n++) {
         const reply = await postQuery(app, { query, headers });
         assert.equal(reply.status, 200);
@@ -188,8 +188,10 @@ describe("an internal error", () => {
     await app.close();
     assert.deepEqual(reply.errors?.[0]?.path, ["users", 0, "posts"]);
   });
+});
 
-  it("logs requests without query strings and headers", async () => {
+describe("the log of requests", () => {
+  it("contains neither query strings nor headers", async () => {
     const { app, logged } = await testApp();
     await app.inject({
       url: "/graphql?query={users{id}}&apikey=hunter2",

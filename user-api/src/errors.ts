@@ -36,7 +36,7 @@ export function failure(
 
 /**
  * The messages of graphql-js (execution/values.js) for a client's value that does not fit its type. When a nullable
- * variable is used for a non-null argument, graphql-js finds that out only while it executes the field.
+ * variable passes null to a non-null argument, graphql-js detects this only while it executes the field.
  */
 const VALUE_FAULT = /^(?:Variable|Argument) "[^"]*" (?:(?:got|has) invalid value|of (?:required|non-null) type)/;
 
@@ -76,7 +76,7 @@ export function present(error: GraphQLError, { log, id }: ErrorContext): GraphQL
   };
 }
 
-/** Any other error becomes the cause of a GraphQL error. */
+/** Returns a GraphQL error unchanged. An error of another kind becomes the cause of a new GraphQL error. */
 export function asGraphqlError(fault: unknown): GraphQLError {
   if (fault instanceof GraphQLError) return fault;
   const originalError = fault instanceof Error ? fault : new Error(String(fault));

@@ -36,7 +36,7 @@ function start(environment: Record<string, string>, ...given: string[]): Started
   const child = spawn(process.execPath, [fileURLToPath(import.meta.resolve("./main.ts")), ...given], {
     env: {
       PATH: process.env.PATH,
-      // Set by `npm test`: it halves the start of a process.
+      // Set by `npm test`; the cache halves the start-up time of a process.
       NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
       SLUICE_USER_API_LISTEN: "127.0.0.1:0",
       SLUICE_USER_API_MODE: "development",
@@ -98,7 +98,7 @@ describe("sluice-user-api", () => {
     assert.deepEqual(await readdir(folder), ["pglite"]);
   });
 
-  it("reports the port in use and the setting", async () => {
+  it("reports a port that is in use, and the setting that changes it", async () => {
     const server = createServer().listen(0, "127.0.0.1");
     await once(server, "listening");
     const { port } = server.address() as AddressInfo;
@@ -116,7 +116,7 @@ describe("sluice-user-api", () => {
     assert.doesNotMatch(JSON.stringify(lines), /hunter2/);
   });
 
-  it("waits for a database as long as the setting allows, and logs once that it waits", async () => {
+  it("waits for a database as long as the argument of migrate allows, and logs once that it waits", async () => {
     const url = "postgres://sluice:hunter2@127.0.0.1:1/users";
     const began = performance.now();
     const { exit, line, lines } = start({ SLUICE_USER_API_DATABASE_URL: url }, "migrate", "1");
@@ -136,7 +136,7 @@ describe("sluice-user-api", () => {
       assert.deepEqual(await exit, [0, null]);
       return line(/step|created/);
     };
-    assert.equal(await run("migrate"), "the tables are at step 3, from 0");
+    assert.equal(await run("migrate"), "the tables were migrated from step 0 to step 3");
     assert.equal(await run("migrate"), "the tables are up to date (step 3)");
     assert.equal(await run("seed", "3"), "created 3 users; 0 existed");
     assert.equal(await run("seed", "4"), "created 1 users; 3 existed");
@@ -172,7 +172,7 @@ describe("sluice-user-api", () => {
   ] as const;
   for (const [what, death, reason] of deaths) {
     it(`logs the reason and exits with 1 when the embedded database stops: ${what}`, async () => {
-      // Loaded by the process and by the database's thread; a signal reaches the process alone.
+      // Loaded by the main thread and by the database's thread; only the main thread receives signals.
       const preload = `
         import { BroadcastChannel, isMainThread } from "node:worker_threads";
         const channel = new BroadcastChannel("death");
@@ -245,7 +245,11 @@ describe("sluice-user-api", () => {
   const manifests = [
     ["is missing", null, /^cannot read the file of SLUICE_USER_API_TRUSTED_DOCUMENTS: ENOENT/],
     ["is not JSON", "{", /^the file of SLUICE_USER_API_TRUSTED_DOCUMENTS: it is not JSON/],
-    ["has a document that does not fit", '{"a":"{ users { nobody } }"}', /the trusted document a: Cannot query field/],
+    [
+      "has a document that does not fit the schema",
+      '{"a":"{ users { nobody } }"}',
+      /the trusted document a: Cannot query field/,
+    ],
   ] as const;
   for (const [what, content, message] of manifests) {
     it(`reports a manifest of trusted documents that ${what}`, async () => {
@@ -279,12 +283,12 @@ describe("sluice-user-api", () => {
     ["--prot", 2, /unknown option '--prot'\n/],
     ["serve --vresion", 2, /unknown option '--vresion', did you mean --version\?\n/],
     ["serve now", 2, /unexpected argument 'now'\n/],
-    ["seed many", 2, /'many' is not a number of users\n/],
+    ["seed many", 2, /'many' is not a number of users with at most 6 digits\n/],
     ["seed 1 2", 2, /unexpected argument '2'\n/],
-    ["migrate now", 2, /'now' is not a number of seconds\n/],
-    ["migrate 12345", 2, /'12345' is not a number of seconds\n/],
+    ["migrate now", 2, /'now' is not a number of seconds with at most 4 digits\n/],
+    ["migrate 12345", 2, /'12345' is not a number of seconds with at most 4 digits\n/],
   ] as const) {
-    it(`${words} ends with ${code}: ${output.source}`, () => {
+    it(`exits with code ${code} for the arguments ${words}`, () => {
       const main = fileURLToPath(import.meta.resolve("./main.ts"));
       const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...words.split(" ")], { encoding: "utf8" });
       assert.match(stdout + stderr, output);

@@ -53,7 +53,8 @@ function commandOf([name = "serve", first, second]: readonly string[]):
   const extra = count === undefined ? first : second;
   if (extra !== undefined) return `unexpected argument '${extra}'`;
   if (count === undefined || first === undefined) return { ...command, given: count?.standard ?? 0 };
-  if (!/^\d+$/.test(first) || first.length > count.digits) return `'${first}' is not a number of ${count.unit}`;
+  if (!/^\d+$/.test(first) || first.length > count.digits)
+    return `'${first}' is not a number of ${count.unit} with at most ${count.digits} digits`;
   return { ...command, given: Number(first) };
 }
 

@@ -1,7 +1,7 @@
 /** The options of all connections to Redis. */
 import type { RedisOptions } from "ioredis";
 
-/** The delay before the next attempt after `failures` failures in a row: 50 ms, doubling, at most 1 s. */
+/** Milliseconds before the next attempt, after this number of failures in a row: 100, doubled each time, at most 1,000. */
 export const retryDelay = (failures: number): number => Math.min(1_000, 50 * 2 ** Math.min(failures, 10));
 
 /** No command waits longer than this time, whether Redis is absent, silent or hangs. */
@@ -9,7 +9,8 @@ export const failFast = (milliseconds: number): RedisOptions => ({
   retryStrategy: retryDelay,
   connectTimeout: milliseconds,
   commandTimeout: milliseconds,
-  // After this time the connection is closed, which ends the wait of all commands. This also bounds a graceful close.
+  // After this time without data the connection is closed, which ends the wait of all commands. This also bounds a
+  // graceful close.
   socketTimeout: milliseconds,
   // Commands fail at once while disconnected: a command that cannot be sent now is dropped, not sent later.
   enableOfflineQueue: false,

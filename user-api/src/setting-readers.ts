@@ -31,7 +31,7 @@ export const anyText: Reader<string> = (text) => ({ value: text });
 export const secret: Reader<string> = (text) =>
   /^[\x21-\x7e]{16,200}$/.test(text) ? { value: text } : { expected: "16 to 200 printable characters without spaces" };
 
-/** Origins with other schemes, such as chrome-extension://abc; URL has no origin for them. */
+/** Origins with schemes other than HTTP, such as chrome-extension://abc, for which `URL` reports the origin "null". */
 const OTHER_ORIGIN = /^(?!https?:)[a-z][a-z\d+.-]*:\/\/[^\s/]+$/;
 
 /** As browsers send them: another spelling would never equal a header. */
@@ -113,7 +113,7 @@ const serviceLinks: readonly (readonly [name: RegExp, hasValue: (text: string) =
   [/_PORT_\d+_(TCP|UDP|SCTP)_PROTO$/, (text) => /^(tcp|udp|sctp)$/.test(text)],
 ];
 
-/** One message for each variable with our prefix that is no setting: it is probably misspelled. */
+/** One message for each variable that has our prefix but is not a setting: it is probably misspelled. */
 export function unknownVariables(
   environment: Readonly<Record<string, string | undefined>>,
   { known, former }: { readonly known: readonly string[]; readonly former: readonly string[] },

@@ -72,11 +72,12 @@ function readEach(environment: Environment, { serves }: ReadOptions) {
     const formerText = environment[former] ?? "";
     if (formerSuffix === "" || formerText === "") return [variable, text];
     if (text !== "") {
-      warnings.push(`${former} is ignored, because ${variable} is set; the next version does not read it`);
+      warnings.push(`${former} is ignored, because ${variable} is set; the next version does not read the former name`);
       return [variable, text];
     }
     const present = /^\d+$/.test(formerText) ? formerText + unit : formerText;
-    warnings.push(`${former} is now ${variable}, with a duration such as 30s; the next version does not read it`);
+    const now = `${variable}, with a duration such as 30s`;
+    warnings.push(`${former} is now ${now}; the next version does not read the former name`);
     return [former, present];
   }
 
@@ -91,7 +92,7 @@ function readEach(environment: Environment, { serves }: ReadOptions) {
       return fallback;
     }
     if (result.rewrite !== undefined) {
-      warnings.push(`${variable} must be ${result.rewrite} instead of ${text}, which the next version does not read`);
+      warnings.push(`${variable} must be ${result.rewrite} instead of ${text}, which the next version does not accept`);
     }
     return result.value;
   }
@@ -131,7 +132,7 @@ function readEach(environment: Environment, { serves }: ReadOptions) {
       access: read<Access, Access>("ACCESS", development ? "open" : "authenticated", oneOf(accesses)),
       rules: read("POLICY", {}, rules),
     },
-    /** Other origins from which browsers may send requests without a consumer; `*` for all. */
+    /** Origins of other sites that are treated like our own; `*` for all. */
     origins: read<readonly string[], readonly string[]>("ORIGINS", [], origins),
     introspection: read("INTROSPECTION", development, flag),
     graphiql: read("GRAPHIQL", development, flag),

@@ -37,7 +37,7 @@ export const fromGateway = { "x-gateway-secret": GATEWAY_SECRET, "x-consumer-id"
 
 export type TestOptions = Omit<Partial<AppOptions>, "limits"> & { readonly limits?: Partial<Limits> };
 
-/** The application in development mode: default limits, direct calls allowed, short timeouts. */
+/** The application as in development mode: default limits, direct calls allowed, and at most 2 s for the drain. */
 export async function testApp(options: TestOptions = {}): Promise<TestApp> {
   const logged: Record<string, unknown>[] = [];
   const destination = new Writable({

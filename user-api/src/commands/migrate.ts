@@ -27,7 +27,9 @@ export async function migrate(settings: Settings, log: FastifyBaseLogger, waitSe
     await migrateTables(database);
     const now = await stepsOf(database);
     log.info(
-      before === now ? `the tables are up to date (step ${now})` : `the tables are at step ${now}, from ${before}`,
+      before === now
+        ? `the tables are up to date (step ${now})`
+        : `the tables were migrated from step ${before} to step ${now}`,
     );
   } catch (error) {
     throw databaseFailure(settings, error);

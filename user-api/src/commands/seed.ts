@@ -21,7 +21,10 @@ export function demoUser(n: number) {
   };
 }
 
-/** Lists are sorted by id, and UUIDv7 of one millisecond are in no defined order (RFC 9562, section 6.2). */
+/**
+ * Ids in ascending order, because lists are sorted by id, and the UUIDv7s of one millisecond are in no defined order
+ * (RFC 9562, section 6.2).
+ */
 const ascendingIds = (count: number): readonly string[] =>
   Array.from({ length: count }, () => randomUUIDv7()).toSorted();
 

@@ -26,7 +26,7 @@ async function trustedDocuments(file: string): Promise<TrustedDocuments> {
   return read;
 }
 
-/** A trusted document that is invalid or exceeds a limit could never be executed; it is reported at start. */
+/** A trusted document that is not valid against the schema could never be executed; it is reported at start. */
 function faultsOf({ byId }: TrustedDocuments, known: GraphQLSchema): readonly string[] {
   return [...byId].flatMap(([id, text]) => {
     try {

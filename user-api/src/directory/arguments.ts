@@ -1,4 +1,4 @@
-/** Validates the arguments of fields: a new user's name and email address, and which users a list has. */
+/** Validates the arguments of fields: a new user's name and email address, and the page of a list of users. */
 
 import type { GraphQLError } from "graphql";
 import { failure } from "../errors.ts";
@@ -28,7 +28,7 @@ export interface NewUser {
   readonly email: string;
 }
 
-/** Control characters, or half of a surrogate pair; Postgres refuses some of them. */
+/** Whether the text contains control characters or half of a surrogate pair; Postgres refuses some of them. */
 const unprintable = (text: string): boolean => /\p{Cc}/u.test(text) || !text.isWellFormed();
 
 /**

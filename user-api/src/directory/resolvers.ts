@@ -25,8 +25,8 @@ export interface Context {
 }
 
 /**
- * The source stream for users created from now on. graphql-js needs an iterable, but uses it only to decide whether a
- * subscription may begin; the results come from the events (subscriptions/feed.ts).
+ * An empty source stream. graphql-js needs an iterable, but uses it only to decide whether a subscription may begin;
+ * the results come from the events (subscriptions/feed.ts).
  */
 const everyUser: AsyncIterable<never> = { [Symbol.asyncIterator]: async function* () {} };
 

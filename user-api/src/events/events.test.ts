@@ -98,7 +98,7 @@ describe("notifications for other replicas", () => {
     assert.deepEqual(sent.at(-1)?.message, { missedAfter: users[1_000]?.id });
     for (const { gate } of sent) gate.resolve();
     await settle();
-    // Users created while that message was being sent; ids of one millisecond are in no order.
+    // The smallest id of the users created while that message was being sent: ids of one millisecond are in no order.
     const [first] = users
       .slice(1_001)
       .map(({ id }) => id)
@@ -133,7 +133,7 @@ describe("notifications for other replicas", () => {
     await events.close();
   });
 
-  it("are announced before the shutdown ends if a burst left them out", async () => {
+  it("announce, before the shutdown ends, the users that a burst left out", async () => {
     const { events, sent, create } = await rig();
     for (let n = 0; n < 1_001; n++) create();
     await settle();

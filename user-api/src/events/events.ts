@@ -1,6 +1,7 @@
 /**
  * Delivers created users: to this replica's subscribers at once, to other replicas through a transport. After an
- * outage of the transport, missed users are read from the store, because ids are in the order of creation (UUIDv7).
+ * outage of the transport, missed users are read from the store by their ids, which are in the order of creation
+ * (UUIDv7).
  */
 import type { FastifyBaseLogger } from "fastify";
 import { PendingWork } from "../execution/pending-work.ts";
@@ -17,7 +18,7 @@ export interface Events {
   /** Calls the listener for every user created from now on, on any replica. Returns a function that unsubscribes. */
   subscribe(listener: (user: User) => void): () => void;
   health(): EventsHealth;
-  /** Waits until the other replicas were notified, 2 s at most. */
+  /** Waits until the other replicas have been notified, 2 s at most, and then closes the transport. */
   close(): Promise<void>;
 }
 
@@ -56,8 +57,8 @@ export function openProcessEvents(): Events {
 
 /**
  * Messages that may be in flight at a time. Users beyond that are not sent: the other replicas read them from the
- * store. The replicas are asked to read when such a burst begins and, for the later users, once the burst is over,
- * because each reading starts a while before the given id.
+ * store. The replicas are asked to read only twice: when such a burst begins and, for the later users, once the burst
+ * is over. More often would be costly, because each read starts a while before the given id.
  */
 const MAX_IN_FLIGHT = 1_000;
 /** Delivered ids that are remembered: a replica receives its own messages too, and repair reads overlap. */
@@ -65,7 +66,7 @@ const DELIVERED = 100_000;
 /** How long closing waits for the other replicas to be notified, in milliseconds. */
 const CLOSE_TIMEOUT = 2_000;
 
-/** For replicas that share a store. Resolves once the existing users are known; see `Repair.begin`. */
+/** For replicas that share a store. Resolves once the recently created users are known; see `begin` in repair.ts. */
 export async function openEvents({ through, open, store, log }: EventsOptions): Promise<Events> {
   const here = openProcessEvents();
   const delivered = new Set<string>();
@@ -87,9 +88,9 @@ export async function openEvents({ through, open, store, log }: EventsOptions): 
   });
   await repair.begin();
 
-  /** True while too many messages are in flight. */
+  /** True from the first user left out until no message is in flight. */
   let burst = false;
-  /** The first user left out since the other replicas were last asked to read the store. */
+  /** The smallest id of the users left out since the other replicas were last asked to read the store. */
   let leftOut: string | undefined;
   function leaveOut(id: string): void {
     if (burst) {
@@ -109,7 +110,7 @@ export async function openEvents({ through, open, store, log }: EventsOptions): 
   const transport = open({
     message(text) {
       const message = readMessage(text);
-      if (message === null) log.warn({ through }, "ignored a message on the events channel that has another format");
+      if (message === null) log.warn({ through }, "ignored a message in an unknown format on the events channel");
       else if ("created" in message) deliver(message.created);
       else repair.read(message.missedAfter);
     },
@@ -119,7 +120,7 @@ export async function openEvents({ through, open, store, log }: EventsOptions): 
       repair.lost();
       log.warn(
         { err: error, through },
-        "lost the connection to other replicas; their users are delivered after it returns",
+        "lost the connection to other replicas; users created there are delivered once it is back",
       );
     },
     connected() {

@@ -1,4 +1,4 @@
-/** Messages through LISTEN and NOTIFY of Postgres, on a connection of its own beside the store's pool. */
+/** Messages through LISTEN and NOTIFY of Postgres, on a separate connection outside the store's pool. */
 import { setTimeout as pause } from "node:timers/promises";
 import { Client } from "pg";
 import { retryDelay } from "../redis-options.ts";
@@ -43,7 +43,8 @@ export function openNotify({ url, heartbeatMilliseconds = HEARTBEAT }: NotifyTra
       const send = batchQueries(
         async (texts) => {
           const sent = client.query("select pg_notify($1, text) from unnest($2::text[]) as text", [CHANNEL, texts]);
-          // A new connection costs little, and the messages that this one lost are read from the store.
+          // A failure closes the connection: a new one costs little, and users whose messages were lost are read from
+          // the store.
           sent.catch(reject);
           await sent;
           return new Map<string, never>();

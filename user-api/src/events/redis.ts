@@ -14,7 +14,7 @@ export interface RedisTransportOptions {
   readonly heartbeatMilliseconds?: number;
 }
 
-/** At most half a heartbeat, so that each heartbeat is decided before the next one. */
+/** At most half a heartbeat interval, so that each ping is answered or has failed before the next one. */
 const COMMAND_TIMEOUT = 2_000;
 
 /** Uses two connections: one that subscribes cannot send other commands. */

@@ -43,7 +43,7 @@ describe("users whose messages were lost", () => {
   beforeEach(() => mock.timers.enable({ apis: ["Date", "setTimeout"], now: NOW }));
   afterEach(() => mock.timers.reset());
 
-  it("are read from shortly before the connection was lost, once it is back", async () => {
+  it("are read once the connection is back, starting shortly before it was lost", async () => {
     const users = [userAt(NOW - 60_000), userAt(NOW - 10_000), userAt(NOW), userAt(NOW + 5_000)];
     const { repair, delivered } = rig(users);
     repair.lost();
@@ -58,7 +58,7 @@ describe("users whose messages were lost", () => {
     assert.equal(delivered.length, 3, "nothing was lost since");
   });
 
-  it("are announced to the other replicas, starting at the first user they missed, once they can be reached", async () => {
+  it("are announced to the other replicas once those can be reached, starting with the first missed user", async () => {
     const { repair, announced, state } = rig();
     state.reachable = false;
     for (const moment of [NOW + 2_000, NOW + 1_000, NOW + 3_000]) repair.unsent(idAt(moment));
@@ -84,7 +84,7 @@ describe("users whose messages were lost", () => {
     assert.deepEqual(delivered, ["at 0"]);
   });
 
-  it("are requested again every second while the store or the other replicas do not answer", async () => {
+  it("are read and announced again after a second if the store or the transport fails", async () => {
     const { repair, delivered, announced, warnings, state } = rig([userAt(NOW)]);
     Object.assign(state, { storeFails: 2, announceFails: 1 });
     repair.unsent(idAt(NOW));
@@ -98,7 +98,7 @@ describe("users whose messages were lost", () => {
     assert.equal(warnings.length, 3);
   });
 
-  it("are read up to the present, even if a thousand were created within a second since", async () => {
+  it("are read up to the present, even if 30,000 users were created shortly before the outage", async () => {
     const users = Array.from({ length: 30_000 }, (_, n) => userAt(NOW - 19_000, n + 1));
     const { repair, delivered, warnings } = rig([...users, userAt(NOW)]);
     repair.read(idAt(NOW));
@@ -116,7 +116,7 @@ describe("users whose messages were lost", () => {
     assert.deepEqual(warnings, ["more users were created during the outage than are sent to subscribers"]);
   });
 
-  it("are read from the start until the first connection, without users that existed before", async () => {
+  it("are also read for the time between the start and the first connection; existing users are reported at the start", async () => {
     const users = [userAt(NOW - 60_000), userAt(NOW - 10_000)];
     const { repair, delivered } = rig(users);
     await repair.begin();
@@ -129,7 +129,7 @@ describe("users whose messages were lost", () => {
     assert.deepEqual(delivered, ["at -10000", "at -5000"]);
   });
 
-  it("are announced before the shutdown, and no longer read", async () => {
+  it("are announced before the shutdown ends, and are no longer read", async () => {
     const { repair, delivered, announced, state } = rig([userAt(NOW)]);
     Object.assign(state, { reachable: false, announceFails: 1 });
     repair.unsent(idAt(NOW));
@@ -153,15 +153,17 @@ describe("users whose messages were lost", () => {
     await repair.finish();
   });
 
-  it("are ignored after the close", async () => {
+  it("are no longer read after the close", async () => {
     const { repair, delivered } = rig([userAt(NOW)]);
     repair.close();
     repair.read(idAt(NOW));
     await settle();
     assert.deepEqual(delivered, []);
   });
+});
 
-  it("computes the time of an id", () => {
+describe("the creation time", () => {
+  it("is computed from an id", () => {
     for (const moment of [0, 1, NOW, NOW + 1]) assert.equal(creationTime(firstIdAt(moment)), moment);
     assert.equal(firstIdAt(-5), "00000000-0000-7000-8000-000000000000");
   });

@@ -1,4 +1,4 @@
-/** Recovers from lost messages: reads the users that were created meanwhile from the store. */
+/** Recovers from lost messages: reads the users created during an outage of the transport from the store. */
 import type { FastifyBaseLogger } from "fastify";
 import type { User, UserStore } from "../store/store.ts";
 
@@ -17,13 +17,15 @@ export interface RepairOptions {
  * its id was made, and a dead connection is detected late.
  */
 const OVERLAP = 20_000;
+/** Users per page that is read. */
+const PAGE = 500;
 /**
- * The size and number of pages that are read: enough for 20 s of 2,500 users a second. Users beyond that are not
+ * The maximum number of pages that are read: enough for 20 s of 2,500 users a second. Users beyond that are not
  * delivered; clients find them with `users`, and a warning is logged. events.ts remembers more delivered ids than are
  * read here, so that no user is delivered twice.
  */
-const PAGE = 500;
 const PAGES = 100;
+/** Milliseconds. */
 const RETRY = 1_000;
 
 /** The smallest UUIDv7 of a time, in milliseconds since 1970. */
@@ -39,8 +41,9 @@ export const earlier = (one: string | undefined, other: string): string =>
   one === undefined || other < one ? other : one;
 
 export function makeRepair({ store, log, deliver, announce, reachable }: RepairOptions) {
-  /** The ids after which users are still to be read and to be announced. */
+  /** The id after which users are still to be read. */
   let toRead: string | undefined;
+  /** The id after which users are still to be announced. */
   let toAnnounce: string | undefined;
   let lostSince: string | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -104,33 +107,34 @@ export function makeRepair({ store, log, deliver, announce, reachable }: RepairO
   return {
     /**
      * Treats the time until the first connection as an outage. Resolves once it knows the recently created users; users
-     * found later are new, even if clocks differ. Call it before there are listeners, because `deliver` is called for
-     * all.
+     * found later are new, even if clocks differ. Call it before there are listeners, because it passes all of these
+     * users to `deliver`.
      */
     begin(): Promise<void> {
       lostSince = firstIdAt(Date.now());
       return readFrom(lostSince);
     },
-    /** From now on messages of other replicas may be missed. */
+    /** Call this when messages of other replicas may be missed from now on. */
     lost(): void {
       lostSince ??= firstIdAt(Date.now());
     },
+    /** Call this when messages arrive again, or for the first time: the users created since `lost` or `begin` are read. */
     back(): void {
       if (lostSince !== undefined) toRead = earlier(toRead, lostSince);
       lostSince = undefined;
       void work();
     },
-    /** This user could not be sent to the other replicas. */
+    /** Announces a user that could not be sent to the other replicas, once they can be reached. */
     unsent(id: string): void {
       toAnnounce = earlier(toAnnounce, id);
       if (reachable()) void work();
     },
-    /** Another replica reports that users after this id may have been missed. */
+    /** Reads the users after this id, which another replica reports as possibly missed. */
     read(after: string): void {
       toRead = earlier(toRead, after);
       void work();
     },
-    /** Stops reading. Resolves once the other replicas were told of everything that they missed. */
+    /** Stops reading. Resolves once all missed users have been announced to the other replicas. */
     finish(): Promise<void> {
       finishing = true;
       void work();

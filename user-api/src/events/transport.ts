@@ -3,7 +3,7 @@ import { isJsonObject } from "../json.ts";
 import type { User } from "../store/store.ts";
 
 export interface Transport {
-  /** Sends to all replicas, this one included. Rejects when the message cannot have been sent. */
+  /** Sends to all replicas, this one included. Rejects when the message was not sent, or may not have been sent. */
   publish(text: string): Promise<void>;
   /** Whether messages of other replicas arrive. */
   connected(): boolean;
@@ -12,9 +12,9 @@ export interface Transport {
 
 export interface TransportListener {
   message(text: string): void;
-  /** From now on messages may be missed. */
+  /** Called when messages may be missed from now on, and again when a new connection fails. */
   lost(error: Error): void;
-  /** Messages arrive (again). Also called for the first connection. */
+  /** Called when messages arrive again, and also for the first connection. */
   connected(): void;
 }
 
@@ -28,7 +28,7 @@ export const HEARTBEAT = 5_000;
 export type Message = { readonly created: User } | { readonly missedAfter: string };
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-/** In UTF-16 units. A name has 200 characters and an address 254 bytes; NOTIFY carries at most 8,000 bytes. */
+/** In UTF-16 units. A name has at most 200 characters, an address 254 bytes; NOTIFY carries less than 8,000 bytes. */
 const LONGEST = 4_000;
 
 export const writeMessage = (message: Message): string => JSON.stringify(message);

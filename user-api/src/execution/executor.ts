@@ -33,7 +33,7 @@ export type Executor = ReturnType<typeof makeExecutor>;
 
 export interface ExecutorOptions {
   readonly schema: GraphQLSchema;
-  /** Executes a query or mutation by mercurius. */
+  /** Executes a query or mutation with mercurius. */
   readonly graphql: (
     source: string,
     context: Record<string, unknown>,
@@ -83,7 +83,7 @@ export function makeExecutor({ schema, graphql, check, store, metrics, milliseco
       const { operation, variables } = requested;
       const planned = executeRecurring(operation, { variables, context: () => contextOf(consumer) });
       return limitTime(planned ?? run(requested, consumer)).then(({ data, errors }) => {
-        // graphql-js reports a missing variable here; nothing was executed then.
+        // graphql-js reports a missing variable here, without having executed anything.
         if (data === undefined) return { errors: errors ?? [] };
         const presented = errors?.map((error) => present(error, errorContext));
         metrics.answered(operation, (performance.now() - began) / 1_000, codesOf(presented));

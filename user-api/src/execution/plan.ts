@@ -59,8 +59,8 @@ type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
 class UnsupportedByPlan extends Error {}
 
 /**
- * The query must be valid. Null for a query that only graphql-js may execute: with directives, introspection or
- * unusual names.
+ * The query must be valid. Returns null for a query that plans do not support: one with directives, introspection,
+ * interfaces, unions or the response key `__proto__`.
  */
 export function compilePlan(
   node: OperationDefinitionNode,
@@ -105,7 +105,7 @@ export function compilePlan(
     });
 }
 
-/** The source of root fields, which have none. */
+/** Stands for the source of root fields, which have no source object. */
 const NO_ROOT = {};
 
 interface Collected {
@@ -143,7 +143,7 @@ function collect(
   }
 }
 
-/** Whether a value is an object and not an error that a resolver returned instead of throwing it. */
+/** Whether a value is an object, but neither a promise nor an error that a resolver returned instead of throwing it. */
 const isRegular = (value: unknown): value is object =>
   typeof value === "object" && value !== null && !("then" in value) && !(value instanceof Error);
 
@@ -181,7 +181,7 @@ function putField(
   if (field.resolve === undefined) {
     return (source, result, run) => {
       const value = (source as Record<string, unknown>)[name];
-      // A method gets arguments, context and info from graphql-js (defaultFieldResolver).
+      // graphql-js calls a method with arguments, context and info (defaultFieldResolver).
       if (typeof value === "function") throw new PlanFailure();
       put(value, result, run);
     };
@@ -191,7 +191,7 @@ function putField(
   const info = infoOf(nodes);
   return (source, result, run) => {
     const given = argumentsFor(run.variables);
-    // graphql-js passes the root value to root fields, which is undefined here.
+    // graphql-js passes the root value, here undefined, to the resolvers of root fields.
     const about = source === NO_ROOT ? undefined : source;
     let value: unknown;
     try {
@@ -205,7 +205,7 @@ function putField(
   };
 }
 
-/** Arguments that are variables with a value get that value; graphql-js computes all others. */
+/** If each argument of the field is a variable with a value, uses these values; otherwise graphql-js computes them. */
 function argumentsOf(field: GraphQLField<unknown, unknown>, node: FieldNode): (variables: Variables) => object {
   const variableOf = (argument: string): string | undefined => {
     const value = node.arguments?.find(({ name }) => name.value === argument)?.value;
@@ -249,7 +249,7 @@ const putValue =
     run.pending += 1;
     Promise.resolve(value)
       .then((arrived) => {
-        // After a failure graphql-js executes the query.
+        // After a failure graphql-js executes the query, and the plan calls no more resolvers.
         if (run.failed) return;
         result[key] = complete(arrived, run);
         run.arrive();

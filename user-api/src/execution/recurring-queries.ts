@@ -1,4 +1,4 @@
-/** Executes queries by plans where possible; each resolver runs once, even when a plan fails. */
+/** Executes queries by plans where possible. Even when a plan fails, a resolver that has returned does not run again. */
 import {
   type ExecutionResult,
   execute,
@@ -40,7 +40,7 @@ function stringVariables(definitions: readonly VariableDefinitionNode[], variabl
 /** A plan is kept as long as its operation. */
 export function makeRecurringExecutor(schema: GraphQLSchema): ExecuteRecurring {
   const replay = replayResolvers(schema);
-  /** Undefined for an operation that was executed once: making a plan for an operation that never recurs costs more. */
+  /** Undefined for an operation that was executed once: making a plan for one that never recurs would not pay off. */
   const plans = new WeakMap<OperationDefinitionNode, Plan | null | undefined>();
 
   function prepare({ document, node }: Pick<Operation, "document" | "node">): Plan | null {

@@ -1,6 +1,6 @@
 /**
  * When a plan fails, graphql-js executes the query to report the error, with the values that resolvers have returned so
- * far: no resolver runs twice.
+ * far: no resolver that has returned runs again.
  */
 import { type GraphQLFieldResolver, type GraphQLSchema, isObjectType } from "graphql";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { isCrossSite } from "./cross-site.ts";
 
-describe("a request of another site", () => {
+describe("a request", () => {
   const evil = "https://evil.example";
   const cases = [
     ["a program", {}, [], false],
@@ -16,10 +16,10 @@ describe("a request of another site", () => {
       [],
       false,
     ],
-    ["an old browser's page of another site", { origin: evil, host: "a" }, [], true],
-    ["an old browser's page of the same origin", { origin: "http://a", host: "a" }, [], false],
+    ["a page of another site in an old browser", { origin: evil, host: "a" }, [], true],
+    ["a page of the same origin in an old browser", { origin: "http://a", host: "a" }, [], false],
     [
-      "an old browser's page of the gateway",
+      "a page of the gateway's host in an old browser",
       { origin: evil, host: "a", "x-forwarded-host": "evil.example" },
       [],
       false,
@@ -29,6 +29,7 @@ describe("a request of another site", () => {
     ["any page if all origins are listed", { "sec-fetch-site": "cross-site" }, ["*"], false],
   ] as const;
   for (const [who, headers, origins, expected] of cases) {
-    it(`is ${expected ? "" : "not "}that of ${who}`, () => assert.equal(isCrossSite(headers, { origins }), expected));
+    it(`from ${who} is ${expected ? "" : "not "}cross-site`, () =>
+      assert.equal(isCrossSite(headers, { origins }), expected));
   }
 });

@@ -1,6 +1,6 @@
 /**
  * Protects against cross-site request forgery (CSRF). Pages of other sites cannot send a body of type application/json
- * without a preflight, which is not granted, so POST and QUERY are safe by their content types. A GET needs no
+ * or application/graphql without a preflight, which is not granted, so POST and QUERY are safe. A GET needs no
  * preflight. It executes queries only, and is refused from pages of other sites unless it carries a header that
  * requires a preflight.
  */
@@ -26,7 +26,7 @@ function first(header: string | string[] | undefined): string | undefined {
 const isListed = ({ origin }: IncomingHttpHeaders, { origins }: CrossSiteOptions): boolean =>
   origins.includes("*") || (origin !== undefined && origins.includes(origin));
 
-/** Whether the request has an origin that is neither the service itself nor a gateway before it. */
+/** Whether the request has an origin that is neither the service itself nor a gateway in front of it. */
 function isForeign({ origin, host, "x-forwarded-host": forwarded }: IncomingHttpHeaders): boolean {
   if (origin === undefined) return false;
   const own = URL.parse(origin)?.host;
@@ -35,7 +35,7 @@ function isForeign({ origin, host, "x-forwarded-host": forwarded }: IncomingHttp
 
 export function isCrossSite(headers: IncomingHttpHeaders, options: CrossSiteOptions): boolean {
   if (PREFLIGHT_HEADERS.some((name) => headers[name] !== undefined) || isListed(headers, options)) return false;
-  // Current browsers send this header, other programs do not. `none`: the user typed the address.
+  // Current browsers send this header; other programs do not. `none`: the user typed the address.
   const site = headers["sec-fetch-site"];
   return site === undefined ? isForeign(headers) : site !== "same-origin" && site !== "none";
 }
@@ -48,8 +48,8 @@ export interface UpgradeOptions extends CrossSiteOptions {
 
 /**
  * The error with which an upgrade is refused, or null. Browsers send an Origin but no preflight for a WebSocket to
- * another site: without this check, any page that a user visits could subscribe to the directory. A consumer has
- * presented a credential, which the page must have known.
+ * another site: without this check, any page that a user visits could subscribe to the directory. An upgrade with a
+ * consumer is accepted, because it carries a credential that the page must have known.
  */
 export function refusalOf(headers: IncomingHttpHeaders, options: UpgradeOptions): GraphQLError | null {
   // The server will choose the first subprotocol.

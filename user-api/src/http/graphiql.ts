@@ -53,7 +53,7 @@ YogaGraphiQL.renderYogaGraphiQL(document.getElementById("root"), {
 });
 `;
 
-/** The editor creates style elements at run time. */
+/** The editor creates style elements at run time, which requires 'unsafe-inline'. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",

@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { GRAPHQL_RESPONSE, JSON_TYPE, mediaTypeOf, wantsEventStream } from "./negotiate.ts";
 
-describe("the media type of an answer", () => {
+const textOf = (accept: string | undefined): string =>
+  accept === undefined ? "no Accept header" : `Accept: ${accept || "(empty)"}`;
+
+describe("the media type of a response", () => {
   const cases = [
     [undefined, JSON_TYPE],
     ["", JSON_TYPE],
@@ -21,7 +24,7 @@ describe("the media type of an answer", () => {
     ["application/json;q=x", null],
   ] as const;
   for (const [accept, type] of cases) {
-    it(`for ${accept} is ${type}`, () => assert.equal(mediaTypeOf(accept), type));
+    it(`for ${textOf(accept)} is ${type ?? "none"}`, () => assert.equal(mediaTypeOf(accept), type));
   }
 });
 
@@ -40,6 +43,7 @@ describe("an event stream", () => {
     ["application/graphql-response+json, application/json, text/event-stream, multipart/mixed", false],
   ] as const;
   for (const [accept, wanted] of cases) {
-    it(`is ${wanted ? "" : "not "}requested by ${accept}`, () => assert.equal(wantsEventStream(accept), wanted));
+    it(`is ${wanted ? "" : "not "}requested by ${textOf(accept)}`, () =>
+      assert.equal(wantsEventStream(accept), wanted));
   }
 });

@@ -28,7 +28,7 @@ function hashIn(extensions: JsonObject): string | undefined {
   return typeof hash === "string" ? hash : undefined;
 }
 
-/** From a JSON body or a WebSocket message. */
+/** Reads a request from a JSON body or a WebSocket message. */
 export function readRequest(body: unknown): GraphqlRequest | GraphQLError {
   if (Array.isArray(body)) return bad("Requests are answered one by one: send an object, not a list");
   if (!isJsonObject(body)) return bad("The request must be a JSON object with the member query");
@@ -55,7 +55,7 @@ export function readRequest(body: unknown): GraphqlRequest | GraphQLError {
   return { query, operationName, variables };
 }
 
-/** From the query string of a GET, where variables and extensions are JSON texts. */
+/** Reads a request from the query string of a GET, where variables and extensions are JSON texts. */
 export function readUrlRequest(query: unknown): GraphqlRequest | GraphQLError {
   if (!isJsonObject(query)) return bad("The URL must have the parameter query");
   const members: Record<string, unknown> = {};
@@ -78,7 +78,9 @@ export function readUrlRequest(query: unknown): GraphqlRequest | GraphQLError {
 /** The types of POST and QUERY bodies. Pages of other sites cannot send these without a preflight request. */
 export const CONTENT_TYPES = ["application/json", "application/graphql"] as const;
 
-/** Node replaces invalid bytes by U+FFFD when it decodes UTF-8, and users would get such names. */
+/**
+ * Decodes a body. Invalid UTF-8 is refused: Node would replace it by U+FFFD, and users would be created with such names.
+ */
 function textOf({ headers }: Pick<FastifyRequest, "headers">, body: Buffer): string {
   const coding = headers["content-encoding"];
   if (coding !== undefined && coding !== "identity") {

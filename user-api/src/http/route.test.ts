@@ -44,7 +44,7 @@ describe("the endpoint", () => {
     ["a document by QUERY", send("QUERY", QUERY, plain)],
     ["a mutation by POST", send("POST", body(MUTATION), json)],
     [
-      "nulls for unused members",
+      "a query with null for unused members",
       send("POST", JSON.stringify({ query: QUERY, variables: null, extensions: null }), json),
     ],
   ];
@@ -102,7 +102,7 @@ describe("the endpoint", () => {
       "BAD_REQUEST",
     ],
     [
-      "plain text, as any page may send",
+      "plain text, which a page of any site can send",
       send("POST", body(QUERY), { "content-type": "text/plain" }),
       415,
       "BAD_REQUEST",
@@ -116,11 +116,11 @@ describe("the endpoint", () => {
     ],
     ["a document that is not UTF-8", send("POST", Buffer.from([0x7b, 0xff, 0x7d]), plain), 400, "BAD_REQUEST"],
     ["a body with __proto__", send("POST", '{"query":"{a}","__proto__":{"x":1}}', json), 400, "BAD_REQUEST"],
-    ["a query twice in the URL", { url: "/graphql?query={a}&query={b}", headers: accept }, 400, "BAD_REQUEST"],
+    ["a URL with two queries", { url: "/graphql?query={a}&query={b}", headers: accept }, 400, "BAD_REQUEST"],
     ["query and documentId", send("POST", JSON.stringify({ query: QUERY, documentId: "x" }), json), 400, "BAD_REQUEST"],
     ["an id without trusted documents", send("POST", '{"documentId":"x"}', json), 400, "PERSISTED_QUERY_NOT_FOUND"],
     ["a client that wants HTML", get(QUERY, { accept: "text/html" }), 406, "BAD_REQUEST"],
-    ["a GET of another site's page", get(QUERY, { ...accept, "sec-fetch-site": "cross-site" }), 403, "FORBIDDEN"],
+    ["a GET from a page of another site", get(QUERY, { ...accept, "sec-fetch-site": "cross-site" }), 403, "FORBIDDEN"],
   ];
   for (const [name, request, status, code, headers = {}] of refused) {
     it(`refuses ${name} with ${status} ${code}`, async () => {
@@ -131,7 +131,7 @@ describe("the endpoint", () => {
     });
   }
 
-  it("lets a page of another site send GET after a preflight", async () => {
+  it("accepts a cross-site GET that required a preflight, and itself grants no preflight", async () => {
     const headers = { ...accept, "sec-fetch-site": "cross-site", "graphql-require-preflight": "1" };
     assert.equal((await app.inject(get(QUERY, headers))).statusCode, 200);
     const preflight = await app.inject({
@@ -139,7 +139,7 @@ describe("the endpoint", () => {
       url: "/graphql",
       headers: { origin: "https://evil.example" },
     });
-    // Without access-control-allow-origin a browser does not send the request.
+    // Without access-control-allow-origin a browser does not send the GET.
     assert.deepEqual(
       [preflight.statusCode, preflight.headers.allow, preflight.headers["access-control-allow-origin"]],
       [204, "GET, POST, QUERY", undefined],
@@ -149,13 +149,13 @@ describe("the endpoint", () => {
 
   const byJson = [
     ["a syntax error", { query: "{" }, 200],
-    ["a document that does not fit", { query: "{ nobody }" }, 200],
-    ["a limit", { query: `{ ${"a ".repeat(3_000)} }` }, 200],
+    ["a document that does not fit the schema", { query: "{ nobody }" }, 200],
+    ["an exceeded limit", { query: `{ ${"a ".repeat(3_000)} }` }, 200],
     ["a missing variable", { query: "query($id: ID!) { user(id: $id) { id } }" }, 200],
-    ["no query", {}, 400],
+    ["a request without a query", {}, 400],
   ] as const;
   for (const [name, payload, status] of byJson) {
-    it(`answers application/json with ${status} for ${name}, and without data`, async () => {
+    it(`answers ${name} with ${status} and without data in application/json`, async () => {
       const response = await app.inject({ method: "POST", url: "/graphql", payload });
       assert.equal(response.statusCode, status);
       assert.equal(response.headers["content-type"], "application/json; charset=utf-8");
@@ -234,10 +234,10 @@ describe("trusted documents", () => {
   after(() => app.close());
 
   const answered: readonly (readonly [string, InjectOptions])[] = [
-    ["its id", { method: "POST", url: "/graphql", payload: { documentId: "all" } }],
-    ["its id in a URL", { url: "/graphql?documentId=all" }],
+    ["their ids", { method: "POST", url: "/graphql", payload: { documentId: "all" } }],
+    ["an id in a URL", { url: "/graphql?documentId=all" }],
     [
-      "its id as Apollo's clients send it",
+      "an id in the form of Apollo's clients",
       {
         method: "POST",
         url: "/graphql",
@@ -245,15 +245,15 @@ describe("trusted documents", () => {
       },
     ],
     [
-      "its id with an empty text",
+      "an id with an empty query",
       {
         method: "POST",
         url: "/graphql",
         payload: { query: "", extensions: { persistedQuery: { version: 1, sha256Hash: "all" } } },
       },
     ],
-    ["its text", { method: "POST", url: "/graphql", payload: { query: QUERY } }],
-    ["its text and no id", { method: "POST", url: "/graphql", payload: { query: QUERY, documentId: null } }],
+    ["their texts", { method: "POST", url: "/graphql", payload: { query: QUERY } }],
+    ["a text with a null id", { method: "POST", url: "/graphql", payload: { query: QUERY, documentId: null } }],
   ];
   for (const [name, request] of answered) {
     it(`are executed by ${name}`, async () => {

@@ -113,8 +113,8 @@ function send(reply: FastifyReply, mediaType: string, body: object): FastifyRepl
 }
 
 /**
- * The codes that `application/json` answers with 200: well-formed requests whose document or values cannot be
- * executed. Clients that know only this type take any other status for an error of an intermediary.
+ * The codes that are sent with status 200 in `application/json`: those of well-formed requests whose document or values
+ * cannot be executed. Clients that know only this type take any other status for an error of an intermediary.
  */
 const answeredByJson: ReadonlySet<unknown> = new Set([
   "GRAPHQL_PARSE_FAILED",
@@ -130,12 +130,13 @@ function bodyTooLarge(error: Error, limits: Limits): Error {
   return new GraphQLError(message, { originalError: error, extensions });
 }
 
-/** The status for errors of Fastify or of our own checks, of which the first one decides. */
+/** The status of a response with these errors: the first one decides. */
 function statusOf([error]: readonly GraphQLError[], code: unknown, mediaType: MediaType): number {
   const cause = error?.originalError;
   const own = cause !== undefined && "statusCode" in cause ? cause.statusCode : undefined;
   const byCode = statuses[isCode(code) ? code : "INTERNAL_SERVER_ERROR"];
-  // The transport's own statuses are finer than a code (405, 413, 415); never one that hides a fault of ours.
+  // The status of an HTTP error (405, 413, 415) is more precise than that of its code. It is ignored for other codes,
+  // because it could hide an internal error.
   const precise = (code === "BAD_REQUEST" || code === "LIMIT_EXCEEDED") && typeof own === "number" ? own : byCode;
   return mediaType === JSON_TYPE && precise === 400 && answeredByJson.has(code) ? 200 : precise;
 }

@@ -13,7 +13,7 @@ const checkBy = (limits: Partial<Limits> = {}, introspection = true) =>
 const USERS = "{ users { name } }";
 const PAGED = "query($n: Int) { users(first: $n) { name } }";
 
-describe("a limit on documents", () => {
+describe("the check of documents", () => {
   const cases: readonly (readonly [
     keyof Limits,
     number,
@@ -55,7 +55,7 @@ describe("a limit on documents", () => {
     ],
   ];
   for (const [limit, maximum, within, limitExceeded, message] of cases) {
-    it(`${limit} of ${maximum} accepts documents within it, and is named in the error for documents beyond it`, () => {
+    it(`accepts documents within the limit ${limit}=${maximum}, and names the limit in the error for documents beyond it`, () => {
       const check = checkBy({ [limit]: maximum });
       // The second check uses the cached result.
       for (let n = 0; n < 2; n++) {
@@ -70,12 +70,12 @@ describe("a limit on documents", () => {
     });
   }
 
-  it("accepts a query of all users with their posts by default, twice in one request", () => {
+  it("accepts by default a query that lists all users with their posts twice", () => {
     const query = "{ a: users { id name email posts { title } } b: users { id name email posts { title } } }";
     assert.ok("node" in checkBy()({ query }));
   });
 
-  it("accepts the standard introspection query by default, with every option", () => {
+  it("accepts by default the standard introspection query with every option", () => {
     const query = getIntrospectionQuery({
       inputValueDeprecation: true,
       schemaDescription: true,
@@ -94,7 +94,7 @@ describe("a limit on documents", () => {
     assert.match(refused.errors[0]?.message ?? "", /introspection depth/i);
   });
 
-  it("detects a subscription without its field for any requested operation, and caches the result", () => {
+  it("refuses a subscription with a conditional root field, whichever operation is requested, and caches the error", () => {
     const query = "query A { __typename } subscription B($a: Boolean!) { userCreated @include(if: $a) { id } }";
     const check = checkBy();
     const [first, second] = [check({ query, operationName: "A" }), check({ query, operationName: "A" })];
@@ -126,7 +126,7 @@ describe("the selected operation", () => {
   }
 
   for (const operationName of [undefined, null, "", "C", "__proto__", "constructor"]) {
-    it(`is undefined for two operations and ${JSON.stringify(operationName)}`, () => {
+    it(`is undefined for two operations and the name ${JSON.stringify(operationName)}`, () => {
       const refused = checkBy()({ query: TWO, operationName });
       assert.ok("errors" in refused);
       assert.equal(refused.errors[0]?.extensions.code, "GRAPHQL_VALIDATION_FAILED");
@@ -193,6 +193,6 @@ describe("a manifest of trusted documents", () => {
     '{"operations":["x"]}',
     '{"":"{a}"}',
   ]) {
-    it(`is refused: ${wrong}`, () => assert.equal(typeof readTrustedDocuments(wrong), "string"));
+    it(`is refused: ${wrong || "an empty file"}`, () => assert.equal(typeof readTrustedDocuments(wrong), "string"));
   }
 });

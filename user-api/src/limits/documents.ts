@@ -45,8 +45,8 @@ export interface Operation {
   readonly document: DocumentNode;
   readonly node: OperationDefinitionNode;
   /**
-   * The fields that the operation selects, each once: `Query.users`, `User.name`. Only fields of the schema, which
-   * bounds them.
+   * The fields that the operation selects, each once: `Query.users`, `User.name`. Only fields of the schema are listed,
+   * so their number is bounded.
    */
   readonly fields: readonly string[];
 }
@@ -63,7 +63,7 @@ export interface DocumentsOptions {
   readonly trusted?: TrustedDocuments;
 }
 
-/** A document whose limits that do not depend on variables are checked. */
+/** A document that is within all limits that do not depend on variables. */
 interface CachedDocument {
   readonly document: DocumentNode;
   readonly operations: readonly (Operation & { readonly costOf: (variables: Variables) => number })[];
@@ -209,8 +209,8 @@ const CONDITIONS: ReadonlySet<string> = new Set(["skip", "include"]);
 /**
  * The error of a document with a subscription whose root field has @skip or @include, which the specification forbids
  * (Single Root Field, graphql-spec#860). graphql-js has that rule from version 17. Version 16 fails with a TypeError
- * when there is no field. Its validation rules throw when a variable decides, because they have no variables and check
- * all operations of the document. So this check must run before them.
+ * when no field is left. Its validation rules throw when a variable decides that, because they have no variables and
+ * check all operations of the document. So this check must run before them.
  */
 function subscriptionRootError(
   operations: readonly OperationDefinitionNode[],

@@ -57,7 +57,7 @@ export const subscriptionLimitSettings = {
   initMilliseconds: { suffix: "INIT_TIMEOUT", standard: 3_000, min: 1, max: 600_000, duration: true },
   /**
    * The interval of pings and comments by which both sides detect a dead connection. The client of a stream that has
-   * ended must read something of the buffered data within twice that time.
+   * ended must read some of the buffered data within twice that time.
    */
   heartbeatMilliseconds: { suffix: "HEARTBEAT_INTERVAL", standard: 20_000, min: 100, max: 600_000, duration: true },
 } as const satisfies Record<string, NumberSetting>;
@@ -79,7 +79,7 @@ export const defaultSubscriptionLimits: SubscriptionLimits = mapSettings(
   ({ standard }) => standard,
 );
 
-/** The error for a value beyond a limit; `unit` describes what was counted. */
+/** The error for a value beyond a limit. `unit` is a clause that describes the excess: "The variables nest too deep". */
 export function limitExceeded(limit: keyof Limits, limits: Limits, unit: string): GraphQLError {
   const maximum = limits[limit];
   return failure("LIMIT_EXCEEDED", `${unit}; the limit is ${maximum}`, { limit, maximum });

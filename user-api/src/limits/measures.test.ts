@@ -96,7 +96,7 @@ describe("variables", () => {
     [nest(5), 8, true],
   ] as const;
   for (const [value, limit, deeper] of cases) {
-    it(`${JSON.stringify(value)} nest ${deeper ? "" : "not "}deeper than ${limit}`, () => {
+    it(`${JSON.stringify(value)} ${deeper ? "nest" : "do not nest"} deeper than ${limit} levels`, () => {
       assert.equal(nestsDeeper(value, limit), deeper);
     });
   }

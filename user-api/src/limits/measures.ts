@@ -120,7 +120,7 @@ export function cost({ page, variables, onVariable = () => {} }: CostOptions): M
     if (value?.kind === Kind.VARIABLE) onVariable();
     const first = value?.kind === Kind.VARIABLE ? variables[value.name.value] : undefined;
     const count = value?.kind === Kind.INT ? Number(value.value) : first;
-    // A value that is no number is rejected later, or the variable's default applies.
+    // A value that is not a number is rejected later, or the variable's default applies.
     return typeof count === "number" && count >= 0 ? Math.min(count, page) : page;
   }
 

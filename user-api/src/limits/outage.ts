@@ -1,7 +1,9 @@
 /** Logs when Redis stops counting requests and when it counts them again. */
 import type { FastifyBaseLogger } from "fastify";
 
-/** An outage that begins and ends with every request would fill the log: it is logged once in this time. */
+/**
+ * Milliseconds in which at most one outage is logged: outages that begin and end with every request would fill the log.
+ */
 const LOG_INTERVAL = 30_000;
 
 export function makeOutageLog(log: Pick<FastifyBaseLogger, "info" | "warn">) {
@@ -25,7 +27,10 @@ export function makeOutageLog(log: Pick<FastifyBaseLogger, "info" | "warn">) {
       if (quiet <= 0) logOutage(error);
       else timer = setTimeout(logOutage, quiet, error).unref();
     },
-    /** Redis has counted. A connection alone does not show that: a full or read-only Redis accepts connections too. */
+    /**
+     * Called when Redis has counted a request. A connection alone does not show that Redis counts: a full or read-only
+     * Redis accepts connections too.
+     */
     recovered(): void {
       if (!failing) return;
       failing = false;

@@ -13,8 +13,8 @@ const get = (app: FastifyInstance, headers: Record<string, string> = {}) =>
 const askedBy = (caller: Partial<Caller>) =>
   ({ caller: { consumer: null, gateway: true, ...caller }, routeOptions: { config: {} } }) as FastifyRequest;
 
-describe("the rate of a client", () => {
-  it("answers 429 to requests beyond the rate, with a single error and the time to retry", async () => {
+describe("the rate limit", () => {
+  it("answers 429 to requests beyond it, with a single error and the time to retry", async () => {
     const { app } = await testApp({ requestsPerMinute: 2 });
     const statuses = [];
     for (let n = 0; n < 3; n++) statuses.push((await get(app)).statusCode);
@@ -29,7 +29,7 @@ describe("the rate of a client", () => {
     await app.close();
   });
 
-  it("is counted by consumer, otherwise by the address that the gateway names, and only for /graphql", async () => {
+  it("counts by consumer, otherwise by the address that the gateway names, and only requests to /graphql", async () => {
     const { app } = await testApp({ requestsPerMinute: 1 });
     const { "x-gateway-secret": secret } = fromGateway;
     const clients: readonly Record<string, string>[] = [
@@ -58,7 +58,7 @@ describe("the rate of a client", () => {
     await app.close();
   });
 
-  it("is counted by the process itself while Redis is unreachable, which is reported once", async () => {
+  it("counts in the process itself while Redis is unreachable, and logs this once", async () => {
     // No process listens on that port.
     const { app, logged } = await testApp({ requestsPerMinute: 2, redisUrl: "redis://127.0.0.1:1" });
     const statuses = [];
@@ -87,7 +87,7 @@ describe("the rate of a client", () => {
     await app.close();
   });
 
-  it("is unlimited with 0", async () => {
+  it("is off for 0 requests per minute", async () => {
     const { app } = await testApp({ requestsPerMinute: 0 });
     for (let n = 0; n < 50; n++) assert.equal((await get(app)).statusCode, 200);
     await app.close();

@@ -1,4 +1,4 @@
-/** Limits requests per minute and client. Counted in Redis when there are several replicas. */
+/** Limits requests per minute and client. They are counted in Redis if it is configured, for all replicas together. */
 import rateLimit, { normalizeIP, type RateLimitPluginOptions } from "@fastify/rate-limit";
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from "fastify";
 import { Redis, ReplyError } from "ioredis";
@@ -27,8 +27,8 @@ const COMMAND_TIMEOUT = 500;
 
 /**
  * Counters for the application; closed with it. Null: there is no limit. While Redis does not respond, each process
- * counts for itself. Refusing all requests because of a counter would be worse than allowing too many. Without any
- * limit, an attacker could remove it by slowing Redis down.
+ * counts for itself. Refusing all requests because of a counter would be worse than allowing too many. If instead no
+ * limit applied, an attacker could remove the limit by slowing Redis down.
  */
 export async function countRequests(app: FastifyInstance, options: RateOptions): Promise<CountRequest | null> {
   const { requestsPerMinute: max, redisUrl, redisPrefix, log } = options;
@@ -62,7 +62,10 @@ export async function countRequests(app: FastifyInstance, options: RateOptions):
     );
 }
 
-/** Clients of one kind that a process counts; beyond that the counter of the least recently seen client is dropped. */
+/**
+ * The number of consumers and the number of addresses that a process counts; beyond that the counter of the least
+ * recently seen client is dropped.
+ */
 const CLIENTS = 50_000;
 
 /**
@@ -75,7 +78,10 @@ async function ownCounters(app: FastifyInstance, max: number): Promise<CountRequ
   return (request) => (request.caller.consumer === null ? ofAddresses : ofConsumers)(request);
 }
 
-/** Each counter has a scope of its own, because the plugin has one store per scope. Rejects when the store fails. */
+/**
+ * Each counter has a scope of its own, because the plugin has one store per scope. The returned function rejects when
+ * the store fails.
+ */
 async function counter(app: FastifyInstance, options: RateLimitPluginOptions): Promise<CountRequest> {
   const { promise, resolve } = Promise.withResolvers<ReturnType<FastifyInstance["createRateLimit"]>>();
   await app.register(async (scope) => {

@@ -10,14 +10,14 @@ function work<Result>() {
 
 const code = (error: unknown): unknown => (error as { extensions?: { code?: unknown } }).extensions?.code;
 
-suite("the time of operations", () => {
+suite("the time limit of operations", () => {
   test("returns the result of the work, or its failure", async () => {
     const limitTime = makeTimeLimit(1_000);
     assert.equal(await limitTime(Promise.resolve(7)), 7);
     await assert.rejects(limitTime(Promise.reject(new Error("broken"))), /broken/);
   });
 
-  test("fails work that takes too long with TIMEOUT, each at its own deadline, and no other work", async (t) => {
+  test("rejects with TIMEOUT the work that takes too long, each at its own deadline, and no other work", async (t) => {
     let now = 0;
     t.mock.method(performance, "now", () => now);
     mock.timers.enable({ apis: ["setTimeout"] });

@@ -13,7 +13,7 @@ export interface TrustedDocuments {
  * @returns the documents, or a sentence that describes the error.
  */
 export function readTrustedDocuments(text: string): TrustedDocuments | string {
-  const form = "it must be a JSON object of documents by their ids, or have a list operations of {id, body}";
+  const form = "it must be a JSON object that maps ids to documents, or one with a list operations of {id, body}";
   let manifest: unknown;
   try {
     manifest = JSON.parse(text);

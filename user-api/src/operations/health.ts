@@ -16,7 +16,7 @@ export interface HealthOptions {
  * events' state, which does not affect readiness: without events users are still created and read.
  */
 export function serveHealth(app: FastifyInstance, { store, events, milliseconds = 3_000 }: HealthOptions): void {
-  /** The request gets a response even when the store does not respond. */
+  /** Rejects after the time limit, so that the request gets a response even when the store gives none. */
   const silence = async (): Promise<never> => {
     await setTimeout(milliseconds, undefined, { ref: false });
     throw new Error(`no response within ${milliseconds} ms`);

@@ -20,7 +20,7 @@ export function makeLog(
 /** The header `traceparent` (W3C Trace Context, section 3.2), of this or a later version. */
 const TRACE_PARENT = /^(?!ff)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-[\da-f]{2}(?:-|$)/;
 
-/** The members of every line of a request: its id, and the ids of the gateway's trace and span, if there is one. */
+/** Members of every log line of a request, in addition to its id: the ids of the gateway's trace and span, if any. */
 export function bindingsOf({ headers }: Pick<IncomingMessage, "headers">): {
   readonly traceId?: string;
   readonly spanId?: string;
@@ -44,7 +44,7 @@ export function requestIdOf({ headers }: Pick<IncomingMessage, "headers">): stri
 /** Members that classify errors of Node, Fastify and Postgres. */
 const members = ["code", "errno", "syscall", "address", "port", "statusCode", "severity", "routine"] as const;
 
-/** Redis repeats the arguments of an unknown command, and some versions do not know HELLO or AUTH. */
+/** Redis repeats the arguments of an unknown command: the password, where a server does not know HELLO or AUTH. */
 const ARGUMENTS = /(, with args beginning with: ).*/g;
 
 const withoutArguments = (text: string): string => text.replace(ARGUMENTS, "$1[redacted]");

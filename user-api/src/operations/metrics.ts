@@ -5,7 +5,10 @@ import { isCode } from "../errors.ts";
 import type { Events } from "../events/events.ts";
 import type { Operation } from "../limits/documents.ts";
 
-/** Operation names with a label value of their own. Clients choose names, so further ones are counted as `other`. */
+/**
+ * The number of operation names with a label value of their own. Clients choose names, so operations with further names
+ * are counted as `other`.
+ */
 const NAMES = 100;
 /** In UTF-16 units. A name may be as long as a request, and counted names stay in memory. */
 export const LONGEST_NAME = 100;
@@ -118,7 +121,7 @@ export function makeMetrics({ registry, subscriptions, events }: MetricsOptions)
   }
   /**
    * The numbers to increase for each operation. Counters of prom-client sort and join their labels at each increment,
-   * which costs 2 % of a small request; they are set when they are read.
+   * which costs 2 % of a small request; here they are set only when they are read.
    */
   const tallies = new WeakMap<Operation, { executions: Executions; selections: readonly { count: number }[] }>();
   function tallyOf({ node, fields }: Operation) {
@@ -134,7 +137,7 @@ export function makeMetrics({ registry, subscriptions, events }: MetricsOptions)
   };
 
   return {
-    /** `took` has the seconds, or null for a subscription, which has no duration to observe. */
+    /** Counts an executed operation. `took` is its duration in seconds; null for a subscription, which has none. */
     answered(operation: Operation, took: number | null, codes: readonly unknown[]): void {
       const { executions, selections } = tallies.getOrInsertComputed(operation, tallyOf);
       executions[codes.length === 0 ? "ok" : "error"] += 1;
@@ -142,7 +145,7 @@ export function makeMetrics({ registry, subscriptions, events }: MetricsOptions)
       for (const selection of selections) selection.count += 1;
       count(codes);
     },
-    /** A request that failed before execution. */
+    /** Counts the errors of an operation that failed before execution. */
     refused: count,
     limited: () => limited.inc(),
   };

@@ -77,8 +77,8 @@ describe("the log", () => {
   const cases = [
     ["the gateway's id and trace", { "x-request-id": "from-gateway", traceparent }, "from-gateway", true],
     ["a generated id for an invalid one", { "x-request-id": "a b", traceparent: "00-x-y-01" }, null, false],
-    ["no trace that is all zeros", { traceparent: `00-${"0".repeat(32)}-b7ad6b7169203331-01` }, null, false],
-    ["no trace of an invalid version", { traceparent: traceparent.replace("00-", "ff-") }, null, false],
+    ["no trace for an id of zeros", { traceparent: `00-${"0".repeat(32)}-b7ad6b7169203331-01` }, null, false],
+    ["no trace for an invalid version", { traceparent: traceparent.replace("00-", "ff-") }, null, false],
   ] as const;
   for (const [name, headers, id, traced] of cases) {
     it(`has ${name} in each log line of a request`, async () => {
@@ -99,7 +99,7 @@ describe("the log", () => {
     });
   }
 
-  it("describes each answered request in one line", async () => {
+  it("describes each answered operation in one line, and has no lines for health checks", async () => {
     const { app, logged } = await testApp();
     await postQuery(app, { query: USERS });
     await app.inject("/healthz");
@@ -112,8 +112,8 @@ describe("the log", () => {
   });
 });
 
-describe("health", () => {
-  it("includes the events, and readiness needs the store", async () => {
+describe("the health endpoints", () => {
+  it("report the state of the events, and readiness requires the store", async () => {
     const store = arrayStore({ ping: () => Promise.reject(new Error("gone")) });
     const { app } = await testApp({ store });
     const events = { through: "process", connected: true };
@@ -123,7 +123,7 @@ describe("health", () => {
     await app.close();
   });
 
-  it("answers in time when the store does not respond at all", async () => {
+  it("answer in time when the store does not respond at all", async () => {
     const app = fastify();
     const events = openProcessEvents();
     serveHealth(app, { store: { ping: () => new Promise(() => undefined) }, events, milliseconds: 20 });

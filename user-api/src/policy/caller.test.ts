@@ -93,13 +93,14 @@ describe("the caller", () => {
     ["evil.example:4000", {}, true],
   ] as const;
   for (const [host, headers, answered] of pages) {
-    it(`${answered ? "may be" : "is not"} a ${Object.keys(headers).length > 0 ? "page" : "program"} of ${host} on this machine`, () => {
+    const kind = Object.keys(headers).length > 0 ? "page of the host" : "program that sends the host";
+    it(`${answered ? "may" : "must not"} be a ${kind} ${host} on this machine`, () => {
       const identifyCaller = makeIdentifyCaller({ gatewaySecret: undefined, directCalls: true });
       assert.equal("refusal" in identifyCaller({ headers: { host, ...headers }, remoteAddress: near }), !answered);
     });
   }
 
-  it("recognizes all addresses of this machine", () => {
+  it("is on this machine with any loopback address, and with no other address", () => {
     for (const address of ["127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1"])
       assert.ok(isLoopback(address), address);
     for (const address of ["10.0.0.1", "::2", "::ffff:10.0.0.1", undefined])

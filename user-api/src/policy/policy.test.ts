@@ -19,7 +19,7 @@ describe("a demand's text", () => {
     ["", null],
   ];
   for (const [text, demand] of cases) {
-    it(`${JSON.stringify(text)} is ${demand?.kind ?? "none"}`, () => assert.deepEqual(parseDemand(text), demand));
+    it(`${JSON.stringify(text)} is ${demand?.kind ?? "invalid"}`, () => assert.deepEqual(parseDemand(text), demand));
   }
 });
 
@@ -34,7 +34,8 @@ describe("a demand", () => {
     [scope, consumer("reader", "admin"), null],
   ];
   for (const [demand, who, code] of cases) {
-    it(`${demand.kind} answers ${who?.tags.join("+") ?? "a caller without a consumer"} with ${code ?? "the field"}`, () => {
+    const caller = who === null ? "a caller without a consumer" : `a consumer with the tags [${who.tags.join(", ")}]`;
+    it(`of the kind ${demand.kind} gives ${caller} ${code ?? "the field"}`, () => {
       const ask = () => enforce(demand, who, "Query.a");
       if (code === null) ask();
       else assert.throws(ask, (error: { extensions?: { code?: unknown } }) => error.extensions?.code === code);
@@ -51,8 +52,13 @@ describe("the policy of a schema", () => {
     "anonymous-read": [true, false],
     authenticated: [false, false],
   };
+  const described = {
+    open: "read and write",
+    "anonymous-read": "read but not write",
+    authenticated: "neither read nor write",
+  } as const;
   for (const access of accesses) {
-    it(`lets a caller without a consumer ${expected[access].map((may, n) => `${may ? "" : "not "}${n === 0 ? "read" : "write"}`).join(" and ")} with ${access}`, async () => {
+    it(`lets a caller without a consumer ${described[access]} if the access is ${access}`, async () => {
       const schema = make();
       applyPolicy(schema, { access, rules: {} });
       const may = async (source: string, who: Consumer | null) =>

@@ -1,10 +1,10 @@
-/** The tables, as numbered migration steps; each is applied once. */
+/** The tables, as numbered migration steps. The database records the steps that have been applied. */
 import type { Database } from "./database.ts";
 import { emailKey } from "./email-key.ts";
 
 /**
- * SQL, or a function for changes that SQL cannot make. A function may run more than once, and on several replicas at a
- * time.
+ * SQL, or a function for changes that SQL cannot make. A function may run more than once, and on several replicas at
+ * the same time.
  */
 type Step = string | ((database: Database) => Promise<void>);
 

@@ -80,10 +80,10 @@ describe("the lock of a folder", () => {
   const leftovers = [
     ["of a process whose pid now belongs to another process", `${process.pid} 1`],
     ["that is empty", ""],
-    ["that is not a pid", "-1"],
+    ["that contains no pid", "-1"],
   ] as const;
   for (const [what, content] of leftovers) {
-    it(`takes over a leftover ${what}`, async () => {
+    it(`replaces a leftover file ${what}`, async () => {
       await writeFile(join(folder, "lock"), content);
       const unlock = await lockFolder(folder);
       assert.match(await readFile(join(folder, "lock"), "utf8"), new RegExp(`^${process.pid} `));

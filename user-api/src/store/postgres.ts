@@ -11,7 +11,10 @@ export interface PostgresOptions {
   readonly milliseconds?: number;
 }
 
-/** Added to the client's time limit: a live server cancels the statement itself first, with a proper error. */
+/**
+ * Milliseconds by which the client's time limit for a statement exceeds the server's: a live server cancels the
+ * statement first, with a proper error.
+ */
 const CLIENT_GRACE = 1_000;
 
 /** Connects on first use. A connection attempt fails after 5 s. */
@@ -29,7 +32,7 @@ export function openPostgres({ url, onLost, milliseconds = 10_000 }: PostgresOpt
   pool.on("error", onLost);
   return {
     async query(text, values = []) {
-      // pg accepts a timeout per statement; its types have it for the connection only.
+      // pg accepts a timeout per statement, but its types allow it only for the connection.
       const statement = { text, values: [...values], query_timeout };
       return (await pool.query(statement)).rows;
     },

@@ -64,7 +64,7 @@ export async function openUserStore(database: Database, { migrate = true }: User
 
   return {
     async users({ after, first } = {}) {
-      // `limit null` is no limit.
+      // `limit null` means no limit.
       const rows = await database.query("select id, name, email from users where id > $1 order by id limit $2", [
         after ?? FIRST_ID,
         first ?? null,

@@ -30,7 +30,7 @@ function given<Value>(value: Value | null): Value {
 }
 
 describe("the quota of a client", () => {
-  it("has a number of connections, each until it closes", () => {
+  it("limits the number of connections, of which closed ones no longer count", () => {
     const enter = makeClientQuotas(limits);
     const first = given(enter("a"));
     given(enter("a"));
@@ -42,12 +42,12 @@ describe("the quota of a client", () => {
     assert.equal(enter("a"), null);
   });
 
-  it("has any number of connections when no limit is set", () => {
+  it("allows any number of connections when no limit is set", () => {
     const enter = makeClientQuotas({ ...limits, clientConnections: 0 });
     for (let n = 0; n < 100; n++) given(enter("a"));
   });
 
-  it("holds a number of bytes over all its connections, and no more bytes until some are released", () => {
+  it("limits the bytes of all connections together, until some are released", () => {
     const enter = makeClientQuotas(limits);
     const [one, other] = [given(enter("a")), given(enter("a"))];
     const back = given(one.reserve(60));
@@ -60,7 +60,7 @@ describe("the quota of a client", () => {
     assert.equal(one.reserve(1), null);
   });
 
-  it("counts a text that its operations share once, until the last of them has ended", () => {
+  it("counts the memory that several operations share once, until the last of them has ended", () => {
     const enter = makeClientQuotas(limits);
     const quota = given(enter("a"));
     const ends = [given(quota.reserve(90, "x")), given(quota.reserve(90, "x"))];
@@ -77,7 +77,7 @@ describe("a client", () => {
   /** A subscription with a comment of this many bytes. */
   const long = (bytes: number) => `${FOLLOW_NAMES} #${"x".repeat(bytes)}`;
 
-  it("may have a limited number of sockets and streams, independent of other clients", async () => {
+  it("may have a limited number of sockets and streams, independently of other clients", async () => {
     const { app, url, http } = await listening({ subscriptionLimits: { clientConnections: 2 } });
     const socket = await bareSocket(url);
     const headers = { accept: "text/event-stream" };
@@ -97,7 +97,7 @@ describe("a client", () => {
     assert.equal((await stream()).status, 200);
   });
 
-  it("may have operations up to a number of bytes, and gets an error beyond this number", async () => {
+  it("may use a limited number of bytes for its operations, and gets an error beyond that", async () => {
     const { app, url } = await listening({ subscriptionLimits: { clientBytes: 50_000 } });
     const [one, other] = [await acknowledged(url), await acknowledged(url)];
     one.send(subscribe("1", long(20_000)));
@@ -114,7 +114,7 @@ describe("a client", () => {
     const stranger = await acknowledged(url, { headers: fromGateway });
     stranger.send(subscribe("1", long(30_000)));
     await following(app, 2);
-    // Long ids are kept as well.
+    // Long ids are kept in memory too, and count.
     const refused = nextMessage(other);
     other.send(subscribe("2".repeat(30_000)));
     assert.equal((await refused).type, "error");
@@ -124,7 +124,7 @@ describe("a client", () => {
     await following(app, 2);
   });
 
-  it("has its quota back when an operation has failed, is complete, or its socket is gone", async () => {
+  it("gets its bytes back when an operation has failed or completed, or its socket is gone", async () => {
     const { app, url } = await listening({ subscriptionLimits: { clientBytes: 50_000 } });
     const socket = await acknowledged(url);
     const ends: string[] = [];
@@ -149,7 +149,7 @@ describe("a client", () => {
     await following(app, 1);
   });
 
-  it("counts the text and the variables of equal subscriptions once", async () => {
+  it("is charged once for the text and the variables of equal subscriptions", async () => {
     const { app, url } = await listening({ subscriptionLimits: { clientBytes: 100_000 } });
     const socket = await acknowledged(url);
     for (let n = 0; n < 20; n++) {
@@ -158,7 +158,7 @@ describe("a client", () => {
     }
   });
 
-  it("counts a document once for all its subscriptions, and other documents separately", async () => {
+  it("is charged once for a document with many subscriptions, and separately for each different document", async () => {
     const { app, url } = await listening({ subscriptionLimits: { clientBytes: 20_000 } });
     const socket = await acknowledged(url);
     // 9 tokens; counted separately, the documents of all subscriptions would exceed the limit.
@@ -173,7 +173,7 @@ describe("a client", () => {
 });
 
 describe("undeclared variables", () => {
-  it("are not counted as part of the operation", async () => {
+  it("do not prevent otherwise equal subscriptions from sharing one execution", async () => {
     let reads = 0;
     const store = arrayStore({
       async postsOf(ids) {

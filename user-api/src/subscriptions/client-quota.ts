@@ -5,10 +5,10 @@ export interface ClientQuota {
   /**
    * Reserves memory for an operation. Returns a function that releases it; null: the client's limit is exceeded.
    *
-   * @param key Memory that all operations of the client with this key share is counted once.
+   * @param key Operations of the client with the same key share memory, which is counted once.
    */
   reserve(bytes: number, key?: string): (() => void) | null;
-  /** The connection has ended. Its operations release their memory themselves. */
+  /** Call this when the connection has ended. Its operations release their memory themselves. */
   leave(): void;
 }
 

@@ -4,7 +4,7 @@ import { failure } from "../errors.ts";
 
 export interface Connection {
   readonly kind: "socket" | "stream";
-  /** Called in every heartbeat interval. */
+  /** Call this once per heartbeat interval: sends a ping or a comment, and ends a socket that did not answer. */
   beat(): void;
   /** Ends the connection after its buffered data, because the server shuts down. */
   close(): void;
@@ -15,16 +15,16 @@ export const SLOW_CLIENT = "This client is slower than its events";
 export const slowClient = (): GraphQLFormattedError => failure("SLOW_CONSUMER", SLOW_CLIENT).toJSON();
 
 export interface Receiver {
-  /** One result, as JSON. */
+  /** Receives one result, as JSON. */
   next(result: string): void;
-  /** The operation has failed; no result follows. */
+  /** Called when the operation has failed; no result follows. */
   fail(errors: readonly GraphQLFormattedError[]): void;
-  /** The operation has ended after its last result. */
+  /** Called when the operation has ended after its last result. */
   complete(): void;
 }
 
 /**
- * An operation from its begin to its end, after which its receiver gets nothing more. It keeps no reference to the
+ * An operation that has been started. Once it has ended, its receiver gets nothing more. It keeps no reference to the
  * request: a subscription may live for long, and the text and variables of its request must not stay in memory.
  */
 export class ActiveOperation implements Receiver {
@@ -62,7 +62,7 @@ export class ActiveOperation implements Receiver {
     else this.#ends.push(end);
   }
 
-  /** The receiver has left. */
+  /** Ends the operation without calling the receiver, for example because the receiver has left. */
   end(): void {
     this.#ended = true;
     for (const end of this.#ends.splice(0)) end();

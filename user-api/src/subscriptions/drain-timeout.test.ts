@@ -57,7 +57,7 @@ describe("the shutdown of a server", () => {
     await closing;
   });
 
-  it("closes an upgrade whose client does not disconnect", { timeout: 20_000 }, async () => {
+  it("closes the connection of a refused upgrade whose client does not disconnect", { timeout: 20_000 }, async () => {
     const { store, asked } = silentStore();
     const { app, port, url } = await listening({ store, drainMilliseconds: 100 });
     const socket = await acknowledged(url);
@@ -77,7 +77,9 @@ describe("the shutdown of a server", () => {
     await app.close();
   });
 
-  it("does not wait for a store that does not answer open subscriptions", { timeout: 20_000 }, async () => {
+  it("does not wait longer than the time limit for a store that does not answer the operation of a socket", {
+    timeout: 20_000,
+  }, async () => {
     const { store, asked } = silentStore();
     const { app, url } = await listening({ store, drainMilliseconds: 100 });
     const socket = await acknowledged(url);
@@ -108,7 +110,7 @@ describe("the shutdown of a server", () => {
 describe("a socket that the server has closed", () => {
   const mutation = [frameOf(init), frameOf(subscribe("1", create("late").query))];
 
-  it("executes nothing that arrives after 4408", { timeout: 20_000 }, async () => {
+  it("executes nothing that arrives after the close with 4408", { timeout: 20_000 }, async () => {
     const { store, added } = silentStore();
     const { app, port } = await listening({ store, subscriptionLimits: { initMilliseconds: 30 } });
     const { raw, rest } = await rawSocket(port);
@@ -119,7 +121,9 @@ describe("a socket that the server has closed", () => {
     assert.deepEqual(added, []);
   });
 
-  it("executes nothing that arrives after 1001, and opens no subscription", { timeout: 20_000 }, async () => {
+  it("executes nothing that arrives after the close with 1001, and has no subscriptions left", {
+    timeout: 20_000,
+  }, async () => {
     const { store, added } = silentStore();
     const { app, port } = await listening({ store });
     const { raw } = await rawSocket(port);

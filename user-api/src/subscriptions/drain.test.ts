@@ -70,8 +70,8 @@ describe("a server that drains", () => {
   });
 
   for (const [what, answers] of [
-    ["delivers a user that a running request creates, and then closes with 1001", true],
-    ["closes with 1001 nevertheless when the store delays such a request", false],
+    ["delivers a user that a running request creates, and then closes sockets with 1001", true],
+    ["closes sockets with 1001 even when the store delays a running request that creates a user", false],
   ] as const) {
     it(what, async () => {
       const adding = Promise.withResolvers<void>();
@@ -146,7 +146,7 @@ describe("a server that drains", () => {
   });
 
   for (const client of clients) {
-    it(`ends the subscription of the client ${client.name} with an error, not as if every user was delivered`, async () => {
+    it(`ends the subscription of the client ${client.name} with an error, so that it does not look complete`, async () => {
       const { app, port } = await listening();
       const next = client.iterate(port, { query: FOLLOW }).next();
       await following(app, 1);

@@ -24,7 +24,7 @@ interface StreamOptions {
   readonly accept?: string;
 }
 
-/** A bare stream. */
+/** Opens a stream without a client library. */
 async function open(
   port: number,
   { method = "POST", path = "/graphql", headers, body, agent, accept = "text/event-stream" }: StreamOptions,
@@ -59,7 +59,7 @@ describe("an event stream", () => {
     ["GET", { method: "GET", path: urlOf(FOLLOW_NAMES) }],
     ["a browser's GET", { method: "GET", path: urlOf(FOLLOW_NAMES), headers: { "cache-control": "no-cache" } }],
     [
-      "Accept with a parameter",
+      "a POST whose Accept header has a parameter",
       { body: bodyOf(FOLLOW_NAMES), headers: { accept: "text/event-stream; charset=utf-8" } },
     ],
   ];
@@ -104,7 +104,7 @@ describe("an event stream", () => {
   });
 
   const refused: readonly (readonly [string, StreamOptions, number])[] = [
-    ["a body that is no JSON", { body: "{" }, 400],
+    ["a body that is not JSON", { body: "{" }, 400],
     ["a body without a query", { body: "[]" }, 400],
     ["a wrong secret", { body: bodyOf(FOLLOW), headers: { ...fromGateway, "x-gateway-secret": "x" } }, 401],
     [
@@ -116,7 +116,7 @@ describe("an event stream", () => {
       },
       403,
     ],
-    ["HEAD, which has no body", { method: "HEAD", path: urlOf(FOLLOW) }, 406],
+    ["a HEAD request", { method: "HEAD", path: urlOf(FOLLOW) }, 406],
     ["a body that is too large", { body: bodyOf(" ".repeat(200_000)) }, 413],
   ];
   for (const [name, options, status] of refused) {
@@ -196,7 +196,7 @@ describe("an event stream", () => {
     await until(() => text().startsWith(":\n\n:\n\n:\n\n"));
   });
 
-  it("ends its subscription when the client goes", async () => {
+  it("ends its subscription when the client disconnects", async () => {
     const { app, port } = await listening();
     const { sent } = await open(port, { body: bodyOf(FOLLOW) });
     await following(app, 1);

@@ -15,7 +15,7 @@ export interface EventStreamOptions {
 
 /** JSON contains no raw line breaks, so every result is one line. */
 const eventOf = (name: "next" | "complete", data: string): string => `event: ${name}\ndata: ${data}\n\n`;
-// Browsers ignore events without data.
+// Browsers ignore an event without a data line, so this event has an empty one.
 const COMPLETE = eventOf("complete", "");
 /** Keeps intermediaries from closing an idle stream. */
 const COMMENT = ":\n\n";

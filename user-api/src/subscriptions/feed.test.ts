@@ -58,7 +58,7 @@ function rig(hold: Promise<void> = Promise.resolve()) {
 }
 
 describe("the feed", () => {
-  it("executes once for all equal subscriptions, however many there are, and serves each", async () => {
+  it("executes each event once for all equal subscriptions, however many there are, and serves each", async () => {
     const { feed, follow, names, tell, executions } = rig();
     for (let n = 0; n < 1_000; n++) follow("a");
     follow("b");

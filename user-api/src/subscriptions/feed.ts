@@ -28,7 +28,7 @@ export interface FeedOptions {
 interface Joined {
   /** The number of users that the receiver's group had been given at that moment. */
   readonly sequence: number;
-  /** Users whose id has an earlier time existed before. */
+  /** Users whose id has an earlier time certainly existed before, even if the clocks of replicas differ. */
   readonly milliseconds: number;
 }
 
@@ -44,7 +44,7 @@ interface Group {
   waiting: number;
 }
 
-/** Pending users per group, while the store responds slowly. */
+/** The maximum number of pending users per group, for when the store responds slowly. */
 const MAX_PENDING = 1_000;
 /**
  * The maximum difference between clocks of replicas, which make the ids (events/repair.ts reads as far back). After an
@@ -53,7 +53,7 @@ const MAX_PENDING = 1_000;
 const MAX_CLOCK_DIFFERENCE = 20_000;
 /** Ids of another form contain no time of creation. */
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7/;
-/** Receivers served before the event loop gets a turn. */
+/** The number of receivers that are served before the event loop may run other work. */
 const SLICE = 256;
 
 /** Executes a subscription once for each event and group, however many receivers it has. Keeps the order of events. */

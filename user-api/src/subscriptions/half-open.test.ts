@@ -53,7 +53,7 @@ describe("an event stream that its client does not read", () => {
         store: hugeStore(),
         subscriptionLimits: { ...subscriptionLimits, connectionBytes },
       });
-      // A client that reads receives heartbeats.
+      // This client reads, so its stream stays open.
       const reader = await deaf(port, FOLLOW_NAMES);
       reader.resume();
       await deaf(port, "{ users { name } }");
@@ -79,8 +79,10 @@ describe("an event stream that its client does not read", () => {
     await until(() => app.subscriptions.counts().streams === 0);
     await answers(http);
   });
+});
 
-  it("is read to its end by a slow client", { timeout: 20_000 }, async () => {
+describe("an event stream whose client reads slowly", () => {
+  it("stays open until it is read to its end", { timeout: 20_000 }, async () => {
     const { app, port } = await listening({ store: hugeStore(), subscriptionLimits: { heartbeatMilliseconds: 100 } });
     // The heartbeats of this stream serve as the clock.
     const clock = await deaf(port, FOLLOW_NAMES);
@@ -106,8 +108,8 @@ describe("an event stream that its client does not read", () => {
   });
 });
 
-describe("an event stream whose client has closed its side", () => {
-  it("ends when the client has ended its side", { timeout: 20_000 }, async () => {
+describe("an event stream whose client has closed the connection or its own side of it", () => {
+  it("ends together with its subscription", { timeout: 20_000 }, async () => {
     const { app, port, http } = await listening({ subscriptionLimits });
     const raw = await deaf(port, FOLLOW_NAMES);
     await following(app, 1);
@@ -129,7 +131,7 @@ describe("an event stream whose client has closed its side", () => {
     await answers(http);
   });
 
-  it("is not kept when the connection of several consecutive streams is closed", { timeout: 20_000 }, async () => {
+  it("ends even if it waits behind another stream of the same connection", { timeout: 20_000 }, async () => {
     const { app, port } = await listening({ subscriptionLimits });
     const raw = await deaf(port, FOLLOW_NAMES, FOLLOW_NAMES);
     await following(app, 2);
@@ -138,7 +140,7 @@ describe("an event stream whose client has closed its side", () => {
     assert.equal(app.subscriptions.counts().streams, 0);
   });
 
-  it("is not started for a client that has disconnected before", { timeout: 20_000 }, async () => {
+  it("is not started when the connection was closed before", { timeout: 20_000 }, async () => {
     const responses: ServerResponse[] = [];
     const server = createServer((_request, response) => void responses.push(response)).listen(0, "127.0.0.1");
     await once(server, "listening");
@@ -152,8 +154,8 @@ describe("an event stream whose client has closed its side", () => {
     const stream = openEventStream(response, {
       limits: { connectionBytes: 1_000, heartbeatMilliseconds: 20 },
       slow: () => undefined,
-      begin: () => assert.fail("nobody is there to be told of anything"),
-      ended: () => assert.fail("it has not begun"),
+      begin: () => assert.fail("the operation began although its client has disconnected"),
+      ended: () => assert.fail("the stream ended although it was never opened"),
     });
     assert.equal(stream, null);
   });

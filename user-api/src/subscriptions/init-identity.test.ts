@@ -20,8 +20,8 @@ const demo: Caller = {
 
 describe("the payload of connection_init", () => {
   const believed = [
-    ["without claims contains no identity", { token: "x", headers: { "x-consumer-id": "2" } }, nobody, nobody.consumer],
-    ["without claims changes nothing", {}, demo, demo.consumer],
+    ["contains no claims", { token: "x", headers: { "x-consumer-id": "2" } }, nobody, nobody.consumer],
+    ["contains nothing", {}, demo, demo.consumer],
     [
       "names a consumer together with the secret",
       { ...secret, "x-consumer-id": "2", "x-consumer-username": "ann" },
@@ -29,13 +29,13 @@ describe("the payload of connection_init", () => {
       { id: "2", username: "ann", tags: [] },
     ],
     [
-      "names a consumer in any case",
+      "names a consumer by headers in upper or lower case",
       { "X-Gateway-Secret": GATEWAY_SECRET, "X-CONSUMER-ID": "2", "X-Consumer-Tags": "a, b" },
       nobody,
       { id: "2", username: "2", tags: ["a", "b"] },
     ],
     [
-      "may name the gateway's anonymous consumer, which has no identity",
+      "names the gateway's anonymous consumer, which has no identity",
       { ...secret, "x-consumer-id": "2", "x-anonymous-consumer": "true" },
       nobody,
       null,
@@ -48,10 +48,15 @@ describe("the payload of connection_init", () => {
       demo,
       demo.consumer,
     ],
-    ["repeats that it is anonymous", { "x-consumer-id": "2", "x-anonymous-consumer": "true" }, nobodyOfGateway, null],
+    [
+      "repeats that the caller is anonymous",
+      { "x-consumer-id": "2", "x-anonymous-consumer": "true" },
+      nobodyOfGateway,
+      null,
+    ],
   ] as const;
   for (const [name, payload, opener, consumer] of believed) {
-    it(name, () => {
+    it(`is accepted when it ${name}`, () => {
       const caller = callerOfInit(payload, { opener, identifyCaller });
       assert.deepEqual(caller?.consumer, consumer);
       assert.equal(caller?.address, opener.address);
@@ -62,7 +67,7 @@ describe("the payload of connection_init", () => {
     ["names a consumer without the secret", { "x-consumer-id": "2" }, nobody],
     ["contains another secret", { "x-gateway-secret": "x", "x-consumer-id": "2" }, nobody],
     ["contains another secret and names no consumer", { "x-gateway-secret": "x" }, nobody],
-    ["contains a secret that is not a text", { "x-gateway-secret": [GATEWAY_SECRET], "x-consumer-id": "2" }, nobody],
+    ["contains a secret that is not a string", { "x-gateway-secret": [GATEWAY_SECRET], "x-consumer-id": "2" }, nobody],
     ["names a consumer by a number", { ...secret, "x-consumer-id": 2 }, nobody],
     ["contains the secret twice", { ...secret, "X-Gateway-Secret": GATEWAY_SECRET, "x-consumer-id": "2" }, nobody],
     ["names two consumers", { ...secret, "x-consumer-id": "2", "X-Consumer-ID": "1" }, nobody],
@@ -124,7 +129,7 @@ describe("a socket whose init names its consumer", () => {
     assert.match(JSON.stringify(await nextMessage(other)), /RATE_LIMITED|UNAUTHENTICATED/);
   });
 
-  it("keeps its place in the quota if there is no other connection", async () => {
+  it("stays open even if the maximum number of connections is reached", async () => {
     const { url } = await listening({ policy, subscriptionLimits: { connections: 1 } });
     const socket = await bareSocket(url);
     socket.send(initWith(claim));
@@ -134,8 +139,8 @@ describe("a socket whose init names its consumer", () => {
   for (const [name, payload, headers] of [
     ["without the secret", { "X-Consumer-ID": "1" }, {}],
     ["with a wrong secret", { ...claim, "x-gateway-secret": "wrong" }, {}],
-    ["that differs from the gateway's consumer", claim, fromGateway],
-    ["where the gateway has named no consumer", claim, secret],
+    ["although the gateway has named another consumer", claim, fromGateway],
+    ["although the gateway has named no consumer", claim, secret],
   ] as const) {
     it(`${name} is closed with 4403, and executes nothing`, async () => {
       const { url, http } = await listening({ policy: { access: "open", rules: {} } });

@@ -36,8 +36,9 @@ const headersOf = ({ id, username, tags }: Consumer): IncomingHttpHeaders => ({
  * The caller of a socket's operations, by the payload of `connection_init`. Null: the payload claims another identity.
  *
  * If the opening request carried the gateway's secret, the gateway has already identified the caller, or left it
- * anonymous. It forwards payloads unread, so their claims come from the client. A secret in them is not even compared,
- * because the result would tell an attacker whether a guess was right. Claims behind another opener need the secret.
+ * anonymous. The gateway forwards payloads unread, so their claims come from the client. A secret in them is not even
+ * compared, because the result would tell an attacker whether a guess was right. If the opening request did not carry
+ * the secret, claims are accepted only together with it.
  */
 export function callerOfInit(payload: JsonObject, { opener, identifyCaller }: InitOptions): Caller | null {
   const claims = claimsIn(payload);

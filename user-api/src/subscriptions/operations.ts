@@ -40,7 +40,7 @@ export interface OperationsOptions {
   readonly limits: Pick<SubscriptionLimits, "clientBytes">;
 }
 
-/** The fixed cost of a subscriber, besides its document; it bounds the number of subscriptions. */
+/** The bytes that a subscriber costs in addition to its document; they bound the number of subscriptions. */
 const SUBSCRIBER_BYTES = 200;
 
 /** Memory of a document per token, at most; measured with graphql-js 16. */
@@ -60,7 +60,8 @@ function declaredOf({ operation, variables }: RequestedOperation): Variables {
 }
 
 /**
- * A key that equal subscriptions share, with the values in it. A hash, so that not each subscription keeps the text.
+ * The key that equal subscriptions share, and the length of the text from which it is computed. The key is a hash, so
+ * that subscriptions do not keep that text.
  */
 function keyOf({ operation, variables }: RequestedOperation, consumer: Consumer | null) {
   const text = JSON.stringify([operation.source, operation.node.name?.value, variables, consumer]);
@@ -82,7 +83,7 @@ export function makeOperations({ executor, feed, limits: { clientBytes: maximum 
   ): Promise<void> {
     const { document, node } = operation;
     const { consumer } = request.caller;
-    // Fails unless the variables fit and the `subscribe` resolver throws no error.
+    // Has errors if the variables do not fit or the `subscribe` resolver throws.
     const stream = await createSourceEventStream({
       schema: executor.schema,
       document,
@@ -148,7 +149,10 @@ export function makeOperations({ executor, feed, limits: { clientBytes: maximum 
   }
 
   return {
-    /** Begins an operation. The receiver gets its end exactly once, unless the returned function stops it before. */
+    /**
+     * Begins an operation. The receiver is told of the end exactly once, unless the returned function stops the
+     * operation before.
+     */
     begin(received: ReceivedOperation, sender: Sender, receiver: Receiver): () => void {
       const active = new ActiveOperation(receiver);
       void single.add(

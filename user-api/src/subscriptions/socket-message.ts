@@ -49,11 +49,11 @@ export function readMessage(text: string): Message | string {
       if (absent(payload)) return { type };
       return isJsonObject(payload) ? { type, payload } : `Invalid ${type} message: payload must be an object`;
     case "subscribe":
-      if (typeof id !== "string" || id === "") return "Invalid subscribe message: id must be a text";
+      if (typeof id !== "string" || id === "") return "Invalid subscribe message: id must be a non-empty string";
       if (!isOperationRequest(payload)) return "Invalid subscribe message: payload must be a GraphQL request";
       return { type, id, payload };
     case "complete":
-      if (typeof id !== "string" || id === "") return "Invalid complete message: id must be a text";
+      if (typeof id !== "string" || id === "") return "Invalid complete message: id must be a non-empty string";
       return { type, id };
     default:
       return "Invalid message received: unknown type, or one that only servers send";

@@ -70,7 +70,7 @@ function open({ acknowledged = true, operations = 3, permits = true } = {}) {
 }
 
 describe("graphql-transport-ws", () => {
-  it("begins with one connection_init", () => {
+  it("closes with 4429 on a second connection_init", () => {
     const { session, closed } = open();
     session.received(init);
     assert.deepEqual(closed, [[4429, "Too many initialisation requests"]]);
@@ -126,8 +126,8 @@ describe("graphql-transport-ws", () => {
   });
 
   const endings: readonly (readonly [string, (session: ReturnType<typeof open>) => void])[] = [
-    ["the client has completed", ({ session }) => session.received('{"type":"complete","id":"1"}')],
-    ["the server has completed", ({ at }) => at(0).receiver.complete()],
+    ["the client has completed the operation", ({ session }) => session.received('{"type":"complete","id":"1"}')],
+    ["the server has completed the operation", ({ at }) => at(0).receiver.complete()],
     ["the operation has failed", ({ at }) => at(0).receiver.fail([])],
   ];
   for (const [name, end] of endings) {
@@ -226,7 +226,7 @@ describe("graphql-transport-ws", () => {
     subscribe("1", { query: "{a}", extensions: 1 }),
   ];
   for (const text of malformed) {
-    it(`closes with 4400 on ${text === null ? "a binary frame" : text === "" ? "nothing" : text.slice(0, 80)}`, () => {
+    it(`closes with 4400 on ${text === null ? "a binary frame" : text === "" ? "an empty frame" : text.slice(0, 80)}`, () => {
       const { session, closed, begun } = open();
       session.received(text);
       assert.equal(closed.length, 1);

@@ -18,7 +18,8 @@ export interface SocketOptions {
   /** Accepts the payload of connection_init (null), or returns how to close the socket. */
   readonly admit: (payload: JsonObject) => CloseFrame | null;
   /**
-   * Begins an operation. Returns a function that stops it; the receiver gets nothing before or after.
+   * Begins an operation. Returns a function that stops it. The receiver is called neither before `begin` has returned
+   * nor after the operation was stopped.
    *
    * @param size The bytes of the request as received, and the bytes that are kept here: those of its id.
    */
@@ -129,7 +130,7 @@ export function openSocket(socket: WebSocket, options: SocketOptions): Connectio
     try {
       text = JSON.stringify({ type: "pong", payload });
     } catch {
-      // JSON.parse accepts ten thousands of levels of nesting that JSON.stringify fails on.
+      // JSON.parse accepts tens of thousands of nesting levels, for which JSON.stringify overflows the stack.
     }
     if (text === undefined) close(4400, "Invalid ping message: payload nests too deep");
     else send(text);
@@ -159,7 +160,7 @@ export function openSocket(socket: WebSocket, options: SocketOptions): Connectio
   });
   return {
     kind: "socket",
-    // A half-open connection is found only by pings.
+    // A half-open connection is detected only by pings.
     beat() {
       if (!answered) socket.terminate();
       else if (socket.readyState === socket.OPEN) socket.ping();

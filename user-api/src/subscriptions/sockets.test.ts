@@ -99,7 +99,7 @@ describe("a socket", () => {
     assert.equal(app.subscriptions.counts().sockets, 0);
   });
 
-  it("that answers stays, and so does its subscription", async () => {
+  it("that answers pings stays open, and so does its subscription", async () => {
     // The socket must answer within an interval, on a busy machine too.
     const { app, url } = await listening({ subscriptionLimits: { heartbeatMilliseconds: 300 } });
     const socket = await acknowledged(url);
@@ -110,7 +110,7 @@ describe("a socket", () => {
     assert.equal(app.subscriptions.counts().subscriptions, 1);
   });
 
-  it("that answers while the server's event loop is blocked stays", async () => {
+  it("that answers a ping while the server's event loop is blocked stays open", async () => {
     const { url } = await listening({ subscriptionLimits: { heartbeatMilliseconds: 300 } });
     const socket = await acknowledged(url);
     const closed = once(socket, "close").then(() => "closed");
@@ -129,7 +129,7 @@ describe("a socket", () => {
     await following(app, 0);
   });
 
-  it("may have as many operations as the limit, and no further operation", async () => {
+  it("may have as many operations as the limit allows, and no further operation", async () => {
     const { app, url } = await listening({ subscriptionLimits: { operations: 2 } });
     const socket = await acknowledged(url);
     for (const id of ["1", "2", "3"]) socket.send(subscribe(id));
@@ -153,7 +153,7 @@ describe("a socket", () => {
     await acknowledged(url);
   });
 
-  it("has its consumer from the gateway's headers, and no consumer from the payload of init", async () => {
+  it("gets its consumer from the gateway's headers, and not from a payload of init without the secret", async () => {
     const { url } = await listening({ policy: { access: "authenticated", rules: {} } });
     const consumer = await acknowledged(url, { headers: fromGateway });
     consumer.send(subscribe("1", create("ann").query));
@@ -164,7 +164,7 @@ describe("a socket", () => {
     assert.deepEqual((await once(nobody, "close")).map(String), ["4403", "Forbidden"]);
   });
 
-  it("accepts other payloads of init", async () => {
+  it("accepts a payload of init that claims no identity", async () => {
     const { url } = await listening();
     const socket = await bareSocket(url);
     socket.send(JSON.stringify({ type: "connection_init", payload: { token: "x" } }));

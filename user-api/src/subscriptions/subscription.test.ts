@@ -7,7 +7,7 @@ import { clients, create, endAll, FOLLOW, FOLLOW_NAMES, firstOf, following, list
 afterEach(endAll);
 
 for (const client of clients) {
-  describe(`userCreated for the client ${client.name}`, () => {
+  describe(`the server, as used by ${client.name},`, () => {
     it("sends a created user to every subscriber, with the fields that each selects", async () => {
       const { app, port } = await listening();
       const queries = [FOLLOW, FOLLOW, FOLLOW, FOLLOW_NAMES, "subscription { userCreated { e: email } }"];
@@ -155,7 +155,7 @@ for (const client of clients) {
       ],
       ["a field that is skipped", { query: `subscription { userCreated @skip(if: true) { id } }` }, INVALID],
       [
-        "a field that may not be included",
+        "a field whose inclusion depends on a variable",
         {
           query: "subscription ($a: Boolean!) { userCreated @include(if: $a) { id } }",
           variables: { a: false },
@@ -163,7 +163,7 @@ for (const client of clients) {
         INVALID,
       ],
       [
-        "a field in a fragment that may not be included",
+        "a field in a fragment whose inclusion depends on a variable",
         {
           query:
             "subscription ($a: Boolean = false) { ... { ...A @include(if: $a) } } fragment A on Subscription { userCreated { id } }",
@@ -171,7 +171,7 @@ for (const client of clients) {
         INVALID,
       ],
       [
-        "a field in a fragment that is skipped",
+        "a field that is skipped in a fragment",
         {
           query:
             "subscription { ...A } fragment A on Subscription { ...B } fragment B on Subscription { ...A userCreated @skip(if: true) { id } }",
@@ -179,7 +179,7 @@ for (const client of clients) {
         INVALID,
       ],
       [
-        "fields beside a subscription whose field may not be included",
+        "a query in the document of a subscription whose field is conditional",
         {
           query: `query A { __typename } subscription B($a: Boolean!) { userCreated @include(if: $a) { id } }`,
           operationName: "A",

@@ -78,7 +78,7 @@ export async function makeSubscriptions(app: FastifyInstance, options: Subscript
     return enterClient(keyOf(request.caller)) ?? "clientConnections";
   }
 
-  /** Not a closure beside `ended`, which would keep the request as long as the stream. */
+  /** Not a closure in `stream`: it would share a scope with `ended`, which would then keep the request for as long. */
   const beginner = (received: ReceivedOperation, sender: Sender) => (receiver: Receiver) =>
     operations.begin(received, sender, receiver);
 

@@ -44,7 +44,7 @@ export const following = (app: FastifyInstance, count: number): Promise<void> =>
 
 type Result = FormattedExecutionResult<Record<string, unknown>>;
 
-/** A client library under test: the results of an operation. Rejects with the errors of one that cannot run. */
+/** A client library. `iterate` yields the results of an operation, and rejects with the errors of one that cannot run. */
 export interface Client {
   readonly name: string;
   iterate(port: number, operation: OperationRequest): AsyncIterableIterator<Result>;
