@@ -44,7 +44,7 @@ for (const [what, longest, values, because] of [
     " with postgres.enabled, because a label of its pods is derived from it",
   ],
   [
-    "with both",
+    "with Postgres and Redis",
     43,
     { postgres: { enabled: true }, redis: { enabled: true } },
     " with postgres.enabled, because a label of its pods is derived from it",
@@ -79,7 +79,7 @@ test("a label by which pods are selected or objects are owned is refused whereve
   ]);
 });
 
-/** Each of these values sets other variables. */
+/** Each of these sets of values makes the release set different variables. */
 const releases: readonly ReleaseArgs["values"][] = [
   {},
   { namespaces: ["a"], push: { existingSecret: "certificates" } },
@@ -115,7 +115,7 @@ for (const [part, objectsOf] of Object.entries(parts))
     }
   });
 
-test("without a configured server, its variables may be set in `env`", () => {
+test("the variables of a Postgres or Redis server may be set in `env` only if no such server is configured", () => {
   const env = {
     SLUICE_USER_API_REDIS_URL: "redis://users:word@redis.example:6379/3",
     SLUICE_USER_API_REDIS_PREFIX: "users",

@@ -1,4 +1,4 @@
-/** Checks of a release as a whole; charts/sluice/templates/checks.yaml has the same ones. */
+/** Checks of a release as a whole; charts/sluice/templates/checks.yaml contains the same checks. */
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { labelsOf, longestName, privateNamespace, type Release } from "./objects/names.ts";
@@ -8,7 +8,7 @@ import { hasPostgres, redisServer } from "./objects/parts/databases.ts";
 export interface Fault {
   /** Dot-separated: `gateway.replicas`. */
   readonly path: string;
-  /** The expected and the actual value. */
+  /** What is wrong: where possible, the expected and the actual value. */
   readonly message: string;
   /** No value would be valid: the member must be removed. */
   readonly surplus?: true;
@@ -43,7 +43,7 @@ function contradictions(release: Release): readonly Fault[] {
     ...fault(
       privateNamespace(release).length > 63,
       "operator.privateNamespace.name",
-      `${privateNamespace(release)} is too long for a namespace: set this, to 63 characters at most`,
+      `${privateNamespace(release)} is too long for a namespace: set this to a name of at most 63 characters`,
     ),
     ...fault(
       namespaces.length > 0 && namespaceSelector !== "",

@@ -151,7 +151,7 @@ for (const { values, fault } of [
     fault: "sluice:consumerKey: expected an API key of at least 16 characters, as a secret, but it is something else",
   },
 ]) {
-  test(`refused: ${JSON.stringify(values)}`, () => {
+  test(`the config ${JSON.stringify(values)} is refused`, () => {
     const [found, ...others] = faultsOf({ namespace: "shop", ...values });
     assert.equal(found?.split(/\. (?:Set|Remove) it/)[0], fault);
     assert.deepEqual(others, []);

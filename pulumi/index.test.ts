@@ -87,7 +87,7 @@ test("the route is created after all plugins", () => {
   assert.ok(route > kinds.lastIndexOf("sluice.dev/v1alpha1:Plugin"));
 });
 
-test("with an autoscaler the Deployment has no replicas", () => {
+test("with an autoscaler the Deployment does not set a number of replicas", () => {
   const spec = find("Deployment", "sluice-gateway")?.inputs.spec;
   assert.ok(typeof spec === "object" && spec !== null);
   assert.equal("replicas" in spec, false);

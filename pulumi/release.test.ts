@@ -5,7 +5,7 @@ import { checkRelease, releaseOf } from "./release.ts";
 
 const place = { name: "edge", namespace: "shop" };
 
-test("lists replace the chart's, maps are merged", () => {
+test("given lists replace the chart's, and given maps are merged with the chart's", () => {
   const { values } = releaseOf({
     ...place,
     values: { gateway: { env: { A: "1" } }, userApi: { route: { paths: ["/u"] } } },

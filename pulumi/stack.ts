@@ -8,7 +8,8 @@ import { secretObject } from "./objects/secrets.ts";
 
 /**
  * Labels every Kubernetes object registered from now on, and lets Pulumi override changes by other clients: an `up`
- * restores the program's state, whatever was scaled or edited in between. Not for CRDs, which several stacks share.
+ * restores the program's state, whatever was scaled or edited in between. CRDs, which several stacks share, only get the
+ * label.
  */
 export function ownEverything(name: string, value: string): void {
   runtime.registerStackTransformation(({ type, props, opts }) => {
@@ -30,8 +31,8 @@ export function ownEverything(name: string, value: string): void {
 const endsPods = (type: string): boolean => /:(Deployment|StatefulSet|Namespace)$/.test(type);
 
 /**
- * The API server deletes the object before it responds. With Pulumi's default the deletion follows moments later; the
- * provider may miss that event and then waits until the delete timeout.
+ * Makes the API server delete the object before it responds. With Pulumi's default the deletion follows moments later;
+ * the provider may miss that event, and would then wait until the delete timeout.
  */
 const goneAtOnce = { "pulumi.com/deletionPropagationPolicy": "background" } as const;
 
@@ -43,7 +44,7 @@ export function waitAtMost(timeout: string): void {
   });
 }
 
-/** The outputs of a stack. All but namespace and name may be absent, depending on the values. */
+/** The outputs of a stack with a Sluice. The values determine which of the optional ones are present. */
 export interface Outputs {
   readonly namespace: string;
   readonly name: string;

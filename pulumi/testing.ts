@@ -19,8 +19,9 @@ export interface Registered {
   readonly secrets: readonly string[];
 }
 
-/** The mark of a secret in the engine's protocol (sdk/proto/provider.proto of pulumi). */
+/** The member that marks special values in the engine's protocol (sdk/proto/provider.proto of pulumi). */
 const SIGNATURE = "4dabf18193072939515e22adb298388d";
+/** The value of that member for a secret. */
 const SECRET = "1b47061264138c4ac30d75fd1eb44270";
 
 /** @returns a list to which every resource registered from now on is appended. */

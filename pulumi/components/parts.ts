@@ -77,7 +77,7 @@ export class PostgresComponent extends SluiceComponent {
   }
 }
 
-/** A single-pod Redis server for trials, in which all nodes share their rate-limiting counters. */
+/** A single-pod Redis server for trials, for the counters that nodes share and the events of the user API. */
 export class RedisComponent extends SluiceComponent {
   constructor(name: string, release: Release, options?: ComponentResourceOptions) {
     super("Redis", name, options);

@@ -7,7 +7,7 @@ import { createPulumiObject } from "./create.ts";
 for (const [what, spec, awaited] of [
   ["a Service within the cluster", {}, false],
   ["a Service on a port of every node", { type: "NodePort" }, false],
-  ["a Service with an address that a cloud gives", { type: "LoadBalancer" }, true],
+  ["a Service whose address a cloud assigns", { type: "LoadBalancer" }, true],
 ] as const) {
   test(`Pulumi ${awaited ? "waits" : "does not wait"} for ${what}`, async () => {
     const registered = registerInto();

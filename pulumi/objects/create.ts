@@ -63,6 +63,6 @@ const notAwaited = (object: KubernetesObject): KubernetesObject => {
   return { ...object, metadata: { ...object.metadata, annotations } };
 };
 
-/** Like `create`, for a Secret with generated entries: the new values that a later run generates are ignored. */
+/** Like createPulumiObject, for a Secret with generated entries: the values that a later run generates are ignored. */
 export const createOnce = (secret: KubernetesObject, options: CustomResourceOptions = {}): CustomResource =>
   createPulumiObject(secret, { ...options, ignoreChanges: ["data"] });

@@ -8,7 +8,7 @@ export interface DeploymentParts {
   readonly values: Workload;
   /** Omitted if an autoscaler sets it. */
   readonly replicas?: number;
-  /** New pods become ready before old ones are stopped. */
+  /** Whether new pods become ready before old ones are stopped. */
   readonly surges?: boolean;
   /** Seconds from SIGTERM to SIGKILL. */
   readonly grace: number;
@@ -82,6 +82,6 @@ export function serviceOf(release: Release, parts: ServiceParts) {
 export const containerPorts = (ports: Readonly<Record<string, number>>) =>
   Object.entries(ports).map(([name, containerPort]) => ({ name, containerPort }));
 
-/** Services send traffic to a terminating pod for a moment. */
+/** Delays SIGTERM, because Services still send traffic to a terminating pod for a moment. */
 export const preStop = (seconds: number): object =>
   seconds === 0 ? {} : { lifecycle: { preStop: { sleep: { seconds } } } };

@@ -27,7 +27,7 @@ function serviceMonitor(release: Release, component: keyof typeof ports): Kubern
         {
           port: ports[component],
           path: "/metrics",
-          // The label `service` is that of Sluice's own metrics.
+          // Sluice's own metrics have a label `service`, which Prometheus would otherwise rename.
           ...(component === "gateway" ? { honorLabels: true } : {}),
           interval,
         },

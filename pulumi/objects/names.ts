@@ -18,8 +18,8 @@ export type Component = "operator" | "gateway" | "admin" | "user-api" | "postgre
 export const objectName = (release: Release, component: string): string => `${release.name}-${component}`;
 
 /**
- * The maximum length of a release's name. Names of Services derive from it and have at most 63 characters. So do
- * labels, and a StatefulSet's pods have a label of its name, a `-` and a hash of ten digits.
+ * The maximum length of a release's name. Names of Services derive from it and have at most 63 characters. Labels have
+ * the same limit, and a StatefulSet's pods have a label of its name, a `-` and a hash of ten digits.
  */
 export function longestName({ postgres, redis }: Values): { readonly length: number; readonly why: string } {
   if (postgres.enabled) return { length: 43, why: label("postgres") };
@@ -71,12 +71,12 @@ export const namespacesOf = ({ namespace, values }: Release): readonly string[] 
   ...new Set([namespace, ...values.namespaces]),
 ];
 
-/** The namespace of Secrets that only the operator reads. With Roles only, no other namespace is available. */
+/** The namespace of Secrets that only the operator reads. With Roles only, it is the home namespace by default. */
 export function privateNamespace(release: Release): string {
   const { operator, namespaces } = release.values;
   if (operator.privateNamespace.name !== "") return operator.privateNamespace.name;
   return namespaces.length > 0 ? release.namespace : wideName(release, "keys");
 }
 
-/** Whether there is a webhook. It is cluster-scoped, and with Roles only there are no ClusterRoles. */
+/** Whether there is a webhook: not with Roles only, because it is cluster-scoped and requires a ClusterRole. */
 export const hasWebhook = ({ values }: Release): boolean => values.webhook.enabled && values.namespaces.length === 0;

@@ -42,6 +42,6 @@ const base64 = (text: string): string => Buffer.from(text).toString("base64");
  */
 export function keptEntry(object: KubernetesObject, entry: string, options: CustomResourceOptions): Output<string> {
   const created = createOnce(object, options);
-  if (!core.v1.Secret.isInstance(created)) throw new Error(`${object.metadata.name} is no Secret`);
+  if (!core.v1.Secret.isInstance(created)) throw new Error(`${object.metadata.name} is not a Secret`);
   return secret(created.data.apply((data) => Buffer.from(data[entry] ?? "", "base64").toString()));
 }

@@ -12,7 +12,7 @@ export const STACK_LABEL = "sluice.dev/stack";
  * Holds back every Kubernetes object registered from now on until all have been checked. Call the returned function
  * when all are registered; it resolves when they may be created.
  *
- * @returns a function that rejects with a RunError listing objects of other owners; none is created then.
+ * @returns a function that rejects with a RunError listing objects of other owners; in that case nothing is created.
  */
 export function lookFirst(stack: string, read: ReadObject): () => Promise<void> {
   const looks: Promise<string | null>[] = [];
@@ -39,14 +39,14 @@ export function lookFirst(stack: string, read: ReadObject): () => Promise<void> 
   };
 }
 
-/** The number of objects to name: for another release, a few identify it. */
+/** The maximum number of objects that the error lists: a few are enough to recognize another release. */
 const TOLD = 10;
 
 const adviceFor = (stack: string): string =>
   [
     "Nothing was changed. Give the stack its own namespace or name (sluice:namespace, sluice:name), use an existing",
-    "namespace (sluice:ownNamespace false), or continue with the tool that created them. If an object belongs to this stack,",
-    `which was renamed or whose label was removed: kubectl label --overwrite KIND NAME ${STACK_LABEL}=${stack}`,
+    "namespace (sluice:ownNamespace false), or continue with the tool that created them. If an object belongs to this stack, but",
+    `the stack was renamed or the object's label was removed: kubectl label --overwrite KIND NAME ${STACK_LABEL}=${stack}`,
   ].join("\n  ");
 
 const isNamed = (props: unknown): props is ObjectIdentity & { readonly data?: unknown } => {
@@ -58,7 +58,7 @@ const isNamed = (props: unknown): props is ObjectIdentity & { readonly data?: un
 const isKept = (kind: string, opts: { readonly ignoreChanges?: readonly string[] }): boolean =>
   kind === "Secret" && opts.ignoreChanges?.includes("data") === true;
 
-/** The program has generated new entries, but those in the cluster are in use, such as by the data on a volume. */
+/** The program has generated new entries, but those in the cluster are in use, for example by the data on a volume. */
 const keptEntries = (made: unknown, found: Promise<Found | null>) =>
   secret(output({ made, found }).apply(({ made, found }) => ({ ...(made as object), ...found?.data })));
 

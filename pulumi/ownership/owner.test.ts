@@ -9,28 +9,33 @@ const release = { "meta.helm.sh/release-name": "edge", "meta.helm.sh/release-nam
 const claim = (metadata: object) =>
   othersClaim({ kind: "Secret", metadata: { name: "key", namespace: "shop", ...metadata } }, "dev");
 
-describe("the owner of an existing object", () => {
+describe("an existing object", () => {
   for (const [what, metadata, expected] of [
-    ["another stack's", { labels: { "sluice.dev/stack": "prod" } }, "belongs to the stack prod"],
-    ["Helm's", { ...helm, annotations: release }, "belongs to Helm's release edge in the namespace shop"],
-    ["Helm's without its annotations", helm, "belongs to Helm's release ? in the namespace ?"],
-    ["kubectl's", by("kubectl-client-side-apply", "kubectl"), "already exists, created with kubectl"],
-    ["sluice-operator's", by("sluice-crds"), "already exists, created with sluice-operator crds apply"],
-    ["another Pulumi program's", by("pulumi-kubernetes-7a3f"), "already exists, created with pulumi-kubernetes-7a3f"],
+    ["of another stack", { labels: { "sluice.dev/stack": "prod" } }, "belongs to the stack prod"],
+    ["of a Helm release", { ...helm, annotations: release }, "belongs to Helm's release edge in the namespace shop"],
+    ["of Helm without annotations", helm, "belongs to Helm's release ? in the namespace ?"],
+    ["created with kubectl", by("kubectl-client-side-apply", "kubectl"), "already exists, created with kubectl"],
+    ["created with sluice-operator", by("sluice-crds"), "already exists, created with sluice-operator crds apply"],
     [
-      "an unknown creator's, with a controller that only writes the status",
+      "created by another Pulumi program",
+      by("pulumi-kubernetes-7a3f"),
+      "already exists, created with pulumi-kubernetes-7a3f",
+    ],
+    [
+      "of an unknown creator, whose status a controller writes,",
       { managedFields: [{ manager: "kube-controller-manager", subresource: "status" }] },
       "already exists, created with something else",
     ],
   ] as const)
-    test(what, () => assert.equal(claim(metadata), `the Secret key in the namespace shop ${expected}`));
+    test(`${what} is reported: ${expected}`, () =>
+      assert.equal(claim(metadata), `the Secret key in the namespace shop ${expected}`));
 
-  test("a cluster-scoped object is named without a namespace", () => {
+  test("that is cluster-scoped is named without a namespace", () => {
     const found = { kind: "Namespace", metadata: { name: "shop", labels: { "sluice.dev/stack": "prod" } } };
     assert.equal(othersClaim(found, "dev"), "the Namespace shop belongs to the stack prod");
   });
 
-  test("an object with the stack's label belongs to the stack, whichever client changed it", () => {
+  test("with the stack's label belongs to the stack, whichever client changed it", () => {
     assert.equal(claim({ labels: { "sluice.dev/stack": "dev" }, ...by("pulumi-kubernetes-7a3f", "kubectl") }), null);
   });
 });

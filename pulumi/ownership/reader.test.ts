@@ -6,8 +6,9 @@ import { after, before, describe, test } from "node:test";
 import { Config, RunError, runtime } from "@pulumi/pulumi";
 import { createReader } from "./reader.ts";
 
-/** An API server that responds for each Secret with the status in its name: `status-403`. */
+/** The paths of all requests. */
 const asked: string[] = [];
+/** An API server that responds for each Secret with the status in its name: `status-403`. */
 const server = createServer((request, response) => {
   asked.push(request.url ?? "");
   const [, status] = /status-(\d+)$/.exec(request.url ?? "") ?? [];

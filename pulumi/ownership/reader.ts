@@ -72,7 +72,7 @@ async function read(api: KubernetesObjectApi, { apiVersion, kind, metadata }: Ob
   }
 }
 
-/** The current context with another cluster in it. */
+/** The name of a copy of the current context with another cluster. */
 const OTHER = "sluice-other-cluster";
 
 function connect(config: Config): KubernetesObjectApi | null {

@@ -44,35 +44,67 @@ const security = (members: object) => pod({ securityContext: { ...good.securityC
 
 for (const { name, object, fault } of [
   { name: "a correct pod", object: pod({}), fault: undefined },
-  { name: "a digest", object: pod({ image: `shop/app@sha256:${"a".repeat(64)}` }), fault: undefined },
-  { name: "no tag, a port", object: pod({ image: "registry:5000/app" }), fault: /'registry:5000\/app' has no tag/ },
+  { name: "an image with a digest", object: pod({ image: `shop/app@sha256:${"a".repeat(64)}` }), fault: undefined },
   {
-    name: "latest",
+    name: "an image with a port and no tag",
+    object: pod({ image: "registry:5000/app" }),
+    fault: /'registry:5000\/app' has no tag/,
+  },
+  {
+    name: "an image with the tag latest",
     object: pod({ image: "shop/app:latest" }),
     fault: /tag latest, which is not fixed \[fixed-images\]/,
   },
-  { name: "no limit", object: pod({ resources: {} }), fault: /no memory limit/ },
-  { name: "root", object: security({ runAsNonRoot: false }), fault: /may run as root/ },
-  { name: "user 0", object: pod({}, { securityContext: { runAsUser: 0 } }), fault: /it runs as root/ },
-  { name: "escalation", object: security({ allowPrivilegeEscalation: undefined }), fault: /may gain privileges/ },
-  { name: "privileged", object: security({ privileged: true }), fault: /it is privileged/ },
-  { name: "writable root", object: security({ readOnlyRootFilesystem: false }), fault: /can be written/ },
-  { name: "kept capabilities", object: security({ capabilities: {} }), fault: /does not drop all capabilities/ },
+  { name: "a container without a memory limit", object: pod({ resources: {} }), fault: /no memory limit/ },
+  { name: "a container that may run as root", object: security({ runAsNonRoot: false }), fault: /may run as root/ },
   {
-    name: "added ones",
+    name: "a pod that runs as user 0",
+    object: pod({}, { securityContext: { runAsUser: 0 } }),
+    fault: /it runs as root/,
+  },
+  {
+    name: "a container that may gain privileges",
+    object: security({ allowPrivilegeEscalation: undefined }),
+    fault: /may gain privileges/,
+  },
+  { name: "a privileged container", object: security({ privileged: true }), fault: /it is privileged/ },
+  {
+    name: "a container with a writable root file system",
+    object: security({ readOnlyRootFilesystem: false }),
+    fault: /can be written/,
+  },
+  {
+    name: "a container that drops no capabilities",
+    object: security({ capabilities: {} }),
+    fault: /does not drop all capabilities/,
+  },
+  {
+    name: "a container with added capabilities",
     object: security({ capabilities: { drop: ["ALL"], add: ["SYS_ADMIN"] } }),
     fault: /it gets cap/,
   },
-  { name: "seccomp", object: security({ seccompProfile: { type: "Unconfined" } }), fault: /no seccomp profile/ },
-  { name: "the node's network", object: pod({}, { hostNetwork: true }), fault: /hostNetwork is not for restricted/ },
-  { name: "hostPath", object: pod({}, { volumes: [{ name: "v", hostPath: {} }] }), fault: /volume v: hostPath/ },
   {
-    name: "an init container",
+    name: "a container without a seccomp profile",
+    object: security({ seccompProfile: { type: "Unconfined" } }),
+    fault: /no seccomp profile/,
+  },
+  {
+    name: "a pod in the network of its machine",
+    object: pod({}, { hostNetwork: true }),
+    fault: /hostNetwork is not allowed in restricted/,
+  },
+  {
+    name: "a hostPath volume",
+    object: pod({}, { volumes: [{ name: "v", hostPath: {} }] }),
+    fault: /volume v: hostPath/,
+  },
+  {
+    name: "an init container with the tag latest",
     object: pod({}, { initContainers: [{ ...good, name: "first", image: "a:latest" }] }),
     fault: /container first: .*latest/,
   },
   {
-    name: "the pod of a CronJob",
+    name: "a CronJob with an image without a tag",
     object: {
       apiVersion: "batch/v1",
       kind: "CronJob",
@@ -82,7 +114,7 @@ for (const { name, object, fault } of [
     fault: /CronJob app: container app: the image 'a' has no tag/,
   },
   {
-    name: "all rights",
+    name: "a role with a wildcard",
     object: {
       apiVersion: "rbac.authorization.k8s.io/v1",
       kind: "ClusterRole",
@@ -92,7 +124,7 @@ for (const { name, object, fault } of [
     fault: /rules.0.verbs: a wildcard \(\*\) is not allowed/,
   },
 ]) {
-  test(`${fault === undefined ? "accepts" : "refuses"} ${name}`, () => {
+  test(`the rules ${fault === undefined ? "accept" : "refuse"} ${name}`, () => {
     const faults = judge([object]);
     if (fault === undefined) assert.deepEqual(faults, []);
     else {
@@ -110,7 +142,7 @@ const routing = (kind: string, name: string, spec: object, namespace = "shop"): 
 });
 const targets = (kind: string, name: string) => ({ plugin: "key-auth", targetRefs: [{ kind, name }] });
 
-test("a route needs a plugin on it or its service, in its namespace", () => {
+test("a route needs a plugin of its namespace on it or on its service", () => {
   const routes = [
     routing("Route", "a", { serviceRef: { name: "users" } }),
     routing("Route", "b", { serviceRef: { name: "orders" } }),

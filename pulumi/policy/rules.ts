@@ -74,7 +74,7 @@ const restrictedPods: Rule = {
     const volumes = (pod.volumes ?? []).flatMap(({ name, ...source }) =>
       Object.keys(source)
         .filter((kind) => !kinds.has(kind) && kind !== "projected" && kind !== "secret")
-        .map((kind) => `volume ${name}: ${kind} is not for restricted pods`),
+        .map((kind) => `volume ${name}: ${kind} is not allowed in restricted pods`),
     );
     const containers = forContainers(({ securityContext: own = {} }) => [
       ...((own.runAsNonRoot ?? inPod.runAsNonRoot) ? [] : ["it may run as root (runAsNonRoot)"]),
@@ -90,7 +90,7 @@ const restrictedPods: Rule = {
         : ["it has no seccomp profile (seccompProfile.type: RuntimeDefault)"]),
     ]);
     return [
-      ...shared.map((name) => `${name} is not for restricted pods`),
+      ...shared.map((name) => `${name} is not allowed in restricted pods`),
       ...(inPod.runAsUser === 0 ? ["it runs as root (runAsUser)"] : []),
       ...volumes,
       ...containers(object),

@@ -11,7 +11,7 @@ export interface Key extends MembersOf<Omit<KeyAuthEntry, "secretRef">> {
   readonly key: Input<string>;
 }
 
-/** Members of the spec, beside `metadata` and `keys`. */
+/** Members of the spec, in addition to `metadata` and `keys`. */
 export type ConsumerArgs = Placed &
   MembersOf<Omit<ConsumerSpec, "keyAuth">> & {
     /** Keys by a name that is unique within the consumer. The Secret is called `<metadata.name>-<name>`. */

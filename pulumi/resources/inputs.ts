@@ -15,7 +15,7 @@ type Parts<Value> = Value extends Plain
 /** Like InputsOf, for a record that is not an output itself. */
 export type MembersOf<Value> = { readonly [Name in keyof Value]: InputsOf<Value[Name]> };
 
-/** A record in which every member, at every depth, is optional: the model fills in defaults. Lists stay complete. */
+/** A record in which every member, at every depth, is optional, because it has a default. Lists stay complete. */
 export type Unfilled<Value> = Value extends Plain | readonly unknown[]
   ? Value
   : { readonly [Name in keyof Value]?: Unfilled<Value[Name]> };

@@ -12,7 +12,7 @@ import type {
 import type { InputsOf, MembersOf, Unfilled } from "./inputs.ts";
 import { type ComponentReference, type Placed, referencedName, SluiceResource } from "./resource.ts";
 
-/** Members of the spec, beside `metadata`. One of `url`, `host` and `backendRef` sets the upstream. */
+/** Members of the spec, in addition to `metadata`. One of `url`, `host` and `backendRef` sets the upstream. */
 export type ServiceArgs = Placed & MembersOf<ServiceSpec>;
 
 /** An upstream: the custom resource Service of group `sluice.dev`, not the core Service. */
@@ -22,7 +22,7 @@ export class Service extends SluiceResource<"Service"> {
   }
 }
 
-/** Members of the spec, beside `metadata`; `service` stands for `serviceRef`. */
+/** Members of the spec, in addition to `metadata`; `service` stands for `serviceRef`. */
 export type RouteArgs = Placed &
   MembersOf<Omit<RouteSpec, "serviceRef">> & {
     /** The Service that receives matching requests. */
@@ -37,7 +37,7 @@ export class Route extends SluiceResource<"Route"> {
   }
 }
 
-/** Members of the spec, beside `metadata`. A Service uses the Upstream by naming it as host. */
+/** Members of the spec, in addition to `metadata`. A Service uses the Upstream by naming it as host. */
 export type UpstreamArgs = Placed & MembersOf<UpstreamSpec>;
 
 /** Load-balanced targets. */
@@ -47,7 +47,7 @@ export class Upstream extends SluiceResource<"Upstream"> {
   }
 }
 
-/** Members of the spec, beside `metadata`. */
+/** Members of the spec, in addition to `metadata`. */
 export type CertificateArgs = Placed & MembersOf<CertificateSpec>;
 
 /** A certificate from a TLS Secret, and the server names for which it is presented. */
@@ -64,7 +64,7 @@ export interface Targets {
   readonly consumer?: ComponentReference<"Consumer">;
 }
 
-/** Members of the spec, beside `metadata`; `service`, `route` and `consumer` stand for `targetRefs`. */
+/** Members of the spec, in addition to `metadata`; `service`, `route` and `consumer` stand for `targetRefs`. */
 export type PluginArgs<Name extends PluginName> = Placed &
   Targets &
   MembersOf<Omit<PluginSpec, "plugin" | "config" | "targetRefs">> & {

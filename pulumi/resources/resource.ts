@@ -13,7 +13,7 @@ export interface ResourceMetadata {
   readonly annotations?: Input<Record<string, Input<string>>>;
 }
 
-/** Arguments of every component besides the members of the kind's spec. */
+/** Arguments of every component, in addition to the members of the kind's spec. */
 export interface Placed {
   readonly metadata: ResourceMetadata;
 }

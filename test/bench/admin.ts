@@ -20,7 +20,7 @@ export interface AdminBenchOptions {
   readonly writes: number;
 }
 
-/** Rows that one batch makes. */
+/** Rows that one batch creates. */
 const BATCH = 1000;
 const PAGE = 1000;
 
@@ -65,7 +65,7 @@ async function syncPart(admin: string, services: number): Promise<Part> {
     const deck = createDeck(admin, join(folder.path, "deck"));
     const file = fileOfSize(services);
     const writes = Object.values(countEntities(file)).reduce((sum, count) => sum + count, 0);
-    // The first run of a program reads it from the disk.
+    // Not measured: the first run of a program reads it from the disk.
     await deck.change("diff", empty);
     const synced = await timed(() => deck.change("sync", file));
     const diffed = await timed(async () => {
@@ -140,7 +140,7 @@ async function pagesPart(admin: string, rows: number): Promise<Part> {
 /** The duration of an entry of `Server-Timing`, in milliseconds (W3C Server Timing). */
 function timingOf(answer: Response, name: string): number {
   const [, duration] = new RegExp(`${name};dur=([\\d.]+)`).exec(answer.headers.get("server-timing") ?? "") ?? [];
-  if (duration === undefined) throw new Error(`the answer tells no time for '${name}'`);
+  if (duration === undefined) throw new Error(`the response has no time for '${name}' in Server-Timing`);
   return Number(duration);
 }
 
@@ -153,7 +153,7 @@ interface Waits {
 async function waitsOf(admin: string, { store, writes }: Waits) {
   const waits: number[] = [];
   const wholes: number[] = [];
-  // The first writes are warm-up.
+  // The first ten writes are warm-up.
   for (let count = -10; count < writes; count++) {
     const began = performance.now();
     const answer = await fetch(`${admin}/services/wait`, {

@@ -96,7 +96,7 @@ export async function benchApply({ routes, changes }: { routes: number; changes:
         timeout: 60_000,
       },
     );
-    // The statuses of the existing routes are written meanwhile; the changes are measured after that.
+    // The changes are measured only after the statuses of the existing routes have been written.
     await plane.kubectl(["wait", "--for=condition=Programmed", "gwroute", "--all", "--timeout=120s"]);
     const times: number[] = [];
     for (let change = 0; change < changes; change++) {

@@ -37,7 +37,7 @@ const isUserApiCase = (name: string): name is UserApiCase => (userApiCases as re
 const known = ["proxy", ...proxyCases, "user-api", ...userApiCases, ...Object.keys(benches)];
 const unknown = positionals.filter((name) => !known.includes(name));
 if (unknown.length > 0) {
-  throw new Error(`no bench '${unknown.join("', '")}': choose of ${known.join(", ")}`);
+  throw new Error(`no bench '${unknown.join("', '")}': choose from ${known.join(", ")}`);
 }
 
 const { against, name: otherName } = values;

@@ -48,7 +48,7 @@ function memoryOf(pid: number): number {
   return [pid, ...children].reduce((sum, one) => sum + own(one), 0);
 }
 
-/** Seconds until the path is routed, and the peak of memory meanwhile. */
+/** Seconds until the path is routed, and the peak of memory until then. */
 async function untilRouted(url: string, pid: number): Promise<{ seconds: number; most: number }> {
   const from = performance.now();
   for (let most = 0; ; await sleep(10)) {

@@ -24,7 +24,7 @@ const id = (collection: Parameters<typeof deriveId>[0], name: string): { readonl
 });
 const put = (collection: string, ...items: readonly Item[]): Change => ({ put: { [collection]: items }, remove: {} });
 
-/** Every tenth route has a service of another kind: of a core Service, of an upstream entity, or plain. */
+/** Every third service has an upstream entity as its host. Some of the others have endpoints of a core Service. */
 const service = (at: number, members: Item = {}): Item => ({
   name: `s${at}`,
   host: at % 3 === 0 ? `pool-${at}` : `up-${at}.test`,
@@ -185,10 +185,10 @@ export async function benchSwap({ routes: sizes, changes }: Swaps): Promise<Benc
   const highest = Math.max(...worst);
   return {
     title: "A change of one entity among many",
-    method: `Microseconds of one thread: check, apply, compile; medians of the later half of ${changes} changes in a row of each kind. "First request": what the first request after a change costs more than the next one. Beside the routes: a tenth as many services, consumers and credentials, plugins on everything, on a tenth of the services and of the routes, a third of the services with an upstream of three targets, some with 50 endpoints.`,
+    method: `Microseconds of one thread: check, apply, compile; medians of the later half of ${changes} changes in a row of each kind. "First request": what the first request after a change costs more than the next one. In addition to the routes: a tenth as many services, consumers and credentials, plugins on everything, on a tenth of the services and of the routes, a third of the services with an upstream of three targets, some with 50 endpoints.`,
     rows,
     verdicts: [
-      `the dearest kind of change: ${Math.round(highest)} us (bound ${BOUND} us: ${highest <= BOUND ? "met" : "MISSED"})`,
+      `the most expensive kind of change: ${Math.round(highest)} us (bound ${BOUND} us: ${highest <= BOUND ? "met" : "MISSED"})`,
     ],
   };
 }

@@ -50,7 +50,7 @@ labels:
 {{ .root.Release.Namespace }}-{{ .root.Release.Name }}-{{ .component }}
 {{- end }}
 
-{{- /* The namespace of Secrets that only the operator reads. With Roles only, it must be the release's namespace. */}}
+{{- /* The namespace of Secrets that only the operator reads. With Roles only, it is the release's namespace by default. */}}
 {{- define "sluice.privateNamespace" -}}
 {{- if .Values.operator.privateNamespace.name }}{{ .Values.operator.privateNamespace.name }}
 {{- else if .Values.namespaces }}{{ .Release.Namespace }}
@@ -63,7 +63,7 @@ labels:
 {{- if and .Values.operator.privateNamespace.create (not .Values.namespaces) (ne (include "sluice.privateNamespace" .) .Release.Namespace) }}true{{ end }}
 {{- end }}
 
-{{- /* Whether there is a webhook. It is cluster-scoped, and with Roles only there are no ClusterRoles. */}}
+{{- /* Whether there is a webhook: not with Roles only, because it is cluster-scoped and requires a ClusterRole. */}}
 {{- define "sluice.hasWebhook" -}}
 {{- if and .Values.webhook.enabled (not .Values.namespaces) }}true{{ end }}
 {{- end }}

@@ -25,7 +25,7 @@ const onCluster: Readonly<Record<string, (stage: DeployStage) => Promise<BenchRe
 };
 const order = [...Object.keys(onCluster), "images"];
 const unknown = positionals.filter((name) => !order.includes(name));
-if (unknown.length > 0) throw new Error(`no case '${unknown.join("', '")}': choose of ${order.join(", ")}`);
+if (unknown.length > 0) throw new Error(`no case '${unknown.join("', '")}': choose from ${order.join(", ")}`);
 const chosen = (name: string) => positionals.length === 0 || positionals.includes(name);
 
 function keep(name: string, report: BenchReport): void {

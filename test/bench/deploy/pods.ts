@@ -62,7 +62,6 @@ export async function memoryOfPods({ cluster, kubectl }: DeployStage): Promise<r
       restarts: (status.containerStatuses ?? []).reduce((sum, { restartCount }) => sum + restartCount, 0),
     }));
   }
-  // The kubelet collects the statistics about every ten seconds.
   return waitFor(told, { what: "the kubelet to report the usage of all pods", timeout: SUMMARY, interval: 1000 });
 }
 

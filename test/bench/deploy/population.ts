@@ -12,7 +12,10 @@ const resource = (kind: SluiceKind, name: string, spec: object): Resource => ({
   spec: { class: sluiceClass, ...spec },
 });
 
-/** Applies the Routes one by one, like many separate tools, and resolves to the seconds until all are Programmed. */
+/**
+ * Applies each Service and Route by its own request, like many separate tools. Resolves to the seconds until all are
+ * written and until all Routes are Programmed.
+ */
 export async function populate(stage: DeployStage, routes: number): Promise<{ applied: number; programmed: number }> {
   const log = { info() {}, warn: console.warn, error: console.error };
   const client = createClusterClient({ kubeconfig: await stage.cluster.outsideKubeconfig(), log });

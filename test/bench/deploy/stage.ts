@@ -26,7 +26,7 @@ export interface DeployStage {
   readonly key: string;
   /** kubectl in the stack's namespace. */
   kubectl(...args: readonly string[]): Promise<string>;
-  /** The body of the response of a Service of the stack to a GET from the node. Rejects unless it is 200. */
+  /** The body of a Service's response to a GET from the node. Rejects unless the status is 200. */
   get(service: string, path: string): Promise<string>;
   close(): Promise<void>;
 }

@@ -34,7 +34,7 @@ export async function edits(stage: OperatorStage, { requests }: EditsOptions): P
       },
     );
   await edit({});
-  // The document that the nodes have just acknowledged may be the one before.
+  // The document that the nodes acknowledged last may not contain the Route yet.
   await Promise.all(nodes.map(({ proxy }) => untilServed(proxy, "/edited")));
   const revision = await operator.metric("sluice_operator_revision");
   let [sent, failures, turns, over] = [0, 0, 0, false];

@@ -15,8 +15,9 @@ export interface FleetOptions {
 }
 
 const PROCESSES = 4;
-/** Milliseconds. */
+/** Milliseconds for which the CPU time of the idle operator is measured. */
 const IDLE = 10_000;
+/** Milliseconds after each change. */
 const REST = 1000;
 /** Timeout in milliseconds for all nodes to get their first document. */
 const START = 300_000;
@@ -43,7 +44,7 @@ async function startSimulated(stage: OperatorStage, nodes: number): Promise<read
 const portsOf = (simulated: Process): readonly number[] =>
   JSON.parse(/^ports (.*)\n/m.exec(simulated.output())?.[1] ?? "[]");
 
-/** The time when the last node reached the same hash, after `since` and with another hash than `but`. */
+/** Waits until all nodes have the same hash, other than `but`. Resolves to it and the time when the last node had it. */
 async function untilAll(
   simulated: readonly Process[],
   { but, timeout }: { but: string | null; timeout: number },

@@ -2,7 +2,7 @@
  * `npm run bench:operator -- [start] [apply] [storm] [edits] [fleet]`: measures the operator with a real API server;
  * all cases by default. Prints, and writes test/bench/results/operator.{md,json}; missed bounds are reported, not
  * failures. The sizes are options; a run with any of them is a trial that writes nothing. All cases take about twelve
- * minutes on two idle cores, a third of it to fill the API server. `edits` does not depend on the number of resources:
+ * minutes on two idle cores, a third of which fills the API server. `edits` does not depend on the number of resources:
  * with `--routes 1000 --services 1000 --consumers 100` it takes about three minutes.
  */
 import { parseArgs } from "node:util";
@@ -43,7 +43,7 @@ const { positionals, values } = parseArgs({
   options: Object.fromEntries(names.map((name) => [name, { type: "string" as const }])),
 });
 const unknown = positionals.filter((name) => !order.includes(name));
-if (unknown.length > 0) throw new Error(`no case '${unknown.join("', '")}': choose of ${order.join(", ")}`);
+if (unknown.length > 0) throw new Error(`no case '${unknown.join("', '")}': choose from ${order.join(", ")}`);
 
 const size = { ...sizes };
 for (const name of names) {

@@ -106,7 +106,7 @@ export async function storm(stage: OperatorStage, { perSecond, seconds }: StormO
   const latest = atShare(late, 1);
   return {
     title: `${perSecond} changes a second for ${seconds} s`,
-    method: `Each change applies other paths to one of ${CHANGED} Routes in turn, with ${routes} Routes, ${services} Services and ${consumers} Consumers present. The delay of a change is the time from the API server's response until both nodes serve the change. Growth of memory: the mean over the last third of the time minus the mean over the second third.`,
+    method: `Each change applies different paths to one of ${CHANGED} Routes in turn, with ${routes} Routes, ${services} Services and ${consumers} Consumers present. The delay of a change is the time from the API server's response until both nodes serve the change. Growth of memory: the mean over the last third of the time minus the mean over the second third.`,
     rows: [
       {
         changes: counts,

@@ -1,4 +1,4 @@
-/** Requests while entities change 50 times a second, pushed to the node like by the operator. */
+/** Requests while entities change 50 times a second. The changes are pushed to the node as the operator does it. */
 import { once } from "node:events";
 import { Agent, type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
@@ -57,7 +57,7 @@ class Push {
     this.#token = token;
   }
 
-  /** By node:http: fetch uses three times its CPU, and all processes share two cores. */
+  /** Uses node:http, because fetch takes three times as much CPU and all processes share two cores. */
   async #send(method: "PUT" | "PATCH", body: object): Promise<void> {
     const headers = { authorization: `Bearer ${this.#token}`, "content-type": "application/json" };
     const outgoing = request({

@@ -28,7 +28,7 @@ export async function runH2load({ url, seconds, folder, connections, streams }: 
   const count = (word: string) => Number(new RegExp(`(\\d+) ${word}`).exec(told)?.[1] ?? Number.NaN);
   const [requests, succeeded] = [count("done"), count("succeeded")];
   if (!(requests > 0) || !/h2/.test(/Application protocol: (\S+)/.exec(told)?.[1] ?? ""))
-    throw new Error(`h2load told no result of ${url} over HTTP/2:\n${h2load.tail()}`);
+    throw new Error(`h2load reported no result for ${url} over HTTP/2:\n${h2load.tail()}`);
   // Each line: start time, status, microseconds until the end.
   const took = readFileSync(log, "utf8")
     .split("\n")

@@ -41,8 +41,8 @@ export type ProxyCase = keyof typeof cases;
 export const proxyCases = Object.keys(cases) as readonly ProxyCase[];
 
 /**
- * Runs cases in order and passes on each report when it is complete. A part that cannot be measured is a sentence in
- * the report, and the other parts still run.
+ * Runs cases in order and passes on each report when it is complete. The report of a case that cannot be measured
+ * contains the reason, and the other cases still run.
  *
  * @param effort Overrides each case's own.
  */

@@ -107,7 +107,7 @@ const address = (port: number) => ({ socket_address: { address: "127.0.0.1", por
 const many = { max_connections: 100_000, max_pending_requests: 100_000, max_requests: 100_000 };
 const typed = (name: string) => ({ "@type": `type.googleapis.com/envoy.extensions.filters.${name}` });
 
-/** JSON is YAML. */
+/** Written as JSON, which Envoy accepts like YAML. */
 const envoyConfig = (port: number, upstream: number): object => ({
   static_resources: {
     listeners: [
@@ -181,5 +181,5 @@ const onNode =
     ]);
 
 export const replyFrom = onNode("reply-from", "reply-from.ts");
-/** No proxy: the lower bound for proxies on Node's sockets. */
+/** Only forwards bytes: the lower bound for proxies on Node's sockets. */
 export const relay = onNode("node:net relay", "relay.ts");

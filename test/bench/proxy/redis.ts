@@ -10,7 +10,7 @@ import { startSluice } from "./sluice.ts";
 import type { Stage, Started } from "./stage.ts";
 import { runWrk } from "./wrk.ts";
 
-/** Milliseconds between two plain round trips: few enough to cause no load. */
+/** Milliseconds between two plain round trips, so that these cause little load. */
 const PING_PAUSE = 3;
 
 /** Mean milliseconds between two requests of one connection: with 64 connections about 2,000 requests/s. */

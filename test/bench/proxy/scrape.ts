@@ -35,7 +35,7 @@ async function scrape(port: number): Promise<Scrape> {
   });
 }
 
-/** Scrapes every second until `until` settles, or right after the previous scrape when that takes longer. */
+/** Scrapes until `until` settles: every second, or right after a scrape that took longer than that. */
 async function keepScraping(port: number, until: Promise<unknown>): Promise<readonly Scrape[]> {
   const scrapes: Scrape[] = [];
   let over = false;

@@ -32,7 +32,7 @@ const plain = { protocol: "http", host: "127.0.0.1" };
 /** The number of distinct path prefixes. */
 export const GROUPS = 97;
 
-/** One of the existing routes; `members` override its own. */
+/** The route with this number; `members` override its own members. */
 export const routeAt = (index: number, members: object = {}): object => ({
   ...named("routes", `route-${index}`),
   paths: [`/group-${index % GROUPS}/route-${index}`],

@@ -68,7 +68,7 @@ export async function runWrk(options: WrkOptions): Promise<WrkResult> {
   const wrk = await startProcess(await tool("wrk"), args, { name: "wrk" });
   await wrk.ended();
   const line = /RESULT (\d+) (\d+) (\d+) (\d+) (\d+)/.exec(wrk.output());
-  if (!line) throw new Error(`wrk told no result of ${url}:\n${wrk.tail()}`);
+  if (!line) throw new Error(`wrk reported no result for ${url}:\n${wrk.tail()}`);
   const [requests = 0, lasted = 0, failures = 0, p50 = 0, p99 = 0] = line.slice(1).map(Number);
   return { requests, seconds: lasted / 1e6, failures, p50: p50 / 1000, p99: p99 / 1000 };
 }

@@ -70,7 +70,7 @@ export async function subscriptions({ databaseUrl, effort }: Scene): Promise<Ben
   const sockets: WebSocket[] = [];
   try {
     const url = `http://127.0.0.1:${port}/graphql`;
-    // Requests beforehand, so that the memory that requests alone need does not count for subscriptions.
+    // Sends requests first, so that the memory that requests need is not attributed to subscriptions.
     const run = `${Date.now()}`;
     for (let n = 0; n < 50; n++) await create(url, `before${n}x${run}`);
     const before = megabytesOf(server.pid);
