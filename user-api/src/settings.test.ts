@@ -136,7 +136,7 @@ describe("readSettings", () => {
     ["DRAIN_SECONDS", "3601", /from 0ms to 3600s/],
   ] as const;
   for (const [name, text, message] of bad) {
-    it(`refuses ${name}=${text}, without repeating it`, () => {
+    it(`refuses ${name}=${text}, and the message contains no secret`, () => {
       const result = readIn({ [`SLUICE_USER_API_${name}`]: text });
       assert.ok("violations" in result);
       assert.equal(result.violations.length, 1);

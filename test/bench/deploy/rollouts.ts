@@ -1,4 +1,4 @@
-/** Rollout restarts under load, and the requests that failed meanwhile. */
+/** Rollout restarts under load, and the requests that failed during these restarts. */
 import { join } from "node:path";
 import { waitFor } from "../../../tools/process/index.ts";
 import { keptAtATime, type LoadOptions, type LoadReport } from "../../e2e/deploy/load.ts";

@@ -5,6 +5,12 @@ import { checkNewUser, MAX_EMAIL, MAX_NAME } from "./arguments.ts";
 const email = "ann@example.org";
 const name = "Ann";
 
+/** A value for a title: printable ASCII only, and shortened. */
+function shown(value: unknown): string {
+  const text = JSON.stringify(value).replaceAll(/[^\x20-\x7e]/g, "?");
+  return text.length > 60 ? `${text.slice(0, 60)}...` : text;
+}
+
 describe("a new user", () => {
   it("is trimmed and converted to composed characters (NFC)", () => {
     assert.deepEqual(checkNewUser({ name: "  Zoe\u0301\n", email: ` ${email} ` }), { value: { name: "Zoé", email } });
@@ -22,7 +28,7 @@ describe("a new user", () => {
     { name, email: "ann@ｅｘａｍｐｌｅ．ｏｒｇ" },
   ];
   for (const value of fine) {
-    it(`may be ${JSON.stringify(value).slice(0, 60)}`, () => assert.deepEqual(checkNewUser(value), { value }));
+    it(`may be ${shown(value)}`, () => assert.deepEqual(checkNewUser(value), { value }));
   }
 
   const faulty = [
@@ -38,7 +44,7 @@ describe("a new user", () => {
     [{ name: "", email: "x" }, ["name must not be blank", "email must be an e-mail address, such as ann@example.org"]],
   ] as const;
   for (const [value, faults] of faulty) {
-    it(`is refused: ${faults.join("; ")}`, () => {
+    it(`${shown(value)} is refused: ${faults.join("; ")}`, () => {
       const result = checkNewUser(value);
       assert.ok("violations" in result);
       assert.deepEqual(
@@ -69,7 +75,7 @@ describe("a new user", () => {
     "ann@xn--iñvalid.org",
   ];
   for (const address of noAddresses) {
-    it(`cannot have an address like ${JSON.stringify(address).replaceAll(/[^\x20-\x7e]/g, "?")}`, () =>
+    it(`cannot have an address like ${shown(address)}`, () =>
       assert.ok("violations" in checkNewUser({ name, email: address })));
   }
 });

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { GRAPHQL_RESPONSE, JSON_TYPE, mediaTypeOf, wantsEventStream } from "./negotiate.ts";
 
 const textOf = (accept: string | undefined): string =>
-  accept === undefined ? "no Accept header" : `Accept: ${accept || "(empty)"}`;
+  accept === undefined ? "a missing Accept header" : `Accept: ${accept || "(empty)"}`;
 
 describe("the media type of a response", () => {
   const cases = [

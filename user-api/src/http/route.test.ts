@@ -102,7 +102,7 @@ describe("the endpoint", () => {
       "BAD_REQUEST",
     ],
     [
-      "plain text, which a page of any site can send",
+      "plain text, which a page of any site can send,",
       send("POST", body(QUERY), { "content-type": "text/plain" }),
       415,
       "BAD_REQUEST",
@@ -117,7 +117,12 @@ describe("the endpoint", () => {
     ["a document that is not UTF-8", send("POST", Buffer.from([0x7b, 0xff, 0x7d]), plain), 400, "BAD_REQUEST"],
     ["a body with __proto__", send("POST", '{"query":"{a}","__proto__":{"x":1}}', json), 400, "BAD_REQUEST"],
     ["a URL with two queries", { url: "/graphql?query={a}&query={b}", headers: accept }, 400, "BAD_REQUEST"],
-    ["query and documentId", send("POST", JSON.stringify({ query: QUERY, documentId: "x" }), json), 400, "BAD_REQUEST"],
+    [
+      "both query and documentId",
+      send("POST", JSON.stringify({ query: QUERY, documentId: "x" }), json),
+      400,
+      "BAD_REQUEST",
+    ],
     ["an id without trusted documents", send("POST", '{"documentId":"x"}', json), 400, "PERSISTED_QUERY_NOT_FOUND"],
     ["a client that wants HTML", get(QUERY, { accept: "text/html" }), 406, "BAD_REQUEST"],
     ["a GET from a page of another site", get(QUERY, { ...accept, "sec-fetch-site": "cross-site" }), 403, "FORBIDDEN"],

@@ -172,7 +172,7 @@ describe("a manifest of trusted documents", () => {
   const good = [
     ["a map", { a: USERS }],
     [
-      "Apollo's form",
+      "a list in Apollo's form",
       { format: "apollo-persisted-query-manifest", version: 1, operations: [{ id: "a", body: USERS }] },
     ],
   ] as const;

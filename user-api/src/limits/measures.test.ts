@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { inspect } from "node:util";
 import { buildSchema, type FragmentDefinitionNode, Kind, parse } from "graphql";
 import { cost, depth, type Measure, measure, nestsDeeper, rootFields, UNPAGED } from "./measures.ts";
 
@@ -40,7 +41,8 @@ describe("the depth", () => {
     ["{ a { ...F } } fragment F on A { a { ...F } }", 2],
   ] as const;
   for (const [source, levels] of cases) {
-    it(`of ${source.slice(0, 70)} is ${levels}`, () => assert.equal(of(source, depth), levels));
+    const shown = source.length > 90 ? `${source.slice(0, 90)}...` : source;
+    it(`of ${shown} is ${levels}`, () => assert.equal(of(source, depth), levels));
   }
 });
 
@@ -76,7 +78,7 @@ describe("the cost", () => {
     ["{ unknown { name } }", {}, 2],
   ] as const;
   for (const [source, variables, total] of cases) {
-    it(`of ${source} with ${JSON.stringify(variables)} is ${total}`, () => {
+    it(`of ${source} with the variables ${inspect(variables)} is ${total}`, () => {
       assert.equal(of(source, cost({ page, variables })), total);
     });
   }
@@ -96,7 +98,7 @@ describe("variables", () => {
     [nest(5), 8, true],
   ] as const;
   for (const [value, limit, deeper] of cases) {
-    it(`${JSON.stringify(value)} ${deeper ? "nest" : "do not nest"} deeper than ${limit} levels`, () => {
+    it(`${JSON.stringify(value)} ${deeper ? "nest" : "do not nest"} deeper than the limit of ${limit}`, () => {
       assert.equal(nestsDeeper(value, limit), deeper);
     });
   }

@@ -76,12 +76,27 @@ describe("the log", () => {
   const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
   const cases = [
     ["the gateway's id and trace", { "x-request-id": "from-gateway", traceparent }, "from-gateway", true],
-    ["a generated id for an invalid one", { "x-request-id": "a b", traceparent: "00-x-y-01" }, null, false],
-    ["no trace for an id of zeros", { traceparent: `00-${"0".repeat(32)}-b7ad6b7169203331-01` }, null, false],
-    ["no trace for an invalid version", { traceparent: traceparent.replace("00-", "ff-") }, null, false],
+    [
+      "a generated id instead of an invalid one, and no trace",
+      { "x-request-id": "a b", traceparent: "00-x-y-01" },
+      null,
+      false,
+    ],
+    [
+      "a generated id, and no trace if the trace id is all zeros",
+      { traceparent: `00-${"0".repeat(32)}-b7ad6b7169203331-01` },
+      null,
+      false,
+    ],
+    [
+      "a generated id, and no trace if its version is invalid",
+      { traceparent: traceparent.replace("00-", "ff-") },
+      null,
+      false,
+    ],
   ] as const;
   for (const [name, headers, id, traced] of cases) {
-    it(`has ${name} in each log line of a request`, async () => {
+    it(`has, in each line of a request, ${name}`, async () => {
       const store = arrayStore({ users: () => Promise.reject(new Error("gone")) });
       const { app, logged } = await testApp({ store });
       await postQuery(app, { query: USERS, headers });

@@ -94,7 +94,7 @@ describe("the caller", () => {
   ] as const;
   for (const [host, headers, answered] of pages) {
     const kind = Object.keys(headers).length > 0 ? "page of the host" : "program that sends the host";
-    it(`${answered ? "may" : "must not"} be a ${kind} ${host} on this machine`, () => {
+    it(`${answered ? "may" : "must not"} be a ${kind} "${host}" on this machine`, () => {
       const identifyCaller = makeIdentifyCaller({ gatewaySecret: undefined, directCalls: true });
       assert.equal("refusal" in identifyCaller({ headers: { host, ...headers }, remoteAddress: near }), !answered);
     });

@@ -19,7 +19,8 @@ describe("a demand's text", () => {
     ["", null],
   ];
   for (const [text, demand] of cases) {
-    it(`${JSON.stringify(text)} is ${demand?.kind ?? "invalid"}`, () => assert.deepEqual(parseDemand(text), demand));
+    it(`${JSON.stringify(text)} ${demand === null ? "is invalid" : `has the kind ${demand.kind}`}`, () =>
+      assert.deepEqual(parseDemand(text), demand));
   }
 });
 

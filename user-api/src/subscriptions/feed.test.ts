@@ -14,7 +14,7 @@ const OVERRUN = "Users are created faster than this subscription can be served";
 const user = (name: string): User => ({ id: name, name, email: name });
 
 function rig(hold: Promise<void> = Promise.resolve()) {
-  let tell: (user: User) => void = () => assert.fail("nobody listens");
+  let tell: (user: User) => void = () => assert.fail("the feed has not subscribed to events");
   let executions = 0;
   const feed = makeFeed({
     executor: {
