@@ -22,7 +22,7 @@ import { createMetrics } from "../../gateway/src/metrics/metrics.ts";
 /** Applies header edits to the given headers. Header names may be in any case. */
 export class RecordedHeaders implements HeaderEdits {
   readonly #values = new Map<string, string[]>();
-  /** Names whose values before the edits are removed. */
+  /** Lower-case names of headers that an edit set, replaced or removed: their values before the edits are gone. */
   readonly #replaced = new Set<string>();
 
   constructor(before: Readonly<Record<string, string>> = {}) {
@@ -55,7 +55,12 @@ export class RecordedHeaders implements HeaderEdits {
     for (const edit of edits) this.apply(edit);
   }
 
-  /** The values of a header (in lower case) that had these values before the edits. */
+  /**
+   * The values of a header after the edits.
+   *
+   * @param name In lower case.
+   * @param before The values before the edits.
+   */
   valuesOver(name: string, before: readonly string[]): readonly string[] {
     return [...(this.#replaced.has(name) ? [] : before), ...(this.#values.get(name) ?? [])];
   }

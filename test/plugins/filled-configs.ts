@@ -1,4 +1,4 @@
-/** Plugin configs with only the required members set, completed by the model, for the tests of plugins. */
+/** Plugin configs that the model has completed with defaults, for the tests of plugins. */
 import { checkConfig, type PluginConfigs, type PluginName } from "@sluice/model";
 
 /** The config with defaults. Throws if it has violations. */

@@ -22,7 +22,7 @@ export function installation(scene: () => Scene): void {
       assert.equal((await podsOf(component)).length, count, component);
   });
 
-  test("helm test confirms that all parts answer each other", async () => {
+  test("helm test confirms that the release's parts reach each other", async () => {
     const { helm } = scene();
     const log = await helm("test", release, "--logs");
     assert.match(log, /ok the user API answers a query/);

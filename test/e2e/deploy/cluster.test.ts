@@ -88,7 +88,7 @@ test("pods are replaced under load without a failed request", async () => {
   );
 });
 
-test("this machine reaches Services by a forwarded port, and the API server by a kubeconfig for outside", async () => {
+test("this machine reaches a Service through a forwarded port, and the API server with a kubeconfig", async () => {
   const way = await cluster.forward("who.default.svc.cluster.local", 80);
   const answers = Array.from({ length: 20 }, async () => (await fetch(`http://127.0.0.1:${way.port}/health`)).text());
   assert.deepEqual([...new Set(await Promise.all(answers))], ["OK"]);

@@ -53,7 +53,7 @@ export interface RenderOptions {
   readonly namespace?: string;
 }
 
-/** The objects of `helm template`, in its order. Throws Helm's own message when it refuses. */
+/** The objects of `helm template`, in its order. Throws Helm's own message if the command fails. */
 export async function render({ values = [], namespace = "sluice" }: RenderOptions = {}): Promise<readonly Rendered[]> {
   const args = ["template", release, charts.sluice, "--namespace", namespace, ...values];
   const { code, stdout, stderr } = await helm(args);

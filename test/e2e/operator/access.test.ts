@@ -20,7 +20,7 @@ after(() => scene?.close());
 
 const tokenFile = join(folder.path, "token");
 
-/** A token that is valid as long as its Secret exists. */
+/** Writes a token that is valid as long as its Secret exists. */
 async function issue(secret: string): Promise<void> {
   await scene.plane.kubectl(["create", "secret", "generic", secret]);
   const bound = ["--bound-object-kind=Secret", `--bound-object-name=${secret}`];

@@ -1,4 +1,4 @@
-/** Clocks that are wrong by ten minutes, of the operator and of a node, from the start and suddenly. */
+/** Clocks of the operator and of a node that are wrong by ten minutes, from the start or suddenly. */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { after, before, test } from "node:test";

@@ -73,7 +73,7 @@ test("requests are distributed evenly among all addresses of the core Service", 
   await answeredBy({ one: 5, two: 5 }, "both upstreams to receive half of the requests");
 });
 
-test("an address that is not ready gets no requests, and no request is lost when an address becomes unready and ready", async () => {
+test("an address that is not ready gets no requests, and no request is lost when an address becomes unready and then ready again", async () => {
   const loads = await underLoad([url], async () => {
     await suite.apply(slice("two", false));
     await answeredBy({ one: 10 }, "only the ready upstream to receive requests");

@@ -36,7 +36,7 @@ async function told({ listen }: Operator): Promise<Told> {
   for (const { address, term } of status.nodes) {
     if (term === undefined) continue;
     const seen = terms.get(address) ?? 0;
-    // An operator's view of a node may be half a second old, so an earlier term may be reported, but only for so long.
+    // An operator's view of a node may be half a second old, so it may still report an earlier term for a moment.
     if (term < seen) assert.ok((await again(listen, address)) >= seen, `${address} went back from term ${seen}`);
     terms.set(address, Math.max(seen, term));
   }

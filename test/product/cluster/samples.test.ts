@@ -29,7 +29,7 @@ test("kubectl applies the samples, and every resource becomes Programmed", async
   assert.equal(all.trim().split("\n").length, 7, all);
 });
 
-test("kubectl get shows the upstream and the state of each resource", async () => {
+test("kubectl get shows the match, the Service and the state of each Route", async () => {
   const rows = (await kubectl(["get", "gwroute"])).trim().split("\n");
   assert.match(String(rows[0]), /^NAME +HOSTS +PATHS +SERVICE +ACCEPTED +PROGRAMMED +AGE$/);
   assert.match(String(rows[1]), /^users +\["\/users"\] +users +True +True +\d+s$/);

@@ -147,11 +147,11 @@ describe("kubectl apply", { concurrency: false }, () => {
     assert.equal((await patch("good", { spec: invalid })).status, 422);
   });
 
-  test("stores a resource of another installation's class without a call of the webhook", async () => {
+  test("stores a resource of another installation's class without calling the webhook", async () => {
     assert.equal((await create("foreign", { ...invalid, class: "other" })).status, 201);
   });
 
-  test("stores the status of an invalid resource without a call of the webhook", async () => {
+  test("stores the status of an invalid resource without calling the webhook", async () => {
     const conditions = [
       { type: "Accepted", status: "True", reason: "Made", message: "", lastTransitionTime: "2026-01-01T00:00:00Z" },
     ];
